@@ -1,4 +1,4 @@
-"""The command line: one module a command, which composes what the other packages offer."""
+"""The command line: one module per command, composed of functions of the other packages."""
 from hodyn_ros.cli.main import main
 
 __all__ = ['main']

@@ -13,6 +13,7 @@ from hodyn_ros.cli.plan_source import (
     outcome,
     plan_request,
     plan_settings,
+    print_note,
     print_written,
     written_plan,
 )
@@ -25,20 +26,21 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'annotate', help='resample a plan and add the torques that it needs',
         description='Writes the plan for joint_trajectory_controller, which uses the efforts as '
-        'feed-forward. A plan beyond limits is not written, nor one whose samples would not pass '
+        'feed-forward. A plan is not written if it is beyond limits or its samples do not pass '
         'the check. Exit codes as for check.')
     add_plan_options(parser)
     add_written_plan_options(parser)
     parser.add_argument(
         '--stretch', choices=('off', 'offer', 'auto', 'retime'), default='offer',
-        help='for a plan beyond limits: refuse it, also report the time stretch that fixes it, '
-        'or apply this; retime: run the path as fast as the limits allow (default: offer)')
+        help='for a plan beyond limits: off refuses it, offer also reports the time stretch that '
+        'fixes it, auto applies this; retime runs the path of any plan as fast as the limits '
+        'allow (default: offer)')
     add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the plan with its torques, or many; return the exit code."""
+    """Write one plan or many with their torques; return the exit code."""
     from hodyn_ros.plans.files import annotated_contents
     from hodyn_ros.robot.files import load_robot
 
@@ -53,9 +55,9 @@ def run(options: argparse.Namespace) -> int:
     request = plan_request(options, robot, settings)
     prepared = written_plan(options, request)
     if prepared.annotated is None:
+        print_note(prepared)
         print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}')
         return BEYOND_LIMITS
     print_written(options, request, prepared)
-    if prepared.note:
-        print(f'note: {prepared.note}')
+    print_note(prepared)
     return WITHIN_LIMITS

@@ -15,6 +15,7 @@ from hodyn_ros.cli.plan_source import (
     outcome,
     plan_request,
     plan_settings,
+    print_note,
 )
 from hodyn_ros.cli.plans_many import plans_many
 from hodyn_ros.cli.used_robot import for_robot
@@ -31,7 +32,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'check', help='check a plan against the limits of the robot before it runs',
         description='Fits the plan as the node would and prints the worst position, velocity, '
         'acceleration, jerk, torque and torque rate of each joint. Exit code: 0 within limits, 1 '
-        'beyond (with the time stretch that would fix it), 2 bad input.')
+        'beyond (with the time stretch that fixes it), 2 bad input.')
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, metavar='IMAGE',
@@ -45,7 +46,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Check the plan, or many; return the exit code."""
+    """Check one plan or many; return the exit code."""
     from hodyn_ros.feedforward import FeedForward
     from hodyn_ros.plans.prepare import prepare_plan
     from hodyn_ros.robot.files import load_robot
@@ -69,13 +70,12 @@ def run(options: argparse.Namespace) -> int:
         print(f'{heading}: {len(request.trajectory.times)} points, {plan.duration:.3f} s, '
               f'{plan.interpolation} interpolation, {prepared.deviation}')
         _print_worst(limit_report)
-        if prepared.note:
-            print(f'note: {prepared.note}')
+        print_note(prepared)
         if prepared.reflexes and not prepared.reflexes[0].trips:
             nearest = prepared.reflexes[0]
             print(
-                f'nearest reflex: {nearest.reflex}, {100 * nearest.share:.0f} % of what is '
-                f'allowed ({nearest.joint} at {nearest.time:.4g} s)')
+                f'nearest reflex: {nearest.reflex}, {100 * nearest.share:.0f} % of its limit '
+                f'({nearest.joint} at {nearest.time:.4g} s)')
     print(f'{heading}: {outcome(prepared)}' if options.brief else outcome(prepared))
     if options.output is not None:
         draw_curves(plan, FeedForward(robot), options.output, force=options.force)
@@ -106,10 +106,12 @@ def _print_worst(limit_report: LimitReport) -> None:
     for entry in limit_report.worst:
         if previous not in ('', entry.joint):
             table.add_section()
-        known = math.isfinite(entry.limit)
+        known = entry.is_known
         table.add_row(
             '' if entry.joint == previous else entry.joint, entry.quantity,
-            f'{entry.value:.4g}', f'{entry.limit:.4g}' if known else 'unknown', entry.unit,
+            f'{entry.value:.4g}',
+            f'{entry.limit:.4g}' if known else 'none' if entry.is_needless else 'unknown',
+            entry.unit,
             f'{entry.margin:.3g}' if known else '', f'{entry.time:.3f}',
             style='bold red' if entry.exceeded else None)
         previous = entry.joint

@@ -1,4 +1,4 @@
-"""How the words after a command are read."""
+"""The parser of the words after a command."""
 from __future__ import annotations
 
 import argparse
@@ -9,21 +9,22 @@ import re
 from typing import Any, NoReturn
 
 _LISTS = {'--lock': 1, '--payload': 2, '--stop-at': 1, '--terms': 1}
-"""Options whose values are not files, and the least number of their values."""
-_NUMBERS = ('--lock', '--payload')  # all further values are numbers, or JOINT=NUMBER
+"""Options with lists of values that are not files, and the least number of values."""
+_NUMBERS = ('--lock', '--payload')  # options whose further values are numbers, or JOINT=NUMBER
 _NUMBER = re.compile(r'[-+.\d]+(e[-+]?\d+)?')
 
 
 class CommandParser(argparse.ArgumentParser):
-    """Takes files after lists of values, and explains the command's use for unknown words.
+    """Accepts files after lists of values, and prints the command's usage for unknown words.
 
-    ``argparse`` alone would take all words of ``--lock finger=0.04 plan.yaml`` for the list.
+    ``argparse`` would read all words after ``--lock`` in ``--lock finger=0.04 plan.yaml`` as its
+    values.
     """
 
     def parse_known_args(  # type: ignore[override]
         self, args: Sequence[str] | None = None, namespace: Any = None,
     ) -> tuple[Any, list[str]]:
-        """Read the words of one command; end the process where some are unknown."""
+        """Read the words of one command; end the process if some are unknown."""
         self._words = list(args or ())
         options, unknown = super().parse_known_args(_files_first(args or ()), namespace)
         if unknown:
@@ -31,13 +32,13 @@ class CommandParser(argparse.ArgumentParser):
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        """End the process with what is wrong, and with where a missing plan went."""
+        """End the process with an error, which says where a missing plan went."""
         if message.endswith('required: PLAN') and '--limits' in self._words:
             taken = takewhile(
                 lambda word: not word.startswith('-'),
                 self._words[self._words.index('--limits') + 1:])
             if plans := [word for word in taken if Path(word).suffix or Path(word).exists()]:
-                message += f'; {plans[-1]} went to --limits: put the plan before it'
+                message += f'; {plans[-1]} was read as a value of --limits: put the plan before it'
         super().error(message)
 
 
@@ -62,5 +63,5 @@ def _is_no_value(option: str, word: str, following: str) -> bool:
     if '=' in word or _NUMBER.fullmatch(word):
         return False
     if option in _NUMBERS and not _NUMBER.fullmatch(following):
-        return True  # otherwise a second load, which has an option of its own
+        return True  # not before a number: LINK KG of a second load, which needs its own --payload
     return '/' in word or bool(Path(word).suffix) or Path(word).exists()

@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 CONTENTS = Contents(frozenset({'comparison.png'}), mark='comparison.png')
-"""What `run_comparison` leaves in its folder."""
+"""Contents of the folder that `run_comparison` writes."""
 
 
 def run_comparison(
     settings: ComparisonSettings, output: Path, json_file: FiguresFile | None, *,
     force: bool,
 ) -> int:
-    """Compare and report it; return the exit code.
+    """Run and report a comparison; return the exit code.
 
-    output is the folder for ``comparison.png``, json_file where to write the figures, force
-    whether existing files are replaced.
+    `output` is the folder for ``comparison.png``, `json_file` the file for the results, and
+    `force` whether existing files are replaced.
     """
     from hodyn_ros.simulation.method_comparison import MethodComparison
     from hodyn_ros.simulation.tracking_figure import draw_comparison
@@ -61,7 +61,7 @@ def _print(title: str, figures: dict[str, Any], output: Path) -> None:
     console.print(f'{title}\nRMS error of the worst link joint (rad)')
     console.print(table)
     if why := figures.get('no_flatness'):
-        console.print(f'no feedback by flatness: {why}')
+        console.print(f'no flatness-based feedback: {why}')
     if 'stiffness_error' in figures:
         console.print(f'largest stiffness error: {figures["stiffness_error"]:.2g} N m/rad')
     console.print(f'plot in {output}/comparison.png')

@@ -13,23 +13,23 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         'convert', help='write a robot as one YAML file, or as URDF; or a log in CSV as a bag',
-        description='Reads a robot, with all that the options below add to it, and writes it as '
-        'one file, for example a URDF and the springs and motors of its joints as YAML. Of a log '
-        'in CSV (columns time in s, NAME, NAME.velocity and NAME.effort for each joint) it makes '
-        'a bag for hodyn replay and hodyn identify.')
+        description='Reads a robot and what the options below add to it, for example a URDF and '
+        'the springs and motors of its joints, and writes all as one file. Or reads a log in CSV '
+        '(columns: time in s; NAME, NAME.velocity and NAME.effort for each joint) and writes it '
+        'as a bag for hodyn replay and hodyn identify.')
     parser.add_argument(
         'robot', metavar='ROBOT|LOG',
-        help='built-in name, or path of a robot file, URDF or MJCF; or of a log, .csv')
+        help='built-in name, or path of a robot file, URDF or MJCF; or path of a log, .csv')
     add_used_robot(parser)
     parser.add_argument(
         '--output', type=Path, required=True, metavar='FILE',
-        help='.yaml, with all that is known of the robot, or .urdf; for a log a new bag')
+        help='.yaml, with all properties of the robot, or .urdf; for a log, a new bag')
     add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the robot, or the bag."""
+    """Write the robot or the bag; return the exit code."""
     if Path(options.robot).suffix.lower() == '.csv':
         return _convert_log(options)
     from hodyn_ros.robot.files import load_robot, save_robot
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
     robot = load_robot(options.robot)
     save_robot(robot, options.output, force=options.force)
     has = ', '.join(name for name in ('friction', 'actuators') if getattr(robot, name) is not None)
-    is_all = options.output.suffix != '.urdf'  # of what a URDF leaves out, `save_robot` warns
+    is_all = options.output.suffix != '.urdf'  # `save_robot` warns of what a URDF leaves out
     print(f'{options.output}: {robot.name}, {robot.n} joints' + (
         f', with {has}' if has and is_all else ''))
     return 0

@@ -1,4 +1,4 @@
-"""``hodyn demo``: the node and a simulated arm over ROS 2; ``--compare`` is `cli.compare`."""
+"""``hodyn demo``: the node and a simulated arm over ROS 2; `cli.compare` has ``--compare``."""
 from __future__ import annotations
 
 import argparse
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from hodyn_ros.robot import Robot
 
 CONTENTS = Contents(frozenset({'demo.png'}), {'bag': Contents.of_bag('bag')}, mark='demo.png')
-"""What the demo leaves in its folder."""
+"""Contents of the folder that the demo writes."""
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
-        'demo', help='the node feeds a simulated arm over ROS 2',
+        'demo', help='run the node with a simulated arm over ROS 2',
         description='Starts the feed-forward node and, in a second process, a simulated arm that '
         'publishes joint states at 1 kHz; sends a trajectory; reports tracking and latency.')
     add_robot(parser)
@@ -41,9 +41,10 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     add_force(parser)
     parser.add_argument(
         '--actuator', choices=['rigid', 'sea', 'vsa'],
-        help='give every joint an example actuator: none, springs, or antagonistic motors')
+        help='example actuators for every joint: rigid, with springs, or with antagonistic motors')
     parser.add_argument(
-        '--stiffness', type=float, help='N m/rad of the example actuators (an example)')
+        '--stiffness', type=float,
+        help='stiffness of the example actuators, N m/rad (default: an example)')
     parser.add_argument(
         '--retime', action='store_true',
         help='run the path as fast as the limits of the robot allow')
@@ -59,12 +60,12 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='peak velocities as a share of the limits (default: 0.8)')
     elastic.add_argument(
         '--robustness', action='store_true',
-        help='repeat it with wrong stiffness and mass, delays and noise')
+        help='repeat the motion with wrong stiffness and mass, delays and noise')
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Run the demo or the comparison."""
+    """Run the demo or the comparison; return the exit code."""
     from hodyn_ros.cli import compare
 
     _refuse_unused(options)
@@ -80,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
             options.output, options.json, force=options.force)
     with tempfile.TemporaryDirectory() as folder:
         robot = options.robot
-        if options.actuator is not None:  # for processes that take robots by file
+        if options.actuator is not None:  # the demo's processes read the robot from a file
             from hodyn_ros.simulation.examples import write_example_robot
 
             robot = str(Path(folder) / 'elastic.yaml')
@@ -94,11 +95,11 @@ def _given(options: argparse.Namespace, *names: str) -> dict[str, Any]:
 
 
 def _refuse_unused(options: argparse.Namespace) -> None:
-    """Raise HodynError for what the chosen kind of demo would not use."""
+    """Raise HodynError for options that the chosen kind of demo does not use."""
     if options.actuator is not None and options.actuators is not None:
         raise HodynError(
-            '--actuator gives every joint an example actuator, and --actuators those of a file: '
-            'give one of them')
+            '--actuator gives every joint an example actuator, and --actuators those in a file: '
+            'give only one of these options')
     if not options.compare:
         if unused := _given(options, 'bandwidth', 'speed', 'robustness'):
             raise HodynError(f'--{next(iter(unused))} goes with --compare')
@@ -109,7 +110,7 @@ def _refuse_unused(options: argparse.Namespace) -> None:
 
 
 def _check_simulation(options: argparse.Namespace) -> None:
-    """Raise now what the processes of the demo would stumble over."""
+    """Raise now errors that would otherwise occur in the processes of the demo."""
     from importlib.util import find_spec
 
     from hodyn_ros.robot.files import load_robot
@@ -119,7 +120,8 @@ def _check_simulation(options: argparse.Namespace) -> None:
     robot = load_robot(options.robot)
     if robot.floating:
         raise HodynError(
-            f'robot {robot.name!r} has a floating base; the demo simulates arms on a fixed one')
+            f'robot {robot.name!r} has a floating base; the demo only simulates arms on a fixed '
+            'base')
     if robot.actuators is not None and options.actuator is not None:
         raise HodynError(
             '--actuator gives every joint an example actuator, and the file of robot '
@@ -178,5 +180,5 @@ def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
             f'[bold]the run was disturbed[/bold]: the node stopped {figures["interruptions"]} '
             f'times, {100 * figures["answered_share"]:.1f} % of the states were answered, and the '
             f'RMS error is up to {max(figures["rms_tracking_error"]):.1e} rad. The machine was '
-            'busy with other things: these numbers do not show what the feed-forward can do.')
+            'busy with other things: these numbers do not show the quality of the feed-forward.')
     console.print(f'plot and bag in {output}/')

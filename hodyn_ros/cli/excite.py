@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.excitation import Excitation
     from hodyn_ros.robot import Robot
 
-_SLOWER = 1.15  # factor by which a plan that the check refuses is made longer
+_SLOWER = 1.15  # factor of the duration, if the check refuses a plan
 _ATTEMPTS = 6
 
 
@@ -21,24 +21,25 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         'excite', help='design a motion that identifies the links',
-        description='A Fourier series within all limits, of the lowest condition number of the '
-        'base regressor, checked as hodyn check does and written as a plan. It checks neither '
-        'obstacles nor self-collision: look at the motion before it runs.')
+        description='Designs a Fourier series within all limits with the lowest condition number '
+        'of the base regressor, checks it as hodyn check does, and writes it as a plan. Obstacles '
+        'and self-collision are not checked: look at the motion before it runs.')
     add_robot(parser)
     parser.add_argument(
         '--output', type=Path, default=Path('excitation.yaml'),
         help='plan to write (default: excitation.yaml)')
     parser.add_argument(
         '--period', type=float, default=20.0, metavar='S',
-        help='its duration, 2 to 600 (default: 20)')
+        help='duration of the motion, s, 2 to 600 (default: 20)')
     parser.add_argument(
         '--harmonics', type=int, default=5, metavar='N',
-        help='of the series, 3 to 20 (default: 5)')
+        help='number of harmonics of the series, 3 to 20 (default: 5)')
     parser.add_argument(
         '--share', type=float, default=0.8, metavar='SHARE',
-        help='of the limits that it may use, 0.05 to 0.95 (default: 0.8)')
+        help='share of the limits that the motion may use, 0.05 to 0.95 (default: 0.8)')
     parser.add_argument(
-        '--seed', type=int, default=0, help='from 0: another one, another motion (default: 0)')
+        '--seed', type=int, default=0,
+        help='seed of the search, 0 or more; another seed gives another motion (default: 0)')
     add_force(parser)
     parser.set_defaults(run=run)
 
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     robot = load_robot(options.robot)
     with (
         replacing(output, force=options.force) as file,
-        make_console(stderr=True).status('searching a motion') as status,
+        make_console(stderr=True).status('searching for a motion') as status,
     ):
         for attempt in range(_ATTEMPTS):
             found = design(
@@ -78,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
             prepared = prepare_plan(PlanRequest(read_trajectory(file), robot, PlanSettings()))
             if prepared.refusal is None or not prepared.refusal:
                 break
-            status.update('beyond limits: searching a slower motion')
+            status.update('beyond limits: searching for a slower motion')
         else:
             raise HodynError(
                 f'no exciting motion of robot {robot.name!r} is within its limits: '
@@ -91,7 +92,7 @@ def run(options: argparse.Namespace) -> int:
         map(_is_finite, getattr(robot.limits, name)))]
     if unknown:
         print(f'No limit of {", ".join(unknown)} is known for some joints: ' + ', '.join(
-            f'{UNKNOWN[name]:g}' for name in unknown) + ' (rad, s) is kept to')
+            f'{UNKNOWN[name]:g}' for name in unknown) + ' (rad, s) is used instead')
     return 0
 
 

@@ -1,4 +1,4 @@
-"""How far many files are: a bar on a terminal, now and then a line in a pipe."""
+"""The progress of many files: a bar on a terminal, a line now and then in a pipe."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from hodyn_ros.fleet.task import Outcome
 
 PERIOD = 10.0
-"""s between lines in a pipe."""
+"""Least time between lines in a pipe, s."""
 
 
 class FleetProgress:
-    """Tells files, messages a second, the time that is left, and each file that failed.
+    """Shows files done, messages per second, the remaining time, and each file that failed.
 
-    A context manager. All goes to the standard error.
+    It is a context manager, and writes to the standard error.
     """
 
     def __init__(self, command: str, unit: str) -> None:
@@ -34,7 +34,7 @@ class FleetProgress:
             self._bar.stop()
 
     def start(self, done: Sequence[Outcome], sizes: dict[str, int]) -> None:
-        """Take what an earlier run has done, and the bytes of each file that is left."""
+        """Take the outcomes of an earlier run, and the bytes of each file that is left."""
         self._sizes, self._bytes = sizes, sum(sizes.values())
         self._earlier, self._failed = len(done), sum(not outcome.is_ok for outcome in done)
         self._total = len(done) + len(sizes)
@@ -54,7 +54,7 @@ class FleetProgress:
             self._show()
 
     def add(self, outcome: Outcome) -> None:
-        """Take an outcome."""
+        """Take the outcome of a file."""
         self._count += 1
         self._messages += outcome.messages
         self._bytes_done += self._sizes.get(outcome.name, 0)
@@ -66,7 +66,7 @@ class FleetProgress:
         self._show()
 
     def stop(self) -> None:
-        """Take that no further file will be begun."""
+        """Say that no further file will be begun."""
         self._say('finishing the files that are begun; Ctrl-C again ends at once')
 
     def _show(self) -> None:
@@ -80,7 +80,7 @@ class FleetProgress:
         parts = [f'{self._earlier + self._count} of {self._total} files']
         if self._count:
             parts.append(f'{self._messages / seconds:,.0f} {self._unit}/s')
-            # By the bytes of the files, which may be of very different lengths.
+            # The share counts bytes, as files may differ much in length.
             share = self._bytes_done / self._bytes if self._bytes else self._count / (
                 self._total - self._earlier)
             if 0.0 < share < 1.0:

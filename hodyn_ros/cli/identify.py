@@ -25,41 +25,42 @@ TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload',
 USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _MISREAD = (
-    'the recordings are not what they are taken for, see above: nothing is identified from them, '
-    'and nothing written. Correct what is named, or add to the --terms what finds it: gains for '
-    'signs and units of efforts, zeros, payload, links for a model that does not fit')
+    'the recordings do not fit the model, see above: nothing is identified, and nothing written. '
+    'Correct the cause, or add to the --terms what finds it: gains for signs and units of '
+    'efforts, zeros, payload, or links for a model that does not fit')
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         'identify', help='fit links, friction, payload and more to recordings',
-        description='Least squares with confidence intervals; writes a robot file, and judges it, '
-        'read back, on held-out motion. Of a damaged bag, what can be read is used; the '
-        'exit code is 1 when messages are lost.')
-    parser.add_argument('bags', type=Path, nargs='+', metavar='BAG', help='with joint efforts')
+        description='Fits by least squares, with confidence intervals; writes a robot file, reads '
+        'it back, and judges it on held-out motion. From a damaged bag it uses what can be read; '
+        'the exit code is 1 if messages are lost.')
+    parser.add_argument(
+        'bags', type=Path, nargs='+', metavar='BAG', help='recordings with joint efforts')
     add_robot(parser)
     parser.add_argument(
         '--output', type=Path, default=Path('hodyn_identify'),
         help='folder for the results (default: hodyn_identify)')
     parser.add_argument(
         '--terms', nargs='+', choices=TERMS, default=USUAL_TERMS, metavar='TERM',
-        help=f'what to fit, some of {", ".join(TERMS)} (default: {", ".join(USUAL_TERMS)})')
+        help=f'terms to fit, of {", ".join(TERMS)} (default: {", ".join(USUAL_TERMS)})')
     parser.add_argument(
         '--unloaded', type=Path, nargs='+', default=[], metavar='BAG',
-        help='recordings without the payload that the other ones have')
+        help='recordings without the payload that the other recordings have')
     parser.add_argument(
-        '--offsets-per-bag', action='store_true', help='each recording has its own offsets')
-    parser.add_argument('--topic', help='joint state topic, when the bags have several')
+        '--offsets-per-bag', action='store_true', help='fit offsets for each recording separately')
+    parser.add_argument('--topic', help='joint state topic, if the bags have several')
     parser.add_argument(
         '--joint-prefix', default='', metavar='PREFIX',
-        help='prefix of the joint names of one arm, when the bags have several')
+        help='prefix of the joint names of one arm, if the bags have several arms')
     add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Identify the robot from bags; return the exit code, 1 when messages are lost."""
+    """Identify the robot from bags; return the exit code, 1 if messages are lost."""
     from hodyn_ros.cli.identify_report import (
         differing_loads,
         doubts,
@@ -80,9 +81,9 @@ def run(options: argparse.Namespace) -> int:
     check_outputs(
         options, *options.bags, *options.unloaded, options.robot, contents=_contents(robot))
     if options.unloaded and 'payload' not in terms:
-        raise HodynError('--unloaded is for finding a payload: add it to --terms')
+        raise HodynError('--unloaded needs payload among the --terms: add it')
     warn_of_locked(options, *options.bags, *options.unloaded)
-    # In another unit than N m, or of other postures, efforts do not tell their share of gravity.
+    # With unknown gains or zeros, the share of gravity in the efforts cannot be estimated.
     source = Source(
         robot, options.topic, options.joint_prefix,
         True if {'gains', 'zeros'} & set(terms) else None)
@@ -99,12 +100,12 @@ def run(options: argparse.Namespace) -> int:
         for sentence in filter(None, [*diagnosis.sentences, of_motors]):
             console.print(f'! {one.path}: {sentence}', style='bold')
     damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
-    # Without a cause, the links may be what is wrong.
+    # Without a known cause, the links may be wrong.
     if any(one.is_misread or (one.is_wrong and not one.has_a_cause and 'links' not in terms)
            for one in diagnoses):
         raise HodynError('; '.join([_MISREAD, *damages]))
     if any(one.is_wrong for one in diagnoses):
-        data = replace(data, factor=math.nan)  # of efforts that the model does not describe
+        data = replace(data, factor=math.nan)  # unknown, as the model does not fit the efforts
     try:
         with console.status('identifying'):
             found = identify(robot, data, terms, each_bag=options.offsets_per_bag)
@@ -133,9 +134,9 @@ def run(options: argparse.Namespace) -> int:
         console, robot, found, validation, bags=[one.path for one in recordings],
         terms=terms, gravity=data.gravity, is_compared=bool(options.unloaded))
     console.print(
-        f'{file} holds the robot with what was identified' if found.is_of_the_robot else
-        f'{file} holds the robot as it was'
-        + (': offsets are no part of a robot file' if 'offsets' in terms else ''))
+        f'{file}: the robot with the identified terms' if found.is_of_the_robot else
+        f'{file}: the robot as it was'
+        + (' (offsets are not part of a robot file)' if 'offsets' in terms else ''))
     if found.is_of_the_robot:
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,

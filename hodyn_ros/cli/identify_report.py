@@ -1,4 +1,4 @@
-"""What ``hodyn identify`` prints of what it found."""
+"""The results that ``hodyn identify`` prints."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
 
-_WORTH_COUNTING = 0.005  # of the efforts: what is left out
-_BETTER = 0.95  # of the errors before: what held-out errors are better from
-_FAR = 3.0  # factor by which a gain is far from what the robot has
+_WORTH_COUNTING = 0.005  # least share of a joint's efforts at standstill that is printed
+_BETTER = 0.95  # ratio of held-out errors to those before, below which the file is better
+_FAR = 3.0  # factor from which a gain is far from the robot's
 
 _COLUMNS = (
     ('amplitude', 'A, N m'), ('slope', 'slope, s/rad'),
@@ -31,9 +31,9 @@ def print_identified(
     console: Console, robot: Robot, found: Estimate, validation: Validation, *,
     bags: Sequence[Path], terms: Sequence[str], gravity: bool, is_compared: bool,
 ) -> None:
-    """Print what was identified from bags, and what the file is worth.
+    """Print the terms that were identified from bags, and the errors of the robot file.
 
-    `gravity` is whether the efforts contain it, `is_compared` whether there are recordings
+    `gravity` is whether the efforts contain gravity, `is_compared` whether there are recordings
     without the payload.
     """
     import numpy as np
@@ -57,8 +57,8 @@ def print_identified(
         console.print(table)
     if 'amplitude' in found.joints:
         console.print(
-            '• A is twice the Coulomb friction: the law of friction goes by A from one direction '
-            'of motion to the other.')
+            '• A is twice the Coulomb friction: the torque of friction changes by A from one '
+            'direction of motion to the other.')
     if found.links:
         table = make_table('body', 'mass, kg', 'was', 'com, mm')
         for body, link, width in zip(
@@ -68,33 +68,33 @@ def print_identified(
                 ', '.join(f'{1e3 * c:.0f}' for c in link.com))
         console.print(table)
         console.print(
-            f'• Of the {found.base_parameters} combinations of parameters of the links that any '
-            f'motion tells, this one tells {found.told_parameters} better than they were known; '
-            'the others keep to the given links.')
+            f'• Of the {found.base_parameters} combinations of link parameters that a motion can '
+            f'determine, this motion determines {found.told_parameters} better than they were '
+            'known; the others stay as in the given links.')
     doubtful = {doubt.joint for doubt in found.doubts}
     for value, joints in found.held:
         joints = tuple(name for name in joints if name not in doubtful)
         if joints:
             console.print(
-                f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion cannot tell it '
-                'from other terms; kept as it was.')
+                f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion does not '
+                'determine it; kept as it was.')
     for value, joints in found.alike:
         console.print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: no significant difference from '
-            'what the robot has; kept as it was.')
+            "the robot's; kept as it was.")
     if found.gains_by_others:
         console.print(
-            f'• gain of {", ".join(found.gains_by_others)}: this motion hardly tells it; taken to '
-            'be about that of the other joints, which are off alike.')
+            f'• gain of {", ".join(found.gains_by_others)}: this motion hardly determines it; '
+            'assumed to be off by about the same factor as those of the other joints.')
     for value, bound, joints in found.bounded:
         console.print(
             f'• {_WORDS.get(value, value)} of {", ".join(joints)}: at {bound:.3g}, the bound of '
-            'what is looked for; take it for unknown.')
+            'the search; treat it as unknown.')
     _print_rests(console, robot, found)
     if not gravity and {'links', 'payload'} & set(terms):
         console.print(
-            '• The efforts are recorded without gravity, so that they do not judge what the file '
-            'predicts of it.')
+            '• The efforts are recorded without gravity, so the errors below say nothing about '
+            "the file's prediction of gravity.")
     print_validation(console, robot, validation)
     if 'payload' in terms:
         _print_payload(
@@ -109,14 +109,15 @@ def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
     if rests:
         console.print(
             f'• Efforts of joints that stand ({rests}) are ' + (
-                'left out: friction that holds a joint is anything up to its largest.'
+                'left out: at rest, friction can have any value up to its largest.'
                 if found.rests_left_out else
-                'taken to be free of friction, which can hold a joint and pass for an offset, a '
-                'link or a payload: with friction among the --terms they would be left out.'))
+                'used as if friction were 0. But friction can hold a joint, and then be mistaken '
+                'for an offset, a link or a payload: add friction to the --terms to leave them '
+                'out.'))
 
 
 def print_validation(console: Console, robot: Robot, validation: Validation) -> None:
-    """Print the errors of the robot file before and after, and on what was held out."""
+    """Print the errors of the robot file before and after, and those on held-out motion."""
     import numpy as np
 
     from hodyn_ros.cli.tables import make_table
@@ -136,88 +137,88 @@ def print_validation(console: Console, robot: Robot, validation: Validation) -> 
         if not np.isclose(comparable, before))
     if changed:
         console.print(
-            '• Before, efforts were read by the gains given. By those found these errors would '
-            f'be, N m: {changed}. The last line compares with these.')
+            '• The errors before are with the gains given. With the gains found these errors '
+            f'would be, N m: {changed}. The last line compares with these.')
 
 
 def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]:
-    """Return what of the recordings cannot be as it is taken, and what to do about it."""
+    """Return which properties of the recordings are implausible, and what to do about it."""
     from hodyn_ros.feedforward.limit_table import unit
 
     said = [
         f'Positions of {", ".join(doubtful.misplaced)} are beyond their limits most of the '
-        'time: see whether they are in degrees, or other zeros than those of the model, which '
-        'zeros among the --terms look for, before using the file.'] if doubtful.misplaced else []
+        'time. Before using the file, check whether they are in degrees, or have other zeros than '
+        'the model (zeros among the --terms finds these).'] if doubtful.misplaced else []
     foreign = [doubt for doubt in found.doubts if not math.isnan(doubt.recorded)]
     if foreign:
         names = ', '.join(f'{doubt.joint} {doubt.recorded:.2g}' for doubt in foreign)
         said.append(
-            "Efforts of some joints are far from the model's torques by the gains of the robot "
-            f'file, as many times as these: {names}. They seem to be in another unit. They are '
-            'left out; all of these joints is kept as it was. Add gains to the --terms, or state '
-            'their effort_gain in the robot file.')
+            "Efforts of some joints, by the gains of the robot file, are these multiples of the "
+            f"model's torques: {names}. They seem to be in another unit. They are left out, and "
+            'these joints are kept as they were. Add gains to the --terms, or give their '
+            'effort_gain in the robot file.')
     untold = [
         doubt for doubt in found.doubts if math.isnan(doubt.limit) and doubt not in foreign]
     if untold:
         names = ', '.join(doubt.joint for doubt in untold)
         factor = untold[0].factor
         others, value = (
-            ('others than the robot has', '') if math.isnan(factor) else
-            (f'×{factor:.3g} of what the robot has', f', ×{factor:.3g} as of the others,'))
+            ("not the robot's", '') if math.isnan(factor) else
+            (f"×{factor:.3g} the robot's", f', ×{factor:.3g} as for the others,'))
         said.append(
-            f'Efforts of {names} seem to be in another unit: this motion cannot tell their gain, '
-            f'and the gains that it tells are {others}. They are left out; friction and all else '
-            'of these joints is kept as it was. Record motions that accelerate and load them '
-            f'more, or state their effort_gain{value} in the robot file.')
+            f'Efforts of {names} seem to be in another unit: this motion does not determine their '
+            f'gains, and the gains that it determines are {others}. They are left out, and these '
+            'joints are kept as they were. Record motions that accelerate and load them more, or '
+            f'give their effort_gain{value} in the robot file.')
     for doubt in found.doubts:
         if doubt.limit > 0.0:
             newton = unit(robot, robot.joint_names.index(doubt.joint), 'effort')
             said.append(
                 f'Friction of {doubt.joint} would be {doubt.friction:.3g} {newton}, beyond its '
-                f'limit of effort, {doubt.limit:.3g} {newton}: it is not written, and what the '
-                'robot has is kept. The efforts of this joint are left out: see whether they are '
-                'in another unit, which gains among the --terms find, or the limit in the robot '
-                'file is wrong.')
+                f'limit of effort, {doubt.limit:.3g} {newton}: it is not written, and the '
+                "robot's is kept. The efforts of this joint are left out: check whether they are "
+                'in another unit (gains among the --terms finds this), or whether the limit in '
+                'the robot file is wrong.')
     if doubtful.overloaded:
         said.append(
             f'Efforts of {", ".join(doubtful.overloaded)} are beyond the limits of effort most '
-            'of the time: see whether they are in another unit, which gains among the --terms '
-            'find, or the limits in the robot file are wrong, before using the file.')
+            'of the time. Before using the file, check whether they are in another unit (gains '
+            'among the --terms finds this), or whether the limits in the robot file are wrong.')
     if doubtful.unexplained:
         said.append(
             f'The file predicts the effort of {", ".join(doubtful.unexplained)} worse than a '
             'constant would: the sign or unit of the effort, or zeros, axes or links of the '
-            'model are others. See to this before using the file: gains and zeros among the '
-            '--terms look for signs, units and zeros.')
+            'model are wrong. Correct this before using the file: gains and zeros among the '
+            '--terms find signs, units and zeros.')
     return said
 
 
 def far_gains(robot: Robot, found: Estimate) -> list[str]:
-    """Return what gains far from those that the robot has mean."""
+    """Return a warning of gains that are far from the robot's."""
     far = ', '.join(
         f'{name} ×{factor:.3g}'
         for name, factor in zip(robot.joint_names, found.gain_factors(robot), strict=True)
         if not 1.0 / _FAR < factor < _FAR)
     return [
-        f'Gains are far from what the robot has, or of the other sign: {far}. They serve to read '
-        'recordings alone: the feed-forward stays in N m, with the signs of the model. See that '
-        'the drive takes such commands before it gets any.'] if far else []
+        f"Gains are far from the robot's, or have the opposite sign: {far}. They only serve to "
+        'read recordings: the feed-forward stays in N m, with the signs of the model. Make sure '
+        'that the drive expects such commands before it gets any.'] if far else []
 
 
 def differing_loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
-    """Return which loaded recordings have another payload than the other ones."""
+    """Return a warning of loaded recordings whose payload differs from that in the others."""
     differ = '; '.join(
         f'in {bags[load.bag]} {load.mass:+.2g} kg, its centre of mass '
         f'({", ".join(f"{1e3 * c:+.0f}" for c in load.com)}) mm away'
         for load in found.differing_loads)
     return [
-        f'The loaded recordings differ in their payload; against the others, {differ}. One that '
-        'is turned on the flange counts as another. Identify them apart: what is found here is '
-        'none of them.'] if differ else []
+        f'The loaded recordings differ in their payload; compared with the others, {differ}. A '
+        'payload that is turned on the flange counts as another. Identify the recordings '
+        'separately: the payload found here is none of theirs.'] if differ else []
 
 
 def verdict(robot: Robot, validation: Validation, doubted: Collection[str] = ()) -> str:
-    """Return for which joints the file is better on held-out motion, and what to do if not."""
+    """Return for which joints the file is better on held-out motion, and advice if it is not."""
     rows = list(zip(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
         validation.worse, strict=True))
@@ -227,12 +228,12 @@ def verdict(robot: Robot, validation: Validation, doubted: Collection[str] = ())
     worse = [name for name, _, _, is_worse in rows if is_worse]
     alike = [name for name, *_ in rows if name not in {*better, *worse}]
     if not worse and not better:
-        return 'On held-out motion the file is better for no joint: keep the one that was given'
+        return 'On held-out motion the file is better for no joint: keep the given one'
     said = [f'{word} for {", ".join(names)}' for word, names in (
         ('better', better), ('hardly different', alike), ('worse', worse)) if names]
     if unjudged:
         said.append(f'not judged for {", ".join(unjudged)}')
-    advice = ': see to the doubts above before using it' if unjudged else (
+    advice = ': resolve the doubts above before using it' if unjudged else (
         ': record longer and more varied motion before using it' if worse else '')
     return f'On held-out motion the file is {"; ".join(said)}{advice}'
 
@@ -246,15 +247,15 @@ def _print_payload(
     last = robot.bodies[-1]
     if found.payload is None:
         console.print(
-            f'No payload on {last.name}, the last body, that differs from 0 significantly: '
+            f'No payload on {last.name}, the last body, that differs significantly from 0: '
             f'{found.payload_at_most:.2g} kg at most (90 % confidence)'
             + ('.' if is_compared else
-               '; where there is one, a recording without it, --unloaded, tells far more.'))
+               '; if there is one, a recording without it (--unloaded) determines it far better.'))
         if last.type == 'prismatic' or any(
                 body.parent == last.parent for body in robot.bodies[:-1]):
             console.print(
-                '• A payload is looked for on the last body alone: where that is a finger, fix '
-                f'the joints of the gripper, --lock {last.joint}=… say.')
+                '• A payload is only searched for on the last body: if that is a finger, fix the '
+                f'joints of the gripper, for example by --lock {last.joint}=…')
         return
     width = found.payload_interval
     com = ', '.join(
@@ -265,15 +266,15 @@ def _print_payload(
         f'{last.name}; ' + (
             f'inertia {np.array2string(found.payload.inertia.diagonal(), precision=4)} kg m², '
             'diagonal' if found.inertia_excited else
-            'the motion tells nothing of its inertia: a point'))
+            'the motion does not determine its inertia: taken as a point'))
     console.print(
-        f'• The interval takes the links to be off by {found.link_level:.0%}'
+        f'• The interval allows for links that are off by {found.link_level:.0%}'
         + ('' if math.isnan(found.gain_level)
-           else f', the gains of drives by {found.gain_level:.1%}')
+           else f' and gains of drives by {found.gain_level:.1%}')
         + ', as the recordings make likely' + (
-            '.' if is_friction_fitted else ', and the friction to be that of the robot file'
+            '.' if is_friction_fitted else ', and assumes the friction of the robot file'
             + (', which has none' if robot.friction is None else '')
-            + ': with friction among the --terms it would contain that of this arm.'))
+            + ': add friction to the --terms to use that of this arm.'))
 
 
 def _cell(value: float, width: float) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _UNITS = {
     'position': 'rad', 'velocity': 'rad/s', 'acceleration': 'rad/s²', 'jerk': 'rad/s³',
     'effort': 'N m', 'effort_rate': 'N m/s', 'tracking_error': 'rad'}
-"""Of a revolute joint; a prismatic one has m for rad, and N for N m."""
+"""Units for a revolute joint; a prismatic joint has m for rad, and N for N m."""
 _OF_PRISMATIC = {
     quantity: unit.replace('N m', 'N').replace('rad', 'm') for quantity, unit in _UNITS.items()}
 _TOLD = {'position_min', 'position_max', *_UNITS} - {'tracking_error'}
@@ -35,21 +35,21 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         'info', help='show joints, limits and masses of a robot',
-        description='Prints the joints of a robot with their limits and masses, and what is '
-                    'missing in its file.')
+        description='Prints the joints of a robot with their limits and masses, and what its file '
+                    'lacks.')
     parser.add_argument('robot', help='built-in name, or path of a robot file or URDF')
     add_used_robot(parser)
     parser.add_argument(
         '--repair', dest='output', type=Path, metavar='FILE',
-        help='write the robot with the nearest inertias that bodies can have, as .yaml, or a URDF '
-        'as .urdf: the same text but for these numbers')
+        help='write the robot with impossible inertias replaced by the nearest possible ones, as '
+        '.yaml, or a URDF as .urdf: the same text except for these numbers')
     add_json(parser)
     add_force(parser)
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what is known of the robot."""
+    """Print the properties of the robot; return the exit code."""
     from hodyn_ros.cli.tables import make_console, make_table
     from hodyn_ros.robot.files import load_robot
 
@@ -90,13 +90,13 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _repair(options: argparse.Namespace, console: Console) -> list[dict[str, Any]]:
-    """Write the repaired robot, say what was changed, and return it."""
+    """Write the repaired robot; print and return the changes."""
     from hodyn_ros.cli.tables import make_table
     from hodyn_ros.robot.files.repair import repairs, write_repaired
 
     if hasattr(options, 'robot_files'):
         raise HodynError(
-            '--repair works on the robot file alone; use --lock, --payload and the like with the '
+            '--repair does not work with --lock, --payload and the like: use these with the '
             'repaired file')
     changes = repairs(options.robot)
     write_repaired(options.robot, changes, options.output, force=options.force)
@@ -113,8 +113,8 @@ def _repair(options: argparse.Namespace, console: Console) -> list[dict[str, Any
                 for values in (change.given_principal, change.proposed_principal)),
             f'{change.change:.2g}')
     console.print(
-        f'{options.output}: {len(changes)} impossible inertias, and the nearest possible ones '
-        '(Frobenius norms); measure those that changed much')
+        f'{options.output}: {len(changes)} impossible inertias, replaced by the nearest possible '
+        'ones (Frobenius norm); measure those that changed much')
     console.print(table)
     return [{
         'link': change.link, 'mass': change.mass, 'com': change.com.tolist(),
@@ -159,9 +159,9 @@ def _in_words(keys: dict[str, Any]) -> str:
 
 
 def _reach(robot: Robot) -> float:
-    """Return a bound of how far a frame or a centre of mass can be from the first joint, m.
+    """Return a bound of the distance of frames and centres of mass from the first joint, m.
 
-    It is infinite where a joint that slides has no range.
+    It is infinite if a sliding joint has no range.
     """
     import numpy as np
 
@@ -183,12 +183,19 @@ def _reach(robot: Robot) -> float:
 
 
 def _unknown(robot: Robot) -> list[str]:
-    """Return what is missing in the file, one sentence each."""
+    """Return what the file lacks, one sentence each."""
     import numpy as np
 
+    from hodyn_ros.feedforward.limit_table import unit
+
     sentences = []
+    ends = np.array([robot.limits.position_min, robot.limits.position_max])
+    turns_on = np.isinf(ends).all(axis=0) & np.array(
+        [unit(robot, joint, 'position') == 'rad' for joint in range(robot.n)], dtype=bool)
     for field in fields(robot.limits):
         missing = ~np.isfinite(getattr(robot.limits, field.name))
+        if field.name.startswith('position'):
+            missing &= ~turns_on
         if field.name in _TOLD and missing.any():
             joints = [name for name, gap in zip(robot.joint_names, missing, strict=True) if gap]
             whose = 'any joint' if len(joints) == robot.n else ', '.join(joints)

@@ -1,7 +1,7 @@
 """The command line, ``hodyn``.
 
-One module a command; each imports the packages that it needs only when it runs, so that
-``hodyn --help`` is quick and a command needs no more installed than it uses.
+Each command is a module, which imports the packages that it needs only when it runs. So
+``hodyn --help`` is quick, and a command needs only the packages that it uses.
 """
 import argparse
 import atexit
@@ -36,15 +36,16 @@ from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.common.version import VERSION
 
 BAD_INPUT = 2
-STDOUT = 1  # the descriptor
+STDOUT = 1  # file descriptor
 INTERRUPTED, PIPE_CLOSED = 130, 141
-"""Exit codes of commands that a signal ended, as a shell gives them."""
-# Names in the library of what these options set.
+"""Exit codes of commands that a signal ended, as in shells."""
+# Words in the library's errors, and the options of commands that replace them.
 _OPTIONS = {
     'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn',
     'take double': 'leave out --float',
     'an actuators section': 'an actuators section, or give --actuators YAML'}
-# Otherwise garbage collection, during the import of Numba and at exit, takes half a second.
+# With the default thresholds, garbage collection during the import of Numba and at exit takes half
+# a second.
 gc.set_threshold(100_000, 50, 100)
 atexit.register(gc.freeze)
 
@@ -52,12 +53,12 @@ _BY_PIP = {
     name: f'pip install {package}, in the environment of the workspace' for name, package in (
         ('rosbags', 'rosbags'), ('lz4', 'lz4'),
         ('backports', 'backports.zstd'), ('argcomplete', 'argcomplete'))}
-"""Packages that no distribution of ROS brings, or not all."""
+"""How to install packages that not all distributions of ROS have."""
 _EXTRAS = f'{how_to_install("ros,sim")} brings what the demo needs'
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit code; wrong input is one line and code 2."""
+    """Run the command line and return its exit code; wrong input gives one line and code 2."""
     parser = _parser()
     if '_ARGCOMPLETE' in os.environ:
         from argcomplete import autocomplete
@@ -87,7 +88,7 @@ def _run(options: argparse.Namespace) -> int:
             return PIPE_CLOSED
         except (HodynError, OSError, ImportError) as error:
             if isinstance(error, ImportError) and (error.name or '').startswith('hodyn_ros'):
-                raise  # a fault of the package, not of what is installed
+                raise  # a bug in this package, not a missing one
             text = ' '.join(_said(error).split())
             for word, option in _OPTIONS.items():
                 text = text.replace(word, option)
@@ -112,7 +113,7 @@ def _said(error: Exception) -> str:
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP, as Ctrl-C does, undo what is unfinished before they end it."""
+    """Let SIGTERM and SIGHUP remove unfinished outputs before they end it, as Ctrl-C does."""
 
     def end(number: int, _: Any) -> None:
         raise SystemExit(128 + number)

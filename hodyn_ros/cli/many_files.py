@@ -1,4 +1,4 @@
-"""What commands share that take many files at once."""
+"""Code that is shared by the commands for many files at once."""
 from __future__ import annotations
 
 import argparse
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from hodyn_ros.fleet.task import Job, Outcome, Task
 
 ALL_WELL, SOME_FAILED, NONE, STOPPED = 0, 1, 2, 130
-"""Exit codes."""
+"""Exit codes of commands with many files."""
 
 _MAX_LINES = 15  # largest number of lines of a table
 
 
 def add_many_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of many files at once."""
+    """Add the options for many files at once."""
     group = parser.add_argument_group(
         'many files',
-        'several files, a folder of them, or a pattern in quotes, by several processes')
+        'several processes do several files, a folder with files, or a pattern in quotes')
     group.add_argument(
         '--jobs', type=_count, metavar='N',
-        help='number of files at a time on this machine (default: its processors)')
+        help='number of files at a time on this machine (default: its number of processors)')
     group.add_argument(
         '--resume', action='store_true',
         help='continue an earlier run in --output, or fail if there is none (default: continue '
@@ -52,7 +52,7 @@ def _count(text: str) -> int:
 
 
 def wants_many(options: argparse.Namespace, paths: Sequence[Path]) -> bool:
-    """Whether a command is to do many files, rather than the one that it is given."""
+    """Whether a command is given many files, or options for many."""
     from hodyn_ros.fleet.inputs import is_many
 
     return bool(
@@ -63,34 +63,34 @@ def run_many(
     options: argparse.Namespace, task: Task, jobs: Sequence[Job], columns: Sequence[str],
     unit: str, show: Callable[[Sequence[Outcome]], None], files: Sequence[str] = (),
 ) -> int:
-    """Do what is not done yet of many files, and write ``summary.parquet``.
+    """Do those of many files that are not done yet, and write ``summary.parquet``.
 
     Parameters
     ----------
     options : argparse.Namespace
-        With those of `add_many_options`, `output` and `force`.
+        Options of `add_many_options`, `output` and `force`.
     task : Task
-        What is done with each file.
+        The task for each file.
     jobs : sequence of Job
         The files.
     columns : sequence of str
-        Of the summary.
+        Columns of the summary.
     unit : str
-        What is counted a second.
+        What is counted per second.
     show : callable
-        Shows what became of all files in the folder, those of earlier runs as well.
+        Shows the outcomes of all files in the folder, including those of earlier runs.
     files : sequence of str
-        Names of what else is written for all files together.
+        Names of other files that are written for all files together.
 
     Returns
     -------
     int
-        Exit code: 0 where all is well, 1 where some files failed, 2 where all did, 130 if stopped.
+        Exit code: 0 if all is well, 1 if some files failed, 2 if all failed, 130 if stopped.
 
     Raises
     ------
     HodynError, OSError
-        When the folder cannot be used, or the workers cannot.
+        The folder or the workers cannot be used.
 
     """
     from hodyn_ros.cli.fleet_progress import FleetProgress
@@ -104,7 +104,7 @@ def run_many(
     folder: Path = options.output
     is_there = (folder / MARK).is_file()
     if options.resume and not is_there:
-        raise HodynError(f'--resume: {folder} has no {MARK} of an earlier run to go on with')
+        raise HodynError(f'--resume: {folder} has no {MARK} of an earlier run to continue')
     work = engine(options.jobs, options.scheduler)
     check_output(
         folder, Contents(frozenset({SUMMARY, *files})), inputs=[job.path for job in jobs],
@@ -126,8 +126,8 @@ def run_many(
     mine = [outcome for outcome in found if outcome.name in names]
     if len(mine) < len(names):
         print(
-            f'stopped after {len(mine)} of {len(names)} files: the same command goes on with the '
-            'others', file=sys.stderr)
+            f'stopped after {len(mine)} of {len(names)} files: the same command continues with '
+            'the others', file=sys.stderr)
         return STOPPED
     if all(outcome.is_ok for outcome in mine):
         return ALL_WELL
@@ -138,7 +138,7 @@ def print_ranking(
     title: str, headings: Sequence[str], left: tuple[str, ...], rows: Iterable[Sequence[str]],
     last: str,
 ) -> None:
-    """Print the first rows of a table of files between two lines; arguments as of `make_table`."""
+    """Print a title, the first rows of a table, see `make_table`, and a last line."""
     from hodyn_ros.cli.tables import make_console, make_table
 
     console = make_console()

@@ -1,4 +1,4 @@
-"""What several commands share: options, and the check of where their results go."""
+"""Options that several commands share, and the check of their outputs."""
 from __future__ import annotations
 
 import argparse
@@ -19,7 +19,7 @@ FiguresFile = Path | TextIO
 
 
 class _GivenRobot(argparse.Action):
-    """Tells a robot that was given from the default."""
+    """Notes that a robot was given, as the default has the same value."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
@@ -30,7 +30,7 @@ class _GivenRobot(argparse.Action):
 
 
 def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
-    """Add the option --robot, and those of the robot, but --actuators where it is added apart."""
+    """Add the option --robot and the options of `add_used_robot`."""
     parser.add_argument(
         '--robot', default='panda', action=_GivenRobot,
         help='built-in name, or path of a robot file or URDF (default: panda)')
@@ -39,7 +39,7 @@ def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> Non
 
 
 def add_used_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
-    """Add the options of the robot, see `used_robot`."""
+    """Add the options that change the robot, see `used_robot`; --actuators only if `actuators`."""
     group = parser.add_argument_group('options of the robot')
     group.add_argument(
         '--lock', nargs='+', action='extend', default=[], metavar='JOINT=VALUE',
@@ -47,7 +47,8 @@ def add_used_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -
              'gripper')
     group.add_argument(
         '--inertia-check', choices=('error', 'warn'),
-        help='whether inertias that no rigid body has are refused (default), or only reported')
+        help='whether inertias that no rigid body has are refused (error, the default) or only '
+        'reported (warn)')
     group.add_argument(
         '--limits', type=Path, metavar='YAML',
         help="limits that replace the robot's: MoveIt's joint_limits.yaml, or a file like "
@@ -55,7 +56,7 @@ def add_used_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -
     group.add_argument(
         '--payload', nargs='+', action='append', default=[], metavar=('LINK KG', 'X Y Z'),
         help='load on a link: its mass, and its centre of mass in the axes of the link, m '
-             '(default: 0 0 0); once for each load')
+             '(default: 0 0 0); repeat the option for several loads')
     if actuators:
         group.add_argument(
             '--actuators', type=Path, metavar='YAML',
@@ -67,7 +68,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option --json."""
     parser.add_argument(
         '--json', type=_figures_file, metavar='FILE',
-        help='write the results as JSON to FILE; with - only these go to the standard output')
+        help='write the results as JSON to FILE; with - the standard output has only these')
 
 
 def _figures_file(text: str) -> FiguresFile:
@@ -83,16 +84,16 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 def check_outputs(
     options: argparse.Namespace, *inputs: Path | str, contents: Contents | None = None,
 ) -> None:
-    """Raise now, rather than after the work, for results that could or must not be written.
+    """Raise now, rather than after the work, if results cannot or must not be written.
 
-    The results go to the file, or with contents to the folder, --output, and the figures to the
-    file --json. An input is a path, or the name of a built-in robot.
+    The results are the file --output, or, with `contents`, the folder --output; and the file
+    --json. An input is a path, or the name of a built-in robot.
     """
     output, json_file = options.output, getattr(options, 'json', None)
     inputs = (*inputs, *getattr(options, 'robot_files', ()))
     from hodyn_ros.robot.files import robot_names
 
-    built_in = robot_names()  # read from the package, whatever is here
+    built_in = robot_names()  # these come from the package, even if a file has the same name
     given = [Path(name) for name in inputs if name not in built_in and Path(name).exists()]
     if output is not None:
         check_output(output, contents, inputs=given, force=options.force)
@@ -106,11 +107,11 @@ def check_outputs(
         raise HodynError(f'--json {json_file}: another output goes to the same place')
     if contents is None or output.exists() or json_file.parent != output:
         check_output(json_file, inputs=given, force=options.force)
-    # Otherwise it goes to the new folder, which is there by then.
+    # Otherwise the file goes to the new output folder, which does not exist yet.
 
 
 def say_what_was_replaced(options: argparse.Namespace) -> None:
-    """Print one line where the results took the place of earlier ones, and are there."""
+    """Print one line if the results have replaced earlier ones."""
     output, earlier = getattr(options, 'earlier', (None, 0))
     if output is not None and output.exists() and output.stat().st_ino != earlier:
         print(f'{output}: replaced the earlier result')
@@ -119,7 +120,7 @@ def say_what_was_replaced(options: argparse.Namespace) -> None:
 def write_figures(
     figures: dict[str, Any], file: FiguresFile | None, *, force: bool = False,
 ) -> None:
-    """Write the results for --json, if it was given."""
+    """Write the results for --json, if this was given."""
     text = json.dumps(figures, indent=1) + '\n'
     if isinstance(file, Path):
         write_text(file, text, force=force)
@@ -129,6 +130,6 @@ def write_figures(
 
 
 def say_what_is_lost(command: str, counts: MessageCounts) -> None:
-    """Print one line to the standard error where messages of a bag are lost."""
+    """Print one line to the standard error if messages of a bag are lost."""
     if counts.lost:
         print(f'hodyn {command}: {counts.damage}', file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What ``hodyn check``, ``annotate`` and ``retime`` share: which plan, for which robot."""
+"""Code that ``hodyn check``, ``annotate`` and ``retime`` share: options, requests, results."""
 from __future__ import annotations
 
 import argparse
@@ -23,34 +23,35 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     """Add the plan and the options for reading it."""
     parser.add_argument(
         'plans', nargs='+', type=Path, metavar='PLAN',
-        help='bag with a JointTrajectory, or .yaml, .json, .csv (as docs/references.md, '
-        '"References" on the site, shows); or several of them, folders, or a pattern')
+        help='bag with a JointTrajectory, or .yaml, .json, .csv (see docs/references.md, '
+        '"References" on the site); or several of these, folders, or a pattern')
     add_robot(parser)
-    parser.add_argument('--topic', help='trajectory topic, when the bag has several')
+    parser.add_argument('--topic', help='trajectory topic, if the bag has several')
     parser.add_argument(
-        '--number', type=int, metavar='N', help='which trajectory of the topic, from 1')
+        '--number', type=int, metavar='N',
+        help='number of the trajectory on the topic, from 1, if there are several')
     parser.add_argument(
         '--joint-prefix', default='', metavar='PREFIX',
         help='prefix of the joint names in the plan')
     parser.add_argument(
         '--interpolation', choices=('auto', 'global', 'bounded', 'local'), default='auto',
-        help='between the points (default: auto)')
+        help='interpolation between the points (default: auto)')
     parser.add_argument(
         '--sample-tolerance', type=float, default=0.0, metavar='RAD',
-        help='samples no more than 5 ms apart may be missed by this much, at most 0.01, to smooth '
-        'their jitter (default: 0)')
+        help='distance by which samples at most 5 ms apart may be missed, to smooth their jitter, '
+        'at most 0.01 (default: 0)')
     parser.add_argument(
         '--commands', choices=('effort', 'position'), default='effort',
-        help='kind of commands that the arm is sent: it decides which reflexes of the robot '
-        'file apply (default: effort)')
+        help='kind of commands that the arm is sent, on which its reflexes depend (default: '
+        'effort)')
     add_many_options(parser)
 
 
 def add_written_plan_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the plan that is written."""
+    """Add the options for writing a plan."""
     parser.add_argument(
         '--output', type=Path, required=True, metavar='FILE',
-        help='.yaml, .json or .csv; without an extension a new bag; for many plans a folder')
+        help='.yaml, .json or .csv; a new bag without an extension; a folder for many plans')
     parser.add_argument(
         '--period', type=float, default=5e-3,
         help='largest time between points, s (default: 0.005)')
@@ -63,7 +64,7 @@ def add_written_plan_options(parser: argparse.ArgumentParser) -> None:
 
 
 def plan_settings(options: argparse.Namespace, **settings: Any) -> PlanSettings:
-    """Return how plans are made, by the options above, with what else `PlanSettings` take."""
+    """Return the settings of plans from the options above and from further `settings`."""
     from hodyn_ros.plans.prepare import PlanSettings
 
     for term in ('gravity', 'friction'):
@@ -78,7 +79,7 @@ def plan_settings(options: argparse.Namespace, **settings: Any) -> PlanSettings:
 def plan_request(
     options: argparse.Namespace, robot: Robot, settings: PlanSettings,
 ) -> PlanRequest:
-    """Return the request to prepare the one plan that the options give."""
+    """Return the request to prepare the only plan in the options."""
     from hodyn_ros.plans.files import read_trajectory
     from hodyn_ros.plans.prepare import PlanRequest
 
@@ -91,7 +92,7 @@ def written_plan(
     options: argparse.Namespace, request: PlanRequest,
     progress: Callable[[str], None] | None = None,
 ) -> PreparedPlan:
-    """Write a plan with its torques, unless it is beyond limits; raise HodynError for none."""
+    """Write a plan with its torques unless it is beyond limits; HodynError if not accepted."""
     from hodyn_ros.plans.annotated_file import write_annotated_plan
 
     prepared = write_annotated_plan(
@@ -105,7 +106,7 @@ def written_plan(
 def print_written(
     options: argparse.Namespace, request: PlanRequest, prepared: PreparedPlan, *parts: str,
 ) -> None:
-    """Print where a plan was written, for which robot, and what is known of it."""
+    """Print the file and the robot of a written plan, and its properties."""
     assert prepared.plan is not None
     assert prepared.annotated is not None
     is_as_planned = prepared.stretch == 1.0 or prepared.retimed is not None
@@ -116,8 +117,14 @@ def print_written(
         f'{prepared.deviation}', *parts]))
 
 
+def print_note(prepared: PreparedPlan) -> None:
+    """Print the remarks on a plan, if there are any."""
+    if prepared.note:
+        print(f'note: {prepared.note}')
+
+
 def outcome(prepared: PreparedPlan) -> str:
-    """Return the last line of the output: within limits, or what is beyond them."""
+    """Return the last line of the output: whether the plan is within limits, or the refusal."""
     if prepared.refusal:
         report = prepared.limit_report
         kept = report is not None and report.within_limits
@@ -127,5 +134,5 @@ def outcome(prepared: PreparedPlan) -> str:
         return f'within all limits (none is known){but}'
     unknown = [] if report is None else report.unknown_quantities
     if unknown:
-        return f'within all known limits; no limit is known of {", ".join(unknown)}{but}'
+        return f'within all known limits; no limit is known for {", ".join(unknown)}{but}'
     return f'within all limits{but}'

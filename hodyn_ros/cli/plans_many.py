@@ -1,4 +1,4 @@
-"""``hodyn check``, ``annotate`` and ``retime`` of many plans."""
+"""``hodyn check``, ``annotate`` and ``retime`` for many plans."""
 from __future__ import annotations
 
 import argparse
@@ -25,13 +25,13 @@ def plans_many(
     Parameters
     ----------
     options : argparse.Namespace
-        Of `add_plan_options` and `add_many_options`, with `output` and `force`.
+        Options of `add_plan_options` and `add_many_options`, `output` and `force`.
     command : 'check', 'annotate' or 'retime'
-        What is done with each plan.
+        The command for each plan.
     robot : Robot
-        The robot, with limits that may be used.
+        The robot; its limits are those that may be used.
     settings : PlanSettings
-        How plans are made.
+        Settings for making plans.
 
     """
     from hodyn_ros.fleet.inputs import find_plans
@@ -67,7 +67,7 @@ def _row(outcome: Outcome) -> list[str]:
 
 
 def _nearest(outcome: Outcome) -> tuple[float, str]:
-    """Return the largest share of a limit, and which; plans that could not be checked first."""
+    """Return the largest share of a limit and its name; infinite for plans without a result."""
     if not outcome.has_result:
         return float('inf'), ''
     return max(

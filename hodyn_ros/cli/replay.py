@@ -28,30 +28,31 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'replay', help='compare a recorded bag with the model, offline',
         description='Reads joint states from a rosbag2, computes the torques and their rates '
-        'through the code of the node, and compares them with the recorded effort. It uses what '
-        'can be read of a damaged bag; the exit code is 1 when messages are lost.')
+        'with the code of the node, and compares them with the recorded efforts. From a damaged '
+        'bag it uses what can be read; the exit code is 1 if messages are lost.')
     parser.add_argument(
         'bags', nargs='+', type=Path, metavar='BAG',
-        help='folder of a rosbag2, or a lone .db3 or .mcap file; or several of them, folders, or '
-             'a pattern')
+        help='folder of a rosbag2, or a single .db3 or .mcap file; or several of these, folders, '
+             'or a pattern')
     add_robot(parser)
     parser.add_argument(
         '--output', type=Path, default=Path('hodyn_replay'),
         help='folder for the report (default: hodyn_replay)')
-    parser.add_argument('--topic', help='joint state topic, when the bag has several')
+    parser.add_argument('--topic', help='joint state topic, if the bag has several')
     parser.add_argument(
         '--joint-prefix', default='', metavar='PREFIX',
-        help='prefix of the joint names of one arm, when the bag has several')
+        help='prefix of the joint names of one arm, if the bag has several arms')
     parser.add_argument(
         '--bandwidth', type=_positive, metavar='HZ',
         help='bandwidth of the estimated motion (default: that of maximum likelihood)')
-    parser.add_argument('--csv', action='store_true', help='write the torques as a table too')
+    parser.add_argument(
+        '--csv', action='store_true', help='also write the torques as a table in CSV')
     parser.add_argument(
         '--parquet', action='store_true',
-        help='write motion and torques as computed.parquet too (always for many bags)')
+        help='also write motion and torques as computed.parquet (always for many bags)')
     parser.add_argument(
         '--no-report', action='store_true',
-        help='write data files only, without page and plots, which is faster')
+        help='write only data files, no page and plots, which is faster')
     add_many_options(parser)
     add_force(parser)
     parser.set_defaults(run=run)
@@ -60,12 +61,12 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 def _positive(text: str) -> float:
     value = float(text)
     if not 0.0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f'{text} Hz is no bandwidth: give a positive number')
+        raise argparse.ArgumentTypeError(f'{text} Hz is not a bandwidth: give a positive number')
     return value
 
 
 def run(options: argparse.Namespace) -> int:
-    """Replay one bag or many; return the exit code, 1 when messages are lost."""
+    """Replay one bag or many; return the exit code, 1 if messages are lost."""
     if wants_many(options, options.bags):
         return replay_many(options)
     from rich.progress import (

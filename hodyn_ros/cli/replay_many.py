@@ -1,4 +1,4 @@
-"""``hodyn replay`` of many recordings."""
+"""``hodyn replay`` for many recordings."""
 from __future__ import annotations
 
 import argparse
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def replay_many(options: argparse.Namespace) -> int:
-    """Replay recordings to one folder, with a summary and an overview; return the exit code."""
+    """Replay recordings into one folder with a summary and an overview; return the exit code."""
     from hodyn_ros.fleet.inputs import find_bags
     from hodyn_ros.fleet.overview import OVERVIEW, rank, write_overview
     from hodyn_ros.fleet.replay_task import ReplayTask

@@ -17,6 +17,7 @@ from hodyn_ros.cli.plan_source import (
     outcome,
     plan_request,
     plan_settings,
+    print_note,
     print_written,
     written_plan,
 )
@@ -37,38 +38,40 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         'retime', conflict_handler='resolve',
-        help='run the path of a plan as fast as every limit allows',
+        help='run the path of a plan as fast as all limits allow',
         description='Writes the fastest motion along the path of a plan, from rest to rest, '
         'within all limits of the robot: velocity, acceleration, jerk, torque, torque rate, and '
-        'those of motors and springs. A plan that starts in motion keeps its curve in time. Exit '
-        'codes as for check.')
+        'those of motors and springs. If a plan starts in motion, its curve in time is the path. '
+        'Exit codes as for check.')
     add_plan_options(parser)
     add_written_plan_options(parser)
     parser.add_argument(
         '--limits', nargs='+', action=_Limits, metavar='PART|YAML',
-        help='part (up to 1) of all limits (0.8), or of some: velocity=0.5 jerk=0.1; also of '
-        'acceleration, effort, effort_rate, motor_velocity, motor_effort, deflection; and a file '
-        'of limits, as with other commands. Put PLAN before this option')
+        help='share (up to 1) that may be used of all limits (0.8) or of some (velocity=0.5 '
+        'jerk=0.1; also acceleration, effort, effort_rate, motor_velocity, motor_effort, '
+        'deflection); or a file of limits, as for other commands; or both. Put PLAN before this '
+        'option')
     parser.add_argument(
         '--stop-at', type=int, nargs='+', default=[], metavar='POINT',
         help='points, from 0, at which the motion stops')
     parser.add_argument(
         '--path-tolerance', type=float, default=1e-3, metavar='RAD',
-        help='samples of a motion (20 points or more that jitter or are close together) may be '
-        'missed by this much, at most 0.01; waypoints are met (default: 0.001)')
+        help='distance by which samples of a motion (20 or more points that jitter or are close '
+        'together) may be missed, at most 0.01; waypoints are met (default: 0.001)')
     parser.add_argument(
         '--smooth', type=float, default=0.0, metavar='W',
-        help='share of the duration that may be spent to reduce jerk and torque rate: 0 is the '
-             'fastest (default), 1 gentle')
+        help='price of jerk and torque rate: duration × (1 + W × largest share of their limits) '
+             'is minimised; 0 is the fastest (default), 1 gentle')
     parser.add_argument(
-        '--picture', type=Path, metavar='IMAGE', help='draw which limit binds when to IMAGE')
+        '--picture', type=Path, metavar='IMAGE',
+        help='draw to IMAGE which limits bind, and when')
     add_json(parser)
     add_force(parser)
     parser.set_defaults(run=run, limits=None, parts=[])
 
 
 class _Limits(argparse.Action):
-    """Tells the parts of the limits from the file of limits that other commands take."""
+    """Separates shares of the limits from a file of limits, which other commands take, too."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
@@ -78,13 +81,14 @@ class _Limits(argparse.Action):
         files = [text for text in values if text.endswith(('.yaml', '.yml'))]
         if len(files) + (namespace.limits is not None) > 1:
             parser.error(
-                f'{option_string}: one file of limits only, got {", ".join(files)}{_PLAN_FIRST}')
+                f'{option_string}: expected one file of limits, got {", ".join(files)}'
+                f'{_PLAN_FIRST}')
         namespace.limits = Path(files[0]) if files else namespace.limits
         namespace.parts = [*namespace.parts, *(text for text in values if text not in files)]
 
 
 def run(options: argparse.Namespace) -> int:
-    """Write the retimed plan, or many; return the exit code."""
+    """Write one retimed plan or many; return the exit code."""
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.plans.files import annotated_contents
     from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
@@ -108,6 +112,7 @@ def run(options: argparse.Namespace) -> int:
     if plan is None or retimed is None:
         raise HodynError(f'{options.plans[0]}, {for_robot(options, robot)}: {prepared.refusal}')
     if prepared.annotated is None:
+        print_note(prepared)
         print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}')
         return BEYOND_LIMITS
     uniform = retimed.uniform_stretch_duration
@@ -116,8 +121,7 @@ def run(options: argparse.Namespace) -> int:
     print_written(options, request, prepared, before, f'found in {retimed.seconds:.1f} s')
     for line in (*_what_binds(prepared), *_what_has_no_limit(prepared)):
         print(line)
-    if prepared.note:
-        print(f'note: {prepared.note}')
+    print_note(prepared)
     if options.picture is not None:
         from hodyn_ros.feedforward import FeedForward
         from hodyn_ros.plans.retiming.picture import draw_margins
@@ -129,7 +133,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def parts(texts: list[str]) -> float | dict[str, float]:
-    """Return the shares given by --limits: one number for all, or one by quantity."""
+    """Return the shares given by --limits: one number for all limits, or one per quantity."""
     numbers = [_number_of(text) for text in texts]
     found: dict[str, float] = {}
     for text, number in zip(texts, numbers, strict=True):
@@ -153,7 +157,7 @@ def _number_of(text: str) -> float:
 
 
 def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:
-    """Return a sentence about a plan that no uniform stretch brings within the limits."""
+    """Return why a plan has no uniform stretch within the limits, to be printed."""
     import numpy as np
 
     times = request.trajectory.times
@@ -163,8 +167,8 @@ def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:
     if prepared.plan.duration < times[-1] - times[0]:
         return 'it begins in motion as its points do'
     return (
-        'it begins in motion as its points do, and no faster one was found from there: let the '
-        'first point be at rest')
+        'it begins in motion as its points do, and no faster motion was found from there: let '
+        'the first point be at rest')
 
 
 def _check_picture(options: argparse.Namespace) -> None:
@@ -182,13 +186,13 @@ def _check_picture(options: argparse.Namespace) -> None:
 
 
 def _what_binds(prepared: PreparedPlan) -> list[str]:
-    """Return for each limit that binds how long it does, the longest first."""
+    """Return a line for each limit that binds, with its time, the longest first."""
     assert prepared.retimed is not None
     total: dict[str, float] = {}
     for binding in prepared.retimed.binding:
         key = f'{binding.joint} {binding.quantity}'
         total[key] = total.get(key, 0.0) + binding.end - binding.begin
-    # What is equal as printed, on the way there and back say, stays in its order in time.
+    # Limits with equal times as printed, as on the way there and back, stay in order of time.
     longest = sorted(total, key=lambda key: -round(total[key], 3))[:MAX_LINES]
     return [f'  within 5 % of the limit for {total[key]:.3f} s: {key}' for key in longest]
 
@@ -202,11 +206,11 @@ def _what_has_no_limit(prepared: PreparedPlan) -> list[str]:
     motors = [quantity for quantity in unknown if quantity.startswith(MOTOR_QUANTITIES)]
     others = [quantity for quantity in unknown if quantity not in motors]
     return [
-        f'! no limit is known of {", ".join(those)}: these are as large as the others let them '
-        f'be; {way}' for those, way in (
-            (others, '--limits FILE gives limits'),
-            (motors, 'max_velocity and max_effort of a motor, and max_deflection, in `actuators` '
-             'are limits')) if those]
+        f'! no limit is known for {", ".join(those)}: only the other limits bound these; {way}'
+        for those, way in (
+            (others, 'give limits by --limits FILE'),
+            (motors, 'give max_velocity and max_effort of motors, and max_deflection, in '
+             '`actuators`')) if those]
 
 
 def _figures(prepared: PreparedPlan) -> dict[str, Any]:

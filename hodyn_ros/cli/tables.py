@@ -1,21 +1,21 @@
-"""Tables as the commands print them: nothing of them is cut, however narrow the terminal."""
+"""Tables that commands print, never cut, even on narrow terminals."""
 from rich import box
 from rich.console import Console
 from rich.table import Table
 
-_PIPE_WIDTH = 200  # where there is no terminal to ask
+_PIPE_WIDTH = 200  # width of the output without a terminal, in characters
 
 
 class PipeConsole(Console):
-    """A console that leaves to the caller what a closed pipe means."""
+    """A console that leaves the error of a closed pipe to the caller."""
 
     def on_broken_pipe(self) -> None:
-        """Go on with the error; rich would end the process with code 1, which is an answer."""
+        """Raise the error again; rich would end the process with code 1, which means a result."""
         raise
 
 
 def make_console(*, stderr: bool = False) -> Console:
-    """Return where to print to: a terminal, or what reads the output."""
+    """Return a console for a terminal or a pipe."""
     console = PipeConsole(stderr=stderr, highlight=False)
     if console.is_terminal:
         return console
@@ -23,9 +23,9 @@ def make_console(*, stderr: bool = False) -> Console:
 
 
 def make_table(*headings: str, left: tuple[str, ...] = ()) -> Table:
-    """Return a table to be filled: numbers stand to the right, the first column and `left` not.
+    """Return a table to be filled: the first column and those in `left` are left-aligned.
 
-    What does not fit beside the other columns goes on in the next line.
+    Text that is wider than its column continues in the next line.
     """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for i, heading in enumerate(headings):

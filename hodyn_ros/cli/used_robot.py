@@ -1,4 +1,4 @@
-"""The robot as the options --lock, --limits, --actuators and the like want it."""
+"""The robot that a command uses, changed by the options --lock, --limits, --actuators etc."""
 from __future__ import annotations
 
 import argparse
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def used_robot(options: argparse.Namespace) -> Iterator[None]:
-    """Let `options.robot` be a file of the robot as these options want it, for the time being.
+    """Make `options.robot` a temporary file of the robot changed by these options.
 
-    So it is the same for all processes that a command starts, for example a node.
+    So the robot is the same in all processes that a command starts, for example a node.
 
-    Raises HodynError, naming the option.
+    Raises HodynError, with the option.
     """
     wanted = ('lock', 'inertia_check', 'limits', 'payload')
     actuators = getattr(options, 'actuators', None)
-    actuators = actuators if isinstance(actuators, Path) else None  # else only that they are used
+    actuators = actuators if isinstance(actuators, Path) else None  # `generate` has a flag instead
     if actuators is None and not any(getattr(options, name, None) for name in wanted):
         yield
         return
@@ -46,19 +46,19 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
         file = Path(folder) / f'{robot.name}.yaml'.replace('/', '_')
         save_robot(robot, file)
         options.robot = str(file)
-        # Of the robot as it is given it has been said already.
+        # The same warnings have been given for the robot's original file.
         warnings.filterwarnings('ignore', f'.*{re.escape(str(file))}')
         yield
 
 
 def for_robot(options: argparse.Namespace, robot: Robot) -> str:
-    """Return for which robot a command works: another arm may have joints of the same names."""
+    """Return the robot's name, to be printed: another arm may have joints of the same names."""
     default = '' if options.robot_is_given else ' (the default; --robot for another)'
     return f'for robot {robot.name}{default}'
 
 
 def warn_of_locked(options: argparse.Namespace, *bags: Path) -> None:
-    """Print which joints that --lock names are elsewhere in recordings, a line each."""
+    """Print a line for each joint of --lock that is elsewhere in a recording."""
     if not options.lock:
         return
     from hodyn_ros.cli.tables import make_console
@@ -71,12 +71,12 @@ def warn_of_locked(options: argparse.Namespace, *bags: Path) -> None:
 
 
 def given_payload(options: argparse.Namespace) -> tuple[str, ...]:
-    """Return the loads that --payload gives, in its words."""
+    """Return the loads of --payload, as given."""
     return tuple(' '.join(words) for words in options.payload)
 
 
 def given_locked(options: argparse.Namespace) -> dict[str, float]:
-    """Return the joints that --lock names, and their positions."""
+    """Return the positions of the joints of --lock, by name."""
     locked: dict[str, float] = {}
     for text in options.lock:
         joint, _, value = text.rpartition('=')
@@ -85,7 +85,8 @@ def given_locked(options: argparse.Namespace) -> dict[str, float]:
             raise HodynError(
                 f'--lock {text}: expected JOINT=VALUE, for example finger_joint1=0.04')
         if joint in locked:
-            raise HodynError(f'--lock {text}: joint {joint!r} is locked at {locked[joint]:g} too')
+            raise HodynError(
+                f'--lock {text}: joint {joint!r} is already locked at {locked[joint]:g}')
         locked[joint] = position
     return locked
 

@@ -1,1 +1,1 @@
-"""Shared by all packages: the error for users, outputs, and the compiler of kernels."""
+"""Code that all packages share: the error for users, output files, the compiler of kernels."""

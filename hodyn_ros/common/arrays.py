@@ -1,7 +1,7 @@
-"""Arrays as kernels take them: float64, C-contiguous, aligned, writeable, of a known shape.
+"""Checks that arrays suit kernels: float64, C-contiguous, aligned, writeable, of a given shape.
 
-For any other type numba compiles a kernel anew, for seconds, and no shape is compared: entries
-beyond the end would be read and written.
+For any other type numba would compile the kernel anew, which takes seconds. Kernels do not check
+shapes: they would read and write beyond the end of a smaller array.
 """
 from collections.abc import Sequence
 import reprlib
@@ -19,7 +19,7 @@ FLOAT64 = np.dtype(np.float64)
 def numbers(values: ArrayLike | Sequence[ArrayLike], name: str) -> Array:
     """Return an array for kernels, copied only if needed; raise HodynError if not numbers."""
     if type(values) is np.ndarray and values.dtype is FLOAT64 and values.flags.carray:
-        return values  # a tenth of the time that it takes below
+        return values  # takes a tenth of the time of the code below
     if np.ma.is_masked(values):
         raise HodynError(f'{name} has masked entries: fill them or leave them out')
     try:
@@ -39,14 +39,14 @@ def number(value: ArrayLike, name: str) -> float:
 
 
 def check_finite(array: Array, name: str) -> None:
-    """Raise HodynError, naming the place, unless all are finite."""
+    """Raise HodynError, with the index, unless all entries are finite."""
     if not np.isfinite(array).all():
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
         raise HodynError(f'{name}{place} is {array[tuple(place)]}: not finite')
 
 
 def check_kind(array: Array, name: str) -> None:
-    """Raise TypeError for what kernels do not take."""
+    """Raise TypeError unless kernels can take the array."""
     if not isinstance(array, np.ndarray):
         given = reprlib.repr(array)
     elif array.dtype == np.float64 and array.flags.carray:
@@ -62,17 +62,17 @@ def check_kind(array: Array, name: str) -> None:
 
 
 def check_array(array: Array, name: str, shape: tuple[int, ...]) -> None:
-    """The same, and HodynError unless of this shape."""
+    """Raise TypeError as `check_kind`, and HodynError unless the array has this shape."""
     if (type(array) is np.ndarray and array.shape == shape and array.dtype is FLOAT64
             and array.flags.carray):
-        return  # a third of the time that it takes below
+        return  # takes a third of the time of the code below
     check_kind(array, name)
     if array.shape != shape:
         raise HodynError(f'{name} has shape {array.shape}; expected {shape}')
 
 
 def check_motion(q: Array, name: str, least: int, n: int) -> None:
-    """The same for a motion, (least or more, n), or a batch of them with one axis before."""
+    """Check a motion as `check_array`: (least or more, n), or a batch with one axis before."""
     given = q.shape if isinstance(q, np.ndarray) else ()
     rows = max(least, given[-2]) if len(given) in (2, 3) else least
     check_array(q, name, (*given[:-2], rows, n) if len(given) == 3 else (rows, n))

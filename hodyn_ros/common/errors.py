@@ -1,17 +1,18 @@
-"""The error that a user can fix, a special case for callers, and how to install extras."""
+"""Errors that a user can fix, the check of choices, and how to install extras."""
 
 from collections.abc import Sequence
 import reprlib
 
-_LONGEST, _END = 2000, 500  # characters of a line, and of it those that may say what to do
+# Largest length of an error line, and length of its end, which may say what to do, in characters.
+_LONGEST, _END = 2000, 500
 
 
 class HodynError(ValueError):
     """Wrong input: a file, a message, an argument, a parameter.
 
-    Its text says what is wrong, where, and what to do, in one line that is no longer than a person
-    reads, whatever it quotes. The entry points (command line, node, planning process) show it;
-    anything else that reaches them is a bug of this package and shows as one.
+    Its text says what is wrong, where, and what to do, in one line of limited length. The entry
+    points (command line, node, planning process) show it; any other error that reaches them is a
+    bug in this package and is shown as such.
     """
 
     def __init__(self, message: object = '') -> None:
@@ -22,14 +23,14 @@ class HodynError(ValueError):
 
 
 def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
-    """Raise HodynError for what is none of the choices of an argument."""
+    """Raise HodynError unless the value of an argument is one of its choices."""
     if not isinstance(value, str) or value not in choices:
         raise HodynError(
             f'{name} {reprlib.repr(value)}: expected one of {", ".join(map(repr, choices))}')
 
 
 class NoKnownJointError(HodynError):
-    """A message names none of the robot's joints, for example a gripper's message."""
+    """A message has none of the robot's joints, for example a gripper's message."""
 
 
 def how_to_install(extra: str) -> str:

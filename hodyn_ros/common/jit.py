@@ -1,8 +1,8 @@
-"""`njit`: numba's, with compiled code kept on disk until a source that it came from changes.
+"""`njit`: numba's, with compiled code kept on disk until any of its source files changes.
 
 Numba keeps a kernel as long as the file that defines it stays the same, and does not see edits of
-the kernels and constants which that file imports. Here the kernel is kept as long as its file and
-all files of the package that this imports, directly or not, stay the same.
+the kernels and constants that this file imports. Here the kernel is kept as long as its file and
+all files of the package that it imports, directly or indirectly, stay the same.
 """
 from collections.abc import Callable, Iterator
 import contextlib
@@ -28,18 +28,19 @@ _IMPORTS = re.compile(
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return the decorator `numba.njit(cache=True, **options)` with the stamp of all sources."""
-    # Not for callbacks of C, which there are none of: what these need takes time to compile.
+    # No kernel is called from C, and the wrappers for that take time to compile.
     compiled = numba.njit(cache=True, **{'no_cfunc_wrapper': True, **options})
 
     def decorate(function: Callable[..., Any]) -> Any:
-        # Kernels of one text for several constants: each has a name of its own, since the code of
-        # two by one name, of which processes apart compiled one each, is one to the linker.
+        # Kernels of one source that close over different constants get different names: if two
+        # processes compile one each under one name, the linker treats them as the same code.
         for cell in function.__closure__ or ():
             if not isinstance(cell.cell_contents, int | float | str):
                 raise TypeError(f'{function.__qualname__}: a kernel may close over constants only')
             function.__qualname__ += f'_{cell.cell_contents}'
         dispatcher = compiled(function)
-        # Private, though there from numba 0.59 on; elsewhere numba's own stamp remains.
+        # These attributes are private, but exist from numba 0.59 on; without them numba's own
+        # stamp remains.
         file: Any = getattr(getattr(dispatcher, '_cache', None), '_cache_file', None)
         if hasattr(file, '_source_stamp'):
             file._source_stamp = stamp(os.path.abspath(inspect.getfile(function)))
@@ -51,10 +52,10 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 class _KeyedFile(IndexDataCacheFile):
-    """The files of one kernel, where each keeps what its code was compiled for.
+    """The cache files of one kernel; each also contains the key for which it was compiled.
 
-    Numba numbers them. Two processes that compile a kernel for different types or constants at
-    the same time may take the same number, and the index would lead to the code of the other.
+    Numba numbers these files. If two processes compile a kernel for different types or constants
+    at the same time, they may use the same number; the key shows that a file is the other's.
     """
 
     def save(self, key: Any, data: Any) -> None:
@@ -66,15 +67,15 @@ class _KeyedFile(IndexDataCacheFile):
 
 
 def threads() -> int:
-    """Return how many threads compute at once; workers that share the cores have one each."""
+    """Return the number of threads of parallel kernels; workers that share the cores have one."""
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager
 def compiling() -> Iterator[None]:
-    """Collect no garbage meanwhile: a sixth of the time in which many kernels are compiled.
+    """Switch the garbage collector off, which saves a sixth of the time to compile many kernels.
 
-    What numba makes of a kernel stays, and the collector looks through all of it again and again.
+    Numba's objects stay in memory, and the collector would search all of them again and again.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -93,7 +94,7 @@ def is_kept(kernel: Any) -> bool:
 
 @functools.cache
 def stamp(file: str) -> str:
-    """Return the hash of a file and of all that it imports from this package, to any depth."""
+    """Return the hash of a file and of all files of this package that it imports, to any depth."""
     found: set[str] = set()
     new = {file}
     while new:
@@ -104,7 +105,7 @@ def stamp(file: str) -> str:
 
 @functools.cache
 def _source(file: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return the digest of a file and the files of the package that its imports name."""
+    """Return the digest of a file, and the files of the package that it imports."""
     with open(file, 'rb') as stream:
         text = stream.read()
     found = []
@@ -117,7 +118,7 @@ def _source(file: str) -> tuple[bytes, tuple[str, ...]]:
 
 @functools.cache
 def _files(dotted: str) -> list[str]:
-    """Return the file of a module; none for a name that is not a module."""
+    """Return the file of a module; an empty list for a name that is not a module."""
     place = os.path.join(_ROOT, *dotted.split('.'))
     candidates = (f'{place}.py', os.path.join(place, '__init__.py'))
     return [file for file in candidates if os.path.isfile(file)]

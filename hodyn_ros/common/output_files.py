@@ -1,9 +1,9 @@
-"""Writing of files and folders: completely or not at all, and never over protected files.
+"""Writes files and folders completely or not at all, and never over protected files.
 
 An output is written to a hidden folder, ``.hodyn-unfinished-…``, beside its destination, and
-renamed once it is complete and on the disk. So the destination holds the complete old or new
-output, whenever the process is killed or the disk is full; after SIGKILL the hidden folder is
-left beside it.
+renamed once it is complete and on the disk. So the destination has the complete old or new output
+even if the process is killed or the disk is full; after SIGKILL the hidden folder is left beside
+it.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from hodyn_ros.common.errors import HodynError
 UNFINISHED = '.hodyn-unfinished-'
 _STREAMS = {'stdout': 1, 'stderr': 2}
 _STREAM = re.compile(r'/dev/(?P<name>stdout|stderr)|(?:/dev|/proc/self)/fd/(?P<number>\d+)')
-# Faults of writing, in whose errors Python names no file.
+# Errors of writing for which Python gives no file name.
 _WRITE_FAULTS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS}
 _METADATA = 'metadata.yaml'
 _OF_BAGS = re.compile(rf'{re.escape(_METADATA)}|.*\.(mcap|db3)(\.zstd)?')
@@ -35,7 +35,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 @dataclass(frozen=True)
 class Contents:
-    """What is written to a folder.
+    """The contents of a folder that is written.
 
     Attributes
     ----------
@@ -44,8 +44,8 @@ class Contents:
     folders : mapping of str to Contents
         Names of folders, for example bags, and their contents.
     mark : str
-        The file that marks an earlier result: a folder with it, and with nothing else than these
-        files and folders, may be replaced without force. None by default.
+        Name of the file that marks an earlier result: a folder that has it, and nothing besides
+        these files and folders, may be replaced without force. Empty for none.
 
     """
 
@@ -55,22 +55,22 @@ class Contents:
 
     @classmethod
     def of_bag(cls, name: str) -> Contents:
-        """Return what is in a rosbag2 of one storage file, whose folder has a name."""
+        """Return the contents of a rosbag2 with one storage file and this folder name."""
         return cls(frozenset({_METADATA, f'{name}.db3', f'{name}.mcap'}))
 
     def all_files(self) -> list[str]:
-        """Return all files, those in folders by their path."""
+        """Return the paths of all files, also those in folders."""
         inner = [f'{name}/{file}' for name, contents in self.folders.items()
                  for file in contents.all_files()]
         return sorted([*self.files, *inner])
 
     def present(self, folder: Path) -> list[Path]:
-        """Return what has one of these names in a folder."""
+        """Return the paths in a folder that have one of these names."""
         named = (folder / name for name in sorted({*self.files, *self.folders}))
         return [path for path in named if os.path.lexists(path)]
 
     def foreign(self, folder: Path) -> list[Path]:
-        """Return the other contents of a folder: other names, and names of another kind."""
+        """Return the other paths in a folder: other names, and folders named like files."""
         found = []
         for path in sorted(folder.iterdir()):
             kind = path.lstat().st_mode
@@ -83,7 +83,7 @@ class Contents:
         return found
 
     def is_result(self, folder: Path) -> bool:
-        """Whether a folder is an earlier result, and nothing else."""
+        """Whether a folder has an earlier result, and nothing else."""
         return bool(self.mark) and (folder / self.mark).is_file() and not self.foreign(folder)
 
 
@@ -91,26 +91,26 @@ def check_output(
     path: Path, contents: Contents | None = None, *, inputs: Iterable[Path] = (),
     force: bool = False,
 ) -> None:
-    """Raise now, rather than after the work, for an output that could or must not be written.
+    """Raise now, rather than after the work, if an output cannot or must not be written.
 
     Parameters
     ----------
     path : Path
-        Where the output is to be.
+        Path of the output.
     contents : Contents or None
-        What is written to it if it is a folder; None for a file.
+        Contents of the output if it is a folder; None for a file.
     inputs : paths
-        Files and folders that are read: an output is none of these, holds none, and is no
-        file of a folder that is read.
+        Files and folders that are read. The output must not be one of them, a folder with one in
+        it, or a file in a folder that is read.
     force : bool
         Whether existing files, and folders of these contents, are replaced.
 
     Raises
     ------
     HodynError
-        When the output is an input.
+        The output is or contains an input.
     OSError
-        FileExistsError for what is in the way; what else makes it impossible to write.
+        The output cannot be written; FileExistsError if something is in the way.
 
     """
     place = Path(os.path.realpath(path))
@@ -128,7 +128,7 @@ def check_output(
         raise FileNotFoundError(f'{path}: there is no folder {parent}')
     elif os.path.lexists(place):
         if not place.is_file():
-            raise FileExistsError(f'{path}: is no file that can be replaced')
+            raise FileExistsError(f'{path}: is not a file that can be replaced')
         if not force:
             raise _in_the_way(path)
         if not os.access(place, os.W_OK):
@@ -145,29 +145,28 @@ def check_output(
 def replacing(
     path: Path, contents: Contents | None = None, *, force: bool = False,
 ) -> Iterator[Path]:
-    """Yield where to write what is to be at a path, and rename it when the context ends.
+    """Yield a hidden path to write an output to, and rename it to `path` when the context ends.
 
-    An error leaves the path as it was, and so does a context in which nothing was written.
-    FIFOs and devices, `/dev/stdout` among them, are written to when the context ends. A file or
-    folder that is replaced hands on its owner and mode; of a symbolic link, what it points to is
-    replaced.
+    After an error, or if nothing was written, `path` is as it was. FIFOs and devices, also
+    `/dev/stdout`, are written to when the context ends. A replaced file or folder passes its owner
+    and mode to the new one; if it is a symbolic link, its target is replaced.
 
     Parameters
     ----------
     path : Path
-        Where the output is to be; of a folder, parents are made.
+        Path of the output; parents of a folder are made.
     contents : Contents or None
-        What is written to it if it is a folder, which the caller makes; None for a file. Of a
-        folder that holds other things as well, these files and folders alone are replaced, one by
-        one. Otherwise the folder is replaced at once, where the file system can do that.
+        Contents of the output if it is a folder, which the caller makes; None for a file. If an
+        existing folder has other contents as well, only these files and folders are replaced, one
+        by one. Otherwise the folder is replaced at once, if the file system can do that.
     force : bool
         As for `check_output`.
 
     Raises
     ------
     HodynError, OSError
-        As of `check_output`; and those of the context and of writing, with the path instead of
-        the hidden one.
+        As in `check_output`; also errors of the context and of writing, which name `path` instead
+        of the hidden one.
 
     """
     place = Path(os.path.realpath(path))
@@ -177,7 +176,7 @@ def replacing(
     home = Path(tempfile.gettempdir()) if stream else _home(place, contents)
     made = [folder for folder in (home, *home.parents) if not folder.exists()]
     hidden = home / f'{UNFINISHED}{secrets.token_hex(8)}'
-    # A bag's files have its name, and the extension of a file is its format.
+    # Name and ending stay: a bag's files have its name, and a file's ending is its format.
     new = hidden / ((path if contents is None else place).name or 'output')
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -188,7 +187,7 @@ def replacing(
                 _pour(new, path)
             else:
                 _finish(new, place)
-                check_output(path, contents, force=force)  # what came meanwhile counts as well
+                check_output(path, contents, force=force)  # files may have come meanwhile
                 _put(new, place, contents, force)
     except (HodynError, OSError) as error:
         named = _named(error, str(new), str(path))
@@ -198,9 +197,9 @@ def replacing(
     finally:
         try:
             shutil.rmtree(hidden, ignore_errors=True)
-        finally:  # a signal may come while it is removed
+        finally:  # a signal may interrupt the removal
             shutil.rmtree(hidden, ignore_errors=True)
-        with suppress(OSError):  # not empty: the output is in them
+        with suppress(OSError):  # folders with the output in them are not empty
             for folder in made:
                 folder.rmdir()
 
@@ -212,7 +211,7 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
 
 
 def _meet(place: Path, given: Path) -> bool:
-    """Whether an output is an input, a file of one, or a folder that holds one, by any name."""
+    """Whether an output, by any name, is an input, a file in one, or a folder with one in it."""
     source = Path(os.path.realpath(given))
     files = source.iterdir() if source.is_dir() else ()
     return place in (source, *source.parents) or any(
@@ -222,12 +221,12 @@ def _meet(place: Path, given: Path) -> bool:
 def _is_same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
-    except OSError:  # one of them is not there
+    except OSError:  # one of them does not exist
         return False
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path is written to as it is: a FIFO, a device, an open file of this process."""
+    """Whether a path is written to directly: a FIFO, a device, or an open file of this process."""
     if _STREAM.fullmatch(str(path)):
         return True
     try:
@@ -269,14 +268,14 @@ def _check_folder(path: Path, place: Path, contents: Contents, force: bool) -> N
         name = file.relative_to(place).parts[0]
         if place / name in present:
             raise FileExistsError(
-                f'{Path(path) / file.relative_to(place)}: is not of this command, and is never '
-                'replaced; choose another output')
+                f'{Path(path) / file.relative_to(place)}: is not an output of this command, and '
+                'is never replaced; choose another output')
     if present and not force and not contents.is_result(place):
         raise _in_the_way(Path(path) / present[0].name)
 
 
 def _home(place: Path, contents: Contents | None) -> Path:
-    """Return where the hidden folder is made: beside the place, or within one that must stay."""
+    """Return the parent of the hidden folder: that of the place, or the place if it must stay."""
     stays = contents is not None and place.is_dir() and (
         contents.foreign(place) or os.path.ismount(place) or not os.access(place.parent, os.W_OK)
         or _is_in_use(place))
@@ -287,15 +286,15 @@ def _is_in_use(place: Path) -> bool:
     """Whether a folder is or contains the working directory, which must not be removed."""
     try:
         return Path.cwd().is_relative_to(place)
-    except OSError:  # it has lost its own already
+    except OSError:  # the working directory was removed already
         return False
 
 
 def _finish(new: Path, place: Path) -> None:
-    """Bring all that was written to the disk, with owner and mode of what it replaces."""
+    """Sync all written files to the disk; give them owner and mode of those that they replace."""
     for path in (new, *new.rglob('*')):
         _sync(path)
-        with suppress(OSError):  # there is none, or it is another's
+        with suppress(OSError):  # nothing is replaced, or it is another user's
             former = os.stat(place / path.relative_to(new))
             os.chmod(path, stat.S_IMODE(former.st_mode))
             os.chown(path, former.st_uid, former.st_gid)
@@ -310,7 +309,7 @@ def _sync(path: Path) -> None:
 
 
 def _put(new: Path, place: Path, contents: Contents | None, force: bool) -> None:
-    """Rename what was written to its place."""
+    """Rename the written output to its place."""
     if contents is None:
         _put_file(new, place, force)
     elif not place.exists() or not any(place.iterdir()):
@@ -325,7 +324,7 @@ def _put(new: Path, place: Path, contents: Contents | None, force: bool) -> None
 def _put_file(new: Path, place: Path, force: bool) -> None:
     if not force:
         try:
-            os.link(new, place)  # a file that came meanwhile is not replaced
+            os.link(new, place)  # unlike a renaming, this fails if a file came meanwhile
             return
         except FileExistsError:
             raise _in_the_way(place) from None
@@ -335,7 +334,7 @@ def _put_file(new: Path, place: Path, force: bool) -> None:
 
 
 def _put_contents(new: Path, place: Path, contents: Contents) -> None:
-    """Replace these contents of a folder one by one, the mark last, and remove former ones."""
+    """Replace the contents of a folder one by one, the mark last, and remove the former ones."""
     former = new.parent / 'former'
     former.mkdir()
     names = {path.name for path in (*new.iterdir(), *contents.present(place))}
@@ -351,14 +350,14 @@ def _put_contents(new: Path, place: Path, contents: Contents) -> None:
 
 
 def _exchange(one: Path, other: Path) -> bool:
-    """Exchange two folders at once; False where the system or the file system cannot."""
+    """Exchange two folders at once; return False if the system or the file system cannot."""
     rename = getattr(ctypes.CDLL(None), 'renameat2', None)
     return rename is not None and not rename(
         _AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE)
 
 
 def _named(error: HodynError | OSError, unfinished: str, path: str) -> HodynError | OSError:
-    """Return an error that names the path, if it names where it was written to, or no file."""
+    """Return the error with `path` in place of the hidden path, or of a missing file name."""
     if isinstance(error, OSError) and error.errno is not None:
         file = error.filename
         if isinstance(file, str) and UNFINISHED in file:

@@ -1,7 +1,7 @@
 """The style of all plots: colours, lines, labels and units.
 
-The colours are those of Okabe and Ito, which the colour-blind tell apart; each curve of a cycle
-has its own dashes and lightness too, so that a grey print can be read.
+The colours are those of Okabe and Ito, which colour-blind readers can distinguish. The curves of a
+plot also differ in dashes and lightness, so that a grey print can be read.
 """
 from typing import Any
 
@@ -38,13 +38,13 @@ STYLE: dict[Any, Any] = {
     'legend.frameon': False,
     'lines.linewidth': 1.5,
 }
-"""For `matplotlib.pyplot.style.use`."""
+"""Settings for `matplotlib.pyplot.style.use`."""
 
 styled = rc_context(STYLE)
-"""Decorator of a function that draws and saves."""
+"""Decorator for functions that draw and save plots."""
 
 TIME = 'time (s)'
 MOTION = ('position (rad)', 'velocity (rad/s)', 'acceleration (rad/s²)', 'jerk (rad/s³)',
           'snap (rad/s⁴)')
 TORQUES = ('torque Q (N m)', 'torque rate Q̇ (N m/s)', 'Q̈ (N m/s²)')
-"""Labels of axes, by the order of the derivative."""
+"""Labels of axes, in the order of the derivatives."""

@@ -7,11 +7,11 @@ _UNKNOWN = 'unknown'
 
 
 def found(manifest: Path) -> str:
-    """Return the version that is installed, else that of the manifest of a checkout."""
+    """Return the installed version, or that in the manifest of a checkout."""
     try:
         return metadata.version(_PACKAGE)
     except metadata.PackageNotFoundError:
-        from xml.etree import ElementTree  # takes time, for checkouts alone
+        from xml.etree import ElementTree  # slow to import, and only needed in checkouts
     try:
         root = ElementTree.parse(manifest).getroot()
     except (OSError, ElementTree.ParseError):

@@ -1,1 +1,1 @@
-"""What a motion must stay within: the laws that bound it, free of robots."""
+"""Limits of motions, independent of robots: quantities, margins, peaks, velocity bounds."""

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-# Round-off, so that a peak brought to its limit on purpose passes.
+# Allowed excess for round-off, so that a peak that was scaled to its limit passes.
 TOLERANCE = 1e-9
+# Largest number of intervals that are kept per column.
 LISTED = 20
 
 
@@ -21,19 +22,19 @@ class LimitMargin:
     Attributes
     ----------
     joint, quantity, unit : str
-        Names of the joint and the quantity, and the SI unit of the latter.
+        Names of the joint and the quantity, and the quantity's SI unit.
     time : float or int
-        s from the plan's zero, of recordings their stamp in ns.
+        Time from the plan's zero, s; for recordings the stamp, ns.
     value, lower, upper : float
-        In `unit`; a limit is infinite where none is known, and the value then the largest.
+        Value and limits, in `unit`. An unknown limit is infinite, and the value then the largest.
     reflex, commands : str
-        As of `robot.reflexes.Reflex`, where the limit is one of these; else empty.
+        Name and commands of the `robot.reflexes.Reflex` that has this limit; else empty.
     tripped_at, tripped_by : float and str, or None
-        When a reflex is tripped first, and by which joint; None where it is not.
+        Time and joint that trip the reflex first; None if it is not tripped.
     beyond : int
-        Of recordings: messages beyond the limit.
+        For recordings: number of messages beyond the limit.
     intervals : tuple of (ns, ns)
-        The first ones of them, as first and last stamp.
+        For recordings: first and last stamps of the first intervals beyond the limit.
 
     """
 
@@ -53,17 +54,17 @@ class LimitMargin:
 
     @property
     def limit(self) -> float:
-        """The limit that is nearer."""
+        """The nearer limit."""
         return self.upper if self.upper - self.value <= self.value - self.lower else self.lower
 
     @property
     def allowed(self) -> float:
-        """The same as a magnitude, but of positions."""
+        """The nearer limit as a magnitude; for positions with its sign."""
         return self.limit if self.quantity == 'position' else abs(self.limit)
 
     @property
     def margin(self) -> float:
-        """What is left to the limit, in `unit`; negative beyond it."""
+        """Distance to the nearer limit, in `unit`; negative beyond it."""
         return min(self.upper - self.value, self.value - self.lower)
 
     @property
@@ -72,20 +73,30 @@ class LimitMargin:
         return self.margin < -TOLERANCE * max(1.0, abs(self.value))
 
     @property
+    def is_known(self) -> bool:
+        """Whether the quantity has a limit."""
+        return bool(np.isfinite([self.lower, self.upper]).any())
+
+    @property
+    def is_needless(self) -> bool:
+        """Whether the quantity needs no limit: the angle of a joint that turns without end."""
+        return (self.quantity, self.unit) == ('position', 'rad') and not self.is_known
+
+    @property
     def share(self) -> float:
-        """Part of what is allowed."""
+        """Ratio of the value to its nearer limit, as a magnitude."""
         return abs(self.value / self.limit) if self.limit else np.inf
 
     @property
     def range_share(self) -> float:
-        """Part of the way from the middle of its bounds to them; not a number without bounds."""
+        """Distance from the middle of the bounds, as a share of their half range; NaN without."""
         half = 0.5 * (self.upper - self.lower)
         return abs(self.value - 0.5 * (self.upper + self.lower)) / half if (
             0.0 < half < np.inf) else np.nan
 
     @property
     def trips(self) -> bool:
-        """Whether it trips a reflex."""
+        """Whether the motion trips the reflex."""
         return self.tripped_at is not None
 
     def __str__(self) -> str:
@@ -100,7 +111,7 @@ class LimitMargin:
 
 
 def margins(values: Array, lower: Array, upper: Array) -> Array:
-    """Return what is left to the nearer bound; −|value| where there is none."""
+    """Return the distances to the nearer bound; −|value| for values without bounds."""
     left = np.minimum(upper - values, values - lower)
     free = np.isinf(lower) & np.isinf(upper)
     if free.any():
@@ -110,7 +121,7 @@ def margins(values: Array, lower: Array, upper: Array) -> Array:
 
 
 def shares(values: Array, limit: Array) -> Array:
-    """Return the parts of limits that magnitudes take; of a limit of 0 round-off takes none."""
+    """Return the ratios of magnitudes to limits; a limit of 0 counts as `TOLERANCE`."""
     found: Array = np.abs(values) / np.maximum(limit, TOLERANCE)
     return found
 
@@ -121,16 +132,16 @@ class Extremes:
     Attributes
     ----------
     nearness, value, lower, upper, instant : (C,) arrays
-        What is largest, and what there is where it is.
+        Largest nearness of each column, and value, bounds and instant there.
     beyond : (C,) array of int
-        Samples that are nearer than allowed.
+        Number of samples that are nearer than allowed.
     intervals : list of list
-        First and last instants of the first intervals of these, by column.
+        First and last instants of the first intervals of such samples, per column.
 
     """
 
     def __init__(self, allowed: Array, instants: Any) -> None:
-        """Take how near each column may be, (C,), and the type of instants."""
+        """Take the allowed nearness of each column, (C,), and the type of instants."""
         self._allowed = allowed
         self.nearness = np.full(allowed.size, -np.inf)
         self.value, self.lower, self.upper = np.full((3, allowed.size), np.nan)
@@ -142,7 +153,7 @@ class Extremes:
         self, columns: slice, instants: NDArray[Any], values: Array, lower: Array, upper: Array,
         nearness: Array,
     ) -> None:
-        """Look at (T, k) values of columns, with their bounds, (k,) or (T, k), and nearness."""
+        """Add values of columns, (T, k), with bounds, (k,) or (T, k), and nearness, (T, k)."""
         at = nearness.argmax(axis=0)
         highest = nearness[at, np.arange(at.size)]
         nearer = np.flatnonzero(highest > self.nearness[columns])

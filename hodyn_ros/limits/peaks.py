@@ -1,4 +1,4 @@
-"""Where smooth signals are largest, between their samples too."""
+"""Largest values of smooth signals, also between their samples."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -10,26 +10,27 @@ Array = NDArray[np.float64]
 
 BLOCK = 8192
 CANDIDATES = 6
-"""Sampled maxima of a signal that are looked around, at most."""
+"""Largest number of sampled maxima of a signal around which is searched."""
 ROUNDS = 3
 OFFSETS = np.linspace(-1.0, 1.0, 9)
-# What is higher by less is as high as the sample: where signals come to rest it is not looked for.
+# Relative excess over the samples up to which a peak is ignored, as the round-off of a signal at
+# rest.
 ROUND_OFF = 1e-12
-# Share of the sum of the steps to the neighbours by which a peak between samples may be higher; a
-# parabola is higher by an eighth.
+# Largest excess of a peak over the sampled maximum, as a share of the sum of the steps from this
+# maximum to its neighbours; for a parabola it is an eighth.
 HIGHER = 0.5
 
 
 def blocks(instants: Array) -> Iterator[Array]:
-    """Split instants so that what is computed for each part at once stays small."""
+    """Split instants into blocks, so that the arrays computed for each stay small."""
     for first in range(0, instants.size, BLOCK):
         yield instants[first:first + BLOCK]
 
 
 def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, Array]:
-    """Return the largest values of signals, (C,), and the instants where they are, (C,).
+    """Return the largest values of signals, (C,), and their instants, (C,).
 
-    Sampled maxima that may be the largest are looked around more and more closely.
+    Around sampled maxima that may be the largest, the signals are sampled more and more closely.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
     best = where = np.empty(0)
     found: list[Array] = []
     for first in range(0, instants.size, BLOCK):
-        # Overlapping by a sample at each side, so that no maximum hides at a block's edge.
+        # Blocks overlap by a sample at each side, so that no maximum is missed at an edge.
         part = instants[max(first - 1, 0):first + BLOCK + 1]
         values = signals(part)
         at = values.argmax(axis=0)
@@ -78,7 +79,7 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
         centre = np.clip(around[rows, place], instants[0], instants[-1])
         reach = reach / 4.0
     if column.size:
-        # The three samples around the highest are a parabola by now.
+        # A parabola through the highest sample and its neighbours gives the peak.
         place = np.clip(place, 1, OFFSETS.size - 2)
         before, here, after = (near[rows, place + i] for i in (-1, 0, 1))
         bend = 2.0 * here - before - after
@@ -96,7 +97,7 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
 
 
 def _candidates(instants: Array, values: Array, best: Array) -> Array:
-    """Return (4, K): column, instant, distance to the neighbours and height of what may peak."""
+    """Return maxima that may be the largest, (4, K): column, instant, spacing, possible height."""
     padded = np.pad(values, ((1, 1), (0, 0)), constant_values=-np.inf)
     sample, column = np.nonzero((values >= padded[:-2]) & (values > padded[2:]))
     top = values[sample, column]

@@ -4,18 +4,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity, and what of the motion it is.
+    """A quantity of a motion that may have limits.
 
     Attributes
     ----------
     name : str
-        Its name in files and tables.
+        Name in files and tables.
     unit, unit_of_prismatic : str
-        SI, of a revolute joint and of a prismatic one.
+        SI unit for a revolute joint, and for a prismatic one.
     order : int
-        The highest derivative of the position along a path that it depends on.
+        Highest derivative of the position on which the quantity depends.
     of : 'joint', 'motor' or 'spring'
-        What has it.
+        Part of the robot that has the quantity.
 
     """
 
@@ -27,7 +27,7 @@ class Quantity:
 
     @property
     def title(self) -> str:
-        """The name in reports and sentences, where an effort is a torque."""
+        """The name in reports and sentences, which say torque for effort."""
         return self.name.replace('effort', 'torque')
 
 
@@ -50,6 +50,6 @@ EFFORTS = ('effort', 'effort_rate')
 JOINT_QUANTITIES = (*KINEMATIC, *EFFORTS)
 MOTOR_QUANTITIES = ('motor_velocity', 'motor_effort', 'deflection')
 CHECKED = tuple(name for name in QUANTITIES if name != 'power')
-"""Quantities of a plan; power has no limit, and is only reported for recordings."""
+"""Quantities that are checked in plans: all but power, which is only reported for recordings."""
 SCALABLE = JOINT_QUANTITIES[1:]
-"""Limits of joints of which a part may be used; those of motors are `MOTOR_QUANTITIES`."""
+"""Quantities of joints whose limits can be scaled; `MOTOR_QUANTITIES` are those of motors."""

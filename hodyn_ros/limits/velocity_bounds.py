@@ -1,8 +1,8 @@
-"""The velocities at which a joint may pass a position: slower towards the end of its range.
+"""Velocity limits of a joint that depend on its position: slower towards the ends of its range.
 
-A joint moves towards an end no faster than √(2 d r) − o, with d and o its stopping deceleration
-and offset and r what is left to its stopping position there, never faster than its constant limit.
-This is the law of libfranka's `Robot::getUpperJointVelocityLimits` and its lower twin.
+A joint moves towards an end no faster than √(2 d r) − o and than its constant limit, with d and o
+its stopping deceleration and offset, and r the distance to its stopping position at this end.
+This is the law of libfranka's `Robot::getUpperJointVelocityLimits` and its lower counterpart.
 """
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from hodyn_ros.common.jit import njit
 Array = NDArray[np.float64]
 
 ROWS = 5
-"""Number of rows of a law, (5, n): constant limit, lower and upper stopping position,
-deceleration, offset, in rad/s, rad, rad, rad/s², rad/s. With an infinite deceleration only the
-constant limit applies.
+"""Number of rows of a law, (5, n): constant limit (rad/s), lower and upper stopping position
+(rad), deceleration (rad/s²), offset (rad/s). With an infinite deceleration only the constant limit
+applies.
 """
 
 
@@ -26,7 +26,7 @@ constant limit applies.
 def velocity_bounds(position: Array, law: Array, out: Array) -> None:
     """Write the least and the largest velocity at a position, (n,), to `out`, (2, n).
 
-    `ROWS` describes `law`, (5, n). Allocates nothing. At and beyond a stopping position the
+    See `ROWS` for `law`, (5, n). Nothing is allocated. At and beyond a stopping position the
     velocity towards it is 0.
     """
     for joint in range(position.size):
@@ -42,6 +42,6 @@ def velocity_bounds(position: Array, law: Array, out: Array) -> None:
 
 @njit(error_model='numpy')
 def velocity_bounds_of(positions: Array, law: Array, out: Array) -> None:
-    """Write those of many positions, (T, n), to `out`, (T, 2, n)."""
+    """Write the bounds at many positions, (T, n), to `out`, (T, 2, n)."""
     for i in range(positions.shape[0]):
         velocity_bounds(positions[i], law, out[i])

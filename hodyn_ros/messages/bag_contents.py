@@ -1,4 +1,4 @@
-"""What the files of a bag hand out: messages, and the places where some are lost."""
+"""The items that are read from a bag's files: messages, and places where messages are lost."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
@@ -14,7 +14,7 @@ class Topic(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A serialized message and when it was received, ns."""
+    """A serialized message and its receive time, ns."""
 
     received: int
     data: bytes
@@ -29,13 +29,14 @@ class LostMessages:
     file : str
         Name of the file.
     place : str
-        Bytes or rows in it; empty for all of it.
+        Bytes or rows of the file; empty for the whole file.
     reason : str
-        What is wrong there.
+        The fault at this place.
     messages : int or None
         Number of lost messages; None if unknown.
     after, before : int or None
-        Receive times of the last message before and the first one after, ns; None at an end.
+        The losses are after the message received at `after` and before that at `before`, ns; None
+        at an end of the bag.
 
     """
 
@@ -57,15 +58,14 @@ class LostMessages:
 
 
 class StorageFile(Protocol):
-    """A file of a bag, open.
+    """An open file of a bag.
 
     Attributes
     ----------
     topics : dict
-        Messages on each topic: the numbers that the file gives or, if it gives none, the
-        numbers found.
+        Number of messages per topic: as the file states or, if it does not, as found.
     counts_messages : bool
-        Whether the file says how many messages it holds.
+        Whether the file states how many messages it has.
 
     """
 
@@ -73,14 +73,14 @@ class StorageFile(Protocol):
     counts_messages: bool
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
-        """Hand out the messages of a topic in the order of the file, and where some are lost."""
+        """Yield the messages of a topic in the order of the file, and where some are lost."""
 
     def close(self) -> None:
         """Close the file."""
 
 
 def with_times(items: Iterator[Message | LostMessages]) -> Iterator[Message | LostMessages]:
-    """Hand items on, losses with the receive times of the messages before and after them."""
+    """Yield the items, with the receive times of the messages around each loss added to it."""
     last: int | None = None
     losses: list[LostMessages] = []
     for item in items:
@@ -98,19 +98,19 @@ def with_times(items: Iterator[Message | LostMessages]) -> Iterator[Message | Lo
 def count_losses(
     losses: Sequence[LostMessages], found: int, expected: int | None, source: str,
 ) -> tuple[LostMessages, ...]:
-    """Return losses whose numbers, with those found, add up to the expected number.
+    """Return losses whose numbers and the number of messages found add up to the expected one.
 
-    Missing messages are assigned to the places of unknown number, which become one. An expected
-    number below that of the messages found is wrong and is ignored.
+    Places that lost an unknown number become one, with the number that is missing. If more
+    messages were found and lost than expected, the expected number is wrong and ignored.
 
     Parameters
     ----------
     losses : sequence of LostMessages
-        In the order of reading.
+        Losses in the order of reading.
     found, expected : int, and int or None
-        Number of messages that were read, and that there should be.
+        Number of messages that were read, and number that should be there.
     source : str
-        The file that gives the expected number.
+        Name of the file that states the expected number.
 
     """
     known = [loss for loss in losses if loss.messages is not None]
@@ -122,7 +122,7 @@ def count_losses(
         return tuple(known)
     if not unknown:
         return (*known, LostMessages(
-            source, '', f'it counts {expected}, these are in no file', missing))
+            source, '', f'it counts {expected}, but no file has these', missing))
     first = unknown[0]
     places = [f'{loss.file}, {loss.place}' if loss.place else loss.file for loss in unknown[1:]]
     return (*known, replace(

@@ -1,4 +1,4 @@
-"""Writing rosbag2 bags by the rules of `common.output_files`; no ROS installation is needed."""
+"""Writes rosbag2 bags by the rules of `common.output_files`; no ROS installation is needed."""
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,13 +16,13 @@ def bag_writer(
     path: Path, *, version: Literal[8, 9] = 9, storage: StoragePlugin = StoragePlugin.SQLITE3,
     force: bool = False,
 ) -> Iterator[Any]:
-    """Yield an open `rosbags.rosbag2.Writer`; the bag is there when the context has ended.
+    """Yield an open `rosbags.rosbag2.Writer`; the bag is in its place when the context has ended.
 
-    Raises HodynError for a path that the storage cannot have, OSError with the path for what
-    cannot be written.
+    Raises HodynError for a path that the storage does not allow, and OSError, with the path, if
+    the bag cannot be written.
     """
     if storage is StoragePlugin.SQLITE3 and set(str(path.absolute())) & set('?#%'):
-        raise HodynError(f'{path}: a bag cannot be where ?, # or % is in the path')
+        raise HodynError(f'{path}: the path of a bag must not contain ?, # or %')
     with replacing(path, Contents.of_bag(path.resolve().name), force=force) as unfinished:
         try:
             with Writer(unfinished, version=version, storage_plugin=storage) as writer:

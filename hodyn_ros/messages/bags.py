@@ -1,6 +1,6 @@
-"""rosbag2 bags, complete or damaged: a folder, or a single file; no ROS installation is needed.
+"""Reads rosbag2 bags, folders or single files, complete or damaged; no ROS installation is needed.
 
-A damaged bag gives the messages that can be read, and the places where messages are lost.
+From a damaged bag it reads what is readable, and finds the places where messages are lost.
 """
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -32,7 +32,7 @@ else:
 
 _KINDS: dict[str, type[McapFile] | type[SqliteFile]] = {'.mcap': McapFile, '.db3': SqliteFile}
 _ZSTD = '.zstd'
-_ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'  # no message in CDR begins so
+_ZSTD_MAGIC = b'\x28\xb5\x2f\xfd'  # no message in CDR begins with these bytes
 _METADATA = 'metadata.yaml'
 _MAX_MESSAGE = 1 << 30
 _BLOCK = 1 << 16
@@ -46,9 +46,9 @@ class Bag:
     path : Path
         The folder or the file.
     topics : dict
-        Messages on each topic: the number in the bag, or the number found if that is larger.
+        Number of messages per topic: as metadata.yaml states, or as found if that is larger.
     notes : list of str
-        Other faults of the bag than lost messages.
+        Faults of the bag other than lost messages.
 
     """
 
@@ -58,14 +58,14 @@ class Bag:
         Raises
         ------
         HodynError, OSError
-            When there is none, or nothing of it can be read, in one line.
+            The bag does not exist, or nothing in it can be read.
 
         """
         if not path.exists():
             raise FileNotFoundError(f'no bag {str(path)!r}')
         self.path = path
         self.notes: list[str] = []
-        self._metadata: dict[Topic, int] = {}  # messages of each topic, if there is one
+        self._metadata: dict[Topic, int] = {}  # messages of each topic as metadata.yaml states
         self._files: list[StorageFile | LostMessages] = []
         self._stack = ExitStack()
         try:
@@ -99,15 +99,15 @@ class Bag:
         self._stack.close()
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
-        """Hand out the messages of a topic in the order of recording, and where some are lost."""
+        """Yield the messages of a topic in the order of recording, and where some are lost."""
         return with_times(self._read(topic))
 
     def count_losses(
         self, losses: list[LostMessages], found: int, topic: Topic,
     ) -> tuple[LostMessages, ...]:
-        """Return the losses that `read` met, with numbers that add up to the expected ones.
+        """Return the losses that `read` yielded, with numbers that add up to the expected one.
 
-        If metadata.yaml counts fewer messages than were found, `notes` says so.
+        If metadata.yaml counts fewer messages than were found, this is added to `notes`.
         """
         total = found + sum(loss.messages or 0 for loss in losses)
         if self._metadata.get(topic, total) < total:
@@ -153,7 +153,7 @@ class Bag:
         if document is None:
             raise ValueError('it is empty')
         information = document['rosbag2_bagfile_information']
-        paths = list(dict.fromkeys(  # one that is listed twice is read once
+        paths = list(dict.fromkeys(  # a file that is listed twice is read once
             self.path / PurePath(file).name for file in information['relative_file_paths']))
         for entry in information['topics_with_message_count']:
             topic = Topic(
@@ -170,14 +170,14 @@ class Bag:
         if path.suffix == '.bag':
             return LostMessages(
                 path.name, '', f'a bag of ROS 1: `rosbags-convert --src {path.name} --dst '
-                f'{path.stem}` makes one of ROS 2 of it (pip install rosbags)')
+                f'{path.stem}` converts it to ROS 2 (pip install rosbags)')
         if path.suffix.lower() == '.csv':
             return LostMessages(
-                path.name, '', f'a table: `hodyn convert {path} --output BAG` makes a bag of it')
+                path.name, '', f'a table: `hodyn convert {path} --output BAG` makes it a bag')
         if _kind(path) not in _KINDS:
             return LostMessages(path.name, '', (
-                f'its ending is none of {", ".join(_KINDS)}; docs/replay.md, "Where a bag comes '
-                'from" on the site, makes one of a log'))
+                f'its ending is not one of {", ".join(_KINDS)}; to make a bag from a log, see '
+                '"Where a bag comes from" in docs/replay.md'))
         try:
             if path.suffix == _ZSTD:
                 path = self._unpacked(path)
@@ -189,7 +189,7 @@ class Bag:
         return file
 
     def _unpacked(self, path: Path) -> Path:
-        """Return a temporary file with as much as can be decompressed."""
+        """Return a temporary file with all that can be decompressed."""
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         unpacked = folder / path.stem
         decompressor = ZstdDecompressor()
@@ -198,7 +198,7 @@ class Bag:
                 try:
                     target.write(decompressor.decompress(block))
                 except (ZstdError, EOFError):
-                    break  # what is missing shows in the file
+                    break  # the reader of the file notices what is missing
         return unpacked
 
 
@@ -227,13 +227,13 @@ def _is_split(files: list[Path]) -> bool:
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
-    """Order bag_2 before bag_10."""
+    """Return a key for sorting that puts bag_2 before bag_10."""
     return [(int(part), '') if part.isdecimal() else (0, part)
             for part in re.split(r'(\d+)', path.name)]
 
 
 def _decompressed(data: bytes) -> bytes:
-    """Return a message that was compressed alone; nothing where it is damaged."""
+    """Return a message that was compressed by itself; empty if it is damaged."""
     try:
         decompressor = ZstdDecompressor()
         message = decompressor.decompress(data, _MAX_MESSAGE)

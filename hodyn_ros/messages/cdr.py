@@ -1,6 +1,6 @@
-"""Common Data Representation (CDR), the bytes of ROS messages: its alignment and plain fields.
+"""Common Data Representation (CDR), the bytes of ROS messages: alignment and plain fields.
 
-Positions in a message are byte offsets from its beginning, the encapsulation header included.
+Positions in a message are byte offsets from its beginning, encapsulation header included.
 """
 from dataclasses import dataclass
 import struct
@@ -8,12 +8,13 @@ from typing import Any
 
 from hodyn_ros.common.errors import HodynError
 
-ENCAPSULATION = 4  # bytes before the payload, which alignment does not count
-AFTER_STAMP = 12  # encapsulation, seconds, nanoseconds
-# rad, rad/s, N m, …: a number beyond is an error of the sender, and its powers would overflow.
+ENCAPSULATION = 4  # bytes before the payload; alignment counts from after them
+AFTER_STAMP = 12  # bytes of encapsulation, seconds and nanoseconds
+# Largest magnitude, rad, rad/s, N m, …: larger numbers are the sender's errors, and their powers
+# could overflow.
 MAX_VALUE = 1e6
 MAX_JOINTS = 1000
-# What unpacking raises on bytes that are another message, or cut short.
+# Errors that unpacking raises if the bytes are another message, or cut short.
 MALFORMED = (struct.error, UnicodeDecodeError, IndexError)
 
 _STAMP = {'<': struct.Struct('<iI'), '>': struct.Struct('>iI')}
@@ -27,10 +28,10 @@ def byte_order(data: bytes) -> str:
 
 
 def stamp(data: bytes) -> int:
-    """Return the stamp, ns, of a message that begins with a header; HodynError if it is none."""
+    """Return the stamp, ns, of a message that begins with a header; HodynError without one."""
     order = byte_order(data)
     if len(data) < AFTER_STAMP:
-        raise HodynError(f'{len(data)} bytes that are no message with a header')
+        raise HodynError(f'{len(data)} bytes that are not a message with a header')
     seconds, nanoseconds = _STAMP[order].unpack_from(data, ENCAPSULATION)
     return int(seconds) * 1_000_000_000 + int(nanoseconds)
 
@@ -46,34 +47,35 @@ def nanoseconds(time: Any) -> int:
 
 
 def aligned(at: int, size: int) -> int:
-    """Return the first position from `at` on where a number of `size` bytes may stand."""
+    """Return the first position from `at` on that is aligned for a number of `size` bytes."""
     return at + (ENCAPSULATION - at) % size
 
 
 def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
-    """Return the frame and the numbers of a message that is a header and `count` doubles.
+    """Return the frame and the numbers of a message with a header and `count` doubles.
 
-    Raises HodynError when it is not, a stamped vector or wrench say.
+    Such messages are stamped vectors and wrenches. Raises HodynError for other bytes.
     """
     cursor = Cursor.after_stamp(data)
     try:
         return cursor.text(), cursor.doubles(count)
     except MALFORMED:
-        raise HodynError(f'{len(data)} bytes that are no header and {count} numbers') from None
+        raise HodynError(
+            f'{len(data)} bytes that are not a header and {count} numbers') from None
 
 
 @dataclass
 class Cursor:
-    """Reads a message field by field; raises one of MALFORMED where it cannot.
+    """Reads a message field by field; raises one of MALFORMED if the bytes do not fit.
 
     Attributes
     ----------
     data : bytes
         The message.
     order : str
-        Its byte order, ``<`` or ``>``.
+        Byte order of the message, ``<`` or ``>``.
     at : int
-        Where the next field begins, before alignment.
+        Position of the next field, before alignment.
 
     """
 
@@ -83,14 +85,14 @@ class Cursor:
 
     @classmethod
     def of(cls, data: bytes) -> 'Cursor':
-        """Return a cursor at the first field; raises HodynError if this is not plain CDR."""
+        """Return a cursor at the first field; raises HodynError if data is not plain CDR."""
         return cls(data, byte_order(data), ENCAPSULATION)
 
     @classmethod
     def after_stamp(cls, data: bytes) -> 'Cursor':
         """Return a cursor at the frame of a message that begins with a header.
 
-        Raises HodynError if it is not plain CDR.
+        Raises HodynError if data is not plain CDR.
         """
         return cls(data, byte_order(data), AFTER_STAMP)
 
@@ -110,7 +112,7 @@ class Cursor:
         return self.data[begin:self.at].rstrip(b'\x00').decode()
 
     def doubles(self, count: int) -> tuple[float, ...]:
-        """Return as many doubles from here."""
+        """Return the `count` doubles that begin here."""
         at = aligned(self.at, 8)
         self.at = at + 8 * count
         return struct.unpack_from(f'{self.order}{count}d', self.data, at)
@@ -146,7 +148,7 @@ class Builder:
         self.data.extend(raw)
 
     def doubles(self, length: int) -> int:
-        """Append a sequence of doubles; return where the first stands, if there is one."""
+        """Append a sequence of zeros; return the position of the first, if there is one."""
         self.count(length)
         return self.numbers(length)
 

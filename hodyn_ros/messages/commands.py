@@ -8,7 +8,7 @@ Array = NDArray[np.float64]
 
 
 def array_template(length: int) -> tuple[bytes, int]:
-    """Return a little-endian Float64MultiArray of zeros without dimensions, and their offset."""
+    """Return a little-endian Float64MultiArray of zeros, without dimensions, and their offset."""
     message = cdr.Builder()
     message.count(0)  # layout.dim
     message.count(0)  # layout.data_offset
@@ -17,10 +17,10 @@ def array_template(length: int) -> tuple[bytes, int]:
 
 
 class CommandWriter:
-    """One serialized command, made once: a value for each joint of a controller, in its order."""
+    """A serialized command, made only once: one value per joint, in the controller's order."""
 
     def __init__(self, order: NDArray[np.intp]) -> None:
-        """Take the place of each of the values in the command, (n,)."""
+        """Take the index in the command of each value, (n,)."""
         self._order = order
         template, at = array_template(len(order))
         self._message = bytearray(template)

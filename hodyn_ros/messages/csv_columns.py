@@ -1,4 +1,4 @@
-"""Tables of joints in CSV: a time, and for each joint a column NAME, NAME.velocity and so on."""
+"""Tables of joints in CSV: a column of times, and columns NAME, NAME.velocity … for each joint."""
 from collections.abc import Mapping
 import csv
 from dataclasses import dataclass
@@ -8,23 +8,24 @@ import re
 from hodyn_ros.common.errors import HodynError
 
 TIMES = ('time', 'time_from_start', 'time (s)', 'time [s]', 'time_s', 'seconds', 't')
-ENCODING = 'utf-8-sig'  # spreadsheets put a mark before what they save
+ENCODING = 'utf-8-sig'  # spreadsheets begin their files with a byte order mark
 KINDS = ('velocity', 'acceleration', 'effort')
-"""What else than a position a column may be."""
+"""Kinds of columns other than positions."""
 
 
 @dataclass(frozen=True)
 class JointTable:
-    """A table as it stands in a file.
+    """The table in a file.
 
     Attributes
     ----------
     names : tuple of str
-        The joints.
+        Names of the joints.
     times : list of float
-        Of the rows, s.
+        Times of the rows, s.
     rows : dict of str to list of lists
-        Of `position` and of KINDS: the values of each row, none of a kind without columns.
+        For `position` and each kind that is read: the values in each row, none if it has no
+        columns.
 
     """
 
@@ -34,22 +35,22 @@ class JointTable:
 
 
 def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> JointTable:
-    """Return the table in a file; numbers may have decimal commas where semicolons separate.
+    """Return the table in a file; if semicolons separate columns, commas may be decimal points.
 
     Parameters
     ----------
     path : Path
         The file.
     used : mapping of str to str
-        The kinds that are read, of `position` and KINDS, and what messages call them; the other
-        ones are skipped.
+        The kinds to read, of `position` and KINDS, and their names in error messages; other
+        columns are skipped.
     row : str
-        What messages call a row.
+        Name of a row in error messages.
 
     Raises
     ------
     HodynError
-        When it is no such table, naming file, row and column.
+        The file is not such a table; the error names file, row and column.
 
     """
     with path.open(newline='', encoding=ENCODING) as file:
@@ -67,7 +68,7 @@ def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> Joint
     if 'time' not in header and time is not None:
         header[time] = 'time'
     if separator == ';' and not any('.' in value for line in lines for value in line):
-        # A comma is the decimal point there.
+        # Here a comma is the decimal point.
         lines = [[value.replace(',', '.') for value in line] for line in lines]
     columns = _columns(header, path, used)
     rows: dict[str, list[list[float]]] = {kind: [] for kind in columns}
@@ -89,7 +90,7 @@ def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> Joint
 def _columns(
     header: list[str], path: Path, used: Mapping[str, str],
 ) -> dict[str, dict[str, int]]:
-    """Return for each kind the column of each joint, all in the order of the positions."""
+    """Return the column of each joint for each kind, in the joints' order of the positions."""
     if 'time' not in header:
         listed = ', '.join(map(repr, header)) or 'nothing'
         others = ' and '.join(f'NAME.{kind}' for kind in KINDS if kind in used)
@@ -113,6 +114,6 @@ def _columns(
         odd = set(names) ^ set(places)
         if places and odd:
             raise HodynError(
-                f'{path}: {used[kind]} and positions name other joints: {sorted(odd)}')
+                f'{path}: {used[kind]} and positions name different joints: {sorted(odd)}')
         found[kind] = {name: places[name] for name in names if name in places}
     return found

@@ -1,7 +1,7 @@
-"""Joint states of one arm from a rosbag2: any storage, any order of joints, in blocks.
+"""Reads the joint states of one arm from a rosbag2, in any storage and order of joints, in blocks.
 
-A topic is found by its type, joints by their names. Each message is counted: those that can be
-used, those that cannot, and those that are lost.
+The topic is found by its type, joints by their names. Each message is counted as usable, unusable
+or lost.
 """
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
@@ -22,8 +22,8 @@ Stamps = NDArray[np.int64]
 USUAL_NAME = 'joint_states'
 _READ_AT_ONCE = 4096
 _MAX_KEPT = 1 << 27  # bytes that are kept in memory: 12 min of 7 joints at 1 kHz
-_MAX_REASONS = 20  # number of reasons that are listed; damaged bytes cause ever new ones
-_Mapping = tuple[Layout, NDArray[np.intp]]  # a layout, and where the joints stand in it
+_MAX_REASONS = 20  # largest number of listed reasons, as damaged bytes cause ever new ones
+_Mapping = tuple[Layout, NDArray[np.intp]]  # a layout, and the joints' indices in its arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +35,8 @@ class JointStates:
     stamp, received : (T,) int64 arrays
         Header stamps and receive times, ns.
     position, velocity, effort : (T, n) arrays
-        rad, rad/s, N m (prismatic: m, m/s, N); velocities and efforts are NaN where not recorded,
-        not finite or beyond MAX_VALUE.
+        rad, rad/s, N m (prismatic: m, m/s, N). Velocities and efforts are NaN if they were not
+        recorded, not finite or beyond MAX_VALUE.
 
     """
 
@@ -74,9 +74,9 @@ class Tally:
     found, usable : int
         Messages that were read, and those whose positions can be used.
     unusable : dict
-        The others: reason and count.
+        Messages that cannot be used: their number by reason.
     in_part : dict
-        Usable messages without effort or velocity: reason and count.
+        Usable messages without all efforts or velocities: their number by reason.
     losses : list of LostMessages
         Where messages are lost.
 
@@ -97,14 +97,14 @@ class Tally:
     def take(
         self, received: Stamps, stamps: Stamps, values: dict[str, Array],
     ) -> JointStates:
-        """Return the usable ones of some messages, and count them and the others.
+        """Return the usable messages among those given; count these and the others.
 
         Parameters
         ----------
         received, stamps : (T,) int64 arrays
             Receive times and header stamps, ns.
         values : dict of (T, n) arrays
-            `position`, and `velocity` and `effort` where they were recorded.
+            `position`, and `velocity` and `effort` if they were recorded.
 
         """
         position = values['position']
@@ -141,15 +141,15 @@ class JointStateBag:
     topic : str
         Topic that is read.
     total : int
-        Messages on the topic, with those of `lost` whose number is known.
+        Number of messages on the topic, including known numbers of lost ones.
     usable : int
-        Messages that `blocks` hands out.
+        Number of messages that `blocks` yields.
     unusable, in_part : dict
         As in `Tally`.
     lost : tuple of LostMessages
         Where messages of the topic are lost.
     notes : list of str
-        What else is wrong with the bag.
+        Other faults of the bag.
     names : tuple of str
         The driver's names of the robot's joints, in the robot's order.
 
@@ -159,24 +159,25 @@ class JointStateBag:
         self, path: Path, joints: JointFinder, topic: str | None = None, *,
         effort_gain: Array | None = None,
     ) -> None:
-        """Open a bag and choose its topic, by name or as the only one that may be meant.
+        """Open a bag and choose its topic, by name or as the only possible one.
 
         Parameters
         ----------
         path : Path
-            Folder or lone file.
+            Folder or single file.
         joints : JointFinder
             Finds the robot's joints among the names of a message.
         topic : str, optional
-            Needed when several are recorded.
+            Name of the topic; needed if several topics have joint states and not exactly one is
+            called joint_states.
         effort_gain : (n,) array, optional
-            Factor of recorded efforts that are not in N m.
+            Factors for recorded efforts that are not in N m.
 
         Raises
         ------
         HodynError, OSError
-            When it cannot be read, has no such topic, or no message can be used, another robot's
-            say.
+            The bag cannot be read or does not have the topic, or no message can be used, for
+            example because all are another robot's.
 
         """
         self.path = Path(path)
@@ -217,7 +218,7 @@ class JointStateBag:
 
     @property
     def wants(self) -> str:
-        """Why messages cannot be used, in a line; empty if all can."""
+        """Why messages cannot be used or are lost, in one line; empty if all can be used."""
         return '; '.join([
             *(f'{count} ({reason})' for reason, count in self.unusable.items()),
             *(f'lost: {loss}' for loss in self.lost[:_MAX_REASONS])])
@@ -257,7 +258,7 @@ class JointStateBag:
     def _mapping(
         self, data: bytes, known: dict[tuple[bytes, ...], _Mapping | str],
     ) -> _Mapping | str:
-        """Return the layout of a message and where the joints stand in it, or why it has none."""
+        """Return a message's layout and the joints' indices in it, or why it cannot be used."""
         try:
             layout = Layout.of(data)
             if 'position' not in layout.offsets:
@@ -291,7 +292,7 @@ def _chosen(bag: Bag, name: str | None) -> Topic:
         raise HodynError(
             f'{bag.path}: no messages of type {MESSAGE_TYPE}; its topics: '
             f'{_list(bag, list(bag.topics))}')
-    # What drivers call it, beside torques and references of the same type.
+    # Drivers use this name; torques and references of the same type have others.
     usual = [topic for topic in filled if topic.name.rpartition('/')[2] == USUAL_NAME]
     if len(usual) == 1:
         return usual[0]

@@ -1,8 +1,8 @@
-"""sensor_msgs/JointState as bytes: one in a cycle, or a whole bag of them.
+"""sensor_msgs/JointState as bytes: one message per cycle, or those of a whole bag.
 
-Joint states of one driver differ only in their stamps and numbers, so the bytes of the first show
-where the numbers of all others are. They are read and written there; no cycle decodes or builds a
-message.
+The joint states of one driver differ only in their stamps and numbers, so the bytes of the first
+one show where the numbers are in all others. They are read and written there, and no cycle decodes
+or builds a message.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _FIELDS = ('position', 'velocity', 'effort')
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the numbers stand in messages with the same frame, names and array lengths.
+    """Positions of the numbers in messages with the same frame, names and array lengths.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Layout:
     order : str
         Byte order, ``<`` or ``>``.
     size : int
-        Bytes of a message.
+        Number of bytes of a message.
     encapsulation : bytes
         The bytes before the stamp, the same in all these messages.
     offsets : dict
@@ -53,11 +53,11 @@ class Layout:
 
     @classmethod
     def of(cls, data: bytes) -> 'Layout':
-        """Return the layout of one message; HodynError when it is not a joint state."""
+        """Return the layout of a message; raises HodynError if it is not a joint state."""
         try:
             return cls._parse(bytes(data))
         except cdr.MALFORMED:
-            raise HodynError(f'{len(data)} bytes that are no joint state') from None
+            raise HodynError(f'{len(data)} bytes that are not a joint state') from None
 
     @classmethod
     def _parse(cls, data: bytes) -> 'Layout':
@@ -105,7 +105,7 @@ class Layout:
     def field(self, data: bytes | bytearray, field: str) -> Array:
         """Return the view of an array, (names,), in a message of this layout.
 
-        It can be written where the message can. Raises KeyError for an array that is empty.
+        It is writeable if the message is. Raises KeyError for an array that is empty.
         """
         values: Array = np.frombuffer(
             data, f'{self.order}f8', len(self.names), self.offsets[field])
@@ -139,7 +139,7 @@ def blank(names: tuple[str, ...], count: int) -> NDArray[Any]:
     can be written; ``.tobytes()`` are the messages one after the other, ``.itemsize`` bytes each.
     """
     message = template(names)
-    # As one block of bytes: NumPy does not copy what stands between the fields of a structure.
+    # One block of bytes is repeated, as NumPy does not copy the bytes between fields.
     return np.frombuffer(bytearray(message * count), Layout.of(message).dtype)
 
 
@@ -147,9 +147,9 @@ class JointFinder(Protocol):
     """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
 
     def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
-        """Return where each joint of the robot, in its order, stands in a list of names.
+        """Return the index in a list of names of each joint, in the robot's order.
 
-        Raises HodynError when they are not all there.
+        Raises HodynError if joints are missing.
         """
 
 
@@ -157,7 +157,7 @@ class JointStateReader:
     """Reads a robot's joints from serialized joint states, in the robot's order."""
 
     def __init__(self, names: JointFinder, *, one_sender: bool = False) -> None:
-        """Take how names are mapped, and whether the first sender's prefix is the only one."""
+        """Take how names are mapped, and whether only the first sender's prefix is accepted."""
         self._joint_names = names
         self._one_sender = one_sender
         self._layout: Layout | None = None
@@ -170,14 +170,13 @@ class JointStateReader:
 
     @property
     def sent_joints(self) -> int:
-        """How many joints the last message named, the robot's and others."""
+        """Number of joints in the last message, the robot's and others."""
         return 0 if self._layout is None else len(self._layout.names)
 
     def state(self, data: bytes) -> tuple[Array, Array | None]:
-        """Return the joint positions, (n,), rad, and velocities, rad/s, None if there are none.
+        """Return the joint positions, (n,), rad, and velocities, rad/s, or None without these.
 
-        Raises HodynError, naming joint and field, when the message cannot be used, and what
-        `names` raises.
+        Raises HodynError, with joint and field, if the message cannot be used.
         """
         layout = self._map(data)
         position = self._field(data, layout, 'position')
@@ -186,7 +185,7 @@ class JointStateReader:
         return position, self._field(data, layout, 'velocity')
 
     def effort(self, data: bytes) -> Array:
-        """Return the efforts, (n,). Raises as `state` does."""
+        """Return the efforts, (n,). Errors are those of `state`."""
         return self._field(data, self._map(data), 'effort')
 
     def _map(self, data: bytes) -> Layout:
@@ -207,7 +206,7 @@ class JointStateReader:
             raise HodynError(f'{len(layout.names)} names but 0 entries of {field}')
         values: Array = layout.field(data, field).take(self._indices)
         magnitudes = np.abs(values)
-        i = int(magnitudes.argmax())  # of one that is not a number, if there is one
+        i = int(magnitudes.argmax())  # the index of a NaN, if there is one
         if magnitudes.size and not magnitudes.item(i) <= cdr.MAX_VALUE:
             what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
             raise HodynError(f'{field} of joint {self.names[i]!r} {what}')
@@ -215,7 +214,7 @@ class JointStateReader:
 
 
 class JointStateWriter:
-    """One serialized joint state, made once, whose arrays are written in place.
+    """A serialized joint state, made only once, whose arrays are written in place.
 
     Attributes
     ----------
@@ -232,6 +231,6 @@ class JointStateWriter:
             layout.field(message, field) if names else np.empty(0) for field in _FIELDS)
 
     def at(self, stamp: int) -> bytes:
-        """Return the message with a stamp, ns, ready to be published."""
+        """Return the message with a stamp, ns."""
         cdr.set_stamp(self._message, stamp)
         return bytes(self._message)

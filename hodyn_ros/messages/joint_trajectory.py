@@ -25,11 +25,11 @@ class JointWaypoints:
     names : tuple of str
         Joint names, in the order of the rows.
     times : sequence of float
-        s from the start of the trajectory, one a point.
+        s from the start of the trajectory, one per point.
     positions, velocities, accelerations : sequences of rows
-        One row a point; an empty row gives nothing.
+        One row per point; empty for a point without the quantity.
     efforts : sequence of rows
-        The same; plans do not use them.
+        As velocities; plans do not use them.
 
     """
 
@@ -42,12 +42,12 @@ class JointWaypoints:
 
 
 def decode(data: bytes) -> JointWaypoints:
-    """Return the content of a serialized JointTrajectory; raise HodynError if it is none."""
+    """Return the content of a serialized JointTrajectory; raises HodynError for other bytes."""
     return read(cdr.Cursor.of(data))
 
 
 def read(cursor: cdr.Cursor) -> JointWaypoints:
-    """Return the content of the JointTrajectory that begins here; HodynError if there is none."""
+    """Return the content of the JointTrajectory that begins at a cursor; else HodynError."""
     names, points = _names_and_points(cursor)
     if points > MAX_POINTS:
         raise HodynError(f'{points} points; at most {MAX_POINTS} are read')
@@ -71,7 +71,7 @@ def read(cursor: cdr.Cursor) -> JointWaypoints:
 
 
 def is_empty(data: bytes) -> bool:
-    """Return whether a serialized JointTrajectory has no points; HodynError if it is none."""
+    """Return whether a serialized JointTrajectory has no points; HodynError for other bytes."""
     return _names_and_points(cdr.Cursor.of(data))[1] == 0
 
 
@@ -87,11 +87,11 @@ def encode(
     times : (T,) array
         s from the start of the trajectory.
     motion : (T, 3 or more, n) array
-        Positions, velocities and accelerations; higher derivatives have no place in the message.
+        Positions, velocities, accelerations; the message has no field for higher derivatives.
     effort : (T, n) array
         Joint torques or forces.
     stamp : int
-        When it starts, ns; 0 for at once.
+        Start time, ns; 0 for at once.
 
     """
     message = cdr.Builder()
@@ -110,9 +110,9 @@ def encode(
 
 
 def _names_and_points(cursor: cdr.Cursor) -> tuple[tuple[str, ...], int]:
-    """Return the joints and how many points are announced; the cursor is then at the first.
+    """Return the joint names and the number of points; the cursor is then at the first point.
 
-    Raises HodynError if the bytes are no message, or name too many joints.
+    Raises HodynError if the bytes are not a message, or have too many joints.
     """
     try:
         cursor.time()
@@ -122,4 +122,4 @@ def _names_and_points(cursor: cdr.Cursor) -> tuple[tuple[str, ...], int]:
             raise HodynError(f'{joints} joints; at most {cdr.MAX_JOINTS} are read')
         return tuple(cursor.text() for _ in range(joints)), cursor.count()
     except cdr.MALFORMED:
-        raise HodynError(f'{len(cursor.data)} bytes that are no trajectory') from None
+        raise HodynError(f'{len(cursor.data)} bytes that are not a trajectory') from None

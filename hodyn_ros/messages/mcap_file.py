@@ -1,7 +1,8 @@
-"""MCAP files, read record by record from their beginning, so that no index is needed.
+"""Reads MCAP files record by record from their beginning, so that no index is needed.
 
-What stands before a cut is read. Where a record's length cannot be trusted, reading ends. The
-summary at the end of a file says how many messages each topic has. Format: mcap.dev/spec.
+If a file is cut, all before the cut is read. Reading ends at a record whose length cannot be
+trusted. The summary at the end of a file says how many messages each topic has. Format:
+mcap.dev/spec.
 """
 from collections.abc import Iterator
 from contextlib import suppress
@@ -33,7 +34,7 @@ _DECOMPRESSORS = {'lz4': LZ4FrameDecompressor, 'zstd': ZstdDecompressor}
 
 
 class _Record(NamedTuple):
-    """A record's code, where it begins and where it should end, which may be after the source."""
+    """A record: its code, its begin and its end, which may be beyond the end of a cut source."""
 
     code: int
     at: int
@@ -44,7 +45,7 @@ class McapFile:
     """An MCAP file; a `StorageFile`."""
 
     def __init__(self, path: Path) -> None:
-        """Open a file; OSError, or HodynError when it has no record with a topic."""
+        """Open a file; raises OSError, or HodynError if it has no record of a topic."""
         self._name = path.name
         self._channels: dict[int, Topic] = {}
         self._schemas: dict[int, str] = {}
@@ -61,7 +62,7 @@ class McapFile:
                     if not isinstance(item, LostMessages):
                         counts[item[0]] = counts.get(item[0], 0) + 1
             if not self._channels:
-                raise HodynError('no MCAP file, or nothing of it is left that names a topic')
+                raise HodynError('not an MCAP file, or so damaged that it names no topic')
         except BaseException:
             self._file.close()
             raise
@@ -74,13 +75,13 @@ class McapFile:
         self._file.close()
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
-        """Hand out the messages of a topic in the order of the file, and where some are lost."""
+        """Yield the messages of a topic in the order of the file, and where some are lost."""
         channels = {channel for channel, known in self._channels.items() if known == topic}
         for item in self._walk(channels):
             yield item if isinstance(item, LostMessages) else item[1]
 
     def _walk(self, channels: set[int] | None) -> Iterator[tuple[int, Message] | LostMessages]:
-        """Hand out messages with their channels; None for all, with the topics that are met."""
+        """Yield messages of channels, with their channel; None for all, and to collect topics."""
         at = len(_MAGIC)
         for record in _records(self._source, at):
             if record.code in (_DATA_END, _FOOTER):
@@ -120,7 +121,7 @@ class McapFile:
     def _messages(
         self, source: '_FileBytes | bytes', record: _Record, channels: set[int] | None,
     ) -> Iterator[tuple[int, Message]]:
-        """Hand out the message of a record, if it is one; take note of a topic."""
+        """Yield the message in a record, if it has one; note a topic that it has."""
         if record.end > len(source):
             return
         if record.code == _MESSAGE:
@@ -130,11 +131,11 @@ class McapFile:
                 yield channel, Message(
                     min(received, MAX_TIME), source[begin + _LEAST[_MESSAGE]:record.end])
         elif channels is None and record.code in (_SCHEMA, _CHANNEL):
-            with suppress(struct.error, UnicodeDecodeError):  # it may stand elsewhere as well
+            with suppress(struct.error, UnicodeDecodeError):  # another record may repeat it
                 self._take(record.code, source[record.at + _HEAD.size:record.end])
 
     def _indexed(self, at: int, channels: set[int] | None) -> int | None:
-        """Return how many messages the indexes after a chunk have, None if there are none."""
+        """Return how many messages the indexes after a chunk have; None without indexes."""
         indexed = None
         for record in _records(self._source, at):
             if record.code != _INDEX or record.end > len(self._source):
@@ -146,7 +147,7 @@ class McapFile:
         return indexed
 
     def _summary(self) -> dict[int, int] | None:
-        """Read the end of the file: messages of each channel, None if it is not whole."""
+        """Return the number of messages per channel from the summary; None if it is damaged."""
         source, end = self._source, len(self._source) - len(_MAGIC)
         if end < 29 or source[end:] != _MAGIC or source[end - 29:end - 20] != _HEAD.pack(2, 20):
             return None
@@ -160,9 +161,9 @@ class McapFile:
             body = source[record.at + _HEAD.size:record.end]
             try:
                 self._take(record.code, body)
-                if record.code == _CHUNK_INDEX and crc:  # else damage would pass chunks over
+                if record.code == _CHUNK_INDEX and crc:  # a damaged index would skip chunks
                     place, length = struct.unpack_from('<Q8xI', body, 16)
-                    if length:  # without it, there is no index of what is in the chunk
+                    if length:  # 0 if the chunk has no index of its channels
                         self._chunks[place] = {key for key, _ in struct.iter_unpack(
                             '<HQ', body[36:36 + length])}
                 elif record.code == _STATISTICS:
@@ -176,7 +177,7 @@ class McapFile:
         return counts if at == end and set(counts or ()) <= set(self._channels) else None
 
     def _take(self, code: int, body: bytes) -> None:
-        """Take the body of a schema or channel; struct.error, UnicodeDecodeError if damaged."""
+        """Note a schema or channel; raises struct.error or UnicodeDecodeError if damaged."""
         if code == _SCHEMA:
             key, = struct.unpack_from('<H', body)
             self._schemas.setdefault(key, _text(body, 2))
@@ -187,7 +188,7 @@ class McapFile:
 
 
 class _FileBytes:
-    """A file that is sliced like bytes; it ends where it ended when it was opened."""
+    """A file that is sliced like bytes, with the size that it had when it was opened."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -203,7 +204,7 @@ class _FileBytes:
 
 
 def _records(source: _FileBytes | bytes, at: int) -> Iterator[_Record]:
-    """Walk from record to record, as far as there can be one; the last one may be cut."""
+    """Yield the records up to the first bytes that cannot be one; a last chunk may be cut."""
     size = len(source)
     while at + _HEAD.size <= size:
         code, length = _HEAD.unpack(source[at:at + _HEAD.size])
@@ -223,9 +224,9 @@ def _records(source: _FileBytes | bytes, at: int) -> Iterator[_Record]:
 
 
 def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, str]:
-    """Return the records in a chunk, and what is wrong with it.
+    """Return the records in a chunk, and its fault, if any.
 
-    The last chunk of a file that was cut gives what came before the cut.
+    From the last chunk of a file that was cut, the records before the cut are returned.
     """
     begin = chunk.at + _HEAD.size
     try:

@@ -1,7 +1,7 @@
 """The definitions of the ROS messages that rosbags reads and writes for this package.
 
-They are the same in all distributions of ROS 2. The stores of rosbags with all messages of a
-distribution take more time to import than a short recording to replay.
+They are the same in all distributions of ROS 2. To import rosbags' definitions of all messages of
+a distribution would take longer than to replay a short recording.
 """
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 

@@ -1,4 +1,4 @@
-"""SQLite files of bags, read row by row up to the first page that is cut or damaged."""
+"""Reads SQLite files of bags row by row, up to the first page that is cut or damaged."""
 from collections.abc import Iterator
 from contextlib import suppress
 import os
@@ -11,10 +11,10 @@ from typing import Any
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_contents import MAX_TIME, LostMessages, Message, Topic
 
-_DAMAGE = (sqlite3.Error, MemoryError)  # the latter for lengths that are damaged
+_DAMAGE = (sqlite3.Error, MemoryError)  # damaged lengths cause a MemoryError
 _FOREIGN = dict.fromkeys(
     ('file is not a database', 'no such table: topics'),
-    "it is no SQLite file, or another program's")
+    'it is not an SQLite file of a bag')
 
 
 class SqliteFile:
@@ -23,7 +23,7 @@ class SqliteFile:
     counts_messages = False
 
     def __init__(self, path: Path) -> None:
-        """Open a file; OSError, or HodynError when its topics cannot be read."""
+        """Open a file; raises OSError, or HodynError if its topics cannot be read."""
         self._name = path.name
         self._folder = tempfile.TemporaryDirectory()
         try:
@@ -36,7 +36,7 @@ class SqliteFile:
             self._folder.cleanup()
             raise HodynError(_FOREIGN.get(str(error), str(error) or 'damaged')) from None
         self.topics = dict.fromkeys(self._topics.values(), 0)
-        with suppress(*_DAMAGE):  # those before the damage are counted
+        with suppress(*_DAMAGE):  # messages before the damage are counted
             for key, in self._database.execute('SELECT topic_id FROM messages ORDER BY rowid'):
                 if key in self._topics:
                     self.topics[self._topics[key]] += 1
@@ -47,7 +47,7 @@ class SqliteFile:
         self._folder.cleanup()
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
-        """Hand out the messages of a topic in the order of the file, and where some are lost."""
+        """Yield the messages of a topic in the order of the file, and where some are lost."""
         keys = [key for key, known in self._topics.items() if known == topic]
         rows, nameless, following = 0, 0, 1
         place, reason = '', 'its index has more rows'
@@ -74,7 +74,7 @@ class SqliteFile:
                 self._name, place, reason, missing if alone and missing > 0 else None)
 
     def _indexed(self) -> int:
-        """Return how many rows the index of the messages has; 0 when there is none."""
+        """Return how many rows the index of the messages has; 0 without an index."""
         with suppress(*_DAMAGE):
             return int(self._database.execute(
                 'SELECT count(*) FROM messages INDEXED BY timestamp_idx').fetchone()[0])
@@ -82,10 +82,11 @@ class SqliteFile:
 
 
 def _connected(path: Path, folder: Path) -> sqlite3.Connection:
-    """Return a connection that changes nothing beside the path, and reads whole pages only.
+    """Return a connection that changes no file at the path, and reads only whole pages.
 
-    A recorder that was killed leaves a log beside its database, which SQLite works into it, and
-    SQLite fills a page that was cut with zeros, which would pass for numbers: then a copy is read.
+    A killed recorder leaves a log beside its database, which SQLite would merge into the database;
+    and SQLite would fill a cut page with zeros, which look like numbers. In both cases a copy is
+    read.
     """
     logs = [
         log for end in ('-wal', '-journal') if (log := path.with_name(path.name + end)).exists()]
@@ -99,7 +100,7 @@ def _connected(path: Path, folder: Path) -> sqlite3.Connection:
     database = sqlite3.connect(
         path.absolute().as_uri() + ('' if logs else '?immutable=1'), uri=True)
     database.text_factory = lambda text: text.decode(errors='replace')
-    # Without it SQLite reads nothing of a file that is shorter than its header says.
+    # Otherwise SQLite reads nothing from a file that is shorter than its header says.
     database.execute('PRAGMA writable_schema = ON')
     return database
 
@@ -112,7 +113,7 @@ def _page_size(path: Path) -> int:
 
 
 def _message(received: Any, data: Any) -> Message:
-    """Return a message of what stands in a row, which in a damaged one may be anything."""
+    """Return the message of a row; in a damaged row, values may have any type."""
     time = received if isinstance(received, int) else 0
     return Message(
         max(-MAX_TIME, min(time, MAX_TIME)), data if isinstance(data, bytes) else b'')

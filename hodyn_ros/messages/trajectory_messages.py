@@ -1,4 +1,4 @@
-"""The messages that hold a joint trajectory, MoveIt's among them, as bytes."""
+"""Messages with a joint trajectory, also MoveIt's, as bytes."""
 from collections.abc import Callable, Mapping
 
 from hodyn_ros.common.errors import HodynError
@@ -16,9 +16,9 @@ def _display_trajectory(data: bytes) -> JointWaypoints:
         cursor.text()  # the model
         parts = cursor.count()
     except cdr.MALFORMED:
-        raise HodynError(f'{len(data)} bytes that are no DisplayTrajectory') from None
+        raise HodynError(f'{len(data)} bytes that are not a DisplayTrajectory') from None
     if parts != 1:
-        raise HodynError(f'a DisplayTrajectory of {parts} trajectories; send one')
+        raise HodynError(f'a DisplayTrajectory with {parts} trajectories; send one')
     return _read_robot_trajectory(cursor)
 
 
@@ -31,10 +31,10 @@ def _read_robot_trajectory(cursor: cdr.Cursor) -> JointWaypoints:
             cursor.text()
         base_points = cursor.count()
     except cdr.MALFORMED:
-        raise HodynError(f'{len(cursor.data)} bytes that are no RobotTrajectory') from None
+        raise HodynError(f'{len(cursor.data)} bytes that are not a RobotTrajectory') from None
     if base_points:
         raise HodynError(
-            'multi_dof_joint_trajectory has points, of a base that moves; only joints can be '
+            'multi_dof_joint_trajectory has points: the base moves, and only joints can be '
             'checked')
     return waypoints
 
@@ -44,4 +44,4 @@ DECODERS: Mapping[str, Callable[[bytes], JointWaypoints]] = {
     'moveit_msgs/msg/RobotTrajectory': _robot_trajectory,
     'moveit_msgs/msg/DisplayTrajectory': _display_trajectory,
 }
-"""What reads the trajectory in a message of a type; each raises HodynError where there is none."""
+"""Decoders by message type: each returns the trajectory in a message, or raises HodynError."""

@@ -9,9 +9,9 @@ Array = NDArray[np.float64]
 
 
 def frame_and_wrench(data: bytes) -> tuple[str, Array]:
-    """Return the frame of a serialized WrenchStamped and (moment, force), (6,), in its axes.
+    """Return the frame of a serialized WrenchStamped, and (moment, force), (6,), in its axes.
 
-    Raises HodynError if it is none, or not finite.
+    Raises HodynError if the bytes are another message, or a value is not finite or too large.
     """
     frame, numbers = cdr.frame_and_numbers(data, 6)
     wrench = np.array([*numbers[3:], *numbers[:3]])

@@ -1,4 +1,4 @@
-"""A plan resampled with its torques, for a controller that plays them."""
+"""A plan resampled with its torques, for a controller that plays these samples."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,19 +12,17 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 PERIOD = 5e-3
-MIN_PERIOD = 1e-3
+MIN_PERIOD, MAX_PERIOD = 1e-3, 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """Samples of a plan.
-
-    joint_trajectory_controller interpolates effort linearly between them.
+    """Samples of a plan, between which joint_trajectory_controller interpolates effort linearly.
 
     Attributes
     ----------
     names : tuple of str
-        Joint names of the controller that plays it.
+        Joint names of the controller that plays the samples.
     times : (T,) array
         s, from the plan's zero.
     motion, torque : (T, 5, n) and (T, 3, n) arrays
@@ -38,7 +36,7 @@ class Annotated:
     torque: Array
 
     def message(self, stamp: int = 0) -> bytes:
-        """Return the plan as a serialized JointTrajectory that starts at a stamp, ns."""
+        """Return the samples as a serialized JointTrajectory that starts at `stamp`, ns."""
         return encode(self.names, self.times, self.motion, self.torque[:, 0], stamp)
 
 
@@ -51,27 +49,32 @@ def annotate(
     gravity: bool = True,
     friction: bool = True,
 ) -> Annotated:
-    """Sample a plan evenly, at most `period` seconds apart, its first and last instant included.
+    """Sample a plan evenly, at most `period` seconds apart, from its start to its end.
 
     Parameters
     ----------
     plan : Plan
         The plan.
     feedforward : FeedForward
-        Feed-forward of the robot that it is for.
+        Feed-forward of the robot that follows the plan.
     period : float
-        Largest distance of the samples, s.
+        Largest time between samples, s, from `MIN_PERIOD` to `MAX_PERIOD`.
     names : tuple of str, optional
-        Joint names of the controller that plays it, where they differ from the robot's.
+        Joint names of the controller that plays the plan; the robot's by default.
     gravity, friction : bool
-        False leaves the term out of the torques, for a controller that adds it itself.
+        False leaves the term out of the torques, for a controller that adds the term itself.
 
     """
-    if not MIN_PERIOD <= period <= 1.0:
-        raise HodynError(f'period {period} s: must be between {MIN_PERIOD:g} and 1 s')
-    count = max(1, int(np.ceil(plan.duration / period - 1e-9)))
-    # A hold is one point, which a controller reaches at once.
-    times = np.linspace(0.0, plan.duration, count + 1) if plan.duration > 0.0 else np.zeros(1)
+    # A plan without duration is one point, at time 0.
+    times = np.linspace(0.0, plan.duration, sample_count(plan.duration, period))
     motion = plan.evaluate(times)
     torque = feedforward.torque(motion, gravity=gravity, friction=friction)
     return Annotated(names or feedforward.robot.joint_names, times, motion, torque)
+
+
+def sample_count(duration: float, period: float) -> int:
+    """Return the number of samples of a duration, s, at most `period` seconds apart."""
+    if not MIN_PERIOD <= period <= MAX_PERIOD:
+        raise HodynError(
+            f'period {period} s: must be between {MIN_PERIOD:g} and {MAX_PERIOD:g} s')
+    return max(1, int(np.ceil(duration / period - 1e-9))) + 1 if duration > 0.0 else 1

@@ -1,7 +1,7 @@
-"""Annotated plans as files that pass the check of plans.
+"""Annotated plans written as files that pass the check of plans.
 
-A reader of such a file interpolates between the samples in its own way, with other peaks than the
-plan that was sampled. So the file itself is checked before it is put in its place.
+The reader of a file interpolates between the samples, with other peaks than the plan that was
+sampled. So the file itself is read and checked before it is put in its place.
 """
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +11,22 @@ import numpy as np
 
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.annotate import PERIOD, annotate
+from hodyn_ros.plans.annotate import MAX_PERIOD, PERIOD, annotate, sample_count
 from hodyn_ros.plans.deviation import THROUGH, largest_deviation
-from hodyn_ros.plans.files import annotated_contents, read_trajectory, write_annotated
-from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan
+from hodyn_ros.plans.doubtful_points import in_milliseconds
+from hodyn_ros.plans.files import MAX_BYTES, annotated_contents, read_trajectory, write_annotated
+from hodyn_ros.plans.prepare import (
+    PlanRequest,
+    PlanSettings,
+    PreparedPlan,
+    accepted_points,
+    prepare_plan,
+)
 from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
+from hodyn_ros.plans.waypoints import AcceptedWaypoints
+from hodyn_ros.robot import HodynError
 
 SLOWER = ('auto', 'retime')
 """Values of `stretch` with which a plan may be made slower."""
@@ -25,9 +34,16 @@ MAX_EXTRA = 4.0
 """Largest factor by which a plan is stretched further until its samples pass."""
 
 
+# Numbers per joint and sample (position, velocity, acceleration, effort), and bytes per number: in
+# text at least, of joints that move and that do not, and in a bag.
+_NUMBERS = 4
+_OF_MOVING, _OF_RESTING, _IN_BAG = 20, 4, 8
+# Factor on the period that just fits, since text may have 25 bytes per number.
+_MORE_SPACE = 1.3
 WAYPOINT_TOLERANCE = 1e-3
-"""Largest distance of the samples of a retimed plan from its waypoints, rad or m."""
+"""Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
+"""Share of the duration lost to the sampling from which a note reports it."""
 
 
 def write_annotated_plan(
@@ -35,34 +51,36 @@ def write_annotated_plan(
 ) -> PreparedPlan:
     """Prepare a plan and write it with its torques, so that the file itself passes the check.
 
-    The file is read back and checked with the settings of the request, and with the default ones.
+    The file is read back and checked with the settings of the request, then with the defaults.
     With the stretches 'auto' and 'retime' the plan is made slower until it passes, in growing
-    steps from 1e-4 on. A retimed one must still go through its points, and what is returned is
-    then the motion that the samples of the file give.
+    steps from 1e-4 on. A retimed plan must still go through its points; the motion that the
+    samples of the file give is then returned in its place.
 
     Parameters
     ----------
     request : PlanRequest
-        What to write; `annotate_period` is 0.005 s where it is None.
+        The trajectory, robot and settings; an `annotate_period` of None stands for 0.005 s.
     path : Path
-        Where it goes, as for `write_annotated`.
+        Path of the file, as for `write_annotated`.
     force : bool
-        Whether what is there is replaced.
+        Whether an existing file is replaced.
     progress : callable, optional
         As for `prepare_plan`.
 
     Returns
     -------
     PreparedPlan
-        What was written; refused, and nothing written, where it is beyond limits.
+        The written plan; if it is beyond limits, its refusal, and nothing is written.
 
     Raises
     ------
     HodynError, OSError
-        As of `write_annotated`.
+        As in `write_annotated`.
 
     """
     period = PERIOD if request.annotate_period is None else request.annotate_period
+    if too_many := _too_many_samples(request, path, period):
+        return PreparedPlan(too_many, fault='other')
     prepared = prepare_plan(replace(request, annotate_period=period), progress)
     if prepared.plan is None or prepared.annotated is None or prepared.stretch is None:
         return prepared
@@ -73,6 +91,13 @@ def write_annotated_plan(
             assert written.annotated is not None
             assert written.stretch is not None
             write_annotated(written.annotated, unfinished, force=True)
+            if unfinished.is_file() and (size := unfinished.stat().st_size) > MAX_BYTES:
+                assert written.plan is not None
+                assert written.points is not None
+                most = len(written.annotated.times) * MAX_BYTES // size
+                missing = PreparedPlan(_too_many(
+                    request, written.points, written.plan.duration, period, most), fault='other')
+                break
             judged = _judge(unfinished, request)
             if not judged.refusal:
                 if written.retimed is None:
@@ -94,7 +119,7 @@ def write_annotated_plan(
                     plan, FeedForward(request.robot), period, names=prepared.annotated.names,
                     gravity=request.settings.gravity, friction=request.settings.friction))
             step *= 2.0
-        # Where nothing is left, nothing is replaced.
+        # `replacing` puts nothing in its place if the unfinished file is gone.
         shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
     if missing is not None:
         return missing
@@ -103,17 +128,50 @@ def write_annotated_plan(
     if request.settings.stretch not in SLOWER:
         ways_out.append("stretch 'auto' slows it down until it passes")
     own = np.diff(request.trajectory.times)
-    if not len(own) or np.median(own) > period:  # else these samples are its points again
+    if not len(own) or np.median(own) > period:  # else the samples are the points themselves
         ways_out.append('a shorter period changes it less')
     return replace(prepared, annotated=None, refusal=(
         f'resampled every {period:g} s it does not pass the check{slower}: {judged.refusal}; '
         f'{", or ".join(ways_out)}'))
 
 
+def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
+    """Return why a plan file cannot hold the samples; empty if it can, or the points are faulty.
+
+    The duration of retimed plans is not known beforehand: the file that is written is judged.
+    """
+    if request.settings.stretch == 'retime':
+        return ''
+    try:
+        points = accepted_points(request)
+    except HodynError:
+        return ''  # `prepare_plan` says why
+    moves = np.ptp(points.positions, axis=0) > 0.0
+    sizes = np.where(moves, _OF_MOVING, _OF_RESTING) if annotated_contents(path) is None else (
+        np.full(len(moves), _IN_BAG))
+    most = MAX_BYTES // (_NUMBERS * int(sizes.sum()))
+    duration = float(points.times[-1])
+    return _too_many(request, points, duration, period, most) if (
+        sample_count(duration, period) > most) else ''
+
+
+def _too_many(
+    request: PlanRequest, points: AcceptedWaypoints, duration: float, period: float, most: int,
+) -> str:
+    """Return that a plan has more samples than fit into its file, and what to do."""
+    longer = _MORE_SPACE * duration / most
+    return '; '.join(filter(None, (
+        f'{duration:.6g} s are {sample_count(duration, period)} samples every {period:g} s, and '
+        f'a plan file holds about {most} of {request.robot.n} joints',
+        in_milliseconds(request.robot, points),
+        f'take a period of {longer:.2g} s or more (--period)'
+        if longer < MAX_PERIOD else 'split the plan')))
+
+
 def _as_written(
     written: PreparedPlan, judged: PreparedPlan, request: PlanRequest, period: float,
 ) -> PreparedPlan:
-    """Return a retimed plan as read from its file; refused if the samples miss its points."""
+    """Return a retimed plan as read from its file, or its refusal if it misses its points."""
     found, points, plan = written.retimed, written.points, judged.plan
     assert found is not None
     assert points is not None
@@ -143,7 +201,7 @@ def _as_written(
 
 
 def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
-    """Return the plan of a file, checked by the settings of a request and the default ones."""
+    """Return the plan in a file, checked with the settings of a request and with the defaults."""
     given = request.settings
     default = PlanSettings(
         joint_prefix=given.joint_prefix, allow_other_model=given.allow_other_model,
@@ -158,7 +216,7 @@ def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
 
 
 def _smallest_step(judged: PreparedPlan) -> float:
-    """Return the least share to slow a plan down by: no quantity falls faster than 1/f³."""
+    """Return the least share by which to slow a plan down: no quantity falls faster than 1/f³."""
     assert judged.limit_report is not None
     excess = max((
         -entry.margin / abs(entry.limit) for entry in judged.limit_report.violations

@@ -5,8 +5,8 @@ import subprocess
 import sys
 from typing import Any
 
-# This runs before slow imports. The system sends the signal when the thread that started the
-# process ends; if the parent has died before, no signal comes.
+# The child runs this before slow imports. The system sends the signal when the thread that started
+# the child ends; if the parent died before `prctl`, no signal comes, so the child checks it.
 _BEGIN = """
 import ctypes, os, runpy, sys
 number, parent, module = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -23,22 +23,22 @@ runpy.run_module(module, run_name='__main__', alter_sys=True)
 def start(
     module: str, *arguments: str, end_signal: signal.Signals, **options: Any,
 ) -> 'subprocess.Popen[bytes]':
-    """Run a module of this package as a process of its own.
+    """Run a module of this package in a child process.
 
     Parameters
     ----------
     module : str
-        Its full name.
+        Full name of the module.
     arguments : str
-        What it finds in `sys.argv`.
+        Arguments that the module finds in `sys.argv`.
     end_signal : signal.Signals
-        Signal that it gets when the calling thread ends, with its process or alone. (On Linux;
-        elsewhere the process must notice this itself.)
+        Signal that the child gets when the calling thread ends, even if its process lives on.
+        (On Linux; elsewhere the child must notice this itself.)
     options
-        Of `subprocess.Popen`.
+        Options of `subprocess.Popen`.
 
     """
     return subprocess.Popen(
         [sys.executable, '-c', _BEGIN, str(int(end_signal)), str(os.getpid()), module, *arguments],
-        # The package is found where this process found it.
+        # The child finds the package where this process found it.
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))}, **options)

@@ -1,4 +1,4 @@
-"""The curves of a plan with the robot's limits, as a picture."""
+"""A picture of the curves of a plan, with the robot's limits."""
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -18,15 +18,15 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 MIN_SHARE = 0.1
-"""Least share of the height of an axis that a curve should take."""
-# Enough for a smooth line; more than a picture has pixels add nothing.
+"""Least share of an axis's height that a curve takes; else the limits are written, not drawn."""
+# Number of samples per curve: enough for a smooth line, not more than a picture can show.
 MIN_SAMPLES, MAX_SAMPLES = 1000, 20_000
 
 
 def image_format(path: Path) -> str:
-    """Return the format of an image by the ending of its path: PNG without one.
+    """Return the image format that the ending of a path stands for: PNG without an ending.
 
-    Raises HodynError for an ending of no image that can be drawn.
+    Raises HodynError for an ending that is not a known image format.
     """
     known = sorted(Figure().canvas.get_supported_filetypes())
     kind = path.suffix[1:].lower() or 'png'
@@ -41,11 +41,10 @@ def draw_curves(
 ) -> None:
     """Write q … q⃛, Q and Q̇ of every joint over time, limits dashed, to an image file.
 
-    Below them, where the robot has actuators, are the velocity, torque and deflection of its
-    motors, and what is left of the springs' torque or of the stiffness. Motors of one joint share
-    an axis, with the narrower of their limits.
-    Limits that would flatten a curve are written above it. The ending says the format. An
-    existing file is replaced with force only.
+    If the robot has actuators, the velocity, torque and deflection of its motors follow below, and
+    the margin of the springs' torque or of the stiffness. Motors of one joint share an axis, with
+    the narrower of their limits. Limits that would flatten a curve are written above it.
+    The path's ending gives the format. An existing file is replaced only with `force`.
     """
     form = image_format(path)
     robot = feedforward.robot
@@ -82,7 +81,7 @@ def draw_curves(
 
 
 def _show_limits(axis: Axes, values: Array, lower: float, upper: float) -> None:
-    """Draw the limits, or write them where a curve between them would look flat."""
+    """Draw the limits, or write them if a curve between them would look flat."""
     known = [limit for limit in (lower, upper) if np.isfinite(limit)]
     if not known:
         return

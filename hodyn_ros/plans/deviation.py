@@ -1,4 +1,4 @@
-"""The distance of a plan from its points."""
+"""The distance between a plan and its points."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Deviation:
     joint, unit : str
         Name of the joint, and rad or m.
     time, value : float
-        s, and in `unit`; 0 where it goes through all its points.
+        Time of the point, s, and the distance in `unit`: 0 if the plan meets all its points.
 
     """
 
@@ -48,7 +48,10 @@ class Deviation:
 def deviation_of(
     robot: Robot, plan: Plan, points: AcceptedWaypoints, retimed: Retimed | None,
 ) -> Deviation:
-    """Return where a plan misses its points most; only one within a band of them does."""
+    """Return where a plan misses its points most.
+
+    Only a retimed plan and one of interpolation 'band' can miss points.
+    """
     missed = np.zeros_like(points.positions)
     if retimed is not None and retimed.missed is not None:
         missed = retimed.missed
@@ -59,7 +62,7 @@ def deviation_of(
 
 
 def largest_deviation(robot: Robot, points: AcceptedWaypoints, missed: Array) -> Deviation:
-    """Return the largest of the distances, (m, n), by which joints miss points."""
+    """Return the largest of the distances, (m points, n joints), by which joints miss points."""
     point, joint = np.unravel_index(int(missed.argmax()), missed.shape)
     return Deviation(
         robot.joint_names[joint], unit(robot, int(joint), 'position'), float(points.times[point]),

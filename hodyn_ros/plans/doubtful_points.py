@@ -1,4 +1,4 @@
-"""Accepted points that are probably mistakes: contradictory velocities, steps, hasty ends, ms."""
+"""Accepted points that are probably wrong: milliseconds, velocities, steps, hasty ends."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,25 +13,28 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-# Share of a joint's largest speed below which a velocity is not checked.
+# Share of a joint's largest speed between points below which a velocity is not checked.
 CLEAR = 0.05
-# Largest ratio of the speed at a point to the mean speed, for a motion without a turn.
+# Largest ratio of a speed at a point to the mean speeds around it, for a motion without a turn.
 TURN = 3.0
-# Of the range of the accelerations, and in how many of the samples: steps, and no jitter.
+# Share of the accelerations' range from which a jump is a step, and the share of the samples with
+# such jumps beyond which they are jitter.
 STEP, MAX_STEPS = 0.2, 0.05
 MIN_SAMPLES = 20
-# Number of points that are checked at an end; the later ones distinguish motion from jitter.
+# Least number of points for a check of the ends, and number of points that the check uses; those
+# beyond the first two distinguish motion from jitter.
 MIN_POINTS, STEPS = 4, 5
-# A share of the velocity limits, or rad/s or m/s without one; rad or m: nobody plans a motion so
-# long so slow, nor pauses so long (s). Of a plan in ms, that may be three times too fast for the
-# arm, or of 3 rad/s where no limit is known, a thousandth is left.
+# Times are probably in ms if a motion longer than LEAST_MOTION, rad or m, is always slower than
+# SLOWEST, a share of the velocity limits (rad/s or m/s without a limit), or pauses longer than
+# LONGEST, s. SLOWEST allows for plans up to three times too fast, or 3 rad/s without a limit.
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
-# So near a locked joint is where it is locked, rad or m.
+MILLISECONDS = 'times are in s: are these milliseconds?'
+# Distance, rad or m, within which a joint is at the position where it is locked.
 SAME_PLACE = 1e-6
 
 
 def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return what to ask about times that are likely not in seconds; empty if they may well be."""
+    """Return a question about times that are probably in ms; empty if they can be seconds."""
     spacings = np.diff(points.times)
     if not spacings.size or not np.ptp(points.positions, axis=0).max() > LEAST_MOTION:
         return ''
@@ -40,16 +43,16 @@ def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
     if shares.max() >= SLOWEST and spacings.max() <= LONGEST:
         return ''
     return (
-        f'times are in s: are these milliseconds? The points are up to {spacings.max():.3g} s '
+        f'{MILLISECONDS} The points are up to {spacings.max():.3g} s '
         f'apart, and no joint is faster than {100.0 * shares.max():.2g} % of its limit (1 rad/s '
         'or m/s where none is known)')
 
 
 def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return which velocity contradicts most the positions around it; empty if none does.
+    """Return which velocity contradicts the positions around it most; empty if none does.
 
     A velocity contradicts them if its sign differs from the motion to the points before and after,
-    or if it is more than three times as fast as both: the motion must turn between the points.
+    or if it is more than three times as fast as both: then the motion must turn between points.
     """
     if points.velocities is None:
         return ''
@@ -76,7 +79,7 @@ def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
 
 
 def steps(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return where samples of a motion step in their acceleration; empty if they do not."""
+    """Return where the acceleration of a sampled motion steps; empty if it does not."""
     spacings = np.diff(points.times)
     if len(points.times) < MIN_SAMPLES or spacings.max() > DENSE + TIME_ROUND_OFF:
         return ''
@@ -97,15 +100,15 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
     jump = f"{jumps[sample, joint]:.3g} {unit(robot, int(joint), 'acceleration')}"
     return (
         f'the samples of {points.names[joint]} step in acceleration by {jump} at '
-        f'{points.times[sample]:.3f} s: a smooth plan '
-        'through all of them overshoots there in acceleration, jerk and torque rate; one that may '
+        f'{points.times[sample]:.3f} s: there a smooth plan '
+        'through all samples overshoots in acceleration, jerk and torque rate; a plan that may '
         'miss them a little (--sample-tolerance 1e-4) does not')
 
 
 def hasty_ends(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> list[str]:
-    """Return which first and last steps are too fast to be made from, and to, rest.
+    """Return which of the first and last steps are too fast to start from rest and to end at it.
 
-    `start` is as of `fit_plan`. A step is too fast if a joint needs more than its limit of
+    `start` is as in `fit_plan`. A step is too fast if a joint needs more than its limit of
     acceleration to reach position and velocity of the next point.
     """
     times, positions = points.times, points.positions
@@ -125,42 +128,55 @@ def hasty_ends(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> 
             robot, times[:STEPS] - times[0], positions[:STEPS], given[1])):
         joint, speed = found
         said.append(
-            f'point {1 - (len(times) - len(points.times))} asks {points.names[joint]} for '
-            f"{speed:.2g} {unit(robot, joint, 'velocity')} after {times[1] - times[0]:.3g} s from "
+            f'point {1 - (len(times) - len(points.times))}: {points.names[joint]} must reach '
+            f"{speed:.2g} {unit(robot, joint, 'velocity')} in {times[1] - times[0]:.3g} s from "
             'rest: begin with a ramp, or retime')
     if ends and (found := _too_hasty(
             robot, times[-1] - times[:-STEPS - 1:-1], positions[:-STEPS - 1:-1], given[-2])):
         joint, speed = found
         said.append(
-            f'the last point asks {points.names[joint]} to rest {times[-1] - times[-2]:.3g} s '
-            f"after {speed:.2g} {unit(robot, joint, 'velocity')}: end with a ramp, or retime")
+            f'the last point: {points.names[joint]} must stop in {times[-1] - times[-2]:.3g} s '
+            f"from {speed:.2g} {unit(robot, joint, 'velocity')}: end with a ramp, or retime")
     return said
 
 
 def _too_hasty(
     robot: Robot, times: Array, positions: Array, velocity: ArrayLike | None,
 ) -> tuple[int, float] | None:
-    """Return the joint that is most too fast from rest, and how fast; None if none is.
+    """Return the joint whose first step from rest is most too fast, and its speed; None if none.
 
-    Of points, the first one at rest, and the velocity at the second where it is given.
+    The first point is at rest; `velocity` is the second point's, if it is given.
     """
     slopes = np.diff(positions, axis=0) / np.diff(times)[:, None]
     first, low, high = slopes[0], slopes[:2].min(axis=0), slopes[:2].max(axis=0)
     asked = np.clip(2.0 * first, low, high) if velocity is None else np.asarray(velocity)
-    # The least acceleration from rest to a way and a speed in a time, switched once.
+    # The least acceleration that reaches a distance and a speed from rest in a given time, by
+    # switching once.
     half = 0.5 * times[1] * asked
     missing = np.abs(times[1] * first - half)
     least = 2.0 * (missing + np.hypot(missing, half)) / times[1] ** 2
-    goes_on = (first * slopes > 0.5 * first**2).all(axis=0)  # which jitter does not
+    goes_on = (first * slopes > 0.5 * first**2).all(axis=0)  # jitter does not go on
     excess = np.where(goes_on, least / robot.limits.acceleration, 0.0)
     joint = int(excess.argmax())
     return (joint, float(abs(asked[joint]))) if excess[joint] > 1.0 else None
 
 
-def moved_locked_joints(
+def left_out_joints(
+    robot: Robot, trajectory: JointWaypoints, kept: Sequence[str],
+) -> tuple[str, str]:
+    """Return how a plan moves locked joints, and a note on all joints that are not kept."""
+    left_out = [name for name in trajectory.names if name not in kept]
+    moved = _moved_locked_joints(robot, trajectory, left_out)
+    notes = [f'{text}: left out' for text in moved.values()]
+    if strange := [name for name in left_out if name not in moved]:
+        notes.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
+    return '; '.join(moved.values()), '; '.join(notes)
+
+
+def _moved_locked_joints(
     robot: Robot, trajectory: JointWaypoints, names: Sequence[str],
 ) -> dict[str, str]:
-    """Return what a plan does with locked joints that are elsewhere in it, by their names."""
+    """Return, by joint, how a plan moves locked joints away from where they are locked."""
     said = {}
     for name in names:
         place, position = trajectory.names.index(name), locked_joint(robot, name)

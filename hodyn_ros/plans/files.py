@@ -1,10 +1,10 @@
-"""Plan files: trajectories from YAML, JSON and CSV, and annotated ones to them.
+"""Plan files: reads trajectories from YAML, JSON and CSV, and writes annotated plans to them.
 
 YAML and JSON have the fields of trajectory_msgs/JointTrajectory, as ``ros2 topic echo`` prints
-it, or of a RobotTrajectory or DisplayTrajectory of MoveIt that holds one; `time_from_start` may
-also be a number of seconds. CSV has a column `time` in seconds and for
-each joint a column of positions that bears its name; `NAME.velocity` and `NAME.acceleration` are
-optional, `NAME.effort` is what annotation adds. Bags are in `plan_bags`.
+them, or those of MoveIt's RobotTrajectory or DisplayTrajectory with one such trajectory inside;
+`time_from_start` may also be a number of seconds. CSV has a column `time` in seconds and, for each
+joint, a column of positions with the joint's name; the columns `NAME.velocity` and
+`NAME.acceleration` are optional, and annotation adds `NAME.effort`. `plan_bags` reads bags.
 """
 from collections.abc import Callable, Mapping
 import csv
@@ -28,28 +28,28 @@ MAX_BYTES = 256 * 1024 * 1024
 _KEYS = {'header', 'joint_names', 'points'}
 _POINT_KEYS = {*QUANTITIES, 'effort', 'time_from_start'}
 _CUT = '...'
-"""What ``ros2 topic echo`` prints in the place of the rest of an array."""
+"""``ros2 topic echo`` prints this in place of the rest of a long array."""
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'acceleration': 'accelerations'}
 
 
 def read_trajectory(
     path: Path, *, topic: str | None = None, index: int | None = None,
 ) -> JointWaypoints:
-    """Return the trajectory in a file, as it stands there.
+    """Return the trajectory in a file, unchecked.
 
     Parameters
     ----------
     path : Path
         The file, or a bag.
     topic, index : str and int, optional
-        Which one (from 1) of a bag that has several.
+        Topic, and number from 1, of the trajectory in a bag that has several.
 
     Raises
     ------
     HodynError
-        When it is not one, naming file, point and key.
+        The file is not a plan; the error names file, point and key.
     FileNotFoundError
-        When there is no such file.
+        The file does not exist.
 
     """
     if is_bag(path):
@@ -62,10 +62,10 @@ def read_trajectory(
         raise HodynError(f'{path}: larger than {MAX_BYTES} bytes; is it a plan?')
     readers = {'.yaml': _read_yaml, '.yml': _read_yaml, '.json': _read_json, '.csv': _read_csv}
     if path.suffix.lower() in ('.urdf', '.xacro', '.xml'):
-        raise HodynError(f'{path}: a robot by its ending, and no plan; give it by --robot {path}')
+        raise HodynError(f"{path}: a robot's file, not a plan; give it by --robot {path}")
     if path.suffix.lower() not in readers:
         raise HodynError(
-            f'{path}: not a plan file; known are bags (a folder, .db3, .mcap), .yaml, .json, .csv')
+            f'{path}: not a plan file; plans are bags (a folder, .db3, .mcap), .yaml, .json, .csv')
     try:
         return readers[path.suffix.lower()](path)
     except UnicodeDecodeError as error:
@@ -73,9 +73,9 @@ def read_trajectory(
 
 
 def annotated_contents(path: Path) -> Contents | None:
-    """Return what `write_annotated` writes to a path: that of a bag, or None for a file.
+    """Return the contents that `write_annotated` writes: a bag's, or None for a file.
 
-    Raises HodynError when its ending says no kind of file that can be written.
+    Raises HodynError if the path's ending is not one of those that can be written.
     """
     suffix = path.suffix.lower()
     if suffix == '':
@@ -87,23 +87,23 @@ def annotated_contents(path: Path) -> Contents | None:
 
 
 def write_annotated(annotated: Annotated, path: Path, *, force: bool = False) -> None:
-    """Write an annotated plan by the ending of its path; without one, as a bag.
+    """Write an annotated plan in the format of its path's ending; without an ending, as a bag.
 
     Parameters
     ----------
     annotated : Annotated
         The plan.
     path : Path
-        Where it goes, by the rules of `common.output_files.replacing`.
+        Path of the output, by the rules of `common.output_files.replacing`.
     force : bool
-        Whether what is there is replaced.
+        Whether an existing output is replaced.
 
     Raises
     ------
     HodynError
-        When the ending says no kind of file that can be written.
+        The ending is not one of those that can be written.
     OSError
-        When it cannot be written; then what was there is still there.
+        The output cannot be written; then an existing one is unchanged.
 
     """
     if annotated_contents(path) is not None:
@@ -142,7 +142,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _of_moveit(data: Any, path: Path) -> Any:
-    """Return the joint trajectory of a goal, or a message of MoveIt, else what is given."""
+    """Return the joint trajectory in a goal or a message of MoveIt; other data as given."""
     if isinstance(data, Mapping) and isinstance(data.get('trajectory'), Mapping):
         return data['trajectory']  # a goal of FollowJointTrajectory
     if isinstance(data, Mapping) and 'trajectory' in data:  # a DisplayTrajectory
@@ -155,7 +155,7 @@ def _of_moveit(data: Any, path: Path) -> Any:
         other = data.get('multi_dof_joint_trajectory')
         if isinstance(other, Mapping) and other.get('points'):
             raise HodynError(
-                f'{path}: multi_dof_joint_trajectory has points, of a base that moves; only '
+                f'{path}: multi_dof_joint_trajectory has points: the base moves, and only '
                 'joints can be checked')
         return data['joint_trajectory']
     return data
@@ -195,18 +195,18 @@ def _check_keys(data: Any, known: set[str], where: str) -> None:
 def _check_whole(values: list[Any], where: str) -> None:
     if _CUT in values:
         raise HodynError(
-            f"{where}: '{_CUT}' stands for the rest, which ros2 topic echo left out: record it "
-            'with --full-length')
+            f"{where}: '{_CUT}' stands for values that ros2 topic echo left out: run it with "
+            '--full-length')
 
 
 def _seconds(value: Any, where: str) -> float:
-    for whole, rest in (('sec', 'nanosec'), ('secs', 'nsecs')):  # of ROS 2, of ROS 1
+    for whole, rest in (('sec', 'nanosec'), ('secs', 'nsecs')):  # ROS 2, ROS 1
         if isinstance(value, Mapping) and set(value) <= {whole, rest}:
             seconds, nanoseconds = _numbers(
                 [value.get(whole, 0), value.get(rest, 0)], f'{where}, time_from_start')
             if not 0.0 <= nanoseconds < 1e9:
                 raise HodynError(
-                    f'{where}, time_from_start, {rest}: {value[rest]} is not within 0 and '
+                    f'{where}, time_from_start, {rest}: {value[rest]} is not between 0 and '
                     '999999999; whole seconds belong to ' + whole)
             return seconds + 1e-9 * nanoseconds
     if value is None:
@@ -224,7 +224,7 @@ def _numbers(values: Any, where: str) -> list[float]:
     _check_whole(values, where)
     try:
         if not any(isinstance(value, bool) for value in values):
-            # Text too: YAML reads 1e-3 as such.
+            # Text is converted as well: YAML reads 1e-3 as text.
             return [float(value) for value in values]
     except (TypeError, ValueError, OverflowError):
         pass
@@ -255,7 +255,7 @@ def _message(annotated: Annotated) -> dict[str, Any]:
 
 
 def _write_yaml(annotated: Annotated, path: Path) -> None:
-    # As `yaml.dump` would write it, which takes ten times as long.
+    # `yaml.dump` would write the same, and takes ten times as long.
     message = _message(annotated)
     with path.open('w', encoding='utf-8') as file:
         yaml.dump({'joint_names': message['joint_names']}, file, default_flow_style=None)
@@ -272,7 +272,7 @@ def _write_yaml(annotated: Annotated, path: Path) -> None:
 
 
 def _yaml_number(value: float) -> str:
-    """Return 1.0e-05 for 1e-05, which is text in YAML 1.1."""
+    """Return a number as YAML 1.1 needs it: 1.0e-05 for 1e-05, which would be text."""
     text = repr(value)
     return text.replace('e', '.0e') if 'e' in text and '.' not in text else text
 

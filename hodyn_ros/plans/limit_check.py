@@ -1,10 +1,11 @@
-"""Checks a plan before it runs: q … q⃛, Q and Q̇ against the robot's limits, between samples too.
+"""Checks q … q⃛, Q and Q̇ of a plan against the robot's limits, also between samples.
 
-A robot with actuators has its motors checked as well: their speed and torque, the deflection of
-the springs, and whether the springs can carry the torque at all.
+If the robot has actuators, their motors' speed and torque and the springs' deflection are checked
+as well, and whether the springs can carry the torque at all.
 
-All is sampled densely enough for the polynomials under it, and its peaks refined (`limits.peaks`).
-Limits are of the full torque, with gravity and friction, whatever the outputs leave out.
+All quantities are sampled densely enough for the plan's polynomials, and their peaks are refined
+(`limits.peaks`). Limits apply to the full torque, with gravity and friction, even if the published
+torque leaves these out.
 """
 from dataclasses import dataclass
 
@@ -24,7 +25,8 @@ MAX_STEP = 5e-3
 """Largest time between samples of torques, s."""
 
 
-_MANY_TURNS = 12.0  # position, rad, from which a plan out of range is probably in degrees
+# Position, rad, from which a plan that is out of range is probably in degrees.
+_MANY_TURNS = 12.0
 
 
 @dataclass(frozen=True)
@@ -35,34 +37,39 @@ class LimitReport:
 
     @property
     def violations(self) -> tuple[LimitMargin, ...]:
-        """Those beyond their limits, the largest excess in proportion first."""
+        """Entries beyond their limits, the largest excess relative to the limit first."""
         beyond = [entry for entry in self.worst if entry.exceeded]
         return tuple(sorted(beyond, key=lambda e: e.margin / max(abs(e.limit), 1e-12)))
 
     @property
     def within_limits(self) -> bool:
-        """Whether no limit is passed."""
+        """Whether all quantities are within their limits."""
         return not self.violations
 
     @property
     def doubt(self) -> str:
-        """What to ask about positions that are out of range by far; empty if none are."""
+        """A question about positions that are probably in degrees; empty if none are."""
         turns = max((abs(entry.value) for entry in self.violations
                      if (entry.quantity, entry.unit) == ('position', 'rad')), default=0.0)
         return '; positions are in rad: are these degrees?' if turns > _MANY_TURNS else ''
 
     @property
+    def summary(self) -> str:
+        """The largest violation, the number of others, and the doubt; empty without violations."""
+        worst, *others = self.violations or ('',)
+        return f'{worst}{f" (and {len(others)} more)" if others else ""}{self.doubt}'
+
+    @property
     def knows_limits(self) -> bool:
-        """Whether there is a limit that might be passed."""
-        return any(np.isfinite([entry.lower, entry.upper]).any() for entry in self.worst)
+        """Whether any quantity of any joint has a limit."""
+        return any(entry.is_known for entry in self.worst)
 
     @property
     def unknown_quantities(self) -> list[str]:
-        """The quantities, but positions, that no joint has a limit of, or of which joints."""
+        """Quantities without a limit that need one; with joints if other joints have one."""
         found: dict[str, list[str]] = {}
         for entry in self.worst:
-            known = np.isfinite([entry.lower, entry.upper]).any()
-            if entry.quantity != 'position' and not known:
+            if not entry.is_known and not entry.is_needless:
                 found.setdefault(entry.quantity, []).append(entry.joint)
         everyone = len({entry.joint for entry in self.worst})
         return [quantity if len(joints) == everyone else f'{quantity} of {", ".join(joints)}'
@@ -70,14 +77,14 @@ class LimitReport:
 
 
 def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
-    """Return the worst value of each quantity over the whole plan, holds at its ends included."""
+    """Return the worst value of each quantity over the whole plan, its ends included."""
     return LimitReport(worst_margins(plan, LimitTable(feedforward)))
 
 
 def worst_margins(plan: Plan, table: LimitTable) -> tuple[LimitMargin, ...]:
-    """Return the point where each column of a table is closest to its limits, or largest.
+    """Return, for each column of a table, where it is closest to its limits, or largest.
 
-    Joint by joint, then the motors', the springs', and reflexes.
+    Columns are ordered joint by joint, then come those of motors, springs and reflexes.
     """
     nearest = [
         (column.rank, column.margin(*found))
@@ -87,7 +94,7 @@ def worst_margins(plan: Plan, table: LimitTable) -> tuple[LimitMargin, ...]:
 
 
 def _nearest(plan: Plan, table: LimitTable) -> list[tuple[float, float, float, float]]:
-    """Return instant, value, lower and upper bound there, of each column of a table."""
+    """Return each column's instant nearest to a bound, and its value and bounds there."""
     def nearness(instants: Array) -> Array:
         values, lower, upper = table.taken(plan.evaluate(instants))
         table.check_finite(values, instants)

@@ -15,12 +15,12 @@ ANNOTATED_TOPIC = '/annotated_trajectory'
 
 
 def is_bag(path: Path) -> bool:
-    """Whether a path is a folder, or ends as a bag's file does."""
+    """Whether a path is a folder, or has the ending of a bag's file."""
     return path.is_dir() or path.suffix.lower() in ('.db3', '.mcap', '.bag')
 
 
 def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> JointWaypoints:
-    """Return a trajectory of a bag: the only one, or the one chosen by topic and index from 1."""
+    """Return a trajectory in a bag: the only one, or the one chosen by topic and index from 1."""
     with Bag(path) as bag:
         topics = {known.name: known for known in bag.topics if known.type in DECODERS}
         if topic is None and len(topics) == 1:
@@ -28,7 +28,7 @@ def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> 
         if topic is None or topic not in topics:
             known = ', '.join(sorted(topics)) or 'none'
             raise HodynError(
-                f'{path}: choose a topic of a type of {", ".join(DECODERS)}; in this bag: {known}')
+                f'{path}: choose a topic of type {", ".join(DECODERS)}; this bag has: {known}')
         found: list[bytes] = []
         losses: list[LostMessages] = []
         for item in bag.read(topics[topic]):
@@ -39,8 +39,8 @@ def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> 
         lost = '; '.join(map(str, bag.count_losses(losses, len(found), topics[topic])))
     if lost:
         warnings.warn(
-            f'{path}: damaged: trajectories on {topic} are lost and not counted by --number: '
-            f'{lost}', stacklevel=2)
+            f'{path}: damaged: --number does not count the lost trajectories on {topic}: {lost}',
+            stacklevel=2)
     if index is None and len(found) == 1:
         index = 1
     if index is None or not 1 <= index <= len(found):
@@ -54,7 +54,7 @@ def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> 
 
 
 def write_bag(annotated: Annotated, path: Path, *, force: bool = False) -> None:
-    """Write an annotated plan as the one message of a bag."""
+    """Write an annotated plan as the only message of a bag."""
     with bag_writer(path, force=force) as writer:
         connection = writer.add_connection(ANNOTATED_TOPIC, MESSAGE_TYPE, typestore=TYPES)
         writer.write(connection, 0, annotated.message())

@@ -1,4 +1,4 @@
-"""From serialized trajectories to plans that are followed, without delaying a cycle."""
+"""Turns serialized trajectories into plans that are followed, without delaying a cycle."""
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +11,7 @@ from hodyn_ros.plans.worker import Job, PlanWorker
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import Robot
 
+# Bounds of the headroom, s, and number of times that a plan is prepared before it is refused.
 MIN_HEADROOM, MAX_HEADROOM = 0.05, 20.0
 TRIES = 4
 LONGEST_WAIT = 600.0
@@ -21,13 +22,13 @@ class Planner:
     """Has trajectories fitted and checked in another process, and passes on the finished plans.
 
     If the reference moves, a plan must start where the reference will be when the plan is ready.
-    So its start is put ahead by the expected preparation time (headroom); if the preparation took
-    longer, it is repeated with more. While the reference holds, any time is fine.
+    So its start lies ahead by the expected preparation time (headroom); if the preparation takes
+    longer, it is repeated with more headroom. While the reference holds, it may take any time.
 
     Parameters
     ----------
     worker : PlanWorker
-        Does the work.
+        Prepares the plans.
     robot : Robot
         The robot that follows the plans.
     settings : PlanSettings
@@ -68,8 +69,8 @@ class Planner:
     ) -> None:
         """Have a trajectory prepared, to be followed from its stamp on, or from now on.
 
-        It replaces one that is being prepared. The reference's instants are `left_out` ns behind
-        the stamps. Raises HodynError when the message is too short, or its stamp more than
+        It replaces a trajectory that is being prepared. The reference's instants are `left_out` ns
+        behind the stamps. Raises HodynError if the message is too short, or its stamp more than
         `LONGEST_WAIT` ahead.
         """
         self._tries = 0
@@ -83,7 +84,7 @@ class Planner:
             data, reference, now, stamp - left_out if stamp else None, left_out, annotate=annotate)
 
     def poll(self, reference: ReferenceManager, now: int) -> Accepted | Refused | None:
-        """Let the reference follow a plan that is ready; return it, or None if there is none."""
+        """Let the reference follow a finished plan; return the answer, None if none is ready."""
         if not self.busy:
             return None
         found = self._worker.poll()
@@ -96,9 +97,9 @@ class Planner:
         if reference.streaming:
             return Refused('a streamed reference is followed; let it end first')
         if reference.is_full:
-            return Refused(f'{MAX_WAITING} plans wait for their start already')
+            return Refused(f'{MAX_WAITING} plans already wait for their start')
         start = job.start
-        # What it was checked with must still hold, the payload say.
+        # The plan was checked with this reference and robot model: both must be current.
         fits = (
             job.reference_revision == reference.revision and job.revision == self._revision)
         if fits and job.requested is None and reference.is_idle(now) and np.array_equal(
@@ -108,7 +109,7 @@ class Planner:
             return self._again(job, prepared.seconds, reference, now)
         self._headroom = min(max(2.0 * prepared.seconds, MIN_HEADROOM), MAX_HEADROOM)
         dropped = reference.follow(prepared.plan, start)
-        # What is retimed is not slower by one factor.
+        # A retimed plan is not slower by one factor, so it has no pace.
         is_retimed = prepared.plan.interpolation == 'retimed'
         pace = None if is_retimed else 1.0 / (prepared.stretch or 1.0)
         return Accepted(
@@ -132,7 +133,7 @@ class Planner:
         if self._tries >= TRIES:
             return Refused(
                 'the reference moved on each time before the plan was ready, '
-                f'in {seconds:.2f} s')
+                f'which took {seconds:.2f} s')
         self._headroom = min(2.0 * max(seconds, self._headroom), MAX_HEADROOM)
         self._send(
             job.data, reference, now, job.requested, job.left_out, annotate=job.annotate)

@@ -1,4 +1,4 @@
-"""The process that prepares plans: `PlanWorker` runs it and sends it its robot and its jobs."""
+"""The process that prepares plans: `PlanWorker` starts it and sends it the robot and the jobs."""
 from dataclasses import replace
 from multiprocessing.connection import Connection
 import os
@@ -24,12 +24,12 @@ from hodyn_ros.reference.fit import fit_plan
 from hodyn_ros.robot import HodynError, Robot
 
 NICENESS = 5
-# Duration of a trajectory, s: checking it takes time and memory in proportion.
+# Largest duration of a trajectory, s: its check takes time and memory in proportion.
 MAX_DURATION = 3600.0
 
 
 def serve(connection: Connection) -> None:
-    """Prepare plan after plan until the other end is gone."""
+    """Prepare plan after plan until the other end of the connection is gone."""
     # Real-time cycles have priority where both processes share a processor.
     os.nice(NICENESS)
     settings = PlanSettings()
@@ -51,10 +51,12 @@ def serve(connection: Connection) -> None:
 def warm_up_planning(robot: Robot) -> None:
     """Compile the kernels before the first trajectory comes."""
     start = np.zeros((5, robot.n))
-    # Spacing so uneven that all interpolations are tried, and so fast that a stretch is needed.
+    # The points are so unevenly spaced that all interpolations are tried, and so fast that a
+    # stretch is needed.
     trajectory = JointWaypoints(
         robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
-    # The node compiles at the same time: what it compiles too comes last, and is on disk by then.
+    # The node compiles at the same time. It also uses the kernels of `prepare_plan`: they come
+    # last, when the node has put them on disk.
     fit_plan(trajectory.times, trajectory.positions)
     prepare_plan(PlanRequest(
         trajectory, robot, PlanSettings(stretch='auto'), start=start, annotate_period=PERIOD))
@@ -79,17 +81,17 @@ def prepare(
             message = prepared.annotated.message(start)
     except HodynError as error:
         prepared = refused(error)
-    except Exception as error:  # an error of ours: the node logs it, and the process goes on
+    except Exception as error:  # a bug: the node logs it, and the process goes on
         prepared = PreparedPlan(
             f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
-    # The samples travel as the message, and the node does not read the report.
+    # The node gets the samples as the message, and does not read the other results.
     return replace(
         prepared, annotated=None, limit_report=None, retimed=None, points=None, message=message,
         seconds=time.perf_counter() - begin)
 
 
 def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:
-    """Return what is left of a trajectory when it is joined later than its start."""
+    """Return the part of a trajectory that is left `skipped` seconds after its start."""
     if skipped <= 0.0:
         return trajectory
     left = [i for i, time in enumerate(trajectory.times) if time > skipped]

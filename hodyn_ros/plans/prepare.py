@@ -1,7 +1,7 @@
-"""From a trajectory to a plan that may run: acceptance, fit, limits, stretch, annotation.
+"""Makes a plan that may run from a trajectory: acceptance, fit, limits, stretch, annotation.
 
-Free of ROS, and all that goes in and out is picklable: the node runs this in a worker process, the
-command line in its own.
+It is free of ROS, and its inputs and results can be pickled: the node runs it in a worker process,
+the command line in its own.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,10 +19,11 @@ from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.deviation import Deviation, deviation_of
 from hodyn_ros.plans.doubtful_points import (
+    MILLISECONDS,
     contradicted_velocity,
     hasty_ends,
     in_milliseconds,
-    moved_locked_joints,
+    left_out_joints,
     steps,
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
@@ -55,7 +56,7 @@ EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 @dataclass(frozen=True)
 class PlanSettings:
-    """Settings for making plans of trajectories.
+    """Settings for making plans from trajectories.
 
     Attributes
     ----------
@@ -72,14 +73,14 @@ class PlanSettings:
     stop_at, path_tolerance, smoothness : tuple of int, float, float
         With 'retime': as for `retiming.retime`.
     allow_nonzero_velocity_at_end : bool
-        Whether a trajectory may end in motion. If it may not, but does, it is checked and refused;
-        retimed ones end at rest.
+        Whether a trajectory may end in motion. If not, one that does is checked and refused, or
+        not retimed; retimed plans always end at rest.
     leave_out_other_joints : bool
-        Whether joints besides the robot's, a gripper's, are left out instead of refused.
+        Whether joints besides the robot's, such as a gripper's, are left out instead of refused.
     gravity, friction : bool
         Whether the annotated efforts contain these terms.
     commands : 'effort' or 'position'
-        Kind of commands that the arm is sent: the reflexes for these apply.
+        Kind of commands that the arm is sent, on which its reflexes depend.
 
     """
 
@@ -110,7 +111,7 @@ class PlanSettings:
 
 @dataclass(frozen=True, eq=False)
 class PlanRequest:
-    """A trajectory, the robot that is to follow it, and how to make it a plan.
+    """A trajectory, the robot that is to follow it, and the settings for its plan.
 
     Attributes
     ----------
@@ -121,12 +122,12 @@ class PlanRequest:
     settings : PlanSettings
         How the plan is made.
     start : (5, n) array or None
-        q … q⁗ of the active reference at the trajectory's time 0; None starts at rest, at its
-        first point.
+        q … q⁗ of the active reference at the trajectory's time 0; with None the plan starts at
+        the first point, at rest unless this has a velocity.
     elapsed : float
-        s since the trajectory's start: one that has ended is refused.
+        s since the trajectory's start: a trajectory that has ended is refused.
     annotate_period : float or None
-        s, at most, between the annotated samples; None for none.
+        Largest time between annotated samples, s; None for no samples.
 
     """
 
@@ -147,46 +148,47 @@ class PlanRequest:
 
 @dataclass(frozen=True, eq=False)
 class PreparedPlan:
-    """The plan made of a trajectory, or the reason why there is none.
+    """The plan made from a trajectory, or the reason why it is refused.
 
     Attributes
     ----------
     refusal : str
         Why the plan must not run; empty if it may.
     fault : 'joints', 'past', 'other' or ''
-        Kind of the refusal, if the trajectory could not be accepted: it names other joints, has
-        ended before it could begin, or is otherwise wrong.
+        Kind of the refusal, if the trajectory could not be accepted: it names other joints, ended
+        before it could begin, or is otherwise wrong.
     plan, limit_report : Plan and LimitReport, or None
-        The plan that was fitted, stretched if 'auto' asked for it, and its margins to the limits;
-        None where the trajectory was not accepted.
+        The fitted plan, stretched with 'auto' if necessary, and its margins to the limits; None if
+        the trajectory was not accepted.
     stretch : float or None
         The factor that fixes the plan, or with 'auto' has fixed it; 1 if none is needed, None if
         none was found or searched.
     annotated : Annotated or None
-        The plan with efforts, if asked for and not refused.
+        The plan with efforts, if this was requested and the plan is not refused.
     overshoot : float
         rad or m by which the worst joint leaves the range of its points.
     deviation : Deviation or None
-        Where the plan misses its points most, with a `sample_tolerance`; None without a plan.
+        Where the plan misses its points most; None if the trajectory was not accepted.
     note : str
-        What to know of a plan even though it may run: an overshoot beyond the tolerance, efforts
-        that are not used.
+        Remarks on a plan, even if it may run: an overshoot beyond the tolerance, unused efforts.
     seconds : float
-        How long its preparation took, s, where a `PlanWorker` did it.
+        Time that a `PlanWorker` took to prepare the plan, s; else 0.
     message : bytes
-        The annotated plan as a serialized JointTrajectory, where a `PlanWorker` made it.
+        The annotated plan as a serialized JointTrajectory, from a `PlanWorker`; else empty.
     traceback : str
-        Where the plan is refused because of an error in this program, its traceback.
+        Traceback of a bug in this program for which the plan is refused; else empty.
     retimed : Retimed or None
-        With the stretch 'retime', what was found.
+        With the stretch 'retime', the result of the search.
     reflexes : tuple of LimitMargin
         How close the plan comes to each reflex of the vendor's controller, the closest first.
     locked : str
-        Locked joints that the trajectory moves; empty if it moves none.
+        How the trajectory moves locked joints; empty if it does not.
+    doubt : str
+        Question about times that are probably in milliseconds; else empty.
     unchecked : str
-        Which motion is asked for but no part of the plan; empty if none is.
+        The motion to the first point, if it is not in the plan and not checked; else empty.
     points : AcceptedWaypoints or None
-        What the plan goes through, by the robot's order of joints; None where it was not accepted.
+        Points of the plan, in the robot's order of joints; None if they were not accepted.
 
     """
 
@@ -207,6 +209,7 @@ class PreparedPlan:
     fault: Fault = ''
     unchecked: str = ''
     locked: str = ''
+    doubt: str = ''
 
     @property
     def summary(self) -> str:
@@ -224,30 +227,25 @@ class PreparedPlan:
 
     @property
     def reservations(self) -> str:
-        """What to add to 'within all limits': points that are missed, motion not checked."""
+        """Exceptions to add to 'within all limits': missed points, unchecked motion, doubts."""
         unchecked = 'the motion to the first point is not in the plan and not checked'
         missed = str(self.deviation) if self.deviation and self.deviation.value else ''
         return ''.join(f', but {what}' for what in (
-            missed, unchecked if self.unchecked else '', self.locked) if what)
+            missed, unchecked if self.unchecked else '', self.locked,
+            MILLISECONDS if self.doubt else '') if what)
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
-    """Accept, fit, check and annotate; faults of the trajectory are in the result, not raised.
+    """Accept, fit, check and annotate a trajectory; its faults are in the result, not raised.
 
-    `progress` is called with the progress of retiming.
+    `progress` is called during retiming, with the duration reached so far as text.
     """
     if not isinstance(request, PlanRequest):
         raise HodynError(
             f'request: expected PlanRequest(trajectory, robot, …), got {reprlib.repr(request)}')
     robot, settings = request.robot, request.settings
-    joints = JointNames(
-        robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
-        driver_prefix=settings.driver_prefix)
     try:
-        points = accept(
-            request.trajectory, joints, elapsed=request.elapsed,
-            allow_nonzero_velocity_at_end=True,
-            leave_out_other_joints=settings.leave_out_other_joints)
+        points = accepted_points(request)
         points, resting = with_resting_ends(points, first=request.start is None)
         moving, rests = motion_at_end(points), ''
         if settings.allow_nonzero_velocity_at_end:
@@ -266,17 +264,13 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     deviation = deviation_of(robot, plan, points, retimed)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     notes = () if retimed is None else (rests, *retimed.notes)
-    left_out = [name for name in request.trajectory.names if name not in points.names]
-    moved = moved_locked_joints(robot, request.trajectory, left_out)
-    others = '; '.join(f'{text}: left out' for text in moved.values())
-    if strange := [name for name in left_out if name not in moved]:
-        others = '; '.join(filter(None, (
-            others, f'{", ".join(strange)}: no joints of {robot.name}, left out')))
+    locked, others = left_out_joints(robot, request.trajectory, points.names)
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
+    doubt = in_milliseconds(robot, points)
     note = '; '.join(filter(None, (
-        unchecked, in_milliseconds(robot, points), contradicted_velocity(robot, points), resting,
+        unchecked, doubt, contradicted_velocity(robot, points), resting,
         _steps(request, points, resting), others,
         note, used, *notes)))
     factor: float | None = 1.0
@@ -287,7 +281,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         factor = None
         lines += hasty if retimed is None else []
         if not limit_report.within_limits:
-            lines.append(_summary(limit_report))
+            lines.append(limit_report.summary)
         lines += tripped
         if settings.stretch != 'off' and not moving:
             scaling = smallest_time_scaling(
@@ -307,7 +301,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         return PreparedPlan(
             '; '.join(lines), plan, limit_report, factor, overshoot=excess,
             deviation=deviation, note=note, reflexes=reflexes, points=points, unchecked=unchecked,
-            locked='; '.join(moved.values()))
+            locked=locked, doubt=doubt)
     annotated = None
     if request.annotate_period is not None:
         annotated = annotate(
@@ -316,7 +310,18 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     return PreparedPlan(
         '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
         reflexes=reflexes, points=points, unchecked=unchecked,
-        locked='; '.join(moved.values()))
+        locked=locked, doubt=doubt)
+
+
+def accepted_points(request: PlanRequest) -> AcceptedWaypoints:
+    """Return the points of a trajectory in the robot's order of joints; HodynError if faulty."""
+    settings = request.settings
+    joints = JointNames(
+        request.robot, prefix=settings.joint_prefix,
+        allow_other_model=settings.allow_other_model, driver_prefix=settings.driver_prefix)
+    return accept(
+        request.trajectory, joints, elapsed=request.elapsed, allow_nonzero_velocity_at_end=True,
+        leave_out_other_joints=settings.leave_out_other_joints)
 
 
 def refused(error: HodynError) -> PreparedPlan:
@@ -328,9 +333,9 @@ def refused(error: HodynError) -> PreparedPlan:
 
 
 def _steps(request: PlanRequest, points: AcceptedWaypoints, resting: str) -> str:
-    """Return what steps in the samples cause in a plan through them; empty if there are none.
+    """Return a note on steps of the samples in acceleration; empty if they do no harm.
 
-    There are none if the plan may miss samples, or all their accelerations are given.
+    They do none if the plan may miss samples, or if it is given their accelerations.
     """
     settings = request.settings
     missed = settings.sample_tolerance > 0.0 or settings.stretch == 'retime'
@@ -353,7 +358,7 @@ def _retimed(
     request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str],
     feedforward: FeedForward, progress: Progress | None,
 ) -> Retimed | None:
-    """Return the fastest motion through the points, if that is asked for and there is a way."""
+    """Return the fastest motion through the points; None if not requested, or without a way."""
     settings = request.settings
     if settings.stretch != 'retime':
         return None
@@ -379,7 +384,7 @@ def _retimed(
 
 
 def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[float, str]:
-    """Return the worst joint's overshoot, and a note if it is beyond the tolerance."""
+    """Return the worst joint's overshoot, rad or m, and a note if it is beyond the tolerance."""
     if request.start is not None:
         waypoints = np.vstack((request.start[:1], waypoints))
     excess = overshoot(plan, waypoints)
@@ -391,10 +396,3 @@ def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[floa
     return worst, (
         f'{robot.joint_names[joint]} leaves the range of its points by {worst:.3g} '
         f"{unit(robot, joint, 'position')}")
-
-
-def _summary(limit_report: LimitReport) -> str:
-    violations = limit_report.violations
-    others = len(violations) - 1
-    more = f' (and {others} more)' if others else ''
-    return f'{violations[0]}{more}{limit_report.doubt}'

@@ -1,4 +1,4 @@
-"""Whether a plan trips reflexes of the vendor's controller, sampled as the controller does."""
+"""Checks whether a plan, sampled as the vendor's controller does, trips the arm's reflexes."""
 from __future__ import annotations
 
 import numpy as np
@@ -13,8 +13,9 @@ from hodyn_ros.robot.reflexes import Commands
 
 Array = NDArray[np.float64]
 
+# Number of samples that are checked at once.
 BLOCK = 20_000
-# Samples that the third difference of the positions goes back.
+# Number of samples before the present one that the third difference of the positions uses.
 BACK = 3
 
 
@@ -23,7 +24,7 @@ def reflex_peaks(
 ) -> tuple[LimitMargin, ...]:
     """Return how close a plan comes to each reflex under these commands, the closest first.
 
-    The arm holds before and after the plan, unless the plan `joins` a motion.
+    The arm holds before the plan, unless the plan `joins` a motion, and after it.
     """
     reflexes = feedforward.robot.reflexes
     table = LimitTable(feedforward, commands, quantities=())
@@ -36,7 +37,7 @@ def reflex_peaks(
         instants = plan.times[0] + reflexes.period * np.arange(
             max(begin - BACK, first), min(begin + BLOCK, last) + 1)
         motion = plan.evaluate(instants)
-        # A commanded step of the position is held to the limits of where it comes from.
+        # The limits of a commanded position step are those at the position before it.
         place = motion if commands == 'effort' else np.concatenate((motion[:1], motion[:-1]))
         table.gather(gathered, instants, place, _as_sampled(motion, feedforward, commands))
     return table.worst_of_reflexes(gathered)
@@ -45,7 +46,7 @@ def reflex_peaks(
 def _as_sampled(
     motion: Array, feedforward: FeedForward, commands: Commands,
 ) -> dict[str, Array]:
-    """Return the quantities that the controller computes of samples, 0 where it has too few."""
+    """Return the quantities that the controller computes from samples, 0 until it has enough."""
     reflexes = feedforward.robot.reflexes
     assert reflexes is not None
 

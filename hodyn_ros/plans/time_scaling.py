@@ -12,24 +12,25 @@ from hodyn_ros.reference import Plan
 
 Array = NDArray[np.float64]
 
+# Largest factor that is tried, and ratio of the factors of a scan.
 MAX_FACTOR = 1000.0
 SCAN = 1.05
-# Factors are offered to four digits after the point.
+# Factors are rounded up to four decimal places.
 RESOLUTION = 1e-4
-# A factor at which only gravity is left of the torques.
+# Factor at which only gravity is left in the torques.
 STATIC = 1e9
 
 
 @dataclass(frozen=True)
 class TimeScaling:
-    """The factor by which a plan must be slower to pass its limits, or why there is none.
+    """The factor by which a plan must be slower to be within limits, or why no factor exists.
 
     Attributes
     ----------
     factor : float or None
-        At least 1.
+        Factor of the duration, at least 1.
     reason : str
-        Why there is none; empty when there is one.
+        Why no factor exists; empty if one does.
 
     """
 
@@ -38,10 +39,11 @@ class TimeScaling:
 
 
 def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeScaling:
-    """Find the smallest factor ≥ 1 at which the check itself passes.
+    """Find the smallest factor ≥ 1 at which the plan passes the check.
 
-    Of the limits of a feed-forward's robot, or of a table. Factors are tried where the check
-    failed before; what it finds beyond a limit at the best of them joins these instants.
+    The limits are those of the feed-forward's robot, or of the table. The search tries factors
+    only at the instants at which the check failed before, then checks the whole plan at the factor
+    found; the instants at which this fails are added, until the check passes.
     """
     table = limits if isinstance(limits, LimitTable) else LimitTable(limits)
     factor, search = 1.0, _Search(plan, table)
@@ -53,7 +55,7 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
                 f'{out[0].time / factor:.4g} s at any speed'))
         if not starts_and_ends_at_rest(plan):
             return TimeScaling(
-                None, 'no stretch: only a plan that starts and ends at rest has one')
+                None, 'no stretch: only a plan that starts and ends at rest can be stretched')
         search.add(np.array([entry.time / factor for entry in violations]))
         if search.excess(STATIC) > 1.0:
             return TimeScaling(None, search.why_static())
@@ -67,31 +69,31 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
 
 
 def starts_and_ends_at_rest(plan: Plan) -> bool:
-    """Whether q̇ … q⁗ vanish at both ends, to round-off of what the pieces there do."""
+    """Whether q̇ … q⁗ vanish at both ends, within the round-off of the first and last piece."""
     if plan.times.size == 1:
         return True
     ends = plan.evaluate(plan.times[[0, -1]])
     h = np.diff(plan.times)[[0, -1]]
     size = np.abs(plan.coefficients[[0, -1], 1:]).max(axis=(1, 2))
-    # A short piece moves little, and is as uncertain as the positions at its ends.
+    # A short piece moves little, but has the round-off of the positions at its ends.
     round_off = 1e4 * np.finfo(float).eps * np.abs(ends[:, 0]).max(axis=1)
     scale = (1e-9 * size + round_off + 1e-21)[:, None] / h[:, None] ** np.arange(1, 5)
     return bool((np.abs(ends[:, 1:]).max(axis=2) <= scale).all())
 
 
 class _Search:
-    """Tests factors at the instants at which some failed."""
+    """Tries factors at the instants at which the check failed for some factor."""
 
     def __init__(self, plan: Plan, table: LimitTable) -> None:
         self._plan, self._table = plan, table
         self._instants: Array = np.empty(0)
 
     def add(self, instants: Array) -> None:
-        """Test these instants as well from now on."""
+        """Try factors at these instants, too, from now on."""
         self._instants = np.unique(np.concatenate([self._instants, instants]))
 
     def kinematic_factor(self) -> float:
-        """Return the factor ≥ 1 that the derivatives of the position ask for."""
+        """Return the factor ≥ 1 that brings the derivatives of the position within limits."""
         kinematic = np.array([
             column.quantity in KINEMATIC for column in self._table.limited_columns], dtype=bool)
         roots = 1.0 / self._table.orders[kinematic]
@@ -100,8 +102,8 @@ class _Search:
     def smallest(self, start: float) -> float:
         """Return the smallest factor from `start` on that passes, or one beyond MAX_FACTOR.
 
-        By a scan, then bisection: torque is not monotone in the factor, as centrifugal terms may
-        have carried what gravity then does not.
+        A scan finds a factor, and bisection refines it. The scan is needed because torque is not
+        monotone in the factor: a slower motion loses centrifugal terms that may relieve a joint.
         """
         failing = factor = max(start, self.kinematic_factor())
         while self.excess(factor) > 1.0 and factor <= MAX_FACTOR:
@@ -112,17 +114,17 @@ class _Search:
         return float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION)
 
     def excess(self, factor: float) -> float:
-        """Return the largest share of a limit that is taken."""
+        """Return the largest share of a limit that the plan uses at this factor."""
         return float(self._shares(factor).max(initial=0.0))
 
     def why_static(self) -> str:
-        """Return what cannot be held even at rest."""
+        """Return which joint or reflex is beyond its limit even at rest."""
         shares = self._shares(STATIC)
         sample, c = np.unravel_index(int(shares.argmax()), shares.shape)
         column = self._table.limited_columns[c]
         if column.reflex is not None:
             return (
-                'no stretch was found that trips no reflex: its weight alone trips '
+                "every stretch trips a reflex: the arm's weight alone trips "
                 f'{column.reflex.name}')
         joint = self._table.feedforward.robot.joint_names[column.place]
         return (
@@ -130,7 +132,7 @@ class _Search:
             's')
 
     def _shares(self, factor: float) -> Array:
-        """Return the shares of the limits, (T, columns), of the plan so much slower."""
+        """Return the shares of limits, (T, columns), that the plan uses `factor` times slower."""
         motion = self._plan.evaluate(self._instants)
         motion *= (factor ** -np.arange(5.0))[:, None]
         return np.abs(self._table.shares(motion))

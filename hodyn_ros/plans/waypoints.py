@@ -1,4 +1,4 @@
-"""The rules by which the trajectories of messages and files are accepted."""
+"""The rules by which trajectories from messages and files are accepted."""
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,15 +13,15 @@ from hodyn_ros.robot.joint_names import JointNames
 Array = NDArray[np.float64]
 Given = Array | list[Array | None] | None
 
-# Seconds between two points: of a closer pair only one can be part of a plan.
+# Least time between points of a plan, s: of a closer pair only one can be used.
 MIN_SPACING = MIN_PIECE
 
 REST = 1e-3
-"""rad/s or m/s; a first or last point that is slower counts as one at rest.
+"""Speed, rad/s or m/s, up to which a first or last point counts as at rest.
 
 joint_trajectory_controller is stricter, 1.2e-7, but MoveIt Servo ends at 5e-5.
 """
-_ROUND_OFF = 1e-6  # rad/s, rad/s², m/s, m/s²: less is not worth a word
+_ROUND_OFF = 1e-6  # rad/s, rad/s², m/s, m/s²: smaller values are dropped without a note
 
 QUANTITIES = ('positions', 'velocities', 'accelerations')
 
@@ -41,13 +41,13 @@ class AcceptedWaypoints:
     Attributes
     ----------
     names : tuple of str
-        Joint names as the trajectory has them: the robot's, with a driver's prefix maybe.
+        Joint names as in the trajectory: the robot's, possibly with a driver's prefix.
     times : (m,) array
         s from the start of the trajectory, increasing.
     positions : (m, n) array
-        rad (prismatic: m), one row a point.
+        rad (prismatic: m), one row per point.
     velocities, accelerations : (m, n) array, list of m rows, or None
-        Rows (n,), with None where a point gives none; None if none does.
+        Rows (n,), or None for a point without; None if no point has any.
 
     """
 
@@ -68,27 +68,27 @@ def accept(
 ) -> AcceptedWaypoints:
     """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
 
-    What is at rest is told by `REST`.
+    A point counts as at rest up to the speed `REST`.
 
     Parameters
     ----------
     trajectory : JointWaypoints
         The waypoints, unchecked.
     joints : JointNames
-        Finds the robot's joints in it.
+        Finds the robot's joints in the trajectory.
     elapsed : float
         s since the trajectory's start.
     allow_nonzero_velocity_at_end : bool
-        Whether it may end in motion.
+        Whether the trajectory may end in motion.
     leave_out_other_joints : bool
-        Whether joints besides the robot's, a gripper's, are left out instead of refused.
+        Whether joints besides the robot's, such as a gripper's, are left out instead of refused.
 
     Raises
     ------
     OtherJointsError
         Unknown, missing or doubled joints, or joints besides the robot's.
     EndedError
-        An end that has passed, `elapsed` seconds after the start.
+        The last point is less than `elapsed` seconds after the start.
     HodynError
         No points; rows of the wrong length, points without positions; values that are not finite;
         times that do not increase; a velocity at the end, unless allowed.
@@ -130,17 +130,17 @@ def motion_at_end(points: AcceptedWaypoints) -> str:
 def with_resting_ends(
     points: AcceptedWaypoints, *, first: bool,
 ) -> tuple[AcceptedWaypoints, str]:
-    """Return points that have no acceleration where they begin and end at rest, and a note of it.
+    """Return points without acceleration at ends at rest, and a note on what was set to 0.
 
-    Time parametrisations of bang-bang accelerations, MoveIt's TOTG, write some there; with these
-    the torque would step when the arm begins or ceases to move.
+    Time parametrisations with bang-bang accelerations, such as MoveIt's TOTG, give accelerations
+    there, with which the torque would step when the arm begins or ceases to move.
 
     Parameters
     ----------
     points : AcceptedWaypoints
-        As given.
+        The accepted points.
     first : bool
-        Whether the plan begins at the first point, from rest if that is slow.
+        Whether the plan begins at the first point; else only the last one is set to rest.
 
     """
     notes = []
@@ -159,14 +159,14 @@ def with_resting_ends(
             joint = int(np.abs(given).argmax())
             if abs(given[joint]) > _ROUND_OFF:
                 notes.append(
-                    f'the {name} point is at rest: the {kind} there, {given[joint]:.3g} of '
-                    f'{points.names[joint]} say, are taken as 0')
+                    f'the {name} point is at rest: the {kind} there, such as '
+                    f'{given[joint]:.3g} of {points.names[joint]}, are taken as 0')
             values[i] = np.zeros_like(given)
     return replace(points, **rows), '; '.join(notes)
 
 
 def locked_joint(robot: Robot, name: str) -> float | None:
-    """Return where a joint of this name, with any prefix, is locked; None if it is not."""
+    """Return where a joint with this name, after any prefix, is locked; None if it is not."""
     return next((position for joint, position in robot.locked if name.endswith(joint)), None)
 
 
@@ -180,7 +180,7 @@ def _locked(robot: Robot, names: Sequence[str]) -> str:
 def _order(
     names: Sequence[str], joints: JointNames, *, leave_out_other_joints: bool,
 ) -> NDArray[np.intp]:
-    """Return where the robot's joints stand among the names."""
+    """Return the indices of the robot's joints among the names."""
     try:
         order = joints.indices(names)
     except HodynError as error:
@@ -194,7 +194,7 @@ def _order(
         if extra:
             raise OtherJointsError(
                 f'joint {", ".join(map(repr, extra))} is not one of robot {robot.name!r}'
-                f'{_locked(robot, extra)}; a reference may name no others')
+                f'{_locked(robot, extra)}; a trajectory may name only its joints')
     return order
 
 
@@ -207,8 +207,8 @@ def _times(values: Sequence[float]) -> Array:
     if times[0] > MAX_PIECE:
         raise HodynError(
             f'the first point is at {times[0]:.4g} s; times are seconds from the start of the '
-            f'motion, and it may take {MAX_PIECE:g} s to the first point: subtract the time at '
-            'which the motion starts')
+            f'motion, and the first may be at most {MAX_PIECE:g} s: subtract the time at which '
+            'the motion starts')
     wrong = np.flatnonzero(np.diff(times) <= 0.0)
     if wrong.size:
         i = int(wrong[0])
@@ -221,7 +221,7 @@ def _times(values: Sequence[float]) -> Array:
 def _rows(
     rows: Rows, quantity: str, names: tuple[str, ...], count: int, order: NDArray[np.intp],
 ) -> Given:
-    """Return the rows in the robot's order, as one array if all points have one."""
+    """Return the rows in the robot's order, as one array if every point has a row."""
     lengths = np.array([len(row) for row in rows])
     if not lengths.any():
         return None

@@ -20,14 +20,14 @@ from hodyn_ros.robot import Robot
 
 DIED = 'the process that prepares plans has died'
 MOST_TIME = 300.0
-"""Largest time to prepare a plan, s; one of 8 MB takes a fifth of it."""
+"""Largest time to prepare a plan, s; a trajectory of 8 MB takes a fifth of it."""
 TOOK_TOO_LONG = f'it took longer than {MOST_TIME:g} s to prepare: its preparation was ended'
 MODULE = 'hodyn_ros.plans.planning_process'
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A trajectory as it came, and what it is prepared with.
+    """A trajectory as received, and all that its preparation needs.
 
     Attributes
     ----------
@@ -38,23 +38,24 @@ class Job:
     settings : PlanSettings
         How the plan is made.
     revision : int
-        Revision of robot and settings: jobs with the same number have the same.
+        Revision of robot and settings: jobs with the same revision have the same ones.
     annotate : bool
         Whether the annotated plan is wanted.
     state : (5, n) array
-        q … q⁗ of the reference when the plan takes over.
+        q … q⁗ of the reference at `start`.
     start : int
-        When that is, ns.
+        Instant at which the plan takes over, ns on the reference's clock.
     skipped : float
         Seconds of the trajectory that lie before the start: their points are left out.
     requested : int or None
-        When it should begin, ns on the reference's clock; None for as soon as it can.
+        Instant at which the plan should begin, ns on the reference's clock; None for as soon as
+        possible.
     left_out : int
-        How far the reference's instants are behind stamps, ns.
+        Time by which the reference's instants are behind the stamps, ns.
     reference_revision : int
         `ReferenceManager.revision` of the reference that `state` was taken from.
     number : int
-        Tells jobs apart.
+        Number of the job, increasing.
 
     """
 
@@ -75,25 +76,25 @@ class Job:
 class PlanWorker:
     """Prepares one plan after the other in a child process, which dies with this one.
 
-    `submit` and `poll` never wait; of the jobs that have not begun only the newest is kept.
+    `submit` and `poll` never wait. Of the jobs that have not begun, only the newest is kept.
     """
 
     def __init__(self, robot: Robot) -> None:
         self._robot = robot
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        # Of those that nobody has asked for only the newest is kept.
+        # Of the plans that were not polled, only the newest is kept.
         self._finished: deque[tuple[Job, PreparedPlan]] = deque(maxlen=1)
         self._settled = threading.Event()
         self._is_ready = False
         self._closing = False
         self._process: subprocess.Popen[bytes] | None = None
-        # Bytes go both ways in a thread: a pipe blocks while the other end is busy. The child
-        # is started there, too, and lives no longer than it.
+        # A thread sends and receives, as a pipe blocks while its other end is busy. The thread
+        # also starts the child, which ends with the thread.
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until the child has compiled what it needs; return whether it has, in time (s)."""
+        """Wait at most `timeout` s until the child has compiled its kernels; return if it has."""
         return self._settled.wait(timeout) and self._is_ready
 
     def submit(self, job: Job) -> None:
@@ -104,10 +105,10 @@ class PlanWorker:
         self._jobs.put(job)
 
     def poll(self) -> tuple[Job, PreparedPlan] | None:
-        """Return a job and its plan, or None when there is nothing new.
+        """Return a job and its plan, or None if no other has been finished.
 
-        A job that the child process died of, or did not end with in time, is refused; another
-        process takes its place.
+        If the child process dies during a job, or does not finish it in time, the job is refused
+        and another process is started.
         """
         try:
             return self._finished.popleft()
@@ -119,7 +120,7 @@ class PlanWorker:
         self._closing = True
         self._jobs.put(None)
         while self._thread.is_alive():
-            # Again and again: the thread may be about to start another.
+            # This is repeated, as the thread may be about to start another process.
             if (process := self._process) is not None:
                 process.kill()
             self._thread.join(0.1)
@@ -128,11 +129,11 @@ class PlanWorker:
         job: Job | None = None
         while not self._closing:
             was_ready = self._exchange(job)
-            # One that cannot even start is tried again when there is something to do.
+            # If the child did not even start, the next job starts another.
             job = None if was_ready or self._closing else self._jobs.get()
 
     def _exchange(self, job: Job | None) -> bool:
-        """Hand jobs, this one first, to a child until it dies; return whether it ever began."""
+        """Hand jobs, this one first, to a child until it dies; return whether it got ready."""
         was_ready = False
         revision: int | None = None
         try:
@@ -142,19 +143,19 @@ class PlanWorker:
                 was_ready = self._is_ready = True
                 self._settled.set()
                 while (job := job or self._jobs.get()) is not None:
-                    # The robot is large and goes once: while it is pickled no cycle can run.
+                    # The robot is large and sent only once: no cycle can run while it is pickled.
                     model = None if job.revision == revision else (job.robot, job.settings)
                     revision = job.revision
                     connection.send((
                         model, job.annotate, job.state, job.start + job.left_out, job.skipped))
-                    # Not pickled, which would copy it while no cycle can run.
+                    # Sent unpickled: to pickle would copy it, and no cycle could run meanwhile.
                     connection.send_bytes(job.data)
                     if not connection.poll(MOST_TIME):
                         self._finished.append((job, PreparedPlan(TOOK_TOO_LONG)))
                         return was_ready
                     self._finished.append((job, connection.recv()))
                     job = None
-        except (EOFError, OSError):  # it died, or no process can be had
+        except (EOFError, OSError):  # the child died, or could not be started
             self._settled.set()
             if job is not None:
                 self._finished.append((job, PreparedPlan(DIED)))
@@ -170,6 +171,6 @@ class PlanWorker:
             self._process = child_process.start(
                 MODULE, str(theirs.fileno()), end_signal=signal.SIGKILL,
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-                # A Ctrl-C of the terminal is not for it.
+                # A Ctrl-C of the terminal does not reach a session of its own.
                 start_new_session=True)
         return ours

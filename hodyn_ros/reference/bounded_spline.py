@@ -1,11 +1,10 @@
 """The smoothest motion that stays between its waypoints: a convex problem.
 
-The Bernstein coefficients of a piece enclose it. Five of them depend on the derivatives at its
-left end alone, five on those at its right end, linearly. To keep each within the range of the
-piece's two waypoints, by a tolerance, is thus a set of linear bounds, eight a knot; with them
-the least integral of (q⁽⁵⁾)² is found by a primal-dual interior-point method, each step of
-which is one banded least-squares solve with eight rows more a knot. Every iterate keeps the
-bounds.
+The Bernstein coefficients of a piece enclose it. Five of them are linear in the derivatives at the
+piece's left end, the other five in those at its right end. So linear bounds, eight per knot, keep
+each coefficient within the range of the piece's two waypoints, up to a tolerance. A primal-dual
+interior-point method finds the least integral of (q⁽⁵⁾)² within these bounds; each of its steps is
+a banded least-squares solve with eight more rows per knot, and keeps the bounds.
 """
 from __future__ import annotations
 
@@ -17,8 +16,8 @@ from numpy.typing import NDArray
 from hodyn_ros.reference.pieces import DEGREE, ENDS, Array
 from hodyn_ros.reference.spline import smoothest_knots
 
-# REACH[j - 1, k]: b_j - q = sum_k REACH[j - 1, k] hᵏ q⁽ᵏ⁾, j = 1 ... 4; at the right end with
-# h negative, for b_{9 - j}.
+# At the left end of a piece b_j - q = sum_k REACH[j - 1, k] hᵏ q⁽ᵏ⁾, j = 1 ... 4; at its right end
+# the same sum, with h negative, is b_{9 - j} - q.
 REACH: Array = np.array([
     [
         comb(j, k) * factorial(DEGREE - k) / factorial(DEGREE) if 1 <= k <= j else 0.0
@@ -27,27 +26,27 @@ REACH: Array = np.array([
     for j in range(1, 5)
 ])
 ITERATIONS = 40
-# The complementarity at which a solution is good enough, relative to the integral.
+# Complementarity gap, relative to the integral, at which the iteration ends.
 ACCURACY = 1e-2
 CENTRING = 0.1
 STEP_TO_BOUNDARY = 0.99
-# Of a huge coefficient that is given: room that its round-off does not use up.
+# Extra room of the bounds, as a share of given coefficients, for their round-off.
 RESOLVED = 1e-9
 
 
 def bounded_knots(
     times: Array, fixed: NDArray[np.bool_], tolerance: float, knots: Array
 ) -> None:
-    """Fill in the free derivatives of one joint's knots (m + 1, 5, 1), positions all given.
+    """Fill in the free derivatives of one joint's knots (m + 1, 5, 1); all positions are given.
 
-    Given derivatives may lead out of the bounds; these then give way, as far as they must.
+    If given derivatives lead out of the bounds, the bounds are widened as far as necessary.
     """
-    # A motion that rests at every knot is inside, and is where the search begins.
+    # The search starts from a motion that rests at every knot, which is within the bounds.
     knots[~fixed] = 0.0
     rows, lower, upper = _bounds(times, tolerance, knots[:, :, 0])
 
     def coefficients(at: Array) -> Array:
-        """Return the Bernstein coefficients from the knots on, (m + 1, 8)."""
+        """Return the Bernstein coefficients relative to the knots' positions, (m + 1, 8)."""
         result: Array = np.einsum('irk,ik->ir', rows, at[:, :, 0])
         return result
 
@@ -90,7 +89,7 @@ def integral(times: Array, knots: Array) -> float:
 
 
 def _bounds(times: Array, tolerance: float, knots: Array) -> tuple[Array, Array, Array]:
-    """Return rows (m + 1, 8, 5) on each knot's derivatives, with lower and upper (m + 1, 8).
+    """Return rows (m + 1, 8, 5) that act on each knot's derivatives, and bounds (m + 1, 8).
 
     The first four rows belong to the piece before the knot, the others to the one after it.
     """

@@ -1,4 +1,4 @@
-"""Extrema of a plan's derivatives, between the knots too."""
+"""Extrema of a plan's derivatives, also between the knots."""
 from __future__ import annotations
 
 import numpy as np
@@ -8,14 +8,14 @@ from hodyn_ros.limits.peaks import largest
 from hodyn_ros.reference.pieces import Array
 from hodyn_ros.reference.plan import Plan
 
-# A piece is of degree 9: what comes of it has no more than a few turns.
+# A piece has degree 9, so a quantity that depends on it has only a few extrema.
 SAMPLES_PER_PIECE = 12
 
 
 def sample_times(plan: Plan, longest: float = np.inf) -> Array:
-    """Return instants (T,), the knots among them, that resolve what a plan's pieces do.
+    """Return instants (T,), with all knots, that resolve the motion within a plan's pieces.
 
-    None is further from the next than `longest`, s.
+    They are at most `longest` apart, s.
     """
     spacings = np.diff(plan.times)
     counts = np.maximum(SAMPLES_PER_PIECE, np.ceil(spacings / longest)).astype(int)
@@ -26,7 +26,7 @@ def sample_times(plan: Plan, longest: float = np.inf) -> Array:
 
 
 def extrema(plan: Plan, order: int) -> tuple[Array, Array]:
-    """Return minima and maxima of the derivative of an order up to 4, (2, n), and their times.
+    """Return minima and maxima, (2, n), of the derivative of order 0 … 4, and their times.
 
     Raises HodynError for a derivative that overflows.
     """
@@ -36,7 +36,7 @@ def extrema(plan: Plan, order: int) -> tuple[Array, Array]:
             sample, joint = np.argwhere(~np.isfinite(values))[0]
             raise HodynError(
                 f'joint {joint} at {instants[sample]:.4g} s: derivative {order} of the motion is '
-                'no finite number')
+                'not finite')
         return np.hstack((-values, values))
 
     peaks, instants = largest(signals, sample_times(plan))

@@ -1,4 +1,4 @@
-"""Plans from points: validation of the points, then the choice of interpolation."""
+"""Plans from points: checks the points, then chooses the interpolation."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,19 +18,21 @@ from hodyn_ros.reference.spline import smoothest_knots
 INTERPOLATIONS = ('auto', 'global', 'bounded', 'local')
 OVERSHOOT_TOLERANCE = 0.01
 START_TOLERANCE = 0.01
-# So fast, rad/s or m/s, joints are led from rest to a first point later than the start.
+# Largest mean speed, rad/s or m/s, from rest to a first point that is later than the start.
 START_SPEED = 20.0
-# Points this close or closer are samples of a motion rather than its waypoints; s, and what whole
-# nanoseconds leave.
+# Largest time between points that are samples of a motion rather than waypoints, s, and round-off
+# of times in whole nanoseconds.
 DENSE = 5e-3
 TIME_ROUND_OFF = 1e-8
+# Number of bisections for the cut-off frequency of a smoothed plan.
 BAND_STEPS = 16
+# Number of points above which abrupt ends are treated as such.
 MIN_ABRUPT = 4
-# Jitter is less; missed by more, samples of a small motion are another motion.
+# Largest sample tolerance, rad or m: jitter is smaller, and more would change small motions.
 MAX_SAMPLE_TOLERANCE = 0.01
-# Coefficients hold h⁴ q⁗: beyond these spacings they leave what doubles resolve.
+# Bounds of the spacing h, s: beyond them doubles do not resolve h⁴ q⁗, which coefficients contain.
 MIN_PIECE, MAX_PIECE = 1e-6, 1e5
-# rad, m and their derivatives: products of more overflow.
+# Largest position or derivative: products of larger values overflow.
 GREATEST = 1e15
 
 Rows = ArrayLike | Sequence[ArrayLike | None]
@@ -58,36 +60,38 @@ def fit_plan(
     times : (m,) array
         Seconds from the plan's zero, increasing, the first >= 0.
     positions : (m, n) array
-        Met exactly.
+        Met exactly, without `sample_tolerance`.
     velocities, accelerations : (m, n) array, or m rows of which some are None, optional
-        Met exactly where given. At the two ends, what is not given is zero.
+        Met exactly where given. At the two ends, derivatives that are not given are zero.
     start : (5, n) array, optional
-        q … q⁗ at time 0, of the motion that this plan takes over. A first point later than 0
-        is reached from it, from rest at 20 rad/s (m/s) at most; one at 0 must lie within
-        `start_tolerance` of it, and gives way to it.
+        q … q⁗ at time 0 of the motion that this plan takes over. The plan moves from it to a first
+        point later than 0, if from rest then at a mean speed of at most 20 rad/s (m/s); it
+        replaces a first point at 0, which must be within `start_tolerance`.
     interpolation : 'auto', 'global', 'bounded' or 'local'
-        'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², as smooth as can be, but
-        they swing on uneven spacing. 'bounded': the least integral with each piece between its
-        two points, by `overshoot_tolerance`. 'local': shape-preserving pieces with slopes from
-        their neighbours alone, strictly between their points, with more snap. 'auto': global
-        while every joint stays within the range of all its points by `overshoot_tolerance`,
-        else bounded (local for a tolerance of 0). The plan's `interpolation` says which.
+        'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², the smoothest, which swing
+        if spacing is uneven. 'bounded': the least integral with each piece between its two points,
+        up to `overshoot_tolerance`. 'local': shape-preserving pieces, strictly between their
+        points, with slopes that depend only on neighbouring points, and with more snap. 'auto':
+        global if every joint stays within the range of all its points, up to
+        `overshoot_tolerance`, else bounded (local for a tolerance of 0). The plan's attribute
+        `interpolation` names the choice.
     overshoot_tolerance : float
-        rad or m.
+        Allowed distance beyond the range of the points, rad or m.
     start_tolerance : float
-        rad or m.
+        Allowed distance between `start` and a first point at 0, rad or m.
     sample_tolerance : float
-        rad or m, at most 0.01. Where positive, and the points are no more than 5 ms apart, all but
-        the ends may be missed by this much, with their velocities and accelerations unused, so
-        that the jitter of samples does not become snap: 'band'.
+        Distance by which points may be missed, rad or m, at most 0.01. If it is positive and the
+        points are at most 5 ms apart, only the ends are met exactly and velocities and
+        accelerations of the others are not used, so that the jitter of samples does not become
+        snap. The interpolation is then 'band'.
     names : n names
-        For error messages.
+        Joint names, for error messages.
     is_path : bool
-        Whether `times` are a parameter of a path and no time, so that its ends are straight, with
-        any slope, instead of at rest, and its points may be samples however far apart they are.
+        Whether `times` are a parameter of a path instead of a time. Then the ends are straight,
+        with any slope, instead of at rest, and the points may be samples at any distance.
     abrupt_ends : bool
-        Whether the points are those of a motion that does not rest at its ends: the rest there
-        then shapes the first and the last piece alone, instead of swinging on over many.
+        Whether the points belong to a motion that does not rest at its ends. Then the rest at the
+        ends changes only the first and the last piece, and the other pieces do not swing.
 
     """
     check_choice(interpolation, 'interpolation', INTERPOLATIONS)
@@ -100,14 +104,14 @@ def fit_plan(
     if sample_tolerance > MAX_SAMPLE_TOLERANCE:
         raise HodynError(
             f'sample_tolerance {sample_tolerance:g}: must be at most {MAX_SAMPLE_TOLERANCE:g} rad '
-            'or m; it smooths the jitter of samples, and more makes another motion of them')
+            'or m; a larger one would not only smooth jitter, but change the motion')
     instants, knots, fixed = _points(times, positions, velocities, accelerations, names)
     dense = len(instants) > 2 and (
         is_path or np.diff(instants).max() <= DENSE + TIME_ROUND_OFF)
     if start is not None:
         instants, knots, fixed = _stitch(instants, knots, fixed, start, start_tolerance, names)
     if abrupt_ends and not is_path and len(instants) > MIN_ABRUPT:
-        # All derivatives of the second point and the last but one are those of a free motion.
+        # The second and the last but one point get all derivatives from a motion with free ends.
         free = fixed.copy()
         free[[0, -1], 3:] = True
         through = _global(instants, knots, free).evaluate(instants[[1, -2]])
@@ -133,8 +137,8 @@ def fit_plan(
     excess = overshoot(plan, knots[:, 0]).max()
     if excess <= overshoot_tolerance:
         return plan
-    # Where given derivatives lead out of the range, none may stay in: the one with the
-    # smallest excess is taken.
+    # If given derivatives lead out of the range, perhaps no interpolation stays within: the one
+    # with the smallest excess is taken.
     best = plan
     if overshoot_tolerance > 0.0:
         bounded = _bounded(instants, knots, fixed, overshoot_tolerance)
@@ -148,7 +152,7 @@ def fit_plan(
 
 
 def overshoot(plan: Plan, waypoints: ArrayLike) -> Array:
-    """Return by how much each joint leaves the range of its `waypoints` (m, n), 0 if within."""
+    """Return the distance, (n,), by which joints leave the range of `waypoints` (m, n), or 0."""
     waypoints = numbers(waypoints, 'waypoints')
     if waypoints.ndim != 2 or len(waypoints) == 0 or waypoints.shape[1] != plan.n:
         raise HodynError(f'waypoints have shape {waypoints.shape}; expected (m, {plan.n})')
@@ -168,8 +172,8 @@ def _global(times: Array, knots: Array, fixed: NDArray[np.bool_]) -> Plan:
 def _band(times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float) -> Plan:
     """Return the smoothest plan that misses no sample by more than the tolerance.
 
-    It is a smoothing spline of one cut-off frequency for all joints, so that their paths keep
-    together: samples d apart that weigh d omega^10 are followed up to about omega.
+    It is a smoothing spline with one cut-off frequency for all joints, so that none lags behind
+    another: samples of spacing d and weight d omega^10 are followed up to about omega, rad/s.
     """
     fixed = fixed.copy()
     fixed[1:-1, :3] = False
@@ -215,7 +219,7 @@ def _points(
     accelerations: Rows | None,
     names: Sequence[str] | None,
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return times (m,), knots (m, 5, n) and which derivatives are given (m, 5)."""
+    """Return times (m,), knots (m, 5, n), and which of their derivatives are given, (m, 5)."""
     instants = numbers(times, 'times')
     q = numbers(positions, 'positions')
     if instants.ndim != 1 or q.ndim != 2 or len(q) != len(instants):
@@ -300,7 +304,7 @@ def _stitch(
     tolerance: float,
     names: Sequence[str] | None,
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Put the active motion's state at time 0 before the points, or in place of the first."""
+    """Put the start state at time 0 before the points, or in place of a first point at 0."""
     state = np.asarray(start, dtype=float)
     if state.shape != knots.shape[1:]:
         raise HodynError(f'start has shape {state.shape}, must be {knots.shape[1:]}')
@@ -314,14 +318,15 @@ def _stitch(
     joint = int(np.argmax(distance))
     if times[0] > 0.0:
         if times[0] < MIN_PIECE:
-            raise HodynError(f'point 0: {times[0]:.3g} s after the start; give it 0 or more time')
+            raise HodynError(
+                f'point 0: only {times[0]:.3g} s after the start; give it time 0, or a later one')
         from_rest = not state[1].any()
         if from_rest and distance[joint] > tolerance + START_SPEED * times[0]:
             raise HodynError(
                 f'point 0, {_joint(joint, names)}: position {knots[0, 0, joint]:.6g} at '
                 f'{times[0]:.3g} s is {distance[joint]:.3g} from where the joint is at time 0, '
-                f'{state[0, joint]:.6g}: faster than {START_SPEED:g} a second; begin nearer, or '
-                'later'
+                f'{state[0, joint]:.6g}: it would move faster than {START_SPEED:g} per second; '
+                'begin nearer, or later'
             )
         times = np.concatenate(([0.0], times))
         knots = np.concatenate((state[None], knots))
@@ -330,8 +335,8 @@ def _stitch(
     if distance[joint] > tolerance:
         raise HodynError(
             f'point 0, {_joint(joint, names)}: position {knots[0, 0, joint]:.6g} at time 0 is '
-            f'{distance[joint]:.3g} from where the joint is then, {state[0, joint]:.6g}; within '
-            f'{tolerance:g}, or give the first point a later time'
+            f'{distance[joint]:.3g} from where the joint is then, {state[0, joint]:.6g}; begin '
+            f'within {tolerance:g}, or give the first point a later time'
         )
     if len(times) == 1 and state[1:].any():
         raise HodynError('the only point is at time 0 while the joints move: give it a later time')

@@ -1,4 +1,4 @@
-"""Jerk-limited motions to rest: pieces of constant jerk, the fastest within limits, by Ruckig.
+"""Jerk-limited motions to rest: the fastest within limits, in pieces of constant jerk.
 
 Ruckig (Berscheid, Kröger: Jerk-limited real-time trajectory generation with arbitrary target
 states, RSS 2021) finds them joint by joint from any state of position, velocity and acceleration.
@@ -20,20 +20,20 @@ from hodyn_ros.reference.limits import (
 )
 from hodyn_ros.reference.pieces import Array
 
-# Ruckig's results keep the limits to its own round-off.
+# Factor of the limits for Ruckig, which may exceed them by round-off.
 ROUND_OFF = 1.0 - 1e-9
-# What is slower is at rest, and by how much less than a law allows joints move, rad/s or m/s.
+# Speed up to which a joint is at rest, and speed by which joints stay below a law, rad/s or m/s.
 RESTING, STRICTER = 1e-9, 1e-7
-# In so many parts of a piece it is looked whether it keeps a law; what is not certain then is not.
+# Largest number of parts into which a piece is divided to prove that it keeps a law; without proof
+# the piece counts as violating it.
 FINEST = 256
 
 
 class JerkLimited:
-    """Finds the pieces, (n, 9) durations (s) and jerks, from states (3, n) of q, q̇, q̈.
+    """Finds motions as pieces, durations (n, 9), s, and jerks (n, 9), from states (3, n), q … q̈.
 
-    The first two of a joint bring its state within the limits. Each of its methods returns None
-    when there is no such motion, or Ruckig finds none. Raises HodynError where Ruckig, which
-    streams alone need, is not installed.
+    The first two pieces of a joint bring its state within the limits. Its methods return None if
+    Ruckig finds no such motion. Raises HodynError if Ruckig, which only streams need, is missing.
     """
 
     def __init__(self, n: int) -> None:
@@ -45,7 +45,7 @@ class JerkLimited:
             ) from None
         self._interface = ruckig.ControlInterface
         self._found = ruckig.Result.Working, ruckig.Result.Finished
-        # A result that its enumeration lacks, of a motion that takes hours say, is a ValueError.
+        # A result code that its enumeration lacks, as for motions of hours, raises ValueError.
         self._errors = ruckig.RuckigError, ValueError
         self._input = ruckig.InputParameter(n)
         self._input.synchronization = ruckig.Synchronization.No
@@ -59,7 +59,7 @@ class JerkLimited:
     def to_rest(
         self, state: Array, limits: MotionLimits, target: Array, stopping: NDArray[np.bool_],
     ) -> tuple[Array, Array] | None:
-        """Return the way to rest: at `target` (n,), or anywhere for the joints `stopping` (n,)."""
+        """Return the motion to rest at `target` (n,); joints in `stopping` (n,) rest anywhere."""
         self._input.per_dof_control_interface = [
             self._interface.Velocity if stops else self._interface.Position
             for stops in stopping.tolist()]
@@ -68,7 +68,7 @@ class JerkLimited:
     def catching_up(
         self, state: Array, limits: MotionLimits, target: Array, velocity: Array,
     ) -> tuple[Array, Array] | None:
-        """Return the way to a target, (n,), that moves on from there at a velocity, (n,)."""
+        """Return the motion that meets a target, (n,), which moves at a velocity, (n,)."""
         self._input.per_dof_control_interface = [self._interface.Position] * self._n
         return self._calculate(state, limits, target, velocity)
 
@@ -76,7 +76,7 @@ class JerkLimited:
         self, state: Array, limits: MotionLimits, target: Array, velocity: Array,
     ) -> tuple[Array, Array] | None:
         given = self._input
-        # In axes that move with the target it stands still: only the speed limits change.
+        # In axes that move with the target the target is at rest; only the speed limits change.
         given.current_position = state[0].tolist()
         given.current_velocity = (state[1] - velocity).tolist()
         given.current_acceleration = state[2].tolist()
@@ -100,7 +100,7 @@ class JerkLimited:
 
 
 def cut_at(end: float, durations: Array, jerks: Array) -> tuple[Array, Array]:
-    """Return pieces up to a time, s, and one more without jerk that fills what is left of it."""
+    """Return pieces cut at a time, s, with a last piece without jerk that lasts until then."""
     ends = np.cumsum(durations, axis=1)
     cut = np.clip(end - (ends - durations), 0.0, durations)
     rest = np.maximum(end - ends[:, -1:], 0.0)
@@ -109,14 +109,14 @@ def cut_at(end: float, durations: Array, jerks: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class JerkLimitedMotion:
-    """A motion of n joints in pieces of constant jerk, at rest from the last on.
+    """A motion of n joints in pieces of constant jerk, at rest after the last one.
 
     Attributes
     ----------
     start : (3, n) array
         q, q̇, q̈ at its time 0.
     durations, jerks : (n, pieces) arrays
-        s, and rad/s³ or m/s³.
+        Durations, s, and jerks, rad/s³ or m/s³, of the pieces.
 
     """
 
@@ -126,7 +126,7 @@ class JerkLimitedMotion:
 
     @property
     def duration(self) -> float:
-        """When the last joint is at rest, s."""
+        """Time at which the last joint comes to rest, s."""
         return float(self.durations.sum(axis=1).max())
 
     def state_at(self, time: float) -> Array:
@@ -141,10 +141,11 @@ class JerkLimitedMotion:
         return np.unique(np.cumsum(self.durations, axis=1))
 
     def instants(self, end: float, shortest: float, longest: float, travel: float) -> Array:
-        """Return times from 0 to `end`, s, close where the motion is fast.
+        """Return times from 0 to `end`, s, closer where the motion is fast.
 
-        Each step of the jerk is one; between them no more than `longest` passes (s), and no joint
-        moves by more than `travel` (rad or m) but in a time below `shortest` (s).
+        The steps of the jerk are among them. They are at most `longest` apart (s), and so close
+        that no joint moves by more than about `travel` (rad or m) from one to the next, but not
+        closer than about `shortest` (s).
         """
         knots = np.concatenate(([0.0], self.steps, [end]))
         knots = np.unique(knots[knots <= end])
@@ -160,13 +161,13 @@ class JerkLimitedMotion:
 
     @property
     def end(self) -> Array:
-        """q, q̇, q̈, (3, n), when the last piece of each joint ends, before it is at rest."""
+        """q, q̇, q̈, (3, n), of each joint at the end of its last piece, not set to rest."""
         out = np.empty_like(self.start)
         _state_at(self.start, self.durations, self.jerks, np.inf, False, out)
         return out
 
     def is_within(self, limits: MotionLimits) -> bool:
-        """Return whether it is within range, velocity, acceleration and jerk at all times."""
+        """Return whether position, velocity, acceleration and jerk are always within limits."""
         if not _is_within(
                 self.start, self.durations, self.jerks, limits.lower, limits.upper,
                 limits.velocity, limits.acceleration, limits.jerk):
@@ -175,21 +176,21 @@ class JerkLimitedMotion:
             _keeps_law(self.start, self.durations, self.jerks, limits.law))
 
     def filtered(self, omega: float, outputs: Array, begin: float, end: float, out: Array) -> None:
-        """Move the filter 1/(s/ω + 1)² of this motion on from one time to another, s.
+        """Advance the filter 1/(s/ω + 1)², whose input is this motion, from `begin` to `end`.
 
-        Its impulse response is nowhere negative and has area 1: from rest on, what it makes of the
-        motion is within all limits that the motion is within. The solution is exact.
+        Its impulse response is never negative and has area 1: so from rest on, its output is
+        within all limits that the motion is within. The solution is exact.
 
         Parameters
         ----------
         omega : float
             ω, rad/s.
         outputs : (2, n) array
-            The filter's q and q̇ at `begin`; in place, at `end`.
+            The filter's q and q̇ at `begin`; overwritten by those at `end`.
         begin, end : float
-            The times, s.
+            Times of the motion, s.
         out : (5, n) array
-            q … q⁗ at `end`, written.
+            Receives q … q⁗ of the filter at `end`.
 
         """
         _filtered(
@@ -197,9 +198,9 @@ class JerkLimitedMotion:
             out[np.newaxis])
 
     def filtered_samples(self, omega: float, outputs: Array, times: Array) -> Array:
-        """Return q … q⁗ of the filter's output at times (T,), s, without the first: (T − 1, 5, n).
+        """Return q … q⁗ of the filter's output, (T − 1, 5, n), at all but the first of (T,) times.
 
-        `outputs`, (2, n), are the filter's q and q̇ at the first of the times.
+        `outputs`, (2, n), are the filter's q and q̇ at the first time. Times are in s.
         """
         samples = np.empty((times.size - 1, 5, self.start.shape[1]))
         _filtered(
@@ -221,7 +222,7 @@ def _velocities_at(
 def _state_at(
     start: Array, durations: Array, jerks: Array, time: float, rests: bool, out: Array,
 ) -> None:
-    """Write q, q̇, q̈ (3, n); after the last piece the velocity is 0 if it then rests."""
+    """Write q, q̇, q̈ (3, n); after the last piece q̇ and q̈ are 0 if the motion then `rests`."""
     pieces = durations.shape[1]
     for joint in range(start.shape[1]):
         p, v, a = start[0, joint], start[1, joint], start[2, joint]
@@ -256,13 +257,13 @@ def _is_within(
             if t == 0.0:
                 continue
             j = jerks[joint, i]
-            # So put that what is not a number is not within.
+            # This form of the condition is also false for NaN.
             if not (0.0 < t < np.inf and abs(j) <= jerk[joint]):
                 return False
             # The velocity has its extremum where the acceleration passes zero.
             if j != 0.0 and 0.0 < -a / j < t and abs(v - a * a / (2.0 * j)) > top:
                 return False
-            # The position has its own where the velocity does: v + a s + j s²/2 = 0.
+            # The position has extrema where the velocity passes zero: v + a s + j s²/2 = 0.
             for root in range(2):
                 s = -1.0
                 if j == 0.0:
@@ -286,8 +287,9 @@ def _is_within(
 def _keeps_law(start: Array, durations: Array, jerks: Array, law: Array) -> bool:
     """Return whether velocities keep a law that bounds them towards the ends of the range.
 
-    With r left to the end and w the velocity towards it: w ≤ 0, or g = 2 d r − (w + o)² ≥ 0, a
-    polynomial of degree 4 in time on each piece, which its Bernstein coefficients enclose.
+    With r the distance to an end and w the velocity towards it, the law is w ≤ 0 or g = 2 d r −
+    (w + o)² ≥ 0. On each piece g is a polynomial of degree 4 in time, which its Bernstein
+    coefficients enclose.
     """
     for joint in range(start.shape[1]):
         deceleration = law[DECELERATION, joint]
@@ -313,7 +315,7 @@ def _piece_keeps_law(
     p: float, v: float, a: float, j: float, t: float, end: float, deceleration: float,
     offset: float,
 ) -> bool:
-    """Look at halves of a piece of constant jerk until each is within or has a point beyond."""
+    """Halve a piece of constant jerk until all parts keep the law, or a point violates it."""
     parts = 1
     while parts <= FINEST:
         h = t / parts
@@ -349,10 +351,10 @@ def _filtered(
     start: Array, durations: Array, jerks: Array, omega: float, outputs: Array,
     times: Array, out: Array,
 ) -> None:
-    """Move the filter's outputs (2, n) on from time to time; write what they then are to `out`."""
+    """Advance the filter's outputs (2, n) from time to time; write q … q⁗ at each to `out`."""
     pieces = durations.shape[1]
     for joint in range(start.shape[1]):
-        # The piece under way, the motion where it begins, and when that is.
+        # Start of the present piece: the motion's state there, the piece's number and time.
         p, v, a = start[0, joint], start[1, joint], start[2, joint]
         i, at, now = 0, 0.0, times[0]
         y, rate = outputs[0, joint], outputs[1, joint]
@@ -367,11 +369,11 @@ def _filtered(
                 first, last = max(now - at, 0.0), min(end - at, duration)
                 h = last - first
                 if h > 0.0:
-                    # The motion where the filter's interval within this piece begins.
+                    # The motion at the start of the filter's interval within this piece.
                     pb = p + first * (v + first * (a / 2.0 + first * j / 6.0))
                     vb = v + first * (a + first * j / 2.0)
                     ab = a + first * j
-                    # The steady response to a cubic is a cubic; the difference to it decays.
+                    # The steady response to a cubic is a cubic; the deviation from it decays.
                     s0 = pb - 2.0 * vb / omega + 3.0 * ab / omega**2 - 4.0 * j / omega**3
                     s1 = vb - 2.0 * ab / omega + 3.0 * j / omega**2
                     s2 = ab - 2.0 * j / omega

@@ -1,4 +1,4 @@
-"""What a motion must stay within, whatever asks for it."""
+"""The limits of a motion, for plans, streams and stops alike."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -14,16 +14,17 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import Array
 
-# Targets keep off the ends of the range by more than round-off, rad or m.
+# Distance of targets from the ends of the range, rad or m, larger than round-off.
 MARGIN = 1e-7
 # Rows of a law of velocities, see `limits.velocity_bounds`.
 LOWER_END, UPPER_END, DECELERATION, OFFSET = 1, 2, 3, 4
-# So far off the end of a law targets keep, in units of what half its deceleration asks for.
+# Distance of targets from the end of a law, in units of the distance that is needed to brake at
+# half the law's deceleration.
 OFF_END = 1.02
 
 
 def no_effort(motion: Array) -> float:
-    """Return 0: a motion without limits of effort."""
+    """Return the ratio of a motion without limits of effort: 0."""
     return 0.0
 
 
@@ -34,20 +35,20 @@ class MotionLimits:
     Attributes
     ----------
     lower, upper : (n,) arrays
-        Range of the positions, rad or m; infinite where there is none.
+        Range of the positions, rad or m; infinite without a limit.
     velocity, acceleration, jerk : (n,) arrays
-        Greatest magnitudes, positive. Accelerations and jerks are finite.
+        Largest magnitudes, positive, per joint. Accelerations and jerks are finite.
     effort_ratio : callable
-        Takes a motion, (T, 5, n) samples of q … q⁗, and returns the greatest ratio of an effort
-        or effort rate that it takes to its limit.
+        Takes a motion, (T, 5, n) samples of q … q⁗, and returns its largest ratio of an effort or
+        effort rate to the limit.
     law : (5, n) array or None
-        How velocities fall towards the ends of the range, as of `limits.velocity_bounds`; None
-        where they do not.
+        Law by which velocity limits fall towards the ends of the range, see
+        `limits.velocity_bounds`; None if they are constant.
 
     Raises
     ------
     HodynError
-        When these are no numbers, NaN among them, or not as many of each.
+        Values are not numbers, NaN included, or the arrays differ in length.
 
     """
 
@@ -66,10 +67,10 @@ class MotionLimits:
             if values.shape != (self.lower.size,):
                 raise HodynError(f'{name} has shape {values.shape}; expected (n,), as lower has')
             if math.isnan(np.add.reduce(values)):
-                raise HodynError(f'{name} has values that are no numbers: {values}')
+                raise HodynError(f'{name} has values that are not numbers: {values}')
 
     def widened_to(self, position: Array) -> MotionLimits:
-        """Return these limits with a range that holds a position, (n,), where an arm is."""
+        """Return these limits with the range widened to contain a position, (n,)."""
         return replace(
             self, lower=np.minimum(self.lower, position), upper=np.maximum(self.upper, position))
 
@@ -82,10 +83,11 @@ class MotionLimits:
         return slows
 
     def gentle(self) -> MotionLimits:
-        """Return these limits with accelerations at which any joint stops before its end.
+        """Return these limits with accelerations at which joints can stop within the law.
 
-        Braked at half the deceleration d of the law, a joint keeps it up to `reachable`: with v²
-        = d (end − q), v ≤ √(2 d r) − o for all r left, where the end is o²/d before the law's.
+        A joint that brakes at half the law's deceleration d keeps the law up to `reachable`:
+        v² = d (end − q) implies v ≤ √(2 d r) − o at every distance r, if `end` is at least o²/d
+        before the law's end.
         """
         if self.law is None:
             return self
@@ -108,7 +110,7 @@ class MotionLimits:
 
 @njit()
 def within_range(position: Array, lower: Array, upper: Array, reference: Array) -> Array:
-    """Return a position, (n,), no further beyond its range than a reference is."""
+    """Return a position, (n,), clipped to its range, widened to contain a reference, (n,)."""
     within = np.empty_like(position)
     for i in range(position.size):
         within[i] = min(max(position[i], min(lower[i], reference[i])), max(upper[i], reference[i]))
@@ -117,9 +119,9 @@ def within_range(position: Array, lower: Array, upper: Array, reference: Array) 
 
 @njit(error_model='numpy')
 def largest_ratio(values: Array, limits: Array) -> tuple[int, float]:
-    """Return where the magnitude of values, (k,), is largest in units of limits, and this ratio.
+    """Return the index of the value, of (k,), with the largest ratio to its limit, and the ratio.
 
-    0, 0 where there are none; a limit of 0 is passed by any other value, infinitely.
+    Without values it returns 0, 0; values other than 0 have an infinite ratio to a limit of 0.
     """
     place, largest = 0, 0.0
     for i in range(values.size):

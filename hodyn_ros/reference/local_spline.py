@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from hodyn_ros.reference.pieces import Array
 
-# With acceleration, jerk and snap zero at both ends the Bernstein coefficients of a piece are
-# q_0 + (j/9) h v_0, j = 0..4, and their mirror image: it is monotone if h (v_0 + v_1) is within
-# 9/4 of the step.
+# With acceleration, jerk and snap zero at both ends, the Bernstein coefficients of a piece are
+# q_0 + (j/9) h v_0, j = 0..4, and their mirror image. So the piece is monotone if h (v_0 + v_1) is
+# at most 9/4 of its step in position.
 MONOTONE = 9.0 / 8.0
 
 

@@ -1,4 +1,4 @@
-"""Which reference is followed at an instant: a plan, a stream or a stop."""
+"""The choice of the reference at each instant: a plan, a stream or a stop."""
 from typing import Literal
 
 import numpy as np
@@ -13,23 +13,23 @@ from hodyn_ros.reference.stream import Stream
 
 Array = NDArray[np.float64]
 MAX_WAITING = 16
-# A stop that cannot begin yet is tried again so much later, ns.
+# Time after which a stop that could not begin is tried again, ns.
 RETRY = 5_000_000
 Mode = Literal['holding', 'following', 'streaming', 'stopping']
 
 
 class ReferenceManager:
-    """The reference on a clock of integer nanoseconds, which keeps their digits at epoch times.
+    """The reference, with instants in integer nanoseconds, exact also for times since 1970.
 
-    It starts by holding a position; plans hold their ends, so there is a reference at any time,
-    and it is continuous to the fourth derivative whatever is asked of it. What is followed is at
-    any time a motion that is within limits as a whole and ends at rest; another takes over only
-    if it is such a motion too.
+    The reference starts by holding a position, and plans hold their last positions. So it exists
+    at any time, and is continuous to the fourth derivative whatever is requested. It always
+    follows a motion that ends at rest; a motion to a streamed sample takes over only if it is
+    within limits as a whole.
 
     Parameters
     ----------
     position : (n,) array
-        Where to hold.
+        Position to hold at first, rad or m.
     bandwidth : float
         Bandwidth of the filter that smooths streams, rad/s.
 
@@ -57,12 +57,12 @@ class ReferenceManager:
 
     @property
     def is_full(self) -> bool:
-        """Whether so many plans wait for their start that no more should."""
+        """Whether as many plans wait for their start as may wait."""
         return len(self._waiting) >= MAX_WAITING
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the last sample is not followed, as the motion to it would exceed the limits."""
+        """Whether the last sample is not followed because the motion to it exceeds the limits."""
         return self._stream is not None and self._stream.is_held_back
 
     def next_start(self, now: int) -> float | None:
@@ -90,7 +90,7 @@ class ReferenceManager:
     ) -> None:
         """Follow a streamed sample from an instant (ns) on.
 
-        `velocity` holds until an instant (ns); see `Stream.set_target`. Raises HodynError while
+        `velocity` is valid until an instant (ns); see `Stream.set_target`. Raises HodynError while
         a plan or a stop is under way.
         """
         if not self.streaming:
@@ -102,7 +102,7 @@ class ReferenceManager:
         self._stream.set_target(now, position, velocity, until, limits)
 
     def stop(self, now: int, limits: MotionLimits) -> None:
-        """Come to rest from an instant (ns) on, within limits; plans are dropped.
+        """Begin to stop at an instant (ns), within limits; waiting plans are dropped.
 
         A plan stops along its path, as soon as that is possible within the limits.
         """
@@ -136,7 +136,7 @@ class ReferenceManager:
             self._plan.evaluate((now - self._start) * 1e-9, out)
 
     def state_at(self, instant: int) -> Array:
-        """Return q … q⁗, (5, n), at an instant (ns) now or later; of a stream, the latest."""
+        """Return q … q⁗, (5, n), at an instant (ns), now or later, as planned so far."""
         if self._stream is not None:
             state = self._stream.state_at(instant)
         else:
@@ -156,7 +156,7 @@ class ReferenceManager:
         return 'stopping' if is_stopping else 'following'
 
     def progress(self, now: int) -> tuple[float, float] | None:
-        """Return how long the plan has run, and takes, s; None unless it goes to its end."""
+        """Return how long the plan has run and its duration, s; None unless it runs to its end."""
         if self._stream is not None or self._plan.interpolation in ('hold', 'stop') or (
                 self._stop_limits is not None):
             return None
@@ -165,7 +165,7 @@ class ReferenceManager:
     def elapsed(self, plan: object, now: int) -> float | None:
         """Return how long a plan has run, s: negative while it waits, None if it was given up.
 
-        It is followed on, at its end, when it has ended.
+        A plan that has ended counts as running until another reference takes over.
         """
         for waiting, start in self._waiting:
             if waiting is plan:
@@ -175,7 +175,7 @@ class ReferenceManager:
         return (now - self._start) * 1e-9 if is_followed else None
 
     def is_idle(self, now: int) -> bool:
-        """Return whether it holds and nothing waits: then a plan may start at any time."""
+        """Return whether it holds and no plan waits: then a plan may start at any time."""
         return self.mode(now) == 'holding' and not self._waiting
 
     def _take_over(self, now: int) -> None:

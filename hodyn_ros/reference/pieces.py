@@ -1,4 +1,4 @@
-"""Degree-9 pieces: the algebra that connects end derivatives, fifth derivative and coefficients.
+"""Degree-9 pieces: relations of the derivatives at their ends, fifth derivative and coefficients.
 
 On a piece of length h, with s = (t - t_i)/h in [0, 1], p(s) = q(t) and z_k = p⁽ᵏ⁾ = hᵏ q⁽ᵏ⁾.
 The fifth derivative of p is of degree 4: p⁽⁵⁾ = sum_k c_k P_k, P_k the Legendre polynomials
@@ -24,12 +24,13 @@ FACTORIALS: Array = np.array([factorial(k) for k in range(DEGREE + 1)], dtype=fl
 
 
 def _tables() -> tuple[Array, Array]:
-    """Return ENDS (5, 10), c = ENDS @ (z left, z right); UPPER (5, 5), a_5..a_9 = UPPER @ c."""
+    """Return ENDS (5, 10) and UPPER (5, 5): c = ENDS @ (z left, z right), a_5..a_9 = UPPER @ c."""
     ends = np.zeros((5, 10))
     upper = np.zeros((5, 5))
     for k in range(5):
         legendre = Legendre.basis(k, domain=[0, 1]).convert(kind=Polynomial)
-        # The shifted Legendre coefficients are integers, which the conversion only approximates.
+        # The coefficients of shifted Legendre polynomials are integers, which the conversion only
+        # approximates.
         integer = Polynomial(np.round(legendre.coef))
         root = np.sqrt(2 * k + 1)
         for j in range(k + 1):
@@ -45,10 +46,10 @@ ENDS, UPPER = _tables()
 
 
 def hermite_coefficients(times: Array, knots: Array) -> Array:
-    """Return the pieces' coefficients in s, (m, 10, n), from their knots (m + 1, 5, n)."""
+    """Return the coefficients of pieces in s, (m, 10, n), from their knots (m + 1, 5, n)."""
     powers = np.diff(times)[:, np.newaxis, np.newaxis] ** np.arange(5)[:, np.newaxis]
     z = np.concatenate([powers * knots[:-1], powers * knots[1:]], axis=1)
     lower = z[:, :5] / FACTORIALS[:5, np.newaxis]
-    # Only the difference of positions enters c, so that its digits are not lost.
+    # c depends on positions only by their difference, so no digits of it are lost.
     z[:, ::5] -= knots[:-1, :1]
     return np.concatenate([lower, UPPER @ (ENDS @ z)], axis=1)

@@ -21,13 +21,13 @@ class Plan:
     Attributes
     ----------
     times : (m + 1,) array
-        Knots in seconds from the plan's own zero, increasing. A single knot is a hold.
+        Times of the knots, s from the plan's zero, increasing. A single knot is a hold.
     coefficients : (m, 10, n) array
         Coefficients of q on each piece in s = (t - times[i])/(times[i + 1] - times[i]).
     ends : (2, n) array
         Positions held before the first and after the last knot.
     interpolation : str
-        Which kind of interpolation was taken.
+        Kind of interpolation.
 
     """
 
@@ -58,20 +58,20 @@ class Plan:
         object.__setattr__(self, 'n', n)
 
     def __reduce__(self) -> tuple[Callable[..., Plan], tuple[Any, ...]]:
-        # Through the constructor: arrays come out of a pickle writable.
+        # The constructor makes the arrays read-only; those from a pickle are writable.
         return Plan, (self.times, self.coefficients, self.ends, self.interpolation)
 
     @classmethod
     def hermite(cls, times: Array, knots: Array, interpolation: str) -> Plan:
-        """Return the plan that has the values q … q⁗ of (m + 1, 5, n) at its knots."""
+        """Return the plan with the values q … q⁗, (m + 1, 5, n), at its knots."""
         return cls(
             times, hermite_coefficients(times, knots), knots[[0, -1], 0], interpolation)
 
     def evaluate(self, t: ArrayLike, out: Array | None = None) -> Array:
         """Return q … q⁗ at t: (5, n) for one instant, (T, 5, n) for an array of instants.
 
-        Outside the knots the plan holds: its end position, derivatives zero. With `out` (of that
-        shape, C-contiguous float64) nothing is allocated.
+        Outside its knots the plan holds its end positions, with zero derivatives. With `out`, a
+        C-contiguous float64 array of the result's shape, nothing is allocated.
         """
         if isinstance(t, (float, int)):
             if t != t:
@@ -99,7 +99,7 @@ class Plan:
         return out
 
     def stretched(self, factor: SupportsFloat) -> Plan:
-        """Return the same path run `factor` times slower; for plans that start and end at rest."""
+        """Return the plan run `factor` times slower, for plans that start and end at rest."""
         scale = float(factor)
         if not 0.0 < scale < np.inf:
             raise HodynError(f'stretch {scale}: must be positive and finite')
@@ -136,7 +136,7 @@ def _evaluate(times: Array, coefficients: Array, ends: Array, t: float, out: Arr
         d2 = 0.0
         d3 = 0.0
         d4 = 0.0
-        # Horner for p and its derivatives over k! at once.
+        # Horner's method for p and its derivatives, each divided by k!.
         for k in range(8, -1, -1):
             d4 = d4 * s + d3
             d3 = d3 * s + d2

@@ -1,4 +1,4 @@
-"""Poses along a motion through given ones, continuous to the fourth derivative."""
+"""Motions of a frame through given poses, continuous to the fourth derivative."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -22,22 +22,22 @@ ROTATION_TOLERANCE = 1e-6
 class PosePlan:
     """A motion of a frame C(t), of a tool or a base, immutable and picklable.
 
-    R(t) = R₀ exp(s₁(t) φ̃₁) exp(s₂(t) φ̃₂) …: each turn φ from one given rotation to the next is
-    gone through by a spline s of numbers that is 0 at the points before it and 1 from its end on.
-    So R is as smooth as the spline, meets each rotation exactly, and does not depend on the choice
-    of the world's axes. About a single axis its angle is the spline through the angles. The
-    positions are such a spline too, which no rotation bends.
+    R(t) = R₀ exp(s₁(t) φ̃₁) exp(s₂(t) φ̃₂) …, with a turn φ from each given rotation to the next.
+    Its factor s is a spline through 0 at all poses up to the turn's start and 1 at all poses from
+    its end on. So R is as smooth as the splines, meets each rotation exactly, and does not depend
+    on the choice of the world's axes. If all turns have the same axis, the angle is the spline
+    through the angles. The position is a spline through the positions, independent of R.
 
     Attributes
     ----------
     position : Plan
-        Of the frame's origin, (3,) m.
+        Position of the frame's origin, (3,) m.
     turned : Plan
-        s, of as many columns as there are turns.
+        The factors s, one column per turn.
     start : (3, 3) array
         R₀.
     turns : (m, 3) array
-        φ: rotation vectors of the turns, rad, each in the axes before it.
+        φ: rotation vectors of the turns, rad, each in the axes of the pose before it.
 
     """
 
@@ -48,13 +48,13 @@ class PosePlan:
 
     @property
     def duration(self) -> float:
-        """The last time of the plan, s."""
+        """Time of the last pose, s."""
         return self.position.duration
 
     def evaluate(self, t: ArrayLike) -> Array:
         """Return the poses C and their derivatives Ċ … C⁗ at t.
 
-        Outside the times of the plan it holds. `hodyn_ros.pose_twist` turns them into twists.
+        Outside its times the plan holds. `hodyn_ros.pose_twist` turns the result into twists.
 
         Parameters
         ----------
@@ -81,24 +81,24 @@ class PosePlan:
 def fit_pose_plan(times: ArrayLike, poses: ArrayLike) -> PosePlan:
     """Return the motion through given poses, from rest to rest, continuous to C⁗.
 
-    Positions have the least ∫ (p⁽⁵⁾)² dt, as those of `fit_plan(interpolation='global')`, and so
-    have the turns' splines.
+    The splines of the position and of the turns have the least ∫ (p⁽⁵⁾)² dt, as in
+    `fit_plan(interpolation='global')`.
 
     Parameters
     ----------
     times : (m,) array
         Seconds from the plan's zero, increasing, the first >= 0.
     poses : (m, 4, 4) array
-        Homogeneous matrices, metres; met exactly. Turns from one to the next take the shorter way.
+        Homogeneous matrices, metres, met exactly. Each turn takes the shorter way.
 
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, what is no pose, times that do not increase,
-        and a turn of half a revolution, which may go either way.
+        Wrong shapes, values that are not finite, matrices that are not poses, times that do not
+        increase, or a turn by half a revolution, whose direction is ambiguous.
 
     """
-    from scipy.spatial.transform import Rotation  # takes 0.1 s, which plans of joints need not
+    from scipy.spatial.transform import Rotation  # slow to import, and not needed for joints
 
     matrices = numbers(poses, 'poses')
     instants = numbers(times, 'times')
@@ -112,15 +112,16 @@ def fit_pose_plan(times: ArrayLike, poses: ArrayLike) -> PosePlan:
         fault = np.abs(turn @ turn.T - np.eye(3)).max()
         if not fault <= ROTATION_TOLERANCE or np.linalg.det(turn) < 0.0 or np.any(
                 matrix[3] != (0.0, 0.0, 0.0, 1.0)):
-            raise HodynError(f'poses[{i}] is no homogeneous matrix of a rotation and a position')
+            raise HodynError(
+                f'poses[{i}] is not a homogeneous matrix of a rotation and a position')
     rotations = Rotation.from_matrix(matrices[:, :3, :3])
     turns = (rotations[:-1].inv() * rotations[1:]).as_rotvec().reshape(-1, 3)
     angles = np.linalg.norm(turns, axis=1)
     if np.any(angles > MAX_TURN):
         i = int(np.argmax(angles))
         raise HodynError(
-            f'poses[{i}] and poses[{i + 1}] are half a turn apart, which may go either way: give '
-            'one between them')
+            f'poses[{i}] and poses[{i + 1}] are half a turn apart, so the direction is ambiguous: '
+            'give a pose between them')
     steps = np.tri(len(matrices), len(turns), -1)
     position = fit_plan(instants, matrices[:, :3, 3], interpolation='global')
     turned = fit_plan(
@@ -131,7 +132,7 @@ def fit_pose_plan(times: ArrayLike, poses: ArrayLike) -> PosePlan:
 
 @njit()
 def _rotations(start: Array, turns: Array, turned: Array, out: Array) -> None:
-    """Write R and its derivatives to out[:, k, :3, :3]; turned (T, 5, m) are s and derivatives."""
+    """Write R and its derivatives to out[:, k, :3, :3] from `turned` (T, 5, m), s … s⁗."""
     sine, cosine = np.empty(ORDERS), np.empty(ORDERS)
     rate = np.empty(ORDERS)
     axis = np.empty(3)
@@ -148,7 +149,7 @@ def _rotations(start: Array, turns: Array, turned: Array, out: Array) -> None:
             if length == 0.0 or (turned[t, 0, i] == 0.0 and not turned[t, 1:, i].any()):
                 continue
             axis[0], axis[1], axis[2] = x / length, y / length, z / length
-            # Taylor coefficients of the angle's rate, its sine and cosine.
+            # Taylor coefficients of the angle's rate, and of the angle's sine and cosine.
             factorial = 1.0
             for k in range(1, ORDERS):
                 factorial *= max(k - 1, 1)
@@ -165,7 +166,7 @@ def _rotations(start: Array, turns: Array, turned: Array, out: Array) -> None:
                     for c in range(3):
                         ahead[k, row, c] = 0.0
                 for a in range(k + 1):
-                    # R_{k−a} times coefficient a of e eᵀ (1 − cos) + cos + ẽ sin.
+                    # R_{k−a} times Taylor coefficient a of e eᵀ (1 − cos) + I cos + ẽ sin.
                     for row in range(3):
                         p, q, r = here[k - a, row, 0], here[k - a, row, 1], here[k - a, row, 2]
                         along = p * axis[0] + q * axis[1] + r * axis[2]

@@ -1,4 +1,4 @@
-"""Plans of one piece between positions at rest: those that hold and those that move."""
+"""Plans that hold a position, or move in one piece from rest to rest."""
 from __future__ import annotations
 
 import numpy as np
@@ -20,7 +20,7 @@ def hold_plan(position: ArrayLike) -> Plan:
 
 
 def move_plan(start: ArrayLike, goal: ArrayLike, duration: float) -> Plan:
-    """Return the smoothest motion from rest at `start` to rest at `goal`, (n,), in a time, s."""
+    """Return the smoothest motion from rest at `start` (n,) to rest at `goal` in `duration` s."""
     ends = numbers([start, goal], 'start and goal')
     knots = np.zeros((2, 5, ends.shape[1]))
     knots[:, 0] = ends

@@ -1,4 +1,4 @@
-"""A quantity that arrives sample by sample, smoothed so that it has four derivatives."""
+"""A filter that smooths samples as they arrive, so that the output has four derivatives."""
 from __future__ import annotations
 
 import numpy as np
@@ -9,7 +9,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import Array
 
-# PASCAL[j, i] = C(j, i); its inverse has the same entries with alternating signs.
+# PASCAL[j, i] = binomial(j, i); the inverse has the same entries, with alternating signs.
 PASCAL: Array = np.array(
     [
         [1.0, 0.0, 0.0, 0.0, 0.0],
@@ -26,14 +26,14 @@ MAX_SLOPE = 4.0**4 * np.exp(-4.0) / 24.0
 class SmoothingFilter:
     """The filter 1/(s/ω + 1)⁵, ω = `omega`, of samples that are held until the next.
 
-    Its impulse response is nowhere negative and has area 1, so its output stays within the range
-    of its input. The difference of its states to the target decays by the filter's free motion,
-    whose exponential is exact for every interval.
+    Its impulse response is never negative and has area 1, so its output stays within the range of
+    its input. The state's difference from the target decays as the filter's free motion, whose
+    exponential is exact for every interval.
 
     Parameters
     ----------
     start : (n,) array
-        Where it is at rest, with that as the target.
+        Initial value, at rest, and initial target.
     omega : float
         ω, rad/s; the step response takes about 10/ω.
 
@@ -50,7 +50,7 @@ class SmoothingFilter:
         self.omega = float(omega)
         self._target = numbers(start, 'start').copy()
         if self._target.ndim != 1 or not np.isfinite(self._target).all():
-            raise HodynError('start of a filter: (n,), finite')
+            raise HodynError('start of a filter: must be finite, of shape (n,)')
         self.state: Array = np.zeros((5, self._target.size))
         self.state[0] = self._target
 
@@ -62,7 +62,7 @@ class SmoothingFilter:
         self._target = given.copy()
 
     def advance(self, interval: float, out: Array | None = None) -> Array:
-        """Move on by `interval` seconds; return the state, (5, n), a copy or in `out`."""
+        """Advance by `interval` seconds; return the state, (5, n), as a copy or in `out`."""
         if not 0.0 <= interval < np.inf:
             raise HodynError(f'interval {interval} s: must not be negative')
         check_array(self.state, 'state', (5, self._target.size))
@@ -75,7 +75,7 @@ class SmoothingFilter:
 
 @njit()
 def _advance(state: Array, target: Array, omega: float, interval: float) -> None:
-    """Move state (5, n) on by the interval."""
+    """Advance the state (5, n) by the interval."""
     for joint in range(state.shape[1]):
         advance_joint(state, joint, target[joint], omega, interval)
 
@@ -84,11 +84,11 @@ def _advance(state: Array, target: Array, omega: float, interval: float) -> None
 def advance_joint(
     state: Array, joint: int, target: float, omega: float, interval: float,
 ) -> None:
-    """Move one column of a state, (5, n), on by the interval, in place: the filter's equation."""
+    """Advance one column of a state, (5, n), by the interval, in place."""
     x = omega * interval
     decay = np.exp(-x)
     chain = np.empty(5)
-    # Differences to the target, with derivatives in units of omega.
+    # Differences from the target, with derivatives in units of omega.
     for j in range(5):
         chain[j] = 0.0
     scale = 1.0
@@ -98,10 +98,10 @@ def advance_joint(
             difference -= target
         difference *= scale
         scale /= omega
-        # In the chain of five first-order lags: y_j = (1 + D)^j e.
+        # States of the chain of five first-order lags: y_j = (1 + D)^j e.
         for j in range(i, 5):
             chain[j] += PASCAL[j, i] * difference
-    # exp of one Jordan block, the input end last.
+    # Exponential of one Jordan block, with the input's lag last.
     for j in range(5):
         term = decay
         value = 0.0

@@ -13,36 +13,36 @@ def smoothest_knots(
 ) -> None:
     """Fill in the free knot derivatives that minimise the integral of (q⁽⁵⁾)².
 
-    To the integral are added the squares of rows . (q … q⁗) - target at the knots.
+    The squares of rows . (q … q⁗) - target at the knots are added to the integral.
 
-    The integral is the square of the norm of a block-bidiagonal linear form (`pieces`), so it is
-    minimised by Householder QR, knot by knot, on that form itself. The normal equations, a banded
-    matrix too, would square its condition, which is beyond double precision where spacings
-    differ by more than some tens. QR needs no scaling of columns, so plain SI units do.
+    The integral is the square of the norm of a block-bidiagonal linear form (`pieces`), so
+    Householder QR of that form, knot by knot, minimises it. The normal equations, also banded,
+    would square its condition number, which is beyond double precision if spacings differ by
+    factors of more than some tens. QR needs no scaling of columns, so SI units suffice.
 
     Parameters
     ----------
     times : (m + 1,) array
-        Knots, increasing.
+        Times of the knots, increasing.
     fixed : (m + 1, 5) array
-        Which derivatives are given at each knot, for all joints alike.
+        Which derivatives are given at each knot, in all joints.
     rows, targets : (m + 1, r, 5) and (m + 1, r, n) arrays
-        r may be 0.
+        Added least-squares rows and their targets; r may be 0.
     knots : (m + 1, 5, n) array, changed in place
-        Given values; whatever the free ones hold is ignored, but free positions are solved for as
-        small deviations from theirs.
+        Given values. Those of free derivatives are ignored, but free positions should be near the
+        solution, which is found as their deviation.
 
     """
     np.copyto(knots[:, 1:], 0.0, where=~fixed[:, 1:, np.newaxis])
     count, _, n = knots.shape
     unknown = np.zeros((count, 10), dtype=bool)
     unknown[:, :5], unknown[:-1, 5:] = ~fixed, ~fixed[1:]
-    # The unknowns of two knots in a row, and the right sides.
+    # Columns: the unknowns of two successive knots, then the right sides.
     pieces, given = np.zeros((count, 5, 10 + n)), np.zeros((*rows.shape[:2], 10 + n))
     spacing = np.diff(times)[:, np.newaxis]
     factors = ENDS * np.tile(spacing**-4.5 * spacing ** np.arange(5), 2)[:, np.newaxis]
     values = np.concatenate([knots[:-1], knots[1:]], axis=1)
-    values[:, ::5] -= knots[:-1, :1]  # of a piece's positions the difference alone counts
+    values[:, ::5] -= knots[:-1, :1]  # only the difference of a piece's positions counts
     pieces[:-1, :, :10] = factors * unknown[:-1, np.newaxis]
     pieces[:-1, :, 10:] = -factors @ values
     given[:, :, :5] = rows * unknown[:, np.newaxis, :5]
@@ -56,24 +56,24 @@ def smoothest_knots(
 def _solve(
     unknown: NDArray[np.bool_], given: Array, pieces: Array, work: Array, solution: Array,
 ) -> None:
-    """Solve for the unknowns of all knots in the least squares of all rows.
+    """Solve the least squares of all rows for the unknowns of all knots.
 
-    Short, with its arrays made by the caller: kernels take seconds to compile.
+    The caller makes the arrays, so that this is short: kernels take seconds to compile.
 
     Parameters
     ----------
     unknown : (m + 1, 10) array
-        Which derivatives of each knot and the next one are not given; the columns of others are
-        zero.
+        Which derivatives of each knot and of the next one are unknown; the columns of the others
+        are zero.
     given : (m + 1, r, 10 + n) array
-        Rows of each knot. Columns: two knots, then from 10 the right sides.
+        Rows of each knot. Columns: those of two knots, and from 10 on the right sides.
     pieces : (m + 1, 5, 10 + n) array
-        Rows of the piece after each knot, none after the last. Its rows that are solved for its
-        own unknowns take their place.
+        Rows of the piece after each knot, zero after the last. Triangular rows for the knot's
+        unknowns replace them.
     work : (10 + r, 10 + n) array
-        Rows: carried over (at most 5), those given, 5 of the piece.
+        Rows: at most 5 carried over, r given, 5 of the piece.
     solution : (m + 2, 5, n) array, written
-        Of each knot; zeros come in.
+        Solution of each knot; must contain zeros at first.
 
     """
     added, width = given.shape[1], work.shape[1]
@@ -106,7 +106,7 @@ def _solve(
                 for joint in range(solution.shape[2]):
                     value = pieces[i, r, 10 + joint]
                     for column in range(5):
-                        # What is not solved for yet is zero.
+                        # Unknowns that are not yet solved for are zero.
                         value -= pieces[i, r, column] * solution[i, column, joint]
                         value -= pieces[i, r, 5 + column] * solution[i + 1, column, joint]
                     solution[i, k, joint] = value / pivot if pivot != 0.0 else 0.0
@@ -114,12 +114,12 @@ def _solve(
 
 @njit(error_model='numpy')
 def _triangularise(work: Array, rows: int, unknown: NDArray[np.bool_]) -> tuple[int, int]:
-    """Householder QR of the unknowns' columns of work[:rows], applied to all columns in place.
+    """Apply the Householder QR of the unknowns' columns of work[:rows] to all columns, in place.
 
-    Returns how many unknowns the first knot has, and both knots.
+    Returns how many unknowns the first knot has, and how many both knots have.
 
-    Rows differ by many orders of magnitude where spacings do; exchanging the largest entry of
-    each column to the top keeps the small rows' digits (Cox and Higham, 1998).
+    If spacings differ, rows differ by many orders of magnitude. Moving each column's largest entry
+    to the top keeps the digits of small rows (Cox and Higham, 1998).
     """
     width = work.shape[1]
     here = both = 0
@@ -147,7 +147,7 @@ def _triangularise(work: Array, rows: int, unknown: NDArray[np.bool_]) -> tuple[
         norm = top * np.sqrt(total)
         pivot = work[row, column]
         alpha = -norm if pivot > 0.0 else norm
-        # The vector of the reflection: this, and below it what the column holds.
+        # The vector of the reflection is `first`, then the column's entries below it.
         first = pivot - alpha
         scale = 1.0 / (norm * (norm + abs(pivot)))
         work[row, column] = alpha

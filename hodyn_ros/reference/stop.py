@@ -1,4 +1,4 @@
-"""The stop of a plan: along its path, by letting its time run slower and slower."""
+"""Stops of a plan along its path: the plan's time runs slower and slower."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,28 +9,31 @@ from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.pieces import Array
 from hodyn_ros.reference.plan import Plan
 
-# A shorter one would swing the torque rate from end to end of its limits between a few cycles.
+# Bounds of the duration of a stop, s: a shorter stop would move the torque rate from one limit to
+# the other within a few cycles.
 MIN_DURATION, MAX_DURATION = 0.05, 20.0
+# Ratio of successive durations that are tried.
 RATIO = 1.25
 SAMPLES = 256
 EFFORT_SAMPLES = 48
+# Factor of a plan's own acceleration and jerk that bounds a stop if the plan exceeds the limits.
 OWN_EXCESS = 1.05
-# By which fraction limits may be passed at samples, and between them.
+# Fractions by which limits may be exceeded at samples, and between them.
 ROUND_OFF, BETWEEN = 1e-9, 1e-5
 
 
 class Stop:
-    """A plan that comes to rest from an instant on: q(s(t)), with ṡ from 1 to 0 in a time.
+    """A plan that comes to rest along its path: q(s(t)), where ṡ falls from 1 to 0.
 
-    ṡ = 1 − x⁴ (35 − 84 x + 70 x² − 20 x³), x the fraction of the time: s is continuous to its
-    fourth derivative, and so is the motion. Its path is the plan's.
+    ṡ = 1 − x⁴ (35 − 84 x + 70 x² − 20 x³), with x the fraction of the duration, so that s and the
+    motion are continuous to the fourth derivative.
 
     Parameters
     ----------
     plan : Plan
         The plan.
     begin : float
-        Time of the plan at which the stop begins, s; it is 0 for the stop.
+        Time of the plan at which the stop begins, s; the stop's own time starts from 0.
     duration : float
         How long the stop takes, s.
 
@@ -42,12 +45,12 @@ class Stop:
         self._plan = plan
         self._begin = begin
         self._braking = duration
-        # A plan that ends before the stop does is at rest then.
+        # A plan that ends before the stop is then at rest.
         self.duration = duration if begin + 0.5 * duration < plan.duration else _when_at(
             plan.duration - begin, duration)
 
     def evaluate(self, t: float, out: Array | None = None) -> Array:
-        """Return q … q⁗ at t, s: (5, n), in `out` if given. It is at rest afterwards."""
+        """Return q … q⁗, (5, n), at t, s, in `out` if given; after the stop it is at rest."""
         if out is None:
             out = np.empty((5, self._plan.n))
         x = min(max(t / self._braking, 0.0), 1.0)
@@ -59,7 +62,7 @@ class Stop:
         return out
 
     def samples(self, count: int) -> Array:
-        """Return q … q⁗ at so many instants, evenly from the first to the last: (count, 5, n)."""
+        """Return q … q⁗, (count, 5, n), at evenly spaced instants from start to end."""
         x = np.linspace(0.0, 1.0, count)
         time, *rates = _slowed(x, self._braking)
         motion = self._plan.evaluate(self._begin + time)
@@ -68,12 +71,13 @@ class Stop:
 
 
 def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
-    """Return the shortest stop of a plan from one of its times on, s, that is within limits.
+    """Return the shortest stop of a plan, from its time `begin` on, s, that is within limits.
 
-    The velocity stays below the plan's by itself. Where the plan passes limits of acceleration or
-    jerk, somewhat more than its own greatest values from there on take their place. Among stops
-    that need too much effort, the one that needs the least is taken. None where each would pass
-    the other limits: then the plan, which ends at rest, may go on until there is one.
+    Velocities are not checked, as they never exceed the plan's. If the plan itself exceeds limits
+    of acceleration or jerk after `begin`, its own largest values, times `OWN_EXCESS`, replace
+    them. If all stops need too much effort, the one that needs least is taken. Returns None if
+    every stop exceeds the other limits: then the plan, which ends at rest, can go on until one
+    does not.
     """
     left = plan.duration - begin
     if left <= 0.0:
@@ -83,7 +87,7 @@ def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
     greatest = np.where(own > greatest, OWN_EXCESS * own, greatest)
     best: tuple[float, Stop] | None = None
     duration = MIN_DURATION
-    # A stop that takes twice the rest of the plan ends with the plan.
+    # A stop that takes twice the plan's remaining time ends together with the plan.
     while duration <= min(2.0 * left * RATIO, MAX_DURATION):
         stop = Stop(plan, begin, duration)
         if _is_within(stop.samples(SAMPLES), duration / (SAMPLES - 1), greatest):
@@ -109,7 +113,7 @@ def _slowed(x: Any, duration: float) -> tuple[Any, ...]:
 
 
 def _when_at(way: float, duration: float) -> float:
-    """Return when a stop of this duration (s) has come so far on the plan's time, s."""
+    """Return when a stop of this duration (s) has advanced the plan's time by `way`, s."""
     low, high = 0.0, 1.0
     for _ in range(60):
         middle = 0.5 * (low + high)
@@ -121,7 +125,7 @@ def _when_at(way: float, duration: float) -> float:
 
 
 def _scale(motion: Array, rate: Array, second: Array, third: Array, fourth: Array) -> None:
-    """Turn derivatives by the plan's time into those by real time: motion (5, …), in place."""
+    """Convert derivatives in the plan's time to those in real time: motion (5, …), in place."""
     p1, p2, p3, p4 = motion[1].copy(), motion[2].copy(), motion[3].copy(), motion[4].copy()
     motion[1] = p1 * rate
     motion[2] = p2 * rate**2 + p1 * second
@@ -134,12 +138,13 @@ def _scale(motion: Array, rate: Array, second: Array, third: Array, fourth: Arra
 def _is_within(motion: Array, interval: float, greatest: Array) -> bool:
     """Return whether q̈ and q⃛ stay within limits, (2, n), at samples (T, 5, n) and between.
 
-    Between two samples a function exceeds the larger by at most h²/8 times its second derivative.
+    Between two samples a function exceeds the larger one by at most h²/8 times its second
+    derivative.
     """
     values, jounce = np.abs(motion[:, 2:4]), motion[:, 4]
     change = np.diff(jounce, axis=0, prepend=jounce[:1])
     between = np.stack([interval**2 / 8.0 * np.abs(jounce), interval / 8.0 * np.abs(change)], 1)
-    # A plan at its limits may stop too: round-off and a little more are allowed.
+    # A plan that runs at its limits must be able to stop: so small excesses are allowed.
     return not (
         (values > (1.0 + ROUND_OFF) * greatest).any()
         or (values + between > (1.0 + BETWEEN) * greatest).any())

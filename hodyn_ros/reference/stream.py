@@ -1,4 +1,4 @@
-"""A reference that comes sample by sample: it cannot leave the limits, and is smooth to q⁗."""
+"""A reference that follows samples as they come, always within limits and continuous to q⁗."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,28 +12,28 @@ from hodyn_ros.reference.jerk_limited import JerkLimited, JerkLimitedMotion, cut
 from hodyn_ros.reference.limits import MotionLimits, no_effort
 from hodyn_ros.reference.pieces import Array
 
-# The fractions of the velocity, and of acceleration and jerk, that are tried in turn where effort
-# limits leave no more.
+# Fractions of the limits of velocity, and of acceleration and jerk, that are tried in turn if the
+# motion needs too much effort.
 FRACTIONS = ((1.0, 1.0), (1.0, 0.6), (1.0, 0.3), (0.5, 0.3), (0.2, 0.1))
 # The efforts of a motion are checked each time a joint has moved by TRAVEL, rad or m, but not more
-# often than every SHORTEST, s, and at least INTERVALS times ...
+# often than every SHORTEST, s, and at least INTERVALS times in all ...
 TRAVEL, SHORTEST, INTERVALS = 0.06, 0.015, 40
 # ... and at these times after each step of the jerk, in units of 1/ω, while the filter responds.
 ANSWER = np.array([0.6, 1.4, 3.0])
-# Number of time constants after which the filter is at rest, to round-off.
+# Number of time constants after which the filter is at rest up to round-off.
 SETTLED = 30.0
-# A target that cannot be followed is tried again every RETRY, until GIVE_UP after its end, ns.
+# A target that cannot be followed is tried again every RETRY ns, until GIVE_UP ns after `until`.
 RETRY = 10_000_000
 GIVE_UP = 1_000_000_000
-# Distance by which slower motions may lead beyond the target and the end of a stop, rad or m.
+# Distance by which slower motions may go beyond the target and the end of a stop, rad or m.
 BEYOND = 1e-4
-# How fast a target may move, as a fraction of the limit: the joint must be able to catch up.
+# Largest speed of a target, as a fraction of the limit: the joint must be able to catch up.
 MAX_TARGET_SPEED = 0.99
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """Where a stream wants the joints, (n,) each: `velocity` holds until `until` (ns), then 0."""
+    """Where the joints should be, (n,) arrays: `velocity` is valid until `until` (ns), then 0."""
 
     position: Array
     velocity: Array
@@ -41,7 +41,7 @@ class Target:
     until: int
 
     def position_at(self, now: int) -> Array:
-        """Return where it is at an instant, ns."""
+        """Return the target's position at an instant, ns."""
         seconds = (min(now, self.until) - self.given) * 1e-9
         return self.position + max(seconds, 0.0) * self.velocity
 
@@ -49,26 +49,27 @@ class Target:
 class Stream:
     """Follows targets within limits: jerk-limited motions, filtered by 1/(s/ω + 1)².
 
-    At any time there is one jerk-limited motion that leads to rest within the range and is within
-    all limits, efforts too. A target is followed by taking another such motion, from the present
-    state, only if it is within the limits as a whole; else the present one goes on, and the target
-    is tried again for a while. So no sample, at any time, can lead beyond the
-    limits. The filter has a nonnegative impulse response of area 1: q … q⃛ keep the limits of its
-    input, and so do velocities that fall towards an end, whose bound is concave there. No motion
-    leaves the range between the position, the target, and the place where it could stop.
+    At any time the stream follows a jerk-limited motion that ends at rest within the range and is
+    within all limits, also those of efforts. A new target is followed by another motion from the
+    present state, but only if this is within the limits as a whole; else the present motion goes
+    on, and the target is tried again for a while. So no sample can lead beyond the limits. As the
+    filter's impulse response is never negative and has area 1, its q … q⃛ keep the limits of its
+    input. They also keep a velocity limit that falls towards an end of the range, as this limit is
+    a concave function of position. If the fastest motion is not within limits, slower ones are
+    tried, which stay between the present position, the target and the nearest stop.
 
-    A target with a velocity is led by the filter's lag, and so followed without any.
+    A moving target is led by the filter's lag, and so followed without lag.
 
     Parameters
     ----------
     position : (n,) array
-        Where it is at rest.
+        Initial position, at rest, rad or m.
     now : int
-        The instant, ns.
+        Present instant, ns.
     omega : float
-        ω of the filter, rad/s; a target without velocity is followed 2/ω late.
+        ω of the filter, rad/s; targets without velocity are followed with a lag of 2/ω.
     limits : MotionLimits
-        The limits. A range is widened to a position outside it: then there is a way back only.
+        The limits. If `position` is outside the range, the range is widened to it.
 
     """
 
@@ -94,12 +95,12 @@ class Stream:
 
     @property
     def is_held_back(self) -> bool:
-        """Whether the last target is not followed: the motion to it would exceed the limits."""
+        """Whether the last target is not followed because the motion to it exceeds the limits."""
         return self._is_refused
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it was stopped."""
+        """Whether the stream was stopped."""
         return self._stops
 
     def set_target(
@@ -111,13 +112,13 @@ class Stream:
         Parameters
         ----------
         now, until : int
-            Since when, and until when the velocity holds, ns.
+            Present instant, and instant until which `velocity` is valid, ns.
         position : (n,) array
-            Where it is; what lies outside the range counts as its end.
+            Position of the target; it is clipped to the range.
         velocity : (n,) array or None
-            How it moves on; None for a target at rest.
+            Velocity of the target; None for a target at rest.
         limits : MotionLimits
-            The limits from now on: their range does not count.
+            The limits from now on, except for the range, which stays as it was.
 
         """
         position = numbers(position, 'sample')
@@ -130,18 +131,18 @@ class Stream:
         fastest = MAX_TARGET_SPEED * self._limits.velocity
         self._target = Target(position.copy(), np.clip(moves, -fastest, fastest), now, until)
         self._stops = False
-        # What has just been refused takes time to refuse: it is tried again by `evaluate`.
+        # A refusal takes time: after a recent one the target is tried later, by `evaluate`.
         if not (self._pending and now - self._tried < RETRY):
             self._try(now)
 
     def stop(self, now: int, limits: MotionLimits) -> None:
-        """Come to rest as fast as the limits allow, from an instant (ns) on."""
+        """Stop as fast as the limits allow, from an instant (ns) on."""
         self._take(limits)
         self._target, self._stops = None, True
         self._try(now)
 
     def evaluate(self, now: int, out: Array) -> None:
-        """Write q … q⁗ at an instant (ns), not before the last, to out, (5, n)."""
+        """Write q … q⁗ at an instant (ns), not before the last one, to out, (5, n)."""
         check_array(out, 'out', (5, self._filter.shape[1]))
         if self._pending and now - self._tried >= RETRY:
             if self._target is not None and now > self._target.until + GIVE_UP:
@@ -154,7 +155,7 @@ class Stream:
             (self._last - self._begin) * 1e-9, out)
 
     def state_at(self, instant: int) -> Array:
-        """Return q … q⁗, (5, n), at an instant (ns), not before the last, if it goes on as now."""
+        """Return q … q⁗, (5, n), of the present motion at an instant (ns), not before the last."""
         out = np.empty((5, self._filter.shape[1]))
         self._motion.filtered(
             self._omega, self._filter.copy(), (self._last - self._begin) * 1e-9,
@@ -172,10 +173,10 @@ class Stream:
         self._limits = replace(limits, lower=self._limits.lower, upper=self._limits.upper)
 
     def _try(self, now: int) -> None:
-        """Take the first motion to the target that is within the limits, if there is one."""
+        """Follow the first motion to the target that is within the limits, if there is one."""
         now = max(now, self._last)
         self._tried = now
-        # The filter's state belongs to the last instant: both motions continue from there.
+        # Filter and motion are advanced to `now`, from where a new motion continues.
         outputs = self.state_at(now)[:2].copy()
         state = self._motion.state_at((now - self._begin) * 1e-9)
         best: tuple[float, JerkLimitedMotion] | None = None
@@ -185,7 +186,7 @@ class Stream:
                 best = ratio, motion
             if ratio <= 1.0:
                 break
-        # A stop that takes too much effort is better than to go on.
+        # A stop that needs too much effort is better than to go on.
         self._pending = best is None or (best[0] > 1.0 and not self._stops)
         self._is_refused = self._pending and not self._stops
         if best is not None and not self._pending:
@@ -194,7 +195,7 @@ class Stream:
             self._rest_at = now + round((best[1].duration + SETTLED / self._omega) * 1e9)
 
     def _candidates(self, now: int, state: Array) -> Iterator[JerkLimitedMotion]:
-        """Yield motions to the target that keep all limits, perhaps except those of efforts."""
+        """Yield motions to the target that keep all limits, except perhaps those of efforts."""
         target, allowed = self._target, self._limits
         for k, limits in enumerate(self._slower()):
             if target is None:
@@ -219,7 +220,7 @@ class Stream:
                 acceleration=hard * gentle.acceleration, jerk=hard * gentle.jerk)
 
     def _between(self, now: int, state: Array, target: Target) -> MotionLimits:
-        """Return the limits with a range that a slower motion must not leave."""
+        """Return the limits, with the range narrowed to what a slower motion must not leave."""
         asked = [state[0], target.position_at(now), target.position_at(target.until)
                  + 2.0 / self._omega * target.velocity]
         stop = self._to_rest(state, self._limits, state[0], anywhere=True)
@@ -241,7 +242,7 @@ class Stream:
     ) -> JerkLimitedMotion | None:
         """Return the motion that moves with the target until its velocity ends, then stops.
 
-        Joints that have not caught up by then go on to where the target stops.
+        Joints that have not caught up by then move on to where the target stops.
         """
         lead = 2.0 / self._omega * target.velocity
         pieces = self._jerk_limited.catching_up(

@@ -8,6 +8,7 @@ their derivatives and the columns of Jacobians are summed, and the mass matrix i
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+import warnings
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,32 @@ def resolved(mimics: Mapping[str, Mimic], context: str) -> dict[str, Mimic]:
                 above.joint, mimic.multiplier * above.multiplier, mimic.position(above.offset))
         result[joint] = mimic
     return result
+
+
+def warn_of_broken_couplings(
+    mimics: Mapping[str, Mimic], locked: Mapping[str, float], context: str,
+) -> None:
+    """Warn of locked joints that follow a joint that stays free.
+
+    Parameters
+    ----------
+    mimics : mapping of str to Mimic
+        What each coupled joint follows, the locked joints included; not resolved.
+    locked : mapping of str to float
+        Position of each locked joint, rad or m.
+    context : str
+        Names the source in the warning.
+
+    """
+    for name in locked:
+        path = [name]
+        while path[-1] in mimics and path[-1] not in (*path[:-1], *(locked.keys() - {name})):
+            path.append(mimics[path[-1]].joint)
+        if path[-1] not in locked:
+            warnings.warn(
+                f'{context}: {name} follows {path[-1]}, which is not locked: their coupling is '
+                f'gone, and {path[-1]} stays free; lock {path[-1]} instead, and {name} is locked '
+                'with it', stacklevel=2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,8 @@ from hodyn_ros.robot.files import strict_yaml
 
 MAX_BYTES = 1024 * 1024
 VALUES = 'ros__parameters'
+# Similarity from which a key is probably a mistyped `VALUES`, as difflib measures it.
+NEAR = 0.8
 # Parameters that the client library gives every node.
 OF_EVERY_NODE = ('use_sim_time', 'start_type_description_service')
 OF_EVERY_TOPIC = 'qos_overrides.'
@@ -51,6 +53,11 @@ def read(
     if not isinstance(data, Mapping):
         raise HodynError(f'{path}: no parameter file: it should begin with /**: and {VALUES}:')
     lines = _lines(text)
+    for place, line in lines.items():
+        if VALUES not in place and (*place, VALUES) not in lines and difflib.get_close_matches(
+                place[-1], [VALUES], cutoff=NEAR):
+            raise HodynError(
+                f'{path}, line {line}: {place[-1]!r}: did you mean {VALUES!r}?')
     found: dict[str, Any] = {}
     entries = list(_entries(data))
     if not entries:

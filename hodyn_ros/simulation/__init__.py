@@ -1,1 +1,1 @@
-"""Independent simulators that stand in for hardware."""
+"""Simulated arms that stand in for hardware, independent of this package's dynamics."""

@@ -1,4 +1,4 @@
-"""Simulated arms with the controllers around them, fed by what the feed-forward node answers."""
+"""Simulated arms with their controllers, which use the feed-forward node's answers."""
 from collections.abc import Mapping
 import math
 from typing import Protocol
@@ -14,25 +14,26 @@ from hodyn_ros.simulation.rigid_arm import SimulatedArm
 
 Array = NDArray[np.float64]
 
-BANDWIDTH, DAMPING = 20.0, 1.0
-FRICTION_STEPS = 2  # a period: steep friction, held for a whole one, would not be stable
-ELASTIC_STEP = 5e-4
-LINE_PERIODS = 50.0  # beyond the last answer: with a node that has died nothing runs away
+BANDWIDTH, DAMPING = 20.0, 1.0  # of the rigid arm's PD, rad/s and 1
+FRICTION_STEPS = 2  # per period: steep friction, held for a whole period, would not be stable
+ELASTIC_STEP = 5e-4  # largest step of the elastic arm's integration, s
+# Periods after the last answer up to which its line is followed: if the node dies, the arm stops.
+LINE_PERIODS = 50.0
 HALF_HOLD = 0.5
-"""Periods from a state to the middle of the time for which its answer serves."""
+"""Periods from a state to the middle of the time for which its answer is used."""
 
 
 class ControlLoop(Protocol):
     """A simulated arm and its controller.
 
-    An answer tells what belongs half a period after its state, the middle of the time for which
-    it is to serve. Late answers and uneven periods are bridged: what the arm is told lies on the
-    straight line through the last two.
+    An answer is the command for half a period after its state, the middle of the time for which it
+    is used. To bridge late answers and uneven periods, the arm's commands are on the straight line
+    through the last two answers.
 
     Attributes
     ----------
     topics : tuple of str
-        The topics that make a complete answer of the node.
+        The topics that together are a complete answer of the node.
     q, qd, effort : (n,) arrays
         Measured joint positions, velocities and efforts.
 
@@ -44,17 +45,17 @@ class ControlLoop(Protocol):
     effort: Array
 
     def command(self, answer: Mapping[str, Array], instant: float) -> None:
-        """Take the node's answer to the state of an instant, s.
+        """Take the node's answer to the state at an instant, s.
 
-        It has positions, velocities, efforts, (3, n), of each topic.
+        It has positions, velocities, efforts, (3, n), per topic.
         """
 
     def step(self, instant: float, dt: float) -> None:
-        """Move from an instant by dt, s; before the first command the brakes hold."""
+        """Advance the arm from an instant by dt, s; before the first command brakes hold it."""
 
 
 class AnswerLine:
-    """The straight line through the last two answers, held from some time after the last."""
+    """The straight line through the last two answers; it becomes constant `longest` s later."""
 
     def __init__(self, longest: float) -> None:
         self._longest = longest
@@ -63,7 +64,7 @@ class AnswerLine:
         self._slope: Array | float = 0.0
 
     def add(self, instant: float, values: Array) -> None:
-        """Take what is to be at an instant, s; an answer of before the last says nothing new."""
+        """Take the values for an instant, s; those for instants before the last are ignored."""
         if instant <= self._instant:
             return
         if self._values is not None:
@@ -71,14 +72,14 @@ class AnswerLine:
         self._instant, self._values = instant, values
 
     def at(self, instant: float) -> Array | None:
-        """Return what is to be at an instant, s; nothing before the first answer."""
+        """Return the values for an instant, s; None before the first answer."""
         if self._values is None:
             return None
         return self._values + self._slope * min(instant - self._instant, self._longest)
 
 
 class RigidArmLoop:
-    """A rigid arm under the published torque and a joint PD on the published reference."""
+    """A rigid arm with the published torque and a joint PD towards the published reference."""
 
     topics: tuple[str, ...] = ('torque',)
 
@@ -91,14 +92,14 @@ class RigidArmLoop:
         self._motion = np.zeros((4, robot.n))
         self._acceleration = np.zeros(robot.n)
         self.q, self.qd = self._arm.q, self._arm.qd
-        self.effort = self._arm.bias_torque()  # sensors feel what the brakes hold
+        self.effort = self._arm.bias_torque()  # sensors measure the torque that the brakes hold
 
     def command(self, answer: Mapping[str, Array], instant: float) -> None:
         """Take an answer of the node."""
         self._answers.add(instant + self._lookahead, answer['torque'])
 
     def step(self, instant: float, dt: float) -> None:
-        """Move by dt, s: the PD compares at the beginning, the torque is that of the middle."""
+        """Advance by dt, s: the PD's error is that at the start, the torque that at the middle."""
         now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
         if now is None or middle is None:
             return
@@ -108,7 +109,7 @@ class RigidArmLoop:
             self._step_with_friction(dt / FRICTION_STEPS)
 
     def _step_with_friction(self, dt: float) -> None:
-        # Friction of the step's middle: that of its start would come half a step late.
+        # Friction at the middle of the step: the value at its start would be half a step late.
         before = self.qd.copy()
         self._motion[1] = self.qd + 0.5 * dt * self._acceleration
         friction = 0.0 if self._friction is None else self._friction.torque(self._motion)[0]
@@ -117,7 +118,7 @@ class RigidArmLoop:
 
 
 class ElasticArmLoop:
-    """An elastic arm under the published motor torque and a PD on the motor reference."""
+    """An elastic arm with the published motor torque and a PD towards the motor reference."""
 
     topics: tuple[str, ...] = ('torque', 'motor_reference')
 
@@ -135,7 +136,7 @@ class ElasticArmLoop:
         self._answers.add(instant + self._lookahead, answer['motor_reference'])
 
     def step(self, instant: float, dt: float) -> None:
-        """Move by dt, s: the PD compares at the beginning, the torque is that of the middle."""
+        """Advance by dt, s: the PD's error is that at the start, the torque that at the middle."""
         now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
         if now is None or middle is None:
             return
@@ -146,20 +147,20 @@ class ElasticArmLoop:
 
 
 def make_control_loop(robot: Robot, position: Array, period: float) -> ControlLoop:
-    """Return the loop for a robot, elastic where it has actuators, with its kernels compiled.
+    """Return the loop for a robot, elastic if it has actuators, with its kernels compiled.
 
     Parameters
     ----------
     robot : Robot
         The arm.
     position : (n,) array
-        Where it starts.
+        Initial position, rad or m.
     period : float
-        s, from one state of the arm to the next.
+        Time from one state of the arm to the next, s.
 
     """
     kind = RigidArmLoop if robot.actuators is None else ElasticArmLoop
-    # One step of a loop that is thrown away compiles the kernels.
+    # One step of another loop, which is not used, compiles the kernels.
     trial: ControlLoop = kind(robot, position, period)
     still = {topic: _still(position) for topic in trial.topics}
     if robot.actuators is not None:
@@ -175,6 +176,6 @@ def _still(position: Array) -> Array:
 
 
 def _gains(mass_matrix: Array) -> tuple[Array, Array]:
-    """Return PD gains for one bandwidth, by the inertia of each joint when the others are free."""
+    """Return PD gains for one bandwidth, from the inertia of each joint if the others are free."""
     inertia = 1.0 / np.diag(np.linalg.inv(mass_matrix))
     return inertia * BANDWIDTH**2, inertia * 2 * DAMPING * BANDWIDTH

@@ -1,4 +1,4 @@
-"""An elastic arm in MuJoCo, to try controllers on."""
+"""An elastic arm in MuJoCo, to try controllers."""
 import math
 
 import numpy as np
@@ -24,36 +24,36 @@ def check_motors(actuators: Actuators) -> None:
     weightless = np.flatnonzero(springs & (actuators.motors[:, INERTIA] == 0.0))
     if weightless.size:
         raise HodynError(
-            f'motor {actuators.motor_names[weightless[0]]!r} has no inertia: one behind a spring '
-            'needs some to be simulated; give motor.inertia in actuators')
+            f'motor {actuators.motor_names[weightless[0]]!r} has no inertia: to simulate a motor '
+            'behind a spring, give motor.inertia in actuators')
 
 
 class ElasticArm:
     """Links, springs and motors, integrated by a Runge-Kutta method.
 
-    M(q) q̈ + c(q, q̇) + g(q) + friction(q̇) = Q and B θ̈ + load = τ_m (M21, eqs. 2 and 3); at rigid
-    joints the sum of both equations, with θ = q. Links, gravity, motors and linear springs are
-    MuJoCo's: motors are bodies of their own, linear springs and dampers are tendons. Other springs
-    and friction act as outer forces at each stage of the integration.
+    The equations are M(q) q̈ + c(q, q̇) + g(q) + friction(q̇) = Q and B θ̈ + load = τ_m (M21, eqs. 2
+    and 3), for rigid joints their sum with θ = q. MuJoCo computes links, gravity, motors (as
+    separate bodies) and linear springs and dampers (as tendons). Other springs and friction are
+    added as external forces at each stage of the integration.
 
     Attributes
     ----------
     q, qd : (n,) arrays
-        Link side, rad and rad/s.
+        Positions and velocities of the links, rad and rad/s.
     theta, theta_rate : (m,) arrays
-        Motor side.
+        Positions and velocities of the motors, rad and rad/s.
     model, data : mujoco.MjModel, mujoco.MjData
-        The simulator's.
+        Model and state of MuJoCo.
     inertia_change : (n_bodies,) array
-        By how much the principal inertias of each body differ from the robot's, kg m²: not 0 where
-        no rigid body has the given ones.
+        Largest difference of each body's principal inertias from the robot's, kg m²; 0 unless no
+        rigid body has the given inertias.
 
     Parameters
     ----------
     robot : Robot
-        With actuators.
+        Robot with actuators.
     position : (n,) array
-        Where the links rest at the start, and the motors with them, held by their torque.
+        Initial position of the links, rad or m; the motors hold them at rest.
     longest_step : float
         Longest step of the integration, s.
 
@@ -67,7 +67,7 @@ class ElasticArm:
         self.longest_step = longest_step
         self._friction = robot.friction
         self._n = robot.n
-        # Motors of rigid joints are where their links are; the others have places of their own.
+        # A rigid joint's motor shares the link's index in the state; others have their own.
         self._own = actuators.kinds[actuators.motor_joints] != RIGID
         self._place = np.where(
             self._own, robot.n + np.cumsum(self._own) - 1, actuators.motor_joints)
@@ -113,7 +113,7 @@ class ElasticArm:
         return np.array(self._theta[1])
 
     def reset(self, position: Array, stiffness: Array | None = None) -> None:
-        """Put the arm at rest at a position, (n,), in balance, with a stiffness, (n,), N m/rad."""
+        """Put the arm at rest in balance at a position, (n,), with a stiffness, (n,), N m/rad."""
         rest = np.zeros((3, self.robot.n))
         rest[0] = position
         gravity = np.zeros((3, self.robot.n))
@@ -128,9 +128,9 @@ class ElasticArm:
         self._state[0, self.robot.n:] = motors[0, self._own]
 
     def step(self, motor_torque: Array, dt: float, stiffness: Array | None = None) -> None:
-        """Move the arm by dt (s) under constant motor torques, (m,), N m.
+        """Advance the arm by dt, s, under constant motor torques, (m,), N m.
 
-        stiffness, (3, n), are K, K̇, K̈ of joints with prescribed stiffness at the step's start.
+        `stiffness`, (3, n), has K, K̇, K̈ at the start, for joints with prescribed stiffness.
         """
         steps = max(1, math.ceil(dt / self.longest_step - 1e-9))
         h = dt / steps
@@ -145,7 +145,7 @@ class ElasticArm:
             y += h / 6.0 * (a + 2.0 * (b + c) + d)
 
     def spring_torque(self, stiffness: Array | None = None) -> tuple[Array, Array]:
-        """Return Q, N m, and the stiffness of each joint, N m/rad, as they are now, (n,) each."""
+        """Return the present Q, N m, and stiffness of the joints, N m/rad, (n,) each."""
         _spread(self._state, self._place, self._theta)
         self._springs.evaluate(
             self.q, self.qd, self._theta[0], self._theta[1], stiffness)
@@ -211,7 +211,7 @@ def _gather(
 
 
 def _rigid_inertia(actuators: Actuators) -> Array:
-    """Return what rigidly coupled motors add to the inertia of each joint, (n,)."""
+    """Return the inertia that rigidly coupled motors add to each joint, (n,), kg m²."""
     inertia = np.zeros(actuators.n)
     rigid = actuators.kinds[actuators.motor_joints] == RIGID
     inertia[actuators.kinds == RIGID] = actuators.motors[rigid, INERTIA]

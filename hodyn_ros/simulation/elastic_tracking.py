@@ -1,8 +1,8 @@
-"""How well an elastic arm follows a motion, by how much of the feed-forward its motors get.
+"""Simulates how well an elastic arm follows a motion with different parts of the feed-forward.
 
-The motors of the simulated arm have a PD loop and nothing feeds back the link side, so the
-tracking error of the links shows what each part of the feed-forward contributes; feedback of all
-states by flatness is beside it.
+The simulated motors have a PD loop and there is no feedback of the links, so the links' tracking
+error shows what each part of the feed-forward contributes. Flatness-based feedback of all states
+is simulated for comparison.
 """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -26,24 +26,24 @@ Array = NDArray[np.float64]
 Method = Literal['rigid', 'torque', 'torque_rate', 'full', 'flatness']
 METHODS: tuple[Method, ...] = get_args(Method)
 Controller = Callable[[int], Array]
-"""From the number of a cycle to motor torques, (m,)."""
+"""A function of a cycle's number that returns motor torques, (m,), N m."""
 
 LOST = 1e3
-"""rad: an arm beyond it is not simulated further."""
+"""Joint position, rad, beyond which an arm is not simulated further."""
 SETTLING = 1.0
-"""Seconds that the arm is held first, so that the start of a wrong model is not in the motion."""
+"""Time that the arm is held before the motion, s, so that transients of a wrong model decay."""
 
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """How the motors are controlled: a `MotorLoop` whose torque is held for a period.
+    """Settings of the motors' control: a `MotorLoop` whose torque is held for a period.
 
     Attributes
     ----------
     bandwidth, damping : float
-        ω, rad/s; ζ.
+        ω, rad/s, and ζ of the loop.
     period : float
-        s; torques are those of its middle.
+        Period, s; feed-forward torques are those at its middle.
 
     """
 
@@ -54,20 +54,20 @@ class LoopSettings:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What the controller does not know of the arm.
+    """Differences between the simulated arm and the controller's model.
 
     Attributes
     ----------
     stiffness, mass : float
-        Stiffness and mass of the arm, as shares of the model's; mass scales all link inertias.
+        Ratios of the arm's stiffness and mass to the model's; mass scales all link inertias.
     reference_delay : float
-        s, by which references reach the motor loop late; rounded to its periods.
+        Delay of references to the motor loop, s, rounded to periods of the loop.
     loop_delay : float
-        s, by which torques act late; rounded to periods of the loop.
+        Delay of torques, s, rounded to periods of the loop.
     lookahead : float
-        s, by which references are evaluated ahead.
+        Time by which references are evaluated ahead, s.
     position_noise, velocity_noise : float
-        Standard deviations of what the motor encoders say, rad and rad/s.
+        Standard deviations of the encoders' noise, rad and rad/s.
     seed : int
         Seed of the noise.
 
@@ -85,12 +85,12 @@ class Conditions:
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """What the links did.
+    """Result of a simulation: the motion of the links.
 
     Attributes
     ----------
     times : (T,) array
-        s, from the start of the motion to its end.
+        Times from the start of the motion to its end, s.
     desired, measured : (T, n) arrays
         Link positions, rad.
     stiffness : (T, n) array
@@ -108,12 +108,12 @@ class Tracking:
 
     @property
     def error(self) -> Array:
-        """Measured less desired, (T, n), rad."""
+        """Measured minus desired positions, (T, n), rad."""
         return self.measured - self.desired
 
     @property
     def rms(self) -> float:
-        """Root mean square of the worst joint's error, rad; infinite where the arm was lost."""
+        """Root mean square of the worst joint's error, rad; infinite if the arm was lost."""
         rms = float(np.sqrt(np.mean(self.error**2, axis=0)).max())
         return rms if np.isfinite(rms) else np.inf
 
@@ -124,17 +124,16 @@ def simulate_tracking(
 ) -> dict[Method, Tracking]:
     """Return how the arm in MuJoCo follows a plan with each method.
 
-    - rigid: the motors are sent where the links should be, with the torque of a rigid arm;
-      PD on q_d, q̇_d, τ = B q̈ + Q;
-    - torque: the deflection is made up for; PD on θ_d = q + K⁻¹ Q, q̇_d, τ = B q̈ + Q;
-    - torque_rate: and its rate; PD on θ_d, θ̇_d, τ = B q̈ + Q;
-    - full: the whole motor side, PD on θ_d, θ̇_d, and τ_m with the torque's second derivative;
+    - rigid: springs are ignored; PD towards q_d, q̇_d, and τ = B q̈ + Q;
+    - torque: with the springs' deflection; PD towards θ_d = q + K⁻¹ Q, q̇_d, and τ = B q̈ + Q;
+    - torque_rate: also with the deflection's rate; PD towards θ_d, θ̇_d, and τ = B q̈ + Q;
+    - full: PD towards θ_d, θ̇_d, and τ_m with the second derivative of the torque;
     - flatness: `FlatnessFeedback` of links and motors, with all poles at the loop's bandwidth.
 
     Parameters
     ----------
     robot : Robot
-        With actuators: what the controller believes.
+        The controller's model, with actuators.
     plan : Plan
         Motion of the links.
     stiffness : Plan, optional
@@ -142,14 +141,14 @@ def simulate_tracking(
     loop : LoopSettings, optional
         Control of the motors.
     conditions : Conditions, optional
-        How the arm and its signals differ from what the controller believes.
+        Differences between the arm and the controller's model.
     methods : strings
-        Which to run; by default all that the actuators allow.
+        Methods to run; by default all that the actuators allow.
 
     Raises
     ------
     HodynError
-        A joint cannot do the plan: names joint and time.
+        A joint cannot follow the plan; the error names joint and time.
 
     """
     controller = loop or LoopSettings()
@@ -170,7 +169,7 @@ def motor_references(
     feedforward: FeedForward, plan: Plan, times: Array, method: Method,
     stiffness: Plan | None = None,
 ) -> Array:
-    """Return θ_d, θ̇_d, θ̈_d and the feed-forward torque of the motors, (T, 4, m), of a method."""
+    """Return a method's θ_d, θ̇_d, θ̈_d and feed-forward torque of the motors, (T, 4, m)."""
     q = plan.evaluate(times)
     torque = feedforward.torque(q)
     wanted = None if stiffness is None else stiffness.evaluate(times)[:, :3]
@@ -183,7 +182,7 @@ def motor_references(
     truncated[:, known:] = 0.0
     references = side.along(times, q, truncated, wanted)
     if method == 'rigid':
-        # The motors of a joint share the torque that they would pass on.
+        # The motors of a joint share its torque evenly.
         counts = np.diff(actuators.motor_of)
         share = (torque[:, 0] / counts)[:, actuators.motor_joints]
         references[:, 3] += share
@@ -230,7 +229,7 @@ def _motor_loop(
     robot: Robot, arm: ElasticArm, plan: Plan, stiffness: Plan | None, known: Array,
     loop: LoopSettings, conditions: Conditions, method: Method,
 ) -> Controller:
-    """Return the PD loop of the motors around the feed-forward of a method."""
+    """Return the motors' PD loop with the feed-forward of a method."""
     feedforward = FeedForward(robot)
     reference = motor_references(feedforward, plan, known, method, stiffness)
     torque = motor_references(
@@ -247,7 +246,7 @@ def _flatness(
     robot: Robot, arm: ElasticArm, plan: Plan, known: Array, believed: Array, loop: LoopSettings,
     conditions: Conditions,
 ) -> Controller:
-    """Return the feedback of all states, whose encoders at links and motors are alike."""
+    """Return the feedback of all states; encoders of links and motors have the same noise."""
     half = 0.5 * loop.period
     feedback = FlatnessFeedback(robot, loop.bandwidth, loop.bandwidth)
     reference = plan.evaluate(known + half)
@@ -265,14 +264,14 @@ def _flatness(
 
 
 def _undamped(actuators: Actuators) -> Actuators:
-    """Return the actuators without the dampers, which need consistent rates."""
+    """Return the actuators without dampers, which need rates consistent with the positions."""
     return Actuators(actuators.names, tuple(
         replace(joint, law=LinearSpring(joint.law.stiffness))
         if isinstance(joint.law, LinearSpring) else joint for joint in actuators.joints))
 
 
 def _real(robot: Robot, conditions: Conditions) -> Robot:
-    """Return the arm as it is, where the controller is wrong about it."""
+    """Return the simulated arm, which differs from the controller's model by the conditions."""
     joints = tuple(
         replace(joint, law=joint.law.scaled(conditions.stiffness))
         for joint in robot.require_actuators().joints)

@@ -7,11 +7,11 @@ from hodyn_ros.robot import Robot
 Array = NDArray[np.float64]
 
 REST_TO_REST_PEAK = 2.461
-"""Peak velocity of the unit motion from rest to rest in unit time, degree 9."""
+"""Peak velocity of the motion of degree 9 from rest to rest, over distance 1 in time 1."""
 
 
 def home(robot: Robot) -> Array:
-    """Return the middle of each joint's range, (n,); zero where it has none."""
+    """Return the middle of each joint's range, (n,), rad or m; 0 for a joint without."""
     limits = robot.limits
     bounded = np.isfinite(limits.position_min) & np.isfinite(limits.position_max)
     middle = np.zeros(robot.n)
@@ -27,13 +27,14 @@ def example_waypoints(
     Parameters
     ----------
     robot : Robot
-        Its limits bound the motion.
+        The robot, whose limits bound the motion.
     duration : float
-        Seconds; a waypoint about every 1.5 s.
+        Duration, s, with a waypoint about every 1.5 s.
     speed : float
-        Share of the velocity limits that the motion uses at the most; 1 rad/s where there is none.
+        Share of the velocity limits that bounds the waypoints' distances; joints without a limit
+        count as 1 rad/s.
     seed : int
-        Chooses the waypoints.
+        Seed of the random waypoints.
 
     """
     pieces = max(2, round(duration / 1.5))

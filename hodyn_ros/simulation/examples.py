@@ -1,4 +1,4 @@
-"""Example actuators for robots whose files have none; the values are not those of any real arm."""
+"""Example actuators for robots whose files have none; the values are not of any real arm."""
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -19,13 +19,13 @@ Array = NDArray[np.float64]
 ActuatorKind = Literal['rigid', 'sea', 'vsa']
 
 STIFFNESS = 1000.0
-"""N m/rad, an example: no maker of the built-in arms publishes it."""
+"""Example joint stiffness, N m/rad: no maker of the built-in arms publishes it."""
 VSA_STIFFNESS = 2000.0
 DURATION, SPEED = 3.0, 0.8
 """Duration of an example motion, s, and its peak velocities as a share of the limits."""
 TENDON_SCALE, TENDON_RATE = 2.0, 10.0
 
-# Estimates that public models of these arms carry, kg m², reflected to the joints.
+# Estimates in public models of these arms, kg m², reflected to the joints.
 _MOTOR_INERTIA = {
     'panda': (0.606, 0.606, 0.462, 0.462, 0.206, 0.206, 0.206),
     'fr3': (0.606, 0.606, 0.462, 0.462, 0.206, 0.206, 0.206),
@@ -42,11 +42,11 @@ def with_example_actuators(
     Parameters
     ----------
     robot : Robot
-        Its own actuators, if any, are replaced.
+        The robot; its own actuators, if any, are replaced.
     kind : 'rigid', 'sea' or 'vsa'
         No springs, linear springs, or pairs of motors with exponential tendons.
     stiffness : float
-        N m/rad, of every joint; by default an example.
+        Stiffness of every joint, N m/rad; by default an example.
 
     """
     law: Law
@@ -67,10 +67,10 @@ def with_example_actuators(
 def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Array]:
     """Return times (2,) and positions (2, n) of a motion from rest to rest about `home`.
 
-    Each joint peaks at this share of its velocity limit (1 rad/s where there is none), joints in
-    turn the other way round.
+    Each joint reaches the share `speed` of its velocity limit (1 rad/s without a limit), and
+    successive joints move in opposite directions.
 
-    Raises HodynError where that leaves the position limits, naming the joint.
+    Raises HodynError, with the joint, if this leaves the position limits.
     """
     velocity = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
     reach = speed * velocity * duration / REST_TO_REST_PEAK
@@ -82,7 +82,7 @@ def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Arr
         joint = robot.joint_names[int(np.argmax(outside.any(axis=0)))]
         raise HodynError(
             f'joint {joint!r} would leave its range at {speed:.0%} of its speed for '
-            f'{duration:g} s: take less of either')
+            f'{duration:g} s: reduce speed or duration')
     return np.array([0.0, duration]), positions
 
 
@@ -90,9 +90,9 @@ def write_example_robot(
     source: str, kind: ActuatorKind, stiffness: float | None, path: Path, *,
     force: bool = False,
 ) -> None:
-    """Write a robot `with_example_actuators` to a file, for processes that take robots by file.
+    """Write a robot `with_example_actuators` to a file, for processes that read robots from files.
 
-    An existing file is replaced with force only.
+    An existing file is replaced only with `force`.
     """
     robot = with_example_actuators(load_robot(source), kind, stiffness)
     actuators = robot.require_actuators()
@@ -102,7 +102,7 @@ def write_example_robot(
 
 
 def _keys(law: Law) -> dict[str, Any]:
-    """Return the keys of an example's law in a robot file."""
+    """Return the keys of an example law in a robot file."""
     if isinstance(law, LinearSpring):
         return {'law': 'spring', 'stiffness': law.stiffness}
     if isinstance(law, AntagonisticExponential):

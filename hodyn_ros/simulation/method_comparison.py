@@ -1,4 +1,4 @@
-"""How one fast motion is tracked with each method, also where the controller's model is wrong."""
+"""Compares how each method tracks a fast motion, also if the controller's model is wrong."""
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -44,21 +44,21 @@ ROBUSTNESS: dict[str, Conditions] = {
     'torque 5 ms late': Conditions(loop_delay=5 * _MS),
     'encoder noise': Conditions(position_noise=1e-4, velocity_noise=1e-2),
 }
-"""What the arm and its signals are, against what the controller believes."""
+"""Differences between the arm and the controller's model under which methods are compared."""
 STIFFNESS_MOTION = (1.0, 1.75, 0.75)
-"""Stiffness at the start, half-way and at the end, of joints where it varies, as shares."""
+"""Variable stiffness at the start, half-way and at the end, as ratios to that at the start."""
 
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """What to compare.
+    """Settings of a comparison.
 
     Attributes
     ----------
     robot : str
         Built-in name or path of a robot file.
     actuator : 'rigid', 'sea', 'vsa' or None
-        Example actuators, or the robot's own.
+        Kind of example actuators; None for the robot's own.
     stiffness : float or None
         Stiffness of the example actuators, N m/rad.
     bandwidth : float
@@ -66,7 +66,7 @@ class ComparisonSettings:
     duration, speed : float
         Duration of the motion, s, and its peak velocities as a share of the limits.
     robustness : bool
-        Whether to repeat it under each of ROBUSTNESS.
+        Whether to simulate under each of the conditions `ROBUSTNESS`.
 
     """
 
@@ -85,14 +85,14 @@ class MethodComparison:
     Attributes
     ----------
     robot : Robot
-        With the actuators that are simulated.
+        The robot with the simulated actuators.
     runs : int
-        How many motions are simulated.
+        Number of motions to simulate.
 
     Raises
     ------
     HodynError
-        When the robot has no actuators, or cannot do the motion.
+        The robot has no actuators, or cannot follow the motion.
 
     """
 
@@ -113,14 +113,14 @@ class MethodComparison:
         Parameters
         ----------
         advance : callable
-            Called after each simulated motion.
+            Called after each motion.
 
         Returns
         -------
         figures : dict
             The results, for JSON.
         exact : dict of Method to Tracking
-            The motions of the arm that the controller knows exactly.
+            The motions of the arm with an exact model.
 
         """
         loop = LoopSettings(bandwidth=self._settings.bandwidth)
@@ -152,14 +152,14 @@ def _with_actuators(settings: ComparisonSettings) -> Robot:
     if robot.actuators is None:
         raise HodynError(
             f'robot {robot.name!r} has no actuators section in its file: give --actuators FILE '
-            'for its own, or --actuator for an example')
+            'with its own, or --actuator for examples')
     if settings.stiffness is not None:
         raise HodynError('--stiffness goes with --actuator sea or vsa')
     return robot
 
 
 def _stiffness_plan(robot: Robot, plan: Plan) -> Plan | None:
-    """Return a motion of the stiffness that has nothing to do with that of the links."""
+    """Return a plan of the stiffness that is independent of the links' motion, N m/rad."""
     actuators = robot.require_actuators()
     if not actuators.variable.any():
         return None

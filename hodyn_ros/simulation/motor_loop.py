@@ -1,4 +1,4 @@
-"""The motor loop of a drive: feed-forward torque plus PD on what the motor encoders say."""
+"""The motor loop of a drive: feed-forward torque plus PD on the motor encoders' values."""
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,26 +13,26 @@ Array = NDArray[np.float64]
 
 @dataclass(eq=False)
 class MotorLoop:
-    """τ = feed-forward + B (ω² (θ_d − θ) + 2 ζ ω (θ̇_d − θ̇)), within what the motors can.
+    """τ = feed-forward + B (ω² (θ_d − θ) + 2 ζ ω (θ̇_d − θ̇)), clipped to the motors' limits.
 
     Attributes
     ----------
     actuators : Actuators
-        Give B and the torque limits.
+        The motors, with B and the torque limits.
     bandwidth, damping : float
-        ω, rad/s; ζ.
+        ω, rad/s, and ζ.
     position_noise, velocity_noise : float
         Standard deviations of the encoders' noise, rad and rad/s.
     seed : int
         Seed of the noise.
     link_inertia : (n,) array, optional
-        Inertia that each joint moves, kg m²: B of a rigid joint whose motor has none, which is a
-        plain source of torque.
+        Inertia that each joint moves, kg m². It is used as B for a rigid joint whose motor has no
+        inertia and is just a source of torque.
 
     Raises
     ------
     HodynError
-        For any other motor without inertia: its gains would be 0, and the loop open.
+        Another motor has no inertia: its gains would be 0.
 
     """
 
@@ -55,8 +55,8 @@ class MotorLoop:
         weightless = np.flatnonzero(inertia == 0.0)
         if weightless.size:
             raise HodynError(
-                f'motor {self.actuators.motor_names[weightless[0]]!r} has no inertia, of which '
-                'the gains of its loop are made: give motor.inertia in actuators')
+                f'motor {self.actuators.motor_names[weightless[0]]!r} has no inertia, so the '
+                'gains of its loop would be 0: give motor.inertia in actuators')
         self._gains = np.array([
             inertia * self.bandwidth**2, inertia * 2.0 * self.damping * self.bandwidth])
         joints = [self.actuators.joints[joint] for joint in of_motor]
@@ -68,7 +68,7 @@ class MotorLoop:
         self, theta_d: Array, theta_rate_d: Array, feedforward: Array, theta: Array,
         theta_rate: Array,
     ) -> Array:
-        """Return τ_m, (m,), N m, for a reference and the motors' state, (m,) each."""
+        """Return τ_m, (m,), N m, for references and states of the motors, (m,) each."""
         error = np.array([theta_d - theta, theta_rate_d - theta_rate])
         if self._noise.any():
             error -= self._noise * self._random.standard_normal(error.shape)

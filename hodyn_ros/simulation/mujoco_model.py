@@ -1,4 +1,4 @@
-"""A robot as a MuJoCo model: links, gravity and, if wanted, motors behind springs."""
+"""Builds a MuJoCo model from a robot: links, gravity and, if given, motors behind springs."""
 from dataclasses import dataclass
 from typing import Any
 from xml.etree import ElementTree
@@ -20,18 +20,18 @@ _TRIANGLE_MARGIN = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Springs:
-    """Motors behind series springs, in link-side units; what MuJoCo itself can represent.
+    """Motors and springs as MuJoCo can represent them, in link-side units.
 
     Attributes
     ----------
     joints : m ints
-        The joint that each motor drives; a joint may have none, one or two.
+        Index of the joint that each motor drives; a joint may have no, one or two motors.
     motor_inertia : (m,) array
         B, kg m² (prismatic: kg).
     stiffness : (m,) array
-        K, N m/rad; 0 where the spring's force is not MuJoCo's to compute.
+        K, N m/rad; 0 if MuJoCo does not compute the spring's force.
     damping : (m,) array
-        Damping of the spring, N m s/rad.
+        Damping of the springs, N m s/rad.
     armature : (n,) array
         Inertia of motors that are rigidly coupled to their joints, kg m².
 
@@ -45,19 +45,19 @@ class Springs:
 
 
 def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Array]:
-    """Return the compiled ``mujoco.MjModel``, and by how much each body's inertia had to change.
+    """Return the compiled ``mujoco.MjModel``, and by how much each body's inertia was changed.
 
-    Joint coordinates come first, those of motors after them. MuJoCo refuses inertias that no
-    rigid body has: such ones get the nearest that it accepts, and the greatest change among the
-    principal values of each body is returned, (n_bodies,), kg m².
+    Coordinates of joints come first, then those of motors. MuJoCo refuses inertias that no rigid
+    body has: the nearest ones that it accepts replace them. The largest change of each body's
+    principal inertias is returned, (n_bodies,), kg m².
 
     Raises
     ------
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint of a kind that MuJoCo lacks, coupled joints, or a joint that moves
-        neither mass nor motor, or MuJoCo refuses it.
+        The robot has a joint of a type that is not simulated, coupled joints, or a joint that
+        moves neither mass nor motor, or MuJoCo refuses it.
 
     """
     try:
@@ -66,8 +66,8 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
         raise ImportError(f'the simulation needs MuJoCo: {how_to_install("sim")}') from error
     if robot.coupling.followers.size:
         raise HodynError(
-            f'robot {robot.name!r} has coupled joints, and the simulation only such as move by '
-            'themselves: lock those that they follow')
+            f'robot {robot.name!r} has coupled joints, which the simulation does not have: lock '
+            'the joints that they follow')
     armatures = robot.rotor_inertia if springs is None else springs.armature
     if armatures is None and (fault := massless_fault(robot)):
         raise HodynError(f'robot {robot.name!r}: {fault}: there is nothing to simulate; lock it')
@@ -75,7 +75,7 @@ def build_model(robot: Robot, springs: Springs | None = None) -> tuple[Any, Arra
     root = ElementTree.Element('mujoco', model=robot.name)
     ElementTree.SubElement(root, 'compiler', angle='radian', inertiafromgeom='false')
     option = ElementTree.SubElement(root, 'option', gravity=_numbers(robot.gravity))
-    # There are no contacts, limits or actuators here, and looking for them takes time.
+    # The model has no contacts, limits or actuators, and to look for them would take time.
     ElementTree.SubElement(
         option, 'flag', contact='disable', constraint='disable', actuation='disable')
     world = ElementTree.SubElement(root, 'worldbody')
@@ -126,8 +126,8 @@ def _add_springs(
     for k, joint in enumerate(springs.joints):
         name = f'motor{k}'
         body = ElementTree.SubElement(world, 'body', name=name)
-        # The rotor's inertia is the joint's armature; a body must weigh something all the same.
-        # It turns about its centre of mass, so that gravity leaves it alone.
+        # The rotor's inertia is the joint's armature, but MuJoCo needs a body with mass. It turns
+        # about its centre of mass, so that gravity does not act on it.
         ElementTree.SubElement(
             body, 'joint', name=name, type='hinge', axis='0 0 1',
             armature=repr(float(springs.motor_inertia[k])))

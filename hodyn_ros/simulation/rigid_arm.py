@@ -1,4 +1,4 @@
-"""A rigid arm in MuJoCo, as independent stand-in for hardware."""
+"""A rigid arm in MuJoCo."""
 import math
 
 import numpy as np
@@ -20,8 +20,8 @@ class SimulatedArm:
     q, qd : (n,) arrays
         Joint positions and velocities, views of the simulator's state.
     inertia_change : (n_bodies,) array
-        By how much the principal inertias of each body differ from the robot's, kg m²: not 0 where
-        no rigid body has the given ones.
+        Largest difference of each body's principal inertias from the robot's, kg m²; 0 unless no
+        rigid body has the given inertias.
 
     """
 
@@ -42,14 +42,14 @@ class SimulatedArm:
         self.q[:] = position
 
     def step(self, torque: Array, dt: float) -> None:
-        """Move the arm by dt (s) under a constant torque, (n,), N m."""
+        """Advance the arm by dt, s, under a constant torque, (n,), N m."""
         steps = max(1, math.ceil(dt / MAX_STEP - 1e-9))
         self.model.opt.timestep = dt / steps
         self.data.qfrc_applied[:] = torque
         self._mujoco.mj_step(self.model, self.data, steps)
 
     def mass_matrix(self) -> Array:
-        """Return M(q), (n, n), as the simulator has it."""
+        """Return the simulator's M(q), (n, n)."""
         self._mujoco.mj_forward(self.model, self.data)
         matrix = np.zeros((self.model.nv, self.model.nv))
         for column, unit in zip(matrix.T, np.eye(self.model.nv), strict=True):
@@ -59,6 +59,6 @@ class SimulatedArm:
         return matrix
 
     def bias_torque(self) -> Array:
-        """Return c(q, q̇) + g(q), (n,), N m, as the simulator has it."""
+        """Return the simulator's c(q, q̇) + g(q), (n,), N m."""
         self._mujoco.mj_forward(self.model, self.data)
         return np.array(self.data.qfrc_bias)

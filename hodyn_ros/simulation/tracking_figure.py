@@ -1,4 +1,4 @@
-"""What the links did with each method, as a figure."""
+"""A figure of the links' tracking errors with each method."""
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def draw_comparison(
 ) -> None:
     """Write the error of each method, the motion and the stiffness over time to an image file.
 
-    An existing file is replaced with force only.
+    An existing file is replaced only with `force`.
     """
     first = next(iter(tracking.values()))
     variable = bool(robot.require_actuators().variable.any())

@@ -1,6 +1,7 @@
 """``hodyn check``: what is said of a plan, on any terminal and to any reader."""
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -8,6 +9,7 @@ from commands import refusal, write_plan
 import pytest
 
 from hodyn_ros.cli import main
+from hodyn_ros.plans import annotated_file
 
 
 @pytest.fixture
@@ -34,11 +36,35 @@ def test_a_plan_within_the_limits_that_are_known_is_not_within_all(capsys, tmp_p
     (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}, joint2: {velocity: 9}}')
     assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
     assert capsys.readouterr().out == (
-        'plan.json, for robot twolink: within all known limits; no limit is known of '
+        'plan.json, for robot twolink: within all known limits; no limit is known for '
         'acceleration, jerk, effort, effort_rate\n')
     (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}}')
     assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
     assert capsys.readouterr().out.endswith('effort_rate, velocity of joint2\n')
+
+
+@pytest.mark.parametrize(('kind', 'limit', 'outcome'), [
+    ('revolute', 'none', 'within all limits'),
+    ('prismatic', 'unknown', 'within all known limits; no limit is known for position of joint0'),
+])
+def test_only_a_joint_that_turns_needs_no_range(capsys, tmp_path, kind, limit, outcome):
+    every = dict.fromkeys(('acceleration', 'jerk', 'effort', 'effort_rate'), [1e6] * 2)
+    (tmp_path / 'arm.yaml').write_text(json.dumps({'name': 'arm', 'bodies': [{
+        'name': f'link{i}', 'joint': f'joint{i}', 'parent': i - 1, 'type': kind,
+        'placement': [[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
+        'axis': [0, 0, 1], 'mass': 1.0, 'com': [0.2, 0, 0],
+        'inertia': [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]],
+    } for i in range(2)], 'limits': {
+        'position': [[None, None], [-3, 3]], 'velocity': [9, 9], **every}}))
+    write_plan(tmp_path / 'own.json', ('joint0', 'joint1'), (0, (0, 0)), (1, (0.5, 0.3)))
+    assert main(['check', 'own.json', '--robot', 'arm.yaml']) == 0
+    said = capsys.readouterr().out.splitlines()
+    row = next(line.split() for line in said if line.split()[:2] == ['joint0', 'position'])
+    assert row[3] == limit
+    assert said[-1] == outcome
+    assert main(['info', 'arm.yaml', '--json', '-']) == 0
+    unknown = ' '.join(json.loads(capsys.readouterr().out)['unknown'])
+    assert ('position' in unknown) == (limit == 'unknown')
 
 
 PANDA = [f'joint{i}' for i in range(1, 8)]
@@ -69,7 +95,7 @@ def test_a_file_that_was_given_for_another_is_recognised(capsys, tmp_path):
     with pytest.raises(SystemExit, match='2'):
         main(('retime', '--limits', '0.8', plan, '--output', 'out.csv'))
     assert capsys.readouterr().err.endswith(
-        f'required: PLAN; {plan} went to --limits: put the plan before it\n')
+        f'required: PLAN; {plan} was read as a value of --limits: put the plan before it\n')
 
 
 def test_the_motion_to_the_first_point_is_not_said_to_be_checked(capsys, tmp_path):
@@ -98,6 +124,57 @@ def test_times_that_are_not_seconds_from_the_start_are_asked_about(capsys, tmp_p
             ([(0, 0.0), (20, 0.2), (40, 0.4)], False), ([(0, 0.4), (500, 0.4)], False)):
         assert main(to_joint1(path, *points)) == 0
         assert ('are these milliseconds?' in capsys.readouterr().out) == is_asked
+
+
+MILLISECONDS = [(0, 0.0), (1e6, 0.2), (3e6, 0.4)]
+
+
+def test_a_brief_check_asks_about_milliseconds(capsys, tmp_path):
+    command = to_joint1(tmp_path / 'plan.json', *MILLISECONDS[:1], (1000.0, 0.1), (2000.0, 0.4))
+    assert main([*command, '--brief']) == 0
+    assert capsys.readouterr().out.endswith(
+        ': within all limits, but times are in s: are these milliseconds?\n')
+
+
+@pytest.mark.parametrize('output', ['out.yaml', 'out.csv', 'out_bag'])
+def test_more_samples_than_a_file_holds_are_refused_at_once(capsys, tmp_path, output):
+    """With 6e8 samples, 134 GB, the command would not end if it began the work."""
+    plan = to_joint1(tmp_path / 'plan.json', *MILLISECONDS)[1]
+    said = refusal(capsys, 'annotate', plan, '--output', output)
+    assert f'{plan}, for robot panda (the default; --robot for another): 3e+06 s are 60000' in said
+    assert '; times are in s: are these milliseconds? The points are up to 2e+06 s apart' in said
+    assert said.endswith('; split the plan')
+    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (2500.0, 0.4), (5000.0, 0.2))[1]
+    said = refusal(capsys, 'annotate', plan, '--output', output, '--period', '0.001')
+    assert re.search(r'; take a period of 0\.0\d+ s or more \(--period\)$', said)
+    assert not (tmp_path / output).exists()
+
+
+def test_a_file_too_large_after_all_is_not_left(capsys, monkeypatch, tmp_path):
+    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (2.0, 0.4))[1]
+    monkeypatch.setattr(annotated_file, 'MAX_BYTES', 100_000)
+    said = refusal(capsys, 'annotate', plan, '--output', 'out.yaml')
+    assert '2 s are 401 samples every 0.005 s, and a plan file holds about 24' in said
+    assert said.endswith('take a period of 0.011 s or more (--period)')
+    assert not (tmp_path / 'out.yaml').exists()
+
+
+@pytest.mark.parametrize('command', [['annotate', '--period', '0.5'], ['retime']])
+def test_what_a_check_doubts_is_said_where_the_plan_is_written(capsys, tmp_path, command):
+    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (1000.0, 0.2), (2000.0, 0.4))[1]
+    assert main(['check', plan]) == 0
+    note = next(line for line in capsys.readouterr().out.splitlines() if 'note: ' in line)
+    assert 'are these milliseconds?' in note
+    assert main([command[0], plan, '--output', 'out.csv', *command[1:]]) == 0
+    assert f'\n{note}' in capsys.readouterr().out
+
+
+def test_doubts_are_said_of_a_plan_that_is_not_written(capsys, tmp_path):
+    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (1000.0, 5.0), (2000.0, 2.0))[1]
+    assert main(['annotate', plan, '--output', 'out.csv']) == 1
+    said = capsys.readouterr().out
+    assert 'note: times are in s: are these milliseconds?' in said
+    assert 'beyond limits: joint1: position' in said
 
 
 @pytest.mark.parametrize('limit', ['', '0.5'])
@@ -159,5 +236,6 @@ def test_a_check_tells_each_quantity_with_the_limit_that_is_known_of_it(
         quantity, value, limit = row[is_first:is_first + 3]
         assert (quantity, value) == (entry['quantity'], f'{entry["value"]:.4g}')
         known = (entry['joint'], quantity) == ('joint1', 'velocity')
-        assert limit == ('0.5' if known else 'unknown')
+        assert limit == (
+            '0.5' if known else 'none' if quantity == 'position' else 'unknown')
         assert entry['exceeded'] == known

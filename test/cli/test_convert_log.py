@@ -51,7 +51,7 @@ def test_a_log_without_velocities_is_said_to_have_none(capsys):
     ('time,a\n-1,1\n0.01,2', 'log', 'row 0: time -1 s is before 0'),
     ('time,a\n0,1', 'log', 'two rows at least; it has 1 and 1'),
     ('time,a\n0,1\n0.01,x', 'log', 'row 1: expected numbers'),
-    ('time,a,b.effort\n0,1,1', 'log', "efforts and positions name other joints: ['a', 'b']"),
+    ('time,a,b.effort\n0,1,1', 'log', "efforts and positions name different joints: ['a', 'b']"),
     ('a,b\n0,1', 'log', 'if known NAME.velocity and NAME.effort; it has'),
     ('time,a\n0,1\n0.01,1', 'log.mcap', 'a log becomes a bag, a folder without an ending'),
     (None, 'log', 'log.csv: no such log'),

@@ -46,7 +46,7 @@ def test_a_rigid_joint_whose_motor_has_no_inertia_is_compared(capsys, tmp_path):
         'demo', '--compare', '--duration', '0.5', '--json', 'figures.json', *arguments]) == 0
     rms = json.loads((tmp_path / 'figures.json').read_text())['comparison']
     assert rms['full'] < 1e-3 * rms['rigid'] < 1.0
-    assert "no feedback by flatness: joint 'joint2' has no spring" in capsys.readouterr().out
+    assert "no flatness-based feedback: joint 'joint2' has no spring" in capsys.readouterr().out
 
 
 def test_example_springs_do_not_replace_those_of_the_file(capsys, tmp_path):
@@ -55,7 +55,7 @@ def test_example_springs_do_not_replace_those_of_the_file(capsys, tmp_path):
         said = refusal(capsys, 'demo', '--robot', 'elastic.yaml', '--actuator', 'sea', *compare)
         assert "the file of robot 'twolink' has its own: leave out --actuator" in said
     said = refusal(capsys, 'demo', '--compare', '--robot', 'twolink')
-    assert 'give --actuators FILE for its own, or --actuator for an example' in said
+    assert 'give --actuators FILE with its own, or --actuator for examples' in said
 
 
 @pytest.mark.parametrize('compare', [(), ('--compare',)])

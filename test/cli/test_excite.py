@@ -72,7 +72,7 @@ def test_limits_that_are_not_known_are_told_with_what_is_kept_to(capsys, tmp_pat
     kept = excitation.UNKNOWN
     assert line == (
         'No limit of velocity, jerk is known for some joints: '
-        f'{kept["velocity"]:g}, {kept["jerk"]:g} (rad, s) is kept to')
+        f'{kept["velocity"]:g}, {kept["jerk"]:g} (rad, s) is used instead')
 
 
 @pytest.mark.parametrize(('options', 'message'), [

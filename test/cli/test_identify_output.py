@@ -105,15 +105,16 @@ def test_links_are_told_with_what_they_were():
     body = PANDA.bodies[3]
     assert rows(lines, 'com, mm')[body.name] == [
         f'{2.0 * body.mass:.3g} ± 0.1', f'{body.mass:.3g}', '10, -20, 30']
-    assert any('Of the 43 combinations' in line and 'tells 12 better' in line for line in lines)
+    assert any(
+        'Of the 43 combinations' in line and 'determines 12 better' in line for line in lines)
 
 
 def test_what_is_held_alike_or_at_a_bound_is_named_in_words():
     lines = printed(replace(
         OFFSETS, held=(('amplitude', ('joint1', 'joint2')),),
         alike=(('rotor_inertia', ('joint3',)),), bounded=(('asymmetry', 3.0, ('joint4',)),)))
-    assert any(line.startswith('• friction of joint1, joint2: this motion cannot tell it')
-               for line in lines)
+    assert any(line.startswith(
+        '• friction of joint1, joint2: this motion does not determine it') for line in lines)
     assert any(line.startswith('• rotor of joint3: no significant difference') for line in lines)
     assert any(line.startswith(
         '• asymmetry of friction (slope × velocity offset) of joint4: at 3, the bound')
@@ -121,8 +122,8 @@ def test_what_is_held_alike_or_at_a_bound_is_named_in_words():
 
 
 @pytest.mark.parametrize(('left_out', 'said'), [
-    (True, 'are left out: friction that holds a joint'),
-    (False, 'are taken to be free of friction')])
+    (True, 'are left out: at rest, friction can have'),
+    (False, 'are used as if friction were 0')])
 def test_rests_are_told_where_there_are_some(left_out, said):
     standing = np.zeros(N)
     standing[[1, 4]] = 0.5, 0.004
@@ -149,14 +150,14 @@ LOADED = replace(
 def test_a_payload_is_told_with_what_its_interval_rests_on():
     text = '\n'.join(printed(LOADED, terms=('payload', 'friction')))
     assert 'Payload 1.250 ± 0.010 kg at (10.0 ± 20.0, -20.0 ± 30.0, 100.0 ± 40.0) mm in' in text
-    assert 'tells nothing of its inertia: a point' in text
-    assert 'links to be off by 5%, the gains of drives by 1.2%, as the recordings' in text
+    assert 'does not determine its inertia: taken as a point' in text
+    assert 'links that are off by 5% and gains of drives by 1.2%, as the recordings' in text
     assert 'likely.' in text
     text = '\n'.join(printed(
         replace(LOADED, inertia_excited=True, gain_level=np.nan), terms=('payload',)))
     assert 'inertia [0.004 0.005 0.003] kg m², diagonal' in text
-    assert 'off by 5%, as the recordings make likely, and the friction to be that of' in text
-    assert 'with friction among the --terms' in text
+    assert 'off by 5%, as the recordings make likely, and assumes the friction of' in text
+    assert 'add friction to the --terms' in text
     assert ('which has none' in text) == (PANDA.friction is None)
     bare = replace(PANDA, friction=None)
     assert 'which has none' in '\n'.join(printed(LOADED, terms=('payload',), robot=bare))
@@ -165,11 +166,12 @@ def test_a_payload_is_told_with_what_its_interval_rests_on():
 
 def test_where_no_payload_is_found_it_is_told_how_heavy_it_is_at_most():
     none = replace(OFFSETS, payload_at_most=0.345)
-    said = (f'No payload on {PANDA.bodies[-1].name}, the last body, that differs from 0 '
-            'significantly: 0.34 kg at most (90 % confidence)')
+    said = (f'No payload on {PANDA.bodies[-1].name}, the last body, that differs '
+            'significantly from 0: 0.34 kg at most (90 % confidence)')
     assert printed(none, terms=('payload',), is_compared=True)[-1] == f'{said}.'
     assert printed(none, terms=('payload',))[-1] == (
-        f'{said}; where there is one, a recording without it, --unloaded, tells far more.')
+        f'{said}; if there is one, a recording without it (--unloaded) determines it far '
+        'better.')
 
 
 def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():
@@ -179,6 +181,7 @@ def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():
         last, parent=PANDA.bodies[-2].parent)))
     for robot in (slides, beside):
         said = printed(OFFSETS, terms=('payload',), robot=robot)
-        assert said[-1].endswith(f'fix the joints of the gripper, --lock {last.joint}=… say.')
+        assert said[-1].endswith(
+            f'fix the joints of the gripper, for example by --lock {last.joint}=…')
         assert not any('--lock' in line for line in printed(
             LOADED, terms=('payload', 'friction'), robot=robot))

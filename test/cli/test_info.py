@@ -116,7 +116,7 @@ def test_inertias_are_repaired_on_demand(tmp_path, capsys):
     assert main(('info', str(out), '--repair', str(tmp_path / 'same.yaml'))) == 0
     assert 'nothing to repair' in capsys.readouterr().out
     assert main(('info', str(out), '--lock', 'link0=0', '--repair', str(tmp_path / 'x.yaml'))) == 2
-    assert '--repair works on the robot file alone' in capsys.readouterr().err
+    assert '--repair does not work with --lock' in capsys.readouterr().err
 
 
 def test_info_tells_springs_and_motors(capsys, tmp_path):

@@ -51,7 +51,7 @@ def test_tables_are_written_where_they_are_asked_for(tmp_path):
 def test_no_bandwidth_is_refused(capsys, bandwidth):
     with pytest.raises(SystemExit, match='2'):
         main(('replay', 'bag', f'--bandwidth={bandwidth}'))
-    assert f'{bandwidth} Hz is no bandwidth: give a positive number' in capsys.readouterr().err
+    assert f'{bandwidth} Hz is not a bandwidth: give a positive number' in capsys.readouterr().err
 
 
 def test_the_bandwidth_is_that_asked_for(capsys, tmp_path):

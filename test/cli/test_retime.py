@@ -49,14 +49,14 @@ def test_the_plan_its_figures_and_its_picture_are_written(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(('points', 'options', 'message'), [
-    ([HOME], (), 'a single point is no path'),
+    ([HOME], (), 'a single point is not a path'),
     ([HOME, HOME], (), 'all the same'),
     ([HOME, NEXT], ('--limits', 'effort=0.1'), 'joint4: effort 18.5683 N m at 0 % of the path'),
     ([HOME, NEXT], ('--limits', '0.5', '0.6'), 'one number for all limits'),
     ([HOME, NEXT], ('--limits', '0.5', '--limits', '0.6'), 'one number for all limits'),
     ([HOME, NEXT], ('--limits', 'limits.yaml'), "no file of limits 'limits.yaml'"),
-    ([HOME, NEXT], ('--limits', 'speed=1'), "no 'speed'"),
-    ([HOME, NEXT], ('--limits', '1.5'), 'limits, velocity: 1.5 is a part of the limit'),
+    ([HOME, NEXT], ('--limits', 'speed=1'), "unknown quantity 'speed'"),
+    ([HOME, NEXT], ('--limits', '1.5'), 'limits, velocity: 1.5 is not above 0 and at most 1'),
     ([HOME, NEXT], ('--stop-at', '7'), 'stop at point 7'),
     ([HOME, NEXT], ('--smooth', '-1'), 'smoothness -1'),
     ([HOME, NEXT], ('--picture', 'fast.json'), 'not an image'),
@@ -159,7 +159,7 @@ def test_limits_that_are_not_known_are_named(capsys, tmp_path):
     (tmp_path / 'plan.csv').write_text('time,joint1,joint2\n0,0,0\n1,1,1\n')
     some = ('retime', 'plan.csv', '--robot', 'twolink', '--limits', 'limits.yaml')
     assert main((*some, '--output', 'fast.csv')) == 0
-    assert '! no limit is known of jerk, effort_rate: ' in capsys.readouterr().out
+    assert '! no limit is known for jerk, effort_rate: ' in capsys.readouterr().out
     write_plan(HOME, NEXT)
     assert main(('retime', 'plan.json', '--output', 'fast.json')) == 0
     assert 'no limit is known' not in capsys.readouterr().out

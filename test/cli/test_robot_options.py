@@ -1,5 +1,6 @@
 """The robot is as the options of a command want it: locked, loaded, with other limits."""
 import json
+import re
 
 from commands import refusal, write_plan
 from grippers import gripper_urdf
@@ -31,6 +32,31 @@ def test_the_robot_is_as_options_before_and_after_its_file_want_it(capsys, tmp_p
     assert figures['mass'] == 3.75
     joint = figures['joints']['arm_j1']
     assert (joint['velocity'], joint['acceleration'], joint['effort']) == (0.5, None, 30.0)
+
+
+@pytest.mark.parametrize('number', ['5.0e2', '5e2', '2e-1', '.5E3'])
+def test_the_number_that_is_proposed_is_read(capsys, tmp_path, number):
+    write_plan(tmp_path / 'plan.json', ('joint1', 'joint2'), (0, (0, 0)), (1, (0.1, 0.1)))
+    limits = tmp_path / 'limits.yaml'
+    limits.write_text(f'limits: {{joint1: {{jerk: {number}}}}}')
+    said = refusal(capsys, 'info', 'twolink', '--limits', 'limits.yaml')
+    read, written = re.search(r'YAML reads (\S+) as text: write (\S+)\)$', said).groups()
+    assert read == number
+    limits.write_text(f'limits: {{joint1: {{jerk: {written}}}}}')
+    figures = info(capsys, 'twolink', '--limits', 'limits.yaml')
+    assert figures['joints']['joint1']['jerk'] == float(number)
+
+
+def test_a_lock_that_breaks_a_coupling_is_said(capsys, tmp_path):
+    (tmp_path / 'arm.urdf').write_text(GRIPPER)
+    for locks, is_said in (
+            (['finger2=0.02'], True), (['finger1=0.02'], False),
+            (['finger1=0.02', 'finger2=0.02'], False)):
+        assert main(['info', 'arm.urdf', *(f'--lock={lock}' for lock in locks)]) == 0
+        said = capsys.readouterr().err
+        assert said.count(
+            'warning: arm.urdf: finger2 follows finger1, which is not locked: their coupling is '
+            'gone, and finger1 stays free; lock finger1 instead') == is_said, said
 
 
 def test_a_load_is_where_the_link_is_unless_it_is_told_where(tmp_path):
@@ -104,7 +130,7 @@ def test_a_built_in_robot_may_follow_numbers(capsys, words):
     (('--lock', 'finger1'), '--lock finger1: expected JOINT=VALUE'),
     (('--lock', 'finger1=nan'), 'expected JOINT=VALUE'),
     (('--lock', 'thumb=0'), "no joint 'thumb' to lock"),
-    (('--lock', 'finger1=0', '--lock', 'finger1=1'), "joint 'finger1' is locked at 0 too"),
+    (('--lock', 'finger1=0', '--lock', 'finger1=1'), "joint 'finger1' is already locked at 0"),
     (('--payload', 'l1', '1', '0', '0', '0', 'l2', '1', '0', '0', '0'), 'expected LINK KG'),
     (('--payload', 'l1'), 'expected LINK KG'),
     (('--payload', 'l1', '1', '2'), 'expected LINK KG'),

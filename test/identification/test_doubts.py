@@ -35,10 +35,10 @@ def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
         'gains', 'friction'])
     out = ' '.join(capsys.readouterr().out.split())
     assert '! Efforts of joint1' in out
-    assert '×0.01 of what the robot has' in out
-    assert '×0.01 as of the others' in out
+    assert "×0.01 the robot's" in out
+    assert '×0.01 as for the others' in out
     assert not re.search(r'better for [^;]*joint1', out)
-    assert re.search('not judged for joint1[^.]*: see to the doubts above', out)
+    assert re.search('not judged for joint1[^.]*: resolve the doubts above', out)
     assert {'joint': 'joint1', 'factor': pytest.approx(0.01, rel=0.02), 'friction': None,
             'limit': None, 'recorded': None} in summary['doubts']
     robot = load_robot(tmp_path / 'out/panda_identified.yaml')

@@ -202,7 +202,7 @@ def test_a_temporary_folder_without_room_is_named_and_each_bag_is_read_once(
 def test_nothing_is_said_to_be_in_the_file_when_offsets_alone_were_found(tmp_path, capsys):
     identified(tmp_path / 'out', bag(tmp_path / 'bag', duration=12.0), terms=['offsets'])
     out = capsys.readouterr().out
-    assert 'the robot as it was: offsets are no part of a robot file' in ' '.join(out.split())
+    assert 'the robot as it was (offsets are not part of a robot file)' in ' '.join(out.split())
     assert 'worse' not in out
     assert 'better' not in out
 

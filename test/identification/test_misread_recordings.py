@@ -70,9 +70,8 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
         assert not output.exists()
         (line,) = written.err.strip().splitlines()
         assert line.startswith(
-            'hodyn identify: the recordings are not what they are taken for, see above: nothing '
-            'is identified from them, and nothing written. Correct what is named, or add to the '
-            '--terms ')
+            'hodyn identify: the recordings do not fit the model, see above: nothing is '
+            'identified, and nothing written. Correct the cause, or add to the --terms ')
 
 
 @pytest.mark.parametrize('late', [-5, 0, 5])

@@ -87,5 +87,5 @@ def test_what_the_file_is_worth_is_said_of_each_joint():
     assert '; worse for joint2: record longer' in both
     doubted = said([0.5, 0.5] + 5 * [1.0], none, {'joint1'})
     assert 'better for joint2; hardly different for joint3, ' in doubted
-    assert doubted.endswith('; not judged for joint1: see to the doubts above before using it')
+    assert doubted.endswith('; not judged for joint1: resolve the doubts above before using it')
     assert 'better for no joint: keep' in said(7 * [0.5], none, set(PANDA.joint_names))

@@ -39,7 +39,7 @@ def test_a_frame_and_its_numbers(stamp, frame, little):
     data = serialized_wrench(
         stamp, frame, (1.0, 2.0, 3.0), (4.0, 5.0, 6.0), little_endian=little)
     assert cdr.frame_and_numbers(data, 6) == (frame, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
-    with pytest.raises(ValueError, match='no header and 6 numbers'):
+    with pytest.raises(ValueError, match='not a header and 6 numbers'):
         cdr.frame_and_numbers(data[:-1], 6)
 
 
@@ -57,10 +57,11 @@ CUT = encode(('a',), np.ones(1), np.zeros((1, 5, 1)), np.zeros((1, 1)))[:-9]
 
 
 @pytest.mark.parametrize(('read', 'data', 'reason'), [
-    (Layout.of, JUNK, 'bytes that are no joint state'),
-    (decode, JUNK, 'bytes that are no trajectory'),
+    (Layout.of, JUNK, 'bytes that are not a joint state'),
+    (decode, JUNK, 'bytes that are not a trajectory'),
     (decode, CUT, 'not a serialized trajectory_msgs/msg/JointTrajectory'),
-    (lambda data: cdr.frame_and_numbers(data, 6), JUNK, 'bytes that are no header and 6 numbers')])
+    (lambda data: cdr.frame_and_numbers(data, 6), JUNK,
+     'bytes that are not a header and 6 numbers')])
 def test_bytes_that_are_no_message_say_so(read, data, reason):
     with pytest.raises(ValueError, match=reason):
         read(data)

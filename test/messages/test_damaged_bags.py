@@ -310,8 +310,8 @@ def test_what_is_no_bag_is_said_to_be_none(tmp_path):
     (tmp_path / 'bag').mkdir()
     (tmp_path / 'bag' / 'metadata.yaml').touch()
     for name, message in (
-            ('noise.db3', "it is no SQLite file, or another program's"),
-            ('log.csv', 'a table: `hodyn convert .*log.csv --output BAG` makes a bag of it'),
+            ('noise.db3', 'it is not an SQLite file of a bag'),
+            ('log.csv', 'a table: `hodyn convert .*log.csv --output BAG` makes it a bag'),
             ('bag', r'a folder whose metadata.yaml cannot be used \(it is empty\) and with 0 ')):
         with pytest.raises(ValueError, match=message):
             read(tmp_path / name)

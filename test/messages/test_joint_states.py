@@ -66,7 +66,7 @@ def test_what_is_wrong_is_said():
             (b'', 'not a message in plain CDR'),
             (b'\x00\x07' + good[2:], 'not a message in plain CDR'),
             (joint_state((1, 2), '', ['a', 'b'], [1, 2], [], [1, 2])[:-4], 'cut short'),
-            (good[:20], 'no joint state'),
+            (good[:20], 'not a joint state'),
             (good[:20] + struct.pack('<I', 2**31) + good[24:], 'joints; at most 1000'),
             (joint_state((1, 2), '', ['a', 'b'], [1], [], []), '2 names but 1 entries')):
         with pytest.raises(ValueError, match=reason):

@@ -75,7 +75,7 @@ def test_a_trajectory_of_moveit_is_read(kind, little_endian, text):
 
 @pytest.mark.parametrize('kind', [ROBOT, DISPLAY])
 def test_what_is_no_trajectory_of_joints_is_refused(kind):
-    with pytest.raises(HodynError, match='of a base that moves'):
+    with pytest.raises(HodynError, match='points: the base moves'):
         DECODERS[kind](serialized(kind, base_points=1))
     whole = serialized(kind)
     end = len(whole) if kind == ROBOT else whole.rindex(b'base') + 8
@@ -86,7 +86,7 @@ def test_what_is_no_trajectory_of_joints_is_refused(kind):
 
 @pytest.mark.parametrize('parts', [0, 2])
 def test_one_trajectory_at_a_time_is_displayed(parts):
-    with pytest.raises(HodynError, match=f'DisplayTrajectory of {parts} trajectories'):
+    with pytest.raises(HodynError, match=f'DisplayTrajectory with {parts} trajectories'):
         DECODERS[DISPLAY](serialized(DISPLAY, parts=parts))
 
 

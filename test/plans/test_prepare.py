@@ -194,7 +194,7 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     first, second, *_ = prepared.note.split('; ')
     assert first.startswith(
         "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but the positions around it move at")
-    assert second == 'finger: no joints of panda, left out'
+    assert second == 'finger: not part of panda, left out'
 
 
 def test_a_locked_joint_that_a_plan_moves_is_named_with_where_it_is(request_, tmp_path):
@@ -211,7 +211,7 @@ def test_a_locked_joint_that_a_plan_moves_is_named_with_where_it_is(request_, tm
     assert prepared.reservations.endswith(f', but {said}')
     still = JointWaypoints(('arm_j1', 'finger1'), [0.0, 5.0], [[0.1, 0.02], [0.2, 0.02]])
     prepared = prepare_plan(replace(asked, trajectory=still, settings=left_out))
-    assert 'finger1: no joints of' in prepared.note
+    assert 'finger1: not part of' in prepared.note
     assert not prepared.locked
 
 
@@ -235,11 +235,11 @@ def test_they_are_said_before_the_peaks_that_follow():
     points = 5.0 * (curve()[::5] - HOME) * np.array([1, 0, 0, 0, 0, 0, 0]) + HOME
     speed = abs(points[1, 0] - points[0, 0]) / SPACING
     said = prepared_samples(points).refusal.split('; ')
-    assert said[0].startswith('point 1 asks joint1 for ')
+    assert said[0].startswith('point 1: joint1 must reach ')
     assert float(said[0].split()[5]) == pytest.approx(speed, rel=0.02)
     assert said[0].endswith(
-        ' rad/s after 0.05 s from rest: begin with a ramp, or retime')
-    assert said[1].startswith('the last point asks joint1 to rest 0.05 s after ')
+        ' rad/s in 0.05 s from rest: begin with a ramp, or retime')
+    assert said[1].startswith('the last point: joint1 must stop in 0.05 s from ')
     assert 'limit' in said[2]
 
 

@@ -153,7 +153,7 @@ def test_limits_of_the_user_do_not_move_the_reflexes_of_the_vendor():
 
 @pytest.mark.parametrize(('milliseconds', 'commands', 'code', 'line'), [
     (950, 'effort', 0, 'nearest reflex: joint_velocity_violation, 6'),
-    (600, 'effort', 0, 'nearest reflex: joint_velocity_violation, 94 % of what is allowed (joint'),
+    (600, 'effort', 0, 'nearest reflex: joint_velocity_violation, 94 % of its limit (joint'),
     (600, 'position', 1, 'would trip joint_motion_generator_velocity_discontinuity at 0.'),
 ])
 def test_the_command_says_which_is_nearest_or_tripped_under_which_commands(
@@ -223,7 +223,7 @@ def test_what_no_stretch_mends_is_said():
     robot = replace(robot, reflexes=replace(robot.reflexes, stops=weak))
     points = JointWaypoints(robot.joint_names, [0.0, 3.0], [MIDDLE, MIDDLE + 0.5])
     refusal = prepare_plan(PlanRequest(points, robot, PlanSettings())).refusal
-    assert 'no reflex: its weight alone trips tau_j_range_violation' in refusal
+    assert "a reflex: the arm's weight alone trips tau_j_range_violation" in refusal
 
 
 def falling(robot, joint, speed, limit):

@@ -226,7 +226,8 @@ def test_a_stop_is_kept_and_said_and_so_is_a_turn(panda):
     assert 'the path turns back there' in turned.notes[0]
     repeated = hd.retime(panda, [HOME, NEXT, NEXT, LAST])
     assert repeated.notes == (
-        'points 1 and 2 are the same: it does not rest there; to rest, stop at point 2',)
+        'points 1 and 2 are the same: the motion does not rest there; to rest, stop at '
+        'point 2',)
 
 
 def test_stops_and_points_that_repeat_are_one_line_each(panda):
@@ -270,11 +271,11 @@ def test_a_plan_for_the_node_is_retimed_from_where_the_reference_holds(panda):
 
 
 @pytest.mark.parametrize(('points', 'limits', 'words'), [
-    ([HOME], 1.0, 'a single point is no path'),
+    ([HOME], 1.0, 'a single point is not a path'),
     ([HOME, HOME], 1.0, 'all the same'),
     ([HOME, TOO_FAR], 1.0, 'joint4: position .* limit -0.0698 .* range'),
     ([HOME, NEXT], {'effort': 0.1}, 'joint4: effort .* at .* % of the path, limit 8.7 .* weight'),
-    ([HOME, NEXT], {'speed': 0.1}, "no 'speed'"),
+    ([HOME, NEXT], {'speed': 0.1}, "unknown quantity 'speed'"),
     ([HOME, NEXT], -1.0, 'above 0'),
     ([HOME, NEXT], 1.5, 'velocity: 1.5 .* at most 1'),
     ([HOME, NEXT], {'jerk': np.nan}, 'jerk: nan .* at most 1'),
@@ -317,7 +318,7 @@ def test_arguments_of_another_kind_are_refused(panda, given, said):
 
 
 def test_stops_and_tolerances_that_make_no_sense_are_refused(panda):
-    with pytest.raises(hd.HodynError, match='stop at point 5: there are points 0 to 1'):
+    with pytest.raises(hd.HodynError, match='stop at point 5: the points are 0 to 1'):
         hd.retime(panda, [HOME, NEXT], stop_at=[5])
     for tolerance in (0.1, -1e-3):
         with pytest.raises(hd.HodynError, match='path tolerance'):

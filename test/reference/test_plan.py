@@ -258,7 +258,7 @@ def test_values_of_any_size_give_a_finite_plan_or_are_refused_by_name(
 def test_extrema_of_a_motion_that_overflows_are_refused():
     coefficients = np.zeros((1, 10, 2))
     coefficients[0, 9, 1] = 1e308
-    with pytest.raises(HodynError, match=r'joint 1 at [\d.]+ s: derivative 4 .* no finite'):
+    with pytest.raises(HodynError, match=r'joint 1 at [\d.]+ s: derivative 4 .* is not finite'):
         extrema(Plan(np.array([0.0, 1.0]), coefficients, np.zeros((2, 2)), 'global'), 4)
 
 

@@ -126,7 +126,7 @@ def test_one_pose_is_held_and_a_pickled_plan_is_the_same():
 
 @pytest.mark.parametrize(('times', 'poses', 'message'), [
     ([0.0, 1.0], [np.eye(4)], r'times \(2,\) and poses \(1, 4, 4\)'),
-    ([0.0], [2 * np.eye(4)], r'poses\[0\] is no homogeneous matrix'),
+    ([0.0], [2 * np.eye(4)], r'poses\[0\] is not a homogeneous matrix'),
     ([0.0], [np.full((4, 4), np.nan)], r'poses\[0\] is no'),
     ([0.0, 1.0], [np.eye(4), np.diag([1.0, -1.0, -1.0, 1.0])], 'half a turn apart'),
     ([1.0, 0.0], [np.eye(4), np.eye(4)], 'times'),

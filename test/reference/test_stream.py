@@ -151,7 +151,7 @@ def test_limits_that_are_no_numbers_are_named(place):
     given = [np.full(2, value) for value in (-np.inf, np.inf, 2.0, 10.0, 100.0)]
     given[place] = np.array([1.0, np.nan])
     name = ('lower', 'upper', 'velocity', 'acceleration', 'jerk')[place]
-    with pytest.raises(HodynError, match=f'^{name} has values that are no numbers'):
+    with pytest.raises(HodynError, match=f'^{name} has values that are not numbers'):
         MotionLimits(*given)
 
 

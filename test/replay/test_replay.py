@@ -199,7 +199,7 @@ def test_foreign_files_in_the_output_are_not_touched(tmp_path, capsys):
     precious.parent.mkdir(parents=True)
     precious.write_text('mine')
     line = refused(capsys, bag, '--output', tmp_path / 'out')
-    assert f'{precious}: is not of this command' in line
+    assert f'{precious}: is not an output of this command' in line
     assert precious.read_text() == 'mine'
 
 

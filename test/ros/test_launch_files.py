@@ -111,6 +111,10 @@ WRONG_FILES = [
      "line 1: nothing for the node '/feedforward', only for 'feedfoward'; write /** or"),
     ('/left/feedforward:\n  ros__parameters:\n    robot: fr3\n', "only for '/left/feedforward'"),
     ('robot: fr3\n', 'line 1: no ros__parameters in it'),
+    ('feedforward:\n  ros_parameters:\n    robot: fr3\n',
+     "line 2: 'ros_parameters': did you mean 'ros__parameters'?"),
+    ('/**:\n  ros__parameters:\n    robot: fr3\nfeedforward:\n  ros__parameter: {}\n',
+     "line 5: 'ros__parameter': did you mean 'ros__parameters'?"),
     ('/**:\n  ros__parameters: 3\n', 'line 2: ros__parameters is 3; expected a mapping'),
     ('/**:\n  ros__parameters:\n    robot: fr3\n    robot: panda\n', "key 'robot' occurs twice"),
 ]

@@ -1,4 +1,4 @@
-"""The fastest motion along the path of a plan that every limit allows."""
+"""The fastest motion along the path of a plan within all limits."""
 from hodyn_ros.plans.retiming.result import Binding, Retimed
 from hodyn_ros.plans.retiming.search import Progress, retime, retime_path, retime_plan
 

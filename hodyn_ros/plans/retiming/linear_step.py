@@ -1,11 +1,12 @@
-"""One step towards the fastest law: a linear programme for the rate of the present one's time.
+"""One step towards the fastest law: a linear programme for the rate of the present law's time.
 
-With x the rate of the present law's time (`time_law`), x = 1 the present motion, each limit is a
-linear inequality in (x, x', x'') where that is exact: velocities squared, accelerations, torques.
-Jerks and torque rates are √x L(x, x', x'') with L linear, so |L| ≤ limit/√x; 1/√x is convex, and
-its tangent at 1, (3 − x)/2, below it: what meets |L| ≤ limit (3 − x)/2 meets the limit, whatever
-x. What is left (friction, springs that are not linear, motor torques) is linearised, and corrected
-by the next step. The derivatives are differences of the check's own functions.
+Let x be the rate of the present law's time (`time_law`); x = 1 is the present motion. Then the
+limits of squared velocities, accelerations and torques are linear inequalities in (x, x', x'').
+Jerks and torque rates are √x L(x, x', x'') with L linear, so their limit is |L| ≤ limit/√x. As
+1/√x is convex, its tangent at 1, (3 − x)/2, lies below it: a motion with |L| ≤ limit (3 − x)/2
+is within the limit for any x. All other terms (friction, nonlinear springs, motor torques) are
+linearised, and the next step corrects the error. The derivatives are differences of the functions
+that check plans.
 """
 from __future__ import annotations
 
@@ -30,41 +31,41 @@ from hodyn_ros.reference import Plan
 Array = NDArray[np.float64]
 
 SAMPLES_PER_KNOT = 4
-# Samples in the two pieces at each end, where a motion starts and ends quickly.
+# Places of samples in each of the two pieces at an end, where a motion changes quickly.
 END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
-# Dense samples between the even ones, of which only peaks count: they find what is shorter than a
-# piece.
+# Dense samples between the even ones find peaks that are shorter than a piece; only peaks above
+# the share PEAK of a limit count. DENSE_STEP is in s.
 DENSE_STEP, MAX_SAMPLES, PEAK = 4e-3, 8000, 0.7
 DIFFERENCE = 1e-4
-# Share of a limit from which rows are given to the solver at once, and excess that counts as
-# beyond a bound.
+# Distance from its bound within which a row is given to the solver at first, and excess from which
+# a row counts as violated, both as shares of the limit.
 NEAR, PASSED = 0.5, 1e-7
-# The bound on the used share of jerk and torque rate is linearised: its change in a step is
-# limited.
+# Least used share of jerk and torque rate, and least ratio of its change in a step: the step is
+# limited because the bound on this share is linearised.
 MIN_USED, LESS_USED = 1e-3, 0.6
 MIN_RATE, MAX_RATE = 0.1, 4.0
 
 
 @dataclass(frozen=True)
 class StepSettings:
-    """How a step is made.
+    """Settings of a step.
 
     Attributes
     ----------
     knots : int
         Number of pieces of the rate.
     highest_order : int
-        Limits of quantities up to this order are looked at.
+        Order up to which quantities are limited.
     max_rate : float
         Largest x.
     between : bool
-        Whether peaks between the even samples are looked for.
+        Whether peaks between the even samples are searched for.
     allowed : float
-        Share of the limits that may be taken.
+        Share of the limits that may be used.
     smoothness : float
-        Part of the duration that is worth as much as not to use jerk and torque rate at all.
+        Price of using the limits of jerk and torque rate, as in `retiming.retime`.
     keeps_start, keeps_end : bool
-        Whether x = 1 there, with no derivatives, because another motion joins there.
+        Whether x = 1 at this end, with zero derivatives, because another motion joins there.
 
     """
 
@@ -81,13 +82,13 @@ class StepSettings:
 def fastest_rate(
     path: Plan, law: TimeLaw, table: LimitTable, settings: StepSettings,
 ) -> Rate | None:
-    """Return the rate x of the law's time that shortens it most; None where there is none."""
+    """Return the rate x that shortens the law most within the limits; None if no rate is."""
     count, step = settings.knots, law.duration / settings.knots
     u, even = _samples(count, step, law.duration, settings.between)
     first, basis = even_basis(u, step, count)
     present, slopes = _linearised(path, law, table, u, step)
     if settings.keeps_start:
-        even[0] = False  # nothing changes there
+        even[0] = False  # the start stays as it is
     third = table.orders == 3
     smooth = settings.smoothness > 0.0 and settings.highest_order >= 3 and bool(third.any())
     used = float(np.clip(np.abs(present[:, third]).max(), MIN_USED, 1.0)) if smooth else 1.0
@@ -97,7 +98,7 @@ def fastest_rate(
         slope, bound = sign * slopes, settings.allowed - sign * (present - slopes[0])
         slope[0][:, third] += 0.5 * settings.allowed * used
         bound[:, third] += 0.5 * settings.allowed * used
-        if smooth:  # what may be used of them is a variable of its own
+        if smooth:  # the used share of these limits is a variable
             bound[:, third] -= settings.allowed
         relative = sign * present / reach
         counts = (table.orders <= settings.highest_order) & np.isfinite(bound) & (
@@ -107,13 +108,13 @@ def fastest_rate(
         taken = sparse.csr_matrix(-settings.allowed * (third & smooth)[column][:, None])
         rows.append(sparse.hstack([_matrix(values, first[sample], count), taken]))
         bounds.append(bound[sample, column])
-    # Of the duration, seconds for a change of x; and what its part is worth that is used less.
+    # The cost is the change of the duration, s, per change of x, plus the price of the used share.
     cost = np.append(
         -0.5 * (_matrix(basis[0], first, count).T @ np.gradient(u)),
         settings.smoothness * law.duration)
     limits = np.tile([MIN_RATE, settings.max_rate], (count + SPLINE_DEGREE + 1, 1))
     limits[-1] = (LESS_USED * used, min(1.0, used / LESS_USED)) if smooth else (0.0, 1.0)
-    # The value and the first four derivatives at an end are those of as many coefficients.
+    # Value and first four derivatives at an end depend on the five coefficients there.
     if settings.keeps_start:
         limits[:SPLINE_DEGREE] = 1.0
     if settings.keeps_end:
@@ -123,10 +124,10 @@ def fastest_rate(
 
 
 def _least(cost: Array, rows: sparse.csr_matrix, bounds: Array, limits: Array) -> Array | None:
-    """Return the y of least cost · y with rows y ≤ bounds within limits; None where there is none.
+    """Return the y of least cost · y with rows y ≤ bounds within limits; None if none exists.
 
-    Few rows matter, so that only those near their bound at the present motion are given at first,
-    then those that what was found passes, until it passes none.
+    As few rows matter, the solver first gets only those near their bound at the present motion,
+    then also the rows that its solution violates, until it violates none.
     """
     given = bounds - rows @ np.ones(cost.size) < NEAR
     while True:
@@ -144,7 +145,7 @@ def _least(cost: Array, rows: sparse.csr_matrix, bounds: Array, limits: Array) -
 def _samples(
     count: int, step: float, duration: float, between: bool,
 ) -> tuple[Array, NDArray[np.bool_]]:
-    """Return instants, (T,), and which of them are looked at even where nothing peaks."""
+    """Return instants, (T,), and which of them count even without a peak."""
     dense = between * int(min(np.ceil(step / DENSE_STEP), MAX_SAMPLES // count) / SAMPLES_PER_KNOT)
     each = SAMPLES_PER_KNOT * max(dense, 1)
     start = np.concatenate((END_SAMPLES, 1.0 + END_SAMPLES)) * step
@@ -158,7 +159,7 @@ def _samples(
 
 
 def _peaks(values: Array) -> NDArray[np.bool_]:
-    """Return where columns, (T, columns), have their local maxima near or beyond 1."""
+    """Return where columns, (T, columns), have local maxima above `PEAK`."""
     padded = np.pad(values, ((1, 1), (0, 0)), constant_values=-np.inf)
     high: NDArray[np.bool_] = (
         (values > PEAK) & (values >= padded[:-2]) & (values >= padded[2:]))
@@ -168,9 +169,9 @@ def _peaks(values: Array) -> NDArray[np.bool_]:
 def _linearised(
     path: Plan, law: TimeLaw, table: LimitTable, u: Array, step: float,
 ) -> tuple[Array, Array]:
-    """Return the present shares, (T, columns), and their slopes to x … x''', (4, T, columns).
+    """Return the present shares, (T, columns), and their slopes in x … x''', (4, T, columns).
 
-    Those of speeds are squared, those of order 3 divided by √x: so they are linear.
+    To be linear, shares of speeds are squared, and shares of order 3 divided by √x.
     """
     motion = law.motion(path, u)
     squared, divided = table.orders == 1, table.orders == 3
@@ -196,7 +197,7 @@ def _linearised(
 
 
 def _matrix(values: Array, first: NDArray[np.intp], count: int) -> sparse.csr_matrix:
-    """Return rows (R, 6) on six neighbouring coefficients each as a matrix (R, N + 5)."""
+    """Return the matrix (R, N + 5) of rows (R, 6) that act on six neighbouring coefficients."""
     width = SPLINE_DEGREE + 1
     return sparse.csr_matrix(
         (values.ravel(), (first[:, None] + np.arange(width)).ravel(),

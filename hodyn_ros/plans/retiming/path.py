@@ -1,8 +1,8 @@
-"""The path through the points of a plan, whatever its timing was.
+"""The path through the points of a plan, independent of their timing.
 
-A path is geometry: a spline in a parameter that grows with the root of the distance from point to
-point (centripetal, Lee 1989), straight at its ends. It goes through the points; many that jitter,
-as samples of a motion do, are thinned and smoothed within a tolerance.
+A path is geometry: a spline, straight at its ends, in a parameter that grows with the root of the
+distance from point to point (centripetal, Lee 1989). It goes through the points; many points that
+jitter, as samples of a motion do, are thinned and smoothed within a tolerance.
 """
 from __future__ import annotations
 
@@ -24,40 +24,43 @@ from hodyn_ros.robot import HodynError, Robot
 Array = NDArray[np.float64]
 
 MIN_SAMPLES = 20
-"""Least number of points that may be samples of a motion; fewer are always met."""
+"""Number of points from which they may be samples of a motion; a path meets fewer points."""
 SMOOTHER = 0.5
-"""Largest ratio of the integrals of (p⁽⁵⁾)² for which a path may miss points instead of
-meeting all."""
+"""Ratio of the integrals of (p⁽⁵⁾)² below which a path that misses points replaces one that meets
+all."""
 MAX_THINNED = 4000
+"""Approximate largest number of samples that are left by thinning."""
 SMALLEST_STEP = 1e-9
-"""Distance, rad or m, below which points are the same."""
+"""Distance, rad or m, up to which points are the same."""
 SMALLEST_SHARE = 1e-4
 """Least distance between points in the parameter, as a share of the mean distance."""
 SLOW = 1e-3
-"""Share of the comparable speeds below which a velocity gives no direction."""
+"""Share of the comparable speeds up to which a velocity gives no direction."""
 MAX_NAMED = 3
 """Number of places that a note names."""
 ATTEMPTS = 5
+"""Largest number of fits of a smoothed path."""
 ROOM = 0.95
 """Share of the tolerance that a smoothed path uses; the rest is for the samples of a file."""
 REFINEMENTS = 4
-"""Number of refinements of the place nearest to a point, each by a factor of 10."""
+"""Number of searches for the place nearest to a point, each 10 times finer."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointPath:
-    """A path in sections, each run from rest to rest.
+    """A path in sections, each from rest to rest unless the first starts in motion.
 
     Attributes
     ----------
     sections : tuple of Plan
-        p(w) of each, w a parameter of its own; but time in a first one that starts in motion.
+        p(w) of each section, with a parameter w of its own; w is time in a first section that
+        starts in motion.
     timed : tuple of Plan
-        The curves in time through the same points, from rest to rest.
+        The curves in time through the same points.
     missed : (m, n) array, or None
-        rad or m by which each joint misses each point; None where it goes through all.
+        rad or m by which each joint misses each point; None if the path goes through all points.
     notes : tuple of str
-        What to know of it.
+        Remarks for the user.
 
     """
 
@@ -78,9 +81,9 @@ class PathPoints:
     positions : (m, n) array
         rad or m.
     speed : (n,) array
-        rad/s or m/s that count as much in distances.
+        rad/s or m/s by which distances of joints are scaled.
     velocities, accelerations : (m, n) array, m rows of which some are None, or None
-        Of waypoints, as for `fit_plan`.
+        Velocities and accelerations of the points, as for `fit_plan`.
     names : n strings
         Joint names, for messages.
 
@@ -94,7 +97,7 @@ class PathPoints:
     names: Sequence[str] = field(default=())
 
     def between(self, first: int, last: int, *, from_rest: bool = True) -> PathPoints:
-        """Return the points from `first` to `last`, to rest there, and from rest if asked."""
+        """Return the points from `first` to `last`, at rest there, and at `first` if asked."""
         def inside(rows: Rows | None) -> Rows | None:
             if rows is None:
                 return None
@@ -106,7 +109,7 @@ class PathPoints:
             self.speed, inside(self.velocities), inside(self.accelerations), self.names)
 
     def from_rest_at(self, position: Array, delay: float) -> PathPoints:
-        """Return the points from a rest, `delay` s before the first one, or in its place if 0."""
+        """Return the points after a rest `delay` s before the first; a delay of 0 replaces it."""
         kept = int(delay == 0.0)
 
         def after(rows: Rows | None) -> Rows | None:
@@ -120,7 +123,7 @@ class PathPoints:
 
 
 def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> PathPoints:
-    """Return points with times; without given ones, such as the slowest joint needs."""
+    """Return points with times; by default those at which the slowest joint has its top speed."""
     q = numbers(positions, 'positions')
     if q.ndim != 2 or q.shape[1] != robot.n:
         raise HodynError(f'positions have shape {q.shape}; expected (m, {robot.n})')
@@ -138,7 +141,7 @@ def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> Pa
 
 
 def comparable_speed(robot: Robot) -> Array:
-    """Return the joints' velocity limits, (n,), 1 where there is none."""
+    """Return the joints' velocity limits, (n,), rad/s or m/s; 1 for a joint without."""
     limit = robot.limits.velocity
     speed: Array = np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
     return speed
@@ -155,10 +158,10 @@ def path_of(
 ) -> JointPath:
     """Return the path through points.
 
-    It goes through all of them, with the directions of their velocities and the bends of their
-    accelerations where these are given; `MIN_SAMPLES` and more points may be missed by the
-    tolerance, where that makes it much smoother. A first point in motion, of fewer points, keeps
-    the curve in time up to the first stop.
+    The path goes through all points, with the directions of given velocities and the curvatures of
+    given accelerations. From `MIN_SAMPLES` points on, it may miss points by the tolerance if that
+    makes it much smoother. If there are fewer points, no stops, and the first point is in motion,
+    the path is the curve in time.
 
     Parameters
     ----------
@@ -169,19 +172,19 @@ def path_of(
     tolerance : float
         rad or m by which samples may be missed.
     interpolation, overshoot_tolerance
-        Between points that are met, as for `fit_plan`.
+        As for `fit_plan`, between points that are met.
     abrupt_ends : bool
-        Of the curves in time, as for `fit_plan`.
+        As for `fit_plan`, for the curves in time.
 
     Raises
     ------
     HodynError
-        Points that are all the same, stops that are not points, a negative tolerance.
+        Points are all the same, a stop is not a point, or the tolerance is negative or too large.
 
     """
     count = len(points.positions)
     if count < 2:
-        raise HodynError('a single point is no path; give at least two')
+        raise HodynError('a single point is not a path; give at least two')
     tolerance = number(tolerance, 'path_tolerance')
     if not 0.0 <= tolerance <= MAX_SAMPLE_TOLERANCE:
         raise HodynError(
@@ -193,7 +196,7 @@ def path_of(
         if not isinstance(stop, int | np.integer):
             raise HodynError(f'stop_at: expected the numbers of points, from 0, got {stop!r:.40}')
         if not 0 <= stop < count:
-            raise HodynError(f'stop at point {stop}: there are points 0 to {count - 1}')
+            raise HodynError(f'stop at point {stop}: the points are 0 to {count - 1}')
     if np.abs(points.positions - points.positions[0]).max() <= SMALLEST_STEP:
         raise HodynError(f'its {count} points are all the same: there is no path')
     ends = sorted({0, *stop_at, count - 1})
@@ -231,14 +234,14 @@ def path_of(
 
 
 def _centripetal(positions: Array, speed: Array) -> Array:
-    """Return the parameters of points, (m,), increasing from 0."""
+    """Return the centripetal parameters of points, (m,), increasing from 0."""
     steps = np.linalg.norm(np.diff(positions, axis=0) / speed, axis=1)
     steps = np.sqrt(np.maximum(steps, SMALLEST_SHARE * steps.mean()))
     return np.concatenate(([0.0], np.cumsum(steps)))
 
 
 def _directions(points: PathPoints, parameter: Array) -> tuple[Rows | None, Rows | None]:
-    """Return p' and p'' at points from their velocities and accelerations, where they move."""
+    """Return p' and p'' at points that move, from their velocities and accelerations."""
     if points.velocities is None:
         return None, None
     steps = np.linalg.norm(np.diff(points.positions, axis=0) / points.speed, axis=1)
@@ -269,7 +272,7 @@ def _directions(points: PathPoints, parameter: Array) -> tuple[Rows | None, Rows
 
 
 def _roughness(path: Plan) -> float:
-    """Return the integral of (p⁽⁵⁾)² of all joints, each in units of its range, over 0 to 1."""
+    """Return the integral of (p⁽⁵⁾)², with parameter and joint ranges scaled to 1."""
     knots = path.evaluate(path.times)
     ranges = np.ptp(knots[:, 0], axis=0)
     return path.duration**9 * sum(
@@ -278,19 +281,19 @@ def _roughness(path: Plan) -> float:
 
 
 def _note_of_repeated(points: list[int]) -> tuple[str, ...]:
-    """Return in one line what to know of points that are those before them."""
+    """Return a note on points that repeat the point before them."""
     if not points:
         return ()
     pairs = ', '.join(f'{i - 1} and {i}' for i in points[:MAX_NAMED])
     more = len(points) - MAX_NAMED
     others = f' (and {more} more pairs)' if more > 0 else ''
     return (
-        f'points {pairs}{others} are the same: it does not rest there; to rest, stop at point '
-        f'{points[0]}',)
+        f'points {pairs}{others} are the same: the motion does not rest there; to rest, stop at '
+        f'point {points[0]}',)
 
 
 def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:
-    """Return the points without those that repeat the one before, and the waits that this was."""
+    """Return the points without repeats of the point before, and the indices of the repeats."""
     steps = np.abs(np.diff(points.positions, axis=0)).max(axis=1)
     same = (np.flatnonzero(steps <= SMALLEST_STEP) + 1).tolist()
     if not same:
@@ -303,7 +306,7 @@ def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:
         if given is None:
             return None
         listed: list[ArrayLike | None] = list(given)  # type: ignore[arg-type]
-        # Where it waited it had no velocity; without the wait it need not stop.
+        # The point before a repeat was at rest; without the wait it need not be.
         return [None if i + 1 in set(same) else listed[i] for i in kept]
 
     return PathPoints(
@@ -312,10 +315,10 @@ def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:
 
 
 def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | None:
-    """Return the smooth path that misses no sample by more than the tolerance, if one is found.
+    """Return a smooth path within the tolerance of the samples.
 
-    Samples that are missed, such as the tip where a path turns back, join those that are kept.
-    None where the points are far apart, and one through all of them is hardly less smooth.
+    Missed samples, such as the tip where a path turns back, are added to the thinned ones. Returns
+    None if the samples are far apart, and the path through all of them is about as smooth.
     """
     kept = _thinned(samples, tolerance)
     through = None
@@ -336,7 +339,7 @@ def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | N
 
 
 def _thinned(samples: Array, tolerance: float) -> NDArray[np.intp]:
-    """Return which samples, the first and the last too, are twice the tolerance apart."""
+    """Return indices of samples twice the tolerance apart, with the first and the last one."""
     length = float(np.abs(np.diff(samples, axis=0)).max(axis=1).sum())
     spacing = max(2.0 * tolerance, length / MAX_THINNED)
     kept = [0]
@@ -352,14 +355,14 @@ def _thinned(samples: Array, tolerance: float) -> NDArray[np.intp]:
 
 
 def _local_maxima(values: Array, least: float) -> NDArray[np.intp]:
-    """Return where values above the least are larger than their neighbours."""
+    """Return indices of local maxima above `least`."""
     padded = np.concatenate(([-np.inf], values, [-np.inf]))
     return np.flatnonzero(
         (values > least) & (values >= padded[:-2]) & (values > padded[2:]))
 
 
 def missed_by(sections: Sequence[Plan], points: Array) -> Array:
-    """Return by how much each joint misses each point, (m, n), where the path is nearest."""
+    """Return each joint's distance from each point, (m, n), where the path is nearest to it."""
     grids = [np.linspace(0.0, plan.duration, 10 * plan.times.size) for plan in sections]
     curve = np.concatenate([
         plan.evaluate(grid)[:, 0] for plan, grid in zip(sections, grids, strict=True)])

@@ -20,11 +20,11 @@ SAMPLES = 3000
 def draw_margins(
     plan: Plan, feedforward: FeedForward, path: Path, *, force: bool = False,
 ) -> None:
-    """Draw the share of its limits that a plan uses over time to an image file.
+    """Draw the share of its limits that a plan uses, over time, to an image file.
 
-    There is a line for each quantity, of the joint with the largest share at each instant; below
-    them are the joints and quantities at their limits. The extension is the format; an existing
-    file is replaced only with force.
+    Each quantity has a line: the largest share of any joint at each instant. Below are the joints
+    and quantities at their limits. The path's ending gives the format; an existing file is
+    replaced only with `force`.
     """
     form = image_format(path)
     table = LimitTable(feedforward)

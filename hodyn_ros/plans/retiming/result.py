@@ -1,4 +1,4 @@
-"""What retiming finds: the motion, what binds it, and where it stops."""
+"""The result of retiming: the motion, the limits that bind it, and where it stops."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,8 @@ from hodyn_ros.reference import Plan
 
 Array = NDArray[np.float64]
 
-BINDING = 0.95  # share of a limit from which it keeps the motion from being faster
+# Used share of a limit from which this limit keeps the motion from being faster.
+BINDING = 0.95
 # Shares of the largest speed below which the motion stands still, and above which it moves.
 STANDSTILL, MOVES = 1e-3, 5e-2
 STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)
@@ -28,9 +29,9 @@ class Binding:
     Attributes
     ----------
     joint, quantity : str
-        What is at its limit.
+        Joint or motor, and the quantity that is at its limit.
     begin, end : float
-        s, from the plan's zero.
+        First and last instant, s from the plan's start.
 
     """
 
@@ -47,20 +48,20 @@ class Retimed:
     Attributes
     ----------
     plan : Plan
-        It, continuous to q⁗, at rest at both ends (or joined to the plan's moving start).
+        The motion, continuous to q⁗, at rest at both ends (or joined to the plan's moving start).
     limit_report : LimitReport
-        How far it is from each limit; within all.
+        Margins of the motion to each limit; it is within all.
     uniform_stretch_duration : float or None
-        s that the plan takes with its own timing, at the smallest stretch within all limits;
-        None where it starts in motion, or no stretch brings it within the limits.
+        Duration of the plan with its own timing at the smallest stretch within all limits, s; None
+        if it starts in motion, or no stretch brings it within the limits.
     missed : (m, n) array, or None
-        rad or m by which each joint misses each point; None where the path goes through all.
+        rad or m by which each joint misses each point; None if the path goes through all points.
     seconds : float
-        s that the search took.
+        Time that the search took, s.
     binding : tuple of Binding
-        What binds when, in order.
+        The binding limits, in order of time.
     notes : tuple of str
-        What to know: points that were left out, places where it stops.
+        Remarks for the user: repeated points, places where the motion stops.
 
     """
 
@@ -81,7 +82,7 @@ class Retimed:
         self, plan: Plan, report: LimitReport, missed: Array, feedforward: FeedForward,
         note: str = '',
     ) -> Retimed:
-        """Return the same of the motion that the samples of a file give, with one more note."""
+        """Return the result for `plan`, the motion that a file's samples give, with a note."""
         stops = momentary_stops(plan, feedforward)
         kept = self.notes[:len(self.notes) - len(momentary_stops(self.plan, feedforward))]
         return replace(
@@ -91,12 +92,12 @@ class Retimed:
 
     @property
     def path_deviation(self) -> float:
-        """By how much the worst joint misses the worst point, rad or m."""
+        """Largest distance by which a joint misses a point, rad or m."""
         return 0.0 if self.missed is None else float(self.missed.max())
 
 
 def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
-    """Return which limit a plan takes most of, from when to when, where it is near one."""
+    """Return, in order of time, the limits of which a plan uses the largest share near 1."""
     table = LimitTable(feedforward)
     instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
     taken = np.abs(table.shares(plan.evaluate(instants)))
@@ -115,7 +116,7 @@ def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
 
 
 def momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
-    """Return in one line where within the plan all joints stand still between motions."""
+    """Return a note on the instants between motions at which all joints stand still."""
     limits = feedforward.robot.limits
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
 
@@ -127,7 +128,7 @@ def momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
     taken = share(instants)
     moves = np.flatnonzero(taken > MOVES * taken.max())
     stops = []
-    # What is slow at an end, or jitters while it is slow, is no stop.
+    # A slow motion at an end, or jitter while the motion is slow, is not a stop.
     for before, after in pairwise(moves.tolist()):
         if after > before + 1:
             slowest = instants[before + 1 + taken[before + 1:after].argmin()]

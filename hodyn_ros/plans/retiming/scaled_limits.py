@@ -1,4 +1,4 @@
-"""A robot that may use a part of its limits only."""
+"""A robot that may use only a share of its limits."""
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Real
@@ -12,21 +12,22 @@ MOTOR_QUANTITIES = {
 
 
 def with_scaled_limits(robot: Robot, parts: float | Mapping[str, float]) -> Robot:
-    """Return the same robot with its limits times `parts`: one number, or one by quantity.
+    """Return the robot with its limits times `parts`: one number, or one per quantity.
 
-    Raises HodynError for an unknown quantity, and for parts that are no numbers above 0, up to 1.
+    Raises HodynError for unknown quantities, and for parts that are not numbers in (0, 1].
     """
     known = (*SCALABLE, *MOTOR_QUANTITIES)
     given = parts if isinstance(parts, Mapping) else dict.fromkeys(known, parts)
     for quantity, part in given.items():
         if quantity not in known:
-            raise HodynError(f'limits: no {quantity!r}; known are {", ".join(known)}')
+            raise HodynError(
+                f'limits: unknown quantity {quantity!r}; known are {", ".join(known)}')
         if not isinstance(part, Real) or isinstance(part, bool):
             raise HodynError(
-                f'limits: expected a number, or one by quantity, got {reprlib.repr(part)}')
+                f'limits: expected a number, or one per quantity, got {reprlib.repr(part)}')
         if not 0.0 < part <= 1.0:
             raise HodynError(
-                f'limits, {quantity}: {part:g} is a part of the limit: above 0, at most 1')
+                f'limits, {quantity}: {part:g} is not above 0 and at most 1, as a share must be')
     limits = replace(robot.limits, **{
         quantity: getattr(robot.limits, quantity) * given[quantity]
         for quantity in SCALABLE if quantity in given})

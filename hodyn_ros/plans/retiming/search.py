@@ -1,4 +1,4 @@
-"""The path of a plan, run as fast as every limit allows."""
+"""The search for the fastest motion along the path of a plan within all limits."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -32,28 +32,33 @@ Array = NDArray[np.float64]
 Progress = Callable[[str], None]
 
 PATH_TOLERANCE = 1e-3
+"""Default distance by which a path may miss samples, rad or m."""
 PIECE, MIN_PIECES = 1e-2, 480
-"""Largest length of the pieces of the returned plan, s; with few pieces of the rate there are
-four for each."""
-# Pieces of the rate: from coarse to fine, because steps of many pieces go astray from far off.
+"""Largest duration of a piece of the returned plan, s, and least number of pieces: four for each
+of 120 pieces of the rate."""
+# Number of pieces of the rate in the first steps: a step with many pieces fails far from the
+# optimum.
 _COARSE = (40, 40, 60)
-# Finer ones, s, no file of samples 5 ms apart could follow.
+# Spacing of the rate's knots in later steps, s, and bounds of their number: a file of samples 5 ms
+# apart could not follow a finer rate.
 KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.0075, 60, 120
-# Largest spacing of the knots, s, however long a motion is; and their largest number.
+# Largest spacing of the knots in long motions, s, and largest number of knots.
 MAX_KNOT_SPACING, MOST_KNOTS = 0.07, 4000
 # For each step: the highest order of the limits that it considers, and the largest rate. The first
-# is toppra's problem, which is convex; the others begin from there.
+# step is toppra's problem, which is convex; the others start from its solution.
 _STEPS = ((2, 30.0), *5 * ((4, MAX_RATE),))
+# Relative gain of a step below which the search ends.
 CONVERGED = 2e-3
 # Stretch for peaks between the samples of a step from which the step is too coarse.
 LOST = 1.005
 COST_SAMPLES = 4000
 WAY_SAMPLES = 400
-# s, of a first motion, before it is known whether it is within the limits.
+# Bounds of the duration of the first motion, s, before it is compared with the limits.
 SHORTEST, LONGEST = 0.01, 1000.0
-# What joins a moving start cannot be stretched for what the steps miss.
+# Share of the limits for a motion from a moving start: it cannot be stretched for peaks that the
+# steps miss.
 MOVING_SHARE = 0.97
-# The plan is first run so much faster than it is that it surely is beyond a limit.
+# Factor of the duration at which a plan is surely beyond a limit.
 FAST = 1e-2
 
 
@@ -70,9 +75,9 @@ def retime(
 ) -> Retimed:
     """Return the fastest motion through points, from rest to rest, within all limits of a robot.
 
-    Velocity, acceleration, jerk, torque, torque rate; of the motors of elastic joints speed,
-    torque and deflection. Friction and payload count as in every plan. No reflex of the vendor's
-    controller is tripped.
+    The limits are those of velocity, acceleration, jerk, torque and torque rate, and of the speed,
+    torque and deflection of motors. Torques contain friction and payload. The motion trips no
+    reflex of the vendor's controller.
 
     Parameters
     ----------
@@ -81,29 +86,28 @@ def retime(
     positions : (m, n) array
         Points, m ≥ 2, rad or m.
     times : (m,) array, optional
-        s at which they were planned, of which the path has nothing: the uniform stretch that the
-        motion is compared with keeps them; without, they are such as the slowest joint needs.
+        Planned times, s, by default those of the slowest joint at its top speed. Only the uniform
+        stretch that the motion is compared with depends on them, the path does not.
     limits : float or mapping of str to float
-        Which part of the limits is used, above 0 and at most 1: of all, or by quantity
+        Share of the limits that may be used, above 0 and at most 1: of all, or per quantity
         ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
         'motor_effort', 'deflection').
     stop_at : sequence of int
         Points, from 0, at which the motion rests.
     path_tolerance : float
         rad or m by which the path may miss points that are samples of a motion: 20 or more that
-        jitter or stand close. Others are met.
+        jitter or are close together. It meets other points.
     smoothness : float
-        Which part of the duration may be given for using none of the limits of jerk and torque
-        rate (and of motor speed, which depends on it), in proportion to what is used at the
-        worst instant. 0 is as fast as can be.
+        Price of using the limits of jerk, torque rate and motor speed: the search minimises
+        duration × (1 + smoothness × largest share used of these). 0 gives the fastest motion.
     commands : 'effort' or 'position'
-        What the arm is commanded: the reflexes that its vendor's controller has for it count.
+        Kind of commands that the arm is sent, on which its reflexes depend.
 
     Raises
     ------
     HodynError
-        What is no robot and no part of its limits; a single point, points that are all the same,
-        and paths that no timing brings within the limits: out of range, too heavy to hold.
+        The robot, a share or an option is not valid; a single point, or points that are all the
+        same; or no timing brings the path within the limits: it is out of range or too heavy.
 
     """
     check_robot(robot)
@@ -117,9 +121,9 @@ def retime(
 def retime_plan(
     plan: Plan, feedforward: FeedForward, commands: Commands = 'effort',
 ) -> Retimed:
-    """Return the fastest motion along the path of a plan; one in motion at first stays joined.
+    """Return the fastest motion along the path of a plan.
 
-    Its errors are those of `retime`.
+    If the plan starts in motion, so does the result. Errors are those of `retime`.
     """
     return retime_path(JointPath((plan,), (plan,)), feedforward, commands=commands)
 
@@ -130,7 +134,7 @@ def retime_path(
 ) -> Retimed:
     """Return the fastest motion along a path, section by section from rest to rest.
 
-    `smoothness` and `commands` are as of `retime`; `progress` is told how far the search has come.
+    `smoothness` and `commands` are as in `retime`; `progress` is called with the duration reached.
     """
     smoothness = number(smoothness, 'smoothness')
     if not 0.0 <= smoothness < np.inf:
@@ -152,7 +156,7 @@ def retime_path(
 
 
 def _refuse_without_limits(path: JointPath, table: LimitTable) -> None:
-    """Raise HodynError where joints move that nothing keeps from any speed."""
+    """Raise HodynError if joints move that have no limit other than that of position."""
     moves = np.any([
         np.ptp(section.evaluate(np.linspace(0.0, section.duration, WAY_SAMPLES))[:, 0], axis=0)
         > SMALLEST_STEP for section in path.sections], axis=0)
@@ -161,15 +165,15 @@ def _refuse_without_limits(path: JointPath, table: LimitTable) -> None:
     if free.size:
         names = ', '.join(table.feedforward.robot.joint_names[i] for i in free)
         raise HodynError(
-            f'{names}: no limit of velocity, acceleration, jerk, effort or effort rate, so any '
-            'motion would do; give limits, of velocity and effort at least, in a file: '
+            f'{names}: no limit of velocity, acceleration, jerk, effort or effort rate, so no '
+            'motion is the fastest; give limits, at least of velocity and effort, in a file: '
             '--limits FILE, or the parameter limits_file')
 
 
 def _retime_section(
     path: Plan, timed: Plan, table: LimitTable, smoothness: float, progress: Progress | None,
 ) -> tuple[Plan, float | None]:
-    """Return the fastest motion along a section, and how long it takes at a uniform stretch."""
+    """Return the fastest motion along a section, and the duration of its uniform stretch, s."""
     if path.duration == 0.0:
         raise HodynError('its points are all the same: there is no path to retime')
     moving = path is timed and not starts_and_ends_at_rest(path)
@@ -180,7 +184,7 @@ def _retime_section(
     else:
         slow, law = _stretched(timed, table), _from_rest(path, table)
         if law is None and slow is not None and path is not timed:
-            # Not along the path, but along the curve in time.
+            # No timing of the path is within limits, but one of the curve in time is.
             path, law = timed, _from_rest(timed, table)
         if law is None:
             raise HodynError(_why_not(path, table))
@@ -196,7 +200,7 @@ def _retime_section(
         if rate is not None:
             law = law.at_rate(rate)
         elif not moving:
-            # The present motion is so far beyond a limit that no rate brings it back.
+            # No rate brings the present motion within a limit that it exceeds by far.
             mended = _within_limits(_motion(path, law, moving), table, moving)
             law = law.stretched(1.0 if mended is None else mended.duration / law.duration)
         if progress is not None:
@@ -221,7 +225,7 @@ def _retime_section(
 
 
 def _cost(plan: Plan, table: LimitTable, smoothness: float) -> float:
-    """Return a duration, longer by what the use of jerk and torque rate is worth."""
+    """Return the duration × (1 + smoothness × largest used share of jerk and torque rate)."""
     if smoothness == 0.0 or not (table.orders == 3).any():
         return plan.duration
     instants = np.linspace(0.0, plan.duration, COST_SAMPLES)
@@ -235,7 +239,7 @@ def _knots(duration: float) -> int:
 
 
 def _even_law(path: Plan) -> TimeLaw:
-    """Return a law from rest to rest of 1 s; a path that rests at an end has no need of it."""
+    """Return a law of 1 s that starts and ends at rest where the path itself does not."""
     ends = np.abs(path.evaluate(path.times[[0, -1]])[:, 1]).max(axis=1) > 0.0
     return TimeLaw.uniform(path.duration, 1.0, (bool(ends[0]), bool(ends[1])))
 
@@ -243,7 +247,7 @@ def _even_law(path: Plan) -> TimeLaw:
 def _from_rest(path: Plan, table: LimitTable) -> TimeLaw | None:
     """Return the law of an even motion from rest to rest, about as fast as the limits allow.
 
-    None where no timing is within them.
+    Returns None if no timing is within the limits.
     """
     law = _even_law(path)
     shares = np.abs(table.shares(law.motion(path, np.linspace(0.0, 1.0, WAY_SAMPLES))))
@@ -256,7 +260,7 @@ def _from_rest(path: Plan, table: LimitTable) -> TimeLaw | None:
 
 
 def _stretched(path: Plan, table: LimitTable) -> Plan | None:
-    """Return a motion at its own timing, as fast as the limits allow; None where none is."""
+    """Return the smallest uniform stretch of a motion within the limits; None if none is."""
     slow = path.stretched(max(1.0, 1.0 / path.duration))
     found = smallest_time_scaling(slow, table)
     if found.factor == 1.0:
@@ -266,7 +270,7 @@ def _stretched(path: Plan, table: LimitTable) -> Plan | None:
 
 
 def _why_not(path: Plan, table: LimitTable) -> str:
-    """Return which limit a path is beyond however slowly it is run."""
+    """Return which limit a path exceeds even when it is run very slowly."""
     law = _even_law(path)
     motion = _motion(path, law, False).stretched(MAX_FACTOR)
     report = LimitReport(worst_margins(motion, table))
@@ -283,7 +287,10 @@ def _why_not(path: Plan, table: LimitTable) -> str:
 
 
 def _within_limits(plan: Plan, table: LimitTable, moving: bool) -> Plan | None:
-    """Return a plan as much slower as its peaks between the samples ask for."""
+    """Return a plan, stretched if needed to be within limits; None if it cannot be.
+
+    A plan from a moving start is not stretched.
+    """
     if moving:
         return plan if LimitReport(worst_margins(plan, table)).within_limits else None
     factor = smallest_time_scaling(plan, table).factor
@@ -291,7 +298,7 @@ def _within_limits(plan: Plan, table: LimitTable, moving: bool) -> Plan | None:
 
 
 def _motion(path: Plan, law: TimeLaw, moving: bool) -> Plan:
-    """Return the path run by a law, as a plan that ends at rest and, unless moving, starts so."""
+    """Return the plan of a path run by a law, at rest at its end and, unless moving, its start."""
     pieces = max(MIN_PIECES, int(np.ceil(law.duration / PIECE)))
     times = np.linspace(0.0, law.duration, pieces + 1)
     knots = law.motion(path, times)

@@ -1,9 +1,9 @@
-"""When a path is where: laws w(t) on which a path p(w) becomes a motion p(w(t)).
+"""Timing of a path: laws w(t) by which a path p(w) becomes a motion p(w(t)).
 
-A law is changed by a rate x(u) > 0 of its own time u: with du/dt = √x the derivatives of u to t
-are √x, x'/2, √x x''/2 and x x'''/2 + x'x''/4. So velocities squared,
-accelerations and torques along a path are linear in (x, x'), and jerks and torque rates are √x
-times something linear in (x, x', x'').
+A law is changed by a rate x(u) > 0 of its own time u: with du/dt = √x, the derivatives of u with
+respect to t are √x, x'/2, √x x''/2 and x x'''/2 + x'x''/4. So squared velocities, accelerations
+and torques along a path are linear in (x, x'), and jerks and torque rates are √x times a linear
+function of (x, x', x'').
 """
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ from hodyn_ros.reference import Plan
 Array = NDArray[np.float64]
 
 SPLINE_DEGREE = 5
-"""x is in C4, so that q⁗ of the motion is continuous, and smooth."""
+"""Degree of x, which is in C4, so that q⁗ of the motion is continuous and smooth."""
 QUADRATURE = 16
 NEWTON_STEPS = 5
 PIECES_PER_KNOT = 3
 
 
 def compose(path: Array, law: Array) -> Array:
-    """Return the derivatives of p(w(t)) to t: (T, 5, n) of p to w, (T, 5) of w to t."""
+    """Return the derivatives of p(w(t)) in t from `path`, p's in w, and `law`, w's in t.
+
+    `path` is (T, 5, n) and `law` (T, 5).
+    """
     w1, w2, w3, w4 = (law[:, k, None] for k in range(1, 5))
     out = np.empty_like(path)
     out[:, 0] = path[:, 0]
@@ -39,7 +42,7 @@ def compose(path: Array, law: Array) -> Array:
 
 
 def time_derivatives(rate: Array) -> Array:
-    """Return u … d⁴u/dt⁴, (T, 5), u itself left 0, from x, x', x'', x''', (T, 4)."""
+    """Return u … d⁴u/dt⁴, (T, 5), from x, x', x'', x''', (T, 4); u itself is left 0."""
     x, x1, x2, x3 = rate.T
     root = np.sqrt(x)
     return np.stack(
@@ -48,7 +51,7 @@ def time_derivatives(rate: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Rate:
-    """x(u) on [0, duration]: a spline of degree 5 on even knots, by its (N + 5,) coefficients."""
+    """x(u) on [0, duration]: a spline of degree 5 on N even pieces, with N + 5 coefficients."""
 
     coefficients: Array
     duration: float
@@ -67,7 +70,10 @@ class Rate:
 
 
 def even_basis(u: Array, step: float, count: int) -> tuple[NDArray[np.intp], Array]:
-    """Return the first basis function at each u, (T,), and the six's x … x''', (4, T, 6)."""
+    """Return the first of the six basis functions at each u, (T,), and all six, (4, T, 6).
+
+    The 4 are the functions and their first three derivatives.
+    """
     first = np.clip((u / step).astype(np.intp), 0, count - 1)
     knots = np.arange(-SPLINE_DEGREE, SPLINE_DEGREE + 2.0)
     spline = BSpline(knots, np.eye(SPLINE_DEGREE + 1), SPLINE_DEGREE)
@@ -76,14 +82,14 @@ def even_basis(u: Array, step: float, count: int) -> tuple[NDArray[np.intp], Arr
 
 
 class TimeLaw:
-    """w(t) from 0 to `duration`, in C4, by its derivatives at knots.
+    """w(t) from 0 to `duration`, in C4, given by its derivatives at knots.
 
     Parameters
     ----------
     times : (m + 1,) array
-        Knots, s, from 0.
+        Times of the knots, s, from 0.
     knots : (m + 1, 5) array
-        w … w⁗ there.
+        w … w⁗ at the knots.
 
     """
 
@@ -93,7 +99,7 @@ class TimeLaw:
 
     @classmethod
     def uniform(cls, length: float, duration: float, rests: tuple[bool, bool]) -> TimeLaw:
-        """Return the law of a constant speed, but for a start or an end from or to rest."""
+        """Return the law of constant speed, at rest at its start and end as `rests` says."""
         knots = np.zeros((2, 5))
         knots[1, 0] = length
         for side in range(2):
@@ -118,7 +124,7 @@ class TimeLaw:
         return compose(path.evaluate(np.ascontiguousarray(law[:, 0])), law)
 
     def at_rate(self, rate: Rate) -> TimeLaw:
-        """Return the law w(u(t)) with du/dt = √x(u)."""
+        """Return the law w(u(t)), where du/dt = √x(u)."""
         count = rate.coefficients.size - SPLINE_DEGREE
         u = np.linspace(0.0, self.duration, QUADRATURE * count + 1)
         t = np.concatenate(([0.0], np.cumsum(_spent(rate, u[:-1], np.diff(u)))))

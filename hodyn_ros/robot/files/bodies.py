@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
-from hodyn_ros.robot.coupling import Mimic
+from hodyn_ros.robot.coupling import Mimic, warn_of_broken_couplings
 from hodyn_ros.robot.files import joint_geometry
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.joint_chains import CHAINS
@@ -177,6 +177,9 @@ def with_locked(
         if not isinstance(position, (int, float, np.number)) or not np.isfinite(position):
             raise HodynError(f'{section.context}: joint {joint!r} is locked at {position!r}; '
                              'expected a finite number, rad or m')
+    warn_of_broken_couplings(
+        {link.joint: link.mimic for link, _ in links if link.mimic is not None}, locked,
+        section.context)
     return [
         (fixed_at(link, locked[link.joint]), parent)
         if link.joint in locked and link.joint in joints else (link, parent)

@@ -1,5 +1,6 @@
 """Mappings read from files, key by key, with messages that say where a mistake is."""
 from collections.abc import Mapping, Sequence
+import re
 from typing import Any, NoReturn
 
 import numpy as np
@@ -10,6 +11,8 @@ from hodyn_ros.common.errors import HodynError
 Array = NDArray[np.float64]
 LARGEST = 1e15
 """Largest magnitude of a quantity of a robot: its squares and products are still finite."""
+# A number with an exponent: its digits, and the sign and the digits of the exponent.
+_EXPONENT = re.compile(r'([-+]?(?:\d+\.?\d*|\.\d+))[eE]([-+]?)(\d+)')
 
 
 class CheckedMapping:
@@ -59,8 +62,7 @@ class CheckedMapping:
         except (ValueError, OverflowError):  # overflow: from integers with very many digits
             array = None
         if array is None:
-            self.fail(key, f'expected numbers, got {value!r}' + (
-                ' (YAML reads 1e-3 as text: write 1.0e-3)' if 'e' in str(value) else ''))
+            self.fail(key, f'expected numbers, got {value!r}{_exponent_hint(value)}')
         if array.shape != shape:
             wanted = ' x '.join(map(str, shape)) or 'a single number'
             got = ' x '.join(map(str, array.shape)) or 'a single number'
@@ -70,6 +72,18 @@ class CheckedMapping:
         if np.any(np.abs(array) > largest):
             self.fail(key, f'{value!r} is beyond {largest:g}, in SI units')
         return array
+
+
+def _exponent_hint(value: Any) -> str:
+    """Return how to write the first number that YAML reads as text; empty if there is none."""
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return next(filter(None, map(_exponent_hint, value)), '')
+    found = _EXPONENT.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return ''
+    digits, sign, exponent = found.groups()
+    point = '' if '.' in digits else '.0'
+    return f' (YAML reads {value} as text: write {digits}{point}e{sign or "+"}{exponent})'
 
 
 def _holds_numbers(value: Any) -> bool:

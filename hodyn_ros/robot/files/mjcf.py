@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.robot import lie
-from hodyn_ros.robot.coupling import Mimic, resolved
+from hodyn_ros.robot.coupling import Mimic, resolved, warn_of_broken_couplings
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
 from hodyn_ros.robot.files.joint_chains import coordinate_names
 
@@ -266,6 +266,7 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
     import mujoco
 
     mimics: dict[str, Mimic] = {}
+    left_out: dict[str, Mimic] = {}
     for e in range(model.neq):
         kind = mujoco.mjtEq(model.eq_type[e]).name
         if not model.eq_active0[e]:
@@ -278,6 +279,8 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
             pair = [int(j) for j in (model.eq_obj1id[e], model.eq_obj2id[e]) if j >= 0]
             names = [_name(model, 'jnt', j) for j in pair]
             if names[0] in locked:
+                if len(names) == 2:
+                    left_out[names[0]] = Mimic(names[1])
                 continue
             constant, slope, *rest = model.eq_data[e, :5].tolist()
             if len(names) < 2 or any(rest) or slope == 0.0 or names[0] in mimics:
@@ -291,6 +294,7 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
             raise HodynError(
                 f'{context}: an equality ({kind[5:].lower()}) closes a loop; loops are not '
                 'supported')
+    warn_of_broken_couplings({**mimics, **left_out}, locked, context)
     return resolved(mimics, context)
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
-from hodyn_ros.robot.coupling import Mimic, resolved
+from hodyn_ros.robot.coupling import Mimic, resolved, warn_of_broken_couplings
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
 from hodyn_ros.robot.files.joint_chains import CHAINS, coordinate_names
 from hodyn_ros.robot.files.urdf_doubts import (
@@ -93,14 +93,18 @@ def robot_mapping(
     _check_locked(locked, joints, context)
     order = _depth_first(list(links), joints, context)
     bodies: list[dict[str, Any]] = []
-    mimics: dict[str, Mimic] = {}
+    given: dict[str, Mimic] = {}
     for link, joint in order:
         bodies.append(
             {'name': link, **_joint_keys(joint, locked), **_inertia_keys(links[link])})
         if joint is not None and 'mimic' in bodies[-1]:
-            mimics[joint.name] = Mimic(**bodies[-1]['mimic'])
+            given[joint.name] = Mimic(**bodies[-1]['mimic'])
+            if joint.name in locked:
+                del bodies[-1]['mimic']
+    warn_of_broken_couplings(given, locked, context)
     mapping: dict[str, Any] = {'name': root.attributes['name'], 'bodies': bodies}
-    mimics = resolved(mimics, context)
+    mimics = resolved(
+        {name: mimic for name, mimic in given.items() if name not in locked}, context)
     moving = [joint for _, joint in order if joint is not None]
     limits = _limits(moving, mimics, locked)
     warn_of_angles(root, context)
@@ -242,7 +246,7 @@ def _joint_keys(joint: _Joint | None, locked: Mapping[str, float]) -> dict[str, 
         direction /= largest  # so that squares of tiny or huge numbers do not under- or overflow
         keys['axis'] = direction / np.linalg.norm(direction)
     mimic = joint.element.one('mimic', _MIMIC)
-    if mimic is not None and joint.type != 'fixed' and joint.name not in locked:
+    if mimic is not None and joint.type != 'fixed':
         if joint.type in (*CHAINS, 'floating'):
             mimic.fail(f'a {joint.type} joint cannot mimic another')
         keys['mimic'] = {

@@ -112,14 +112,27 @@ def test_lists_have_entries_for_the_joints_that_move_by_themselves():
     locked = hd.load_robot(keys, locked_joints={'joint2': 0.5})
     assert locked.joint_names == ('joint0',)
     assert locked.rotor_inertia.tolist() == [3.0]
-    # The follower alone may be locked too.
-    alone = hd.load_robot(keys, locked_joints={'joint1': 0.5})
+    # The follower alone may be locked too, with a warning.
+    with pytest.warns(UserWarning, match='joint1 follows joint2, which is not locked: their coup'):
+        alone = hd.load_robot(keys, locked_joints={'joint1': 0.5})
     assert alone.joint_names == ('joint0', 'joint2')
     one, other = hd.load_robot(keys, locked_joints={'joint1': 0.5, 'joint2': 0.5}), locked
     np.testing.assert_allclose(
         one.kernel_model.body_table, other.kernel_model.body_table, atol=1e-15)
     with pytest.raises(ValueError, match='expected 2, got 3'):
         hd.load_robot({**keys, 'rotor_inertia': [3.0, 4.0, 5.0]})
+
+
+@pytest.mark.parametrize(('locked', 'message'), [
+    (['j0'], 'j0 follows j2, which'), (['j1'], 'j1 follows j2, which'), (['j2'], ''),
+    (['j0', 'j1'], 'j1 follows j2, which'), (['j0', 'j2'], ''), (['j0', 'j1', 'j2'], '')])
+def test_who_is_warned_of_follows_a_joint_that_stays_free(locked, message):
+    text = urdf(mimic('j1'), mimic('j2'), WIDE, WIDE)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        hd.load_robot(text, locked_joints=dict.fromkeys(locked, 0.1))
+    assert len(caught) == bool(message), [str(one.message) for one in caught]
+    assert not caught or message in str(caught[0].message)
 
 
 @pytest.mark.parametrize(('leader', 'multiplier'), [('fixed', 1.5), ('prismatic', 0.0)])

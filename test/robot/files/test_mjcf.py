@@ -178,6 +178,8 @@ def test_what_couples_locked_joints_does_not_count(tmp_path):
     assert hd.load_robot(path).n == 2
     assert hd.load_robot(path, locked_joints={'right': 0.0}).n == 1
     assert hd.load_robot(path, locked_joints={'left': 0.0, 'right': 0.0}).n == 1
+    with pytest.warns(UserWarning, match='left follows right, which is not locked'):
+        assert hd.load_robot(path, locked_joints={'left': 0.0}).n == 2
 
 
 URDF = """<robot name="arm"><mujoco><compiler discardvisual="true"/></mujoco><link name="base"/>
