@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> int:
     check_outputs(
         options, *options.bags, *options.unloaded, options.robot, contents=_contents(robot))
     if options.unloaded and 'payload' not in terms:
-        raise HodynError('--unloaded needs payload among the --terms: add it')
+        raise HodynError('--unloaded only serves to find a payload: add it to --terms')
     warn_of_locked(options, *options.bags, *options.unloaded)
     # With unknown gains or zeros, the share of gravity in the efforts cannot be estimated.
     source = Source(

@@ -144,7 +144,7 @@ def test_ctrl_c_says_how_to_go_on(lab, tmp_path):
         said = process.communicate()[1]
     assert process.returncode == 130
     assert 'finishing the files that are begun' in said
-    assert 'of 6 files: the same command goes on' in said
+    assert 'of 6 files: the same command continues' in said
     done, begun = done_in(out)
     assert done > 0
     assert begun == 0

@@ -288,7 +288,7 @@ def test_friction_that_holds_a_joint_is_no_offset_of_its_sensor(tmp_path):
     assert np.all(np.abs(found.offset) < 2.0 * found.offset_interval)
 
 
-@pytest.mark.parametrize(('left_out', 'said'), [(True, 'are left out'), (False, 'are taken to')])
+@pytest.mark.parametrize(('left_out', 'said'), [(True, 'are left out'), (False, 'are used as if')])
 def test_efforts_of_joints_that_stand_are_counted(left_out, said):
     """Guards efforts that are left out without a word."""
     console = Console(file=StringIO(), width=400)
