@@ -144,8 +144,8 @@ class SphericalJoint:
         cosine = np.abs(np.cos(coordinates[..., 0, 1])).min(initial=1.0)
         if _MAX_ROUND_OFF * cosine ** orders < np.finfo(float).eps:
             raise HodynError(
-                f'the coordinates of spherical joint {self.name!r} are singular at '
-                f"'{self.name}_y' = ±90°, and too near to that here (cosine {cosine:.1e}): "
+                f'the coordinates of spherical joint {self.name!r} are singular where '
+                f"'{self.name}_y' is ±90°, and too near to that here (cosine {cosine:.1e}): "
                 're-centre them (Robot.with_rotation)')
 
 
