@@ -42,7 +42,7 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 # Names in the library of what these options set.
 _OPTIONS = {
     'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn',
-    'take double': 'leave out --float',
+    'use double': 'leave out --float',
     'an actuators section': 'an actuators section, or give --actuators YAML'}
 # Otherwise garbage collection, during the import of Numba and at exit, takes half a second.
 gc.set_threshold(100_000, 50, 100)
