@@ -321,5 +321,5 @@ def test_parts_of_kernels_are_not_for_python():
     from hodyn_ros.dynamics.kernels.newton_euler import row3
 
     hd.inverse_dynamics(PANDA, motion(5, N))
-    with pytest.raises(TypeError, match='row3 is for compiled code alone'):
+    with pytest.raises(TypeError, match='row3 is only for compiled code'):
         row3(motion(4, 3), 1)

@@ -1,4 +1,4 @@
-"""``hodyn generate``."""
+"""The command ``hodyn generate``."""
 from __future__ import annotations
 
 import argparse
@@ -34,15 +34,15 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'with friction and motors if the robot has them')
     parser.add_argument(
         '--order', type=int, default=_ORDER, metavar='R',
-        help='of the highest derivative of the torque, 0 to 4 (default: 2)')
+        help='order of the highest derivative of the torque, 0 to 4 (default: 2)')
     parser.add_argument(
-        '--friction', action='store_true', help='the friction of the joints as well')
+        '--friction', action='store_true', help='also write the friction of the joints')
     parser.add_argument(
         '--actuators', nargs='?', type=Path, const=True, default=False, metavar='YAML',
-        help='the reference of the motors behind the springs as well, of the robot file or of '
-        'YAML, a file with its key `actuators`')
+        help='also write the reference of the motors behind the springs; the actuators are those '
+        'of the robot file, or of YAML, a file with the key `actuators`')
     parser.add_argument(
-        '--float', action='store_true', dest='single', help='in single precision')
+        '--float', action='store_true', dest='single', help='write single precision')
     parser.add_argument(
         '--prefix', default='', metavar='NAME',
         help="prefix of all names in C (default: the robot's name)")

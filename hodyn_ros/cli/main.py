@@ -42,7 +42,7 @@ INTERRUPTED, PIPE_CLOSED = 130, 141
 # Words in the library's errors, and the options of commands that replace them.
 _OPTIONS = {
     'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn',
-    'take double': 'leave out --float',
+    'use double': 'leave out --float',
     'an actuators section': 'an actuators section, or give --actuators YAML'}
 # With the default thresholds, garbage collection during the import of Numba and at exit takes half
 # a second.

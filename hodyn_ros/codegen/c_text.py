@@ -13,13 +13,13 @@ from hodyn_ros.codegen.tracing import Branch, Leaf, Tree
 from hodyn_ros.robot import HodynError
 
 MAX_LINE = 99
-_MAX_INLINE = 36  # characters; what is longer gets a name of its own
+_MAX_INLINE = 36  # characters; longer expressions get a name
 _SUM, _PRODUCT, _SIGN, _ATOM = range(4)
 _LEVELS = {'+': _SUM, '-': _SUM, '*': _PRODUCT, '/': _PRODUCT, 'negative': _SIGN}
 
 
 class Language:
-    """How numbers are written: ``double``, or with `single` ``float``."""
+    """C99 in ``double``, or in ``float`` if `single`."""
 
     def __init__(self, *, single: bool = False) -> None:
         self.single = single
@@ -30,7 +30,7 @@ class Language:
         with np.errstate(over='ignore'):
             rounded = np.float32(value) if self.single else np.float64(value)
         if not np.isfinite(rounded):
-            raise HodynError(f'the constant {value:g} is no {self.type}')
+            raise HodynError(f'the constant {value:g} does not fit into {self.type}')
         text = str(rounded)
         return text + 'f' if self.single else text
 
@@ -59,7 +59,7 @@ class Language:
             yield from _indented(self._statements(tree.no, dict(named)))
             yield '}'
             return
-        # What is written over is read before.
+        # Variables that a result overwrites must be read before.
         uses.update(2 * [
             expression for expression in _within(uses, named)
             if any(expression.operation == target for target, _ in tree.results)])
@@ -74,7 +74,7 @@ class Language:
         self, wanted: list[Expression], uses: Counter[Expression], named: dict[Expression, str],
         text: dict[Expression, tuple[str, int]],
     ) -> Iterator[str]:
-        """Yield the definitions of what is used more than once, or too long; fill `text`."""
+        """Yield definitions of expressions used more than once or too long; fill `text`."""
         for expression in sorted(_within(wanted, named), key=lambda one: one.index):
             written, level = self._written(expression, text)
             if uses[expression] > 1 or (
@@ -102,7 +102,7 @@ class Language:
         first, second = operands
         if operation == '+' and not isinstance(second, Expression) and second < 0.0:
             operation, second = '-', -second
-        # The right one is of a higher level, so that the order of the operations stays.
+        # The right operand needs a higher level, so that the order of operations is kept.
         return (f'{self._operand(first, text, level)} {operation} '
                 f'{self._operand(second, text, level + 1)}'), level
 
@@ -117,21 +117,21 @@ class Language:
 
 
 def operations(tree: Tree) -> int:
-    """Return how many operations the longest path takes, a function of math.h as one."""
+    """Return the number of operations of the longest path; a function of math.h counts as one."""
     return max(
         sum(bool(expression.operands) for expression in _within(wanted, {}))
         for wanted in _paths(tree))
 
 
 def variables(tree: Tree) -> set[str]:
-    """Return what C calls the variables that are read."""
+    """Return the names in C of the variables that a tree reads."""
     return {
         expression.operation for wanted in _paths(tree) for expression in _within(wanted, {})
         if not expression.operands}
 
 
 def quoted(text: str) -> str:
-    """Return a string literal, whatever is in a name."""
+    """Return the string literal of any text."""
     return '"' + ''.join(
         character if character.isascii() and character.isprintable() and character not in '"\\?'
         else ''.join(f'\\{byte:03o}' for byte in character.encode('utf-8')) for character in text
@@ -139,7 +139,7 @@ def quoted(text: str) -> str:
 
 
 def initializer(items: Sequence[str], end: str = '}') -> list[str]:
-    """Return the lines of an initializer, broken between items alone."""
+    """Return the lines of an initializer, broken only between items."""
     lines, line = [], '   '
     for i, item in enumerate(items):
         word = ('' if i else '{') + item + (',' if i < len(items) - 1 else end)
@@ -151,7 +151,7 @@ def initializer(items: Sequence[str], end: str = '}') -> list[str]:
 
 
 def comment(text: str, indent: str = '') -> list[str]:
-    """Return the lines of a comment; paragraphs and columns are those of the text."""
+    """Return the lines of a comment; paragraphs and columns of the text are kept."""
     safe = ''.join(c if c.isprintable() or c == '\n' else '.' for c in text)
     safe = safe.replace('*/', '* /').replace('/*', '/ *').replace('??', '? ?')
     lines = [
@@ -164,7 +164,7 @@ def comment(text: str, indent: str = '') -> list[str]:
 
 
 def _paths(tree: Tree, before: tuple[Expression, ...] = ()) -> Iterator[list[Expression]]:
-    """Yield what is computed on each path."""
+    """Yield the expressions to compute on each path."""
     if isinstance(tree, Branch):
         for branch in (tree.yes, tree.no):
             yield from _paths(branch, (*before, tree.condition.value))
@@ -183,13 +183,13 @@ def _roots(tree: Tree) -> Iterator[Expression]:
 
 
 def _values(leaf: Leaf) -> list[Expression]:
-    """Return the results that are expressions, but for those that keep what is there."""
+    """Return the results that are expressions, except those that keep their value."""
     return [value for target, value in leaf.results
             if isinstance(value, Expression) and value.operation != target]
 
 
 def _within(wanted: Iterable[Expression], named: Iterable[Expression]) -> set[Expression]:
-    """Return all that must be computed for some expressions, these with them."""
+    """Return all expressions that some expressions depend on, including these."""
     found: set[Expression] = set()
     rest = [expression for expression in wanted if expression not in named]
     while rest:

@@ -21,7 +21,7 @@ def file_names(prefix: str) -> tuple[str, str, str, str]:
 
 
 def files(settings: Settings, made: list[Function] | None = None) -> dict[str, str]:
-    """Return the texts of all files by name; of the same settings always the same bytes."""
+    """Return the texts of all files by name; the same settings always give the same bytes."""
     made = functions(settings) if made is None else made
     texts = (
         _header(settings, made), _source(settings, made), cmake(settings), package(settings))
@@ -47,8 +47,8 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
         yield from _names(f'{upper}_MOTOR_NAMES', motor_names)
     yield ''
     yield from comment(
-        f'For arrays that are not const, where C before C23 wants a cast to pass them as const '
-        f'ones (gcc -Wpedantic warns): {upper}_CONST(q).')
+        f'Casts arrays that are not const to const, as C before C23 requires (gcc -Wpedantic '
+        f'warns): {upper}_CONST(q).')
     yield f'#define {upper}_CONST(rows) ((const {language.type} (*)[{upper}_JOINTS])(rows))'
     if robot.floating:
         yield f'#define {upper}_CONST_POSE(rows) ((const {language.type} (*)[4])(rows))'
@@ -56,7 +56,7 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
     yield from ('', '#ifdef __cplusplus', 'extern "C" {', '#endif', '')
     if settings.payload_link is not None:
         yield from comment(
-            f'A load on {settings.payload_link}, in the axes of that link; all 0 for none.')
+            f'The payload of {settings.payload_link}, in the axes of this link; all 0 for none.')
         yield 'typedef struct {'
         yield f'    {language.type} mass;       /* kg */'
         yield f'    {language.type} com[3];     /* centre of mass, m */'
@@ -65,8 +65,7 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
         yield ''
     if settings.has_dampers:
         yield from comment(
-            'What the dampers of the joints keep from one instant to the next; motor_start '
-            'fills it.')
+            'State of the dampers from one instant to the next; motor_start writes it.')
         yield 'typedef struct {'
         yield f'    {language.type} memory[{MEMORY}][{upper}_JOINTS];'
         yield f'}} {prefix}_motor_state;'
@@ -76,15 +75,15 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
         yield from _ended(function.signature(prefix), ';')
         yield ''
     yield from (f'#ifndef {upper}_NO_SELF_TEST', *comment(
-        f'Returns 0 when all functions give what hodyn_ros gives, for {VECTORS} random instants; '
-        'else the number of the first wrong one, from 1. Left out, with its tables, where '
-        f'{upper}_NO_SELF_TEST is defined.'),
+        f'Returns 0 if all functions have the results of hodyn_ros at {VECTORS} random instants, '
+        'else the number of the first wrong function, from 1. Define '
+        f'{upper}_NO_SELF_TEST to leave out this function and its tables.'),
         f'int {prefix}_self_test(void);', '#endif', '')
     yield from ('#ifdef __cplusplus', '}', '#endif', '', '#endif')
 
 
 def _about(settings: Settings) -> str:
-    """Return what a reader of the header has to know first."""
+    """Return the introduction of the header."""
     robot = settings.robot
     kinds = [body.type for body in robot.joint_bodies]
     width = max(len(name) for name in robot.joint_names)
@@ -95,7 +94,7 @@ def _about(settings: Settings) -> str:
         f'{body.joint} = {body.mimic.multiplier:g} * {body.mimic.joint} + {body.mimic.offset:g}'
         for body in robot.bodies if body.mimic is not None)
     if coupled:
-        joints += f'\nJoints that follow these, in no array: {coupled}.'
+        joints += f'\nJoints that follow these and are in no array: {coupled}.'
     upper = settings.prefix.upper()
     declared = arguments_of_torque(settings)
     values = {
@@ -111,7 +110,7 @@ def _about(settings: Settings) -> str:
             f'{", ".join(passed.get(name, name) for name in declared)});')
     axes = 'world axes' if robot.floating else 'the axes that the robot file puts its base in'
     weight = (
-        f'Gravity is an argument: the acceleration vector in {axes}, m/s^2, (0, 0, -9.81) where z '
+        f'Gravity is an argument: the acceleration vector in {axes}, m/s^2, (0, 0, -9.81) if z '
         'points up.' if settings.gravity_argument else
         'Gravity is ({:g}, {:g}, {:g}) m/s^2'.format(*robot.gravity) + f' in {axes}.')
     left_out = [
@@ -119,24 +118,24 @@ def _about(settings: Settings) -> str:
             ('friction', robot.friction is not None and not settings.friction),
             ('rotor inertia', robot.rotor_inertia is not None and not settings.has_rotors),
             ('actuators', robot.actuators is not None and not settings.actuators)) if there]
-    missing = f'\nOf the robot file not in this code: {", ".join(left_out)}.' if left_out else ''
+    missing = f'\nNot in this code: {", ".join(left_out)} of the robot file.' if left_out else ''
     return (
         f'{MARK}: dynamics of {robot.name} to order {settings.order}.\n\n'
         f'{use}\n\n'
         'Joints, in the order of all arrays, with zeros and directions of the robot file:\n'
         f'{joints}\n\n'
-        f'A row has one entry a joint, and each row is the time derivative of the one before, in '
-        f'SI units: q {rows(settings.order + 3)}; torque {_torque_rows(settings.order)}. '
+        f'A row has one entry per joint, and each row is the time derivative of the row before, '
+        f'in SI units: q {rows(settings.order + 3)}; torque {_torque_rows(settings.order)}. '
         f'{weight}{missing}\n\n{_about_base(settings)}'
-        'No function allocates, keeps anything, or needs more than math.h; each may run on any '
+        'No function allocates, has static state, or needs more than math.h; each may run on any '
         'thread. Those of the rigid bodies have no loops and no branches, so they take the same '
-        'time for all values. Only those of the motors check that values are finite (compile '
-        'without -ffast-math): keep out of the others what is not, which not all results show. '
-        'Results must not overlap arguments.')
+        'time for all values. Only those of the motors check that values are finite '
+        '(compile without -ffast-math). Pass only finite values to the others, whose results do '
+        'not always show such values. Results must not overlap arguments.')
 
 
 def _about_base(settings: Settings) -> str:
-    """Return the conventions of a floating base, as a paragraph."""
+    """Return a paragraph with the conventions of a floating base, or nothing for a fixed one."""
     robot = settings.robot
     return '' if not robot.floating else (
         f'The base is {robot.bodies[0].name}. base_pose is [R p; 0 1], its rotation and origin in '
@@ -147,7 +146,7 @@ def _about_base(settings: Settings) -> str:
 
 
 def _torque_rows(order: int) -> str:
-    """Return the units of the rows, of joints that turn."""
+    """Return the units of the rows of torques, for joints that turn."""
     units = ('N m', 'N m/s', *(f'N m/s^{k}' for k in range(2, order + 1)))
     return ', '.join(units[:order + 1])
 
@@ -171,7 +170,7 @@ def _source(settings: Settings, made: list[Function]) -> Iterator[str]:
 
 
 def _names(macro: str, names: tuple[str, ...]) -> Iterator[str]:
-    """Yield the macro of an initializer of strings."""
+    """Yield the lines of a macro that initializes an array of strings."""
     lines = initializer([quoted(name) for name in names])
     yield f'#define {macro} \\'
     yield from (f'{line} \\' for line in lines[:-1])

@@ -1,4 +1,4 @@
-"""The functions of the generated code: their arguments, what they do, and their text."""
+"""The functions of the generated code: arguments, description and text of each."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -14,8 +14,7 @@ _DERIVATIVES = (
     'position', 'velocity', 'acceleration', 'jerk', 'snap', 'crackle', 'pop')
 
 _NOT_FINITE = (
-    'For a joint whose values are not finite it returns the number of the joint as well, and its '
-    'motors keep theirs likewise.')
+    'The same happens for a joint whose values are not finite.')
 
 
 @dataclass(frozen=True)
@@ -27,13 +26,13 @@ class Function:
     name : str
         Its name, without the prefix.
     about : str
-        What it does, for the header.
+        Description for the header.
     result : str
-        Type of what it returns.
+        Type of the return value.
     arguments : tuple of str
-        Declarations.
+        Declarations of the arguments.
     body : tuple of str
-        Lines.
+        Lines of the body.
     operations : int
         Largest number of operations; a function of math.h counts as one.
 
@@ -47,7 +46,7 @@ class Function:
     operations: int
 
     def signature(self, prefix: str) -> list[str]:
-        """Return the lines of its declaration, without what ends it."""
+        """Return the lines of its declaration, without semicolon or body."""
         head = f'{self.result} {prefix}_{self.name}('
         whole = head + ', '.join(self.arguments) + ')'
         if len(whole) <= 90:
@@ -56,7 +55,7 @@ class Function:
         return [head, *(f'    {one},' for one in others), f'    {last})']
 
     def definition(self, prefix: str) -> list[str]:
-        """Return the lines of its text."""
+        """Return the lines of its definition."""
         text = '\n'.join(self.body)
         names = [re.findall(r'\w+', one.partition('[')[0])[-1] for one in self.arguments]
         unread = [
@@ -66,12 +65,12 @@ class Function:
 
 
 def rows(count: int) -> str:
-    """Return what the rows of a motion are."""
+    """Return the names of the rows of a motion."""
     return ', '.join(_DERIVATIVES[:count])
 
 
 def arguments_of_torque(settings: Settings) -> dict[str, str]:
-    """Return the declarations of what the functions of torques take and write, by name."""
+    """Return the declarations of the arguments of the torque functions, by name."""
     order, number = settings.order, Language(single=settings.single).type
     joints = f'{settings.prefix.upper()}_JOINTS'
     found = {'q': f'const {number} q[{order + 3}][{joints}]'}
@@ -89,7 +88,7 @@ def arguments_of_torque(settings: Settings) -> dict[str, str]:
 
 
 def functions(settings: Settings) -> list[Function]:
-    """Return the functions that are wanted, each after those that it calls."""
+    """Return the functions to generate, each after the functions that it calls."""
     robot, order, language = settings.robot, settings.order, Language(single=settings.single)
     number, joints = language.type, f'{settings.prefix.upper()}_JOINTS'
     arguments = arguments_of_torque(settings)
@@ -99,16 +98,16 @@ def functions(settings: Settings) -> list[Function]:
     highest = '' if order == 0 else f', and {its} time derivatives to order {order},'
     made = [_of_sections(
         'inverse_dynamics',
-        f'Writes the joint torques {what}{highest} that a motion takes: rigid bodies and gravity, '
-        'neither friction nor the inertia of rotors.',
+        f'Writes the joint torques {what}{highest} that a motion needs: rigid bodies and gravity, '
+        'but neither friction nor the inertia of rotors.',
         tuple(arguments.values()), routines.inverse_dynamics(
             robot, order, gravity=settings.gravity_argument, payload_link=settings.payload_link),
         language)]
     if settings.friction:
         made.append(_of_sections(
             'friction',
-            'Writes the torques that friction in the joints takes, and their derivatives, as '
-            'many. It is 0 at rest.',
+            'Writes the torques against friction in the joints, and their derivatives to the same '
+            'order. They are 0 at rest.',
             (motion, f'{number} friction[{order + 1}][{joints}]'),
             routines.joint_friction(robot, order), language))
     if settings.friction or settings.has_rotors:
@@ -119,7 +118,7 @@ def functions(settings: Settings) -> list[Function]:
 
 
 def _motors(settings: Settings, language: Language, motion: str) -> list[Function]:
-    """Return the functions of the motors: for the first instant, where it differs, and for all."""
+    """Return the functions of the motors: for the first instant, if it differs, and for others."""
     prefix, number = settings.prefix, language.type
     joints, motors = f'{prefix.upper()}_JOINTS', f'{prefix.upper()}_MOTORS'
     inputs: tuple[str, ...] = (motion, f'const {number} torque[{settings.order + 1}][{joints}]')
@@ -128,29 +127,32 @@ def _motors(settings: Settings, language: Language, motion: str) -> list[Functio
     past = (f'{prefix}_motor_state *state',) if settings.has_dampers else ()
     output = f'{number} motor[4][{motors}]'
     about = (
-        'Writes the reference of the motors of a motion with these torques (all terms), in '
-        'link-side units, one row each: position, velocity, acceleration, torque. ')
+        'Writes the reference of the motors for a motion with these torques (all terms), in '
+        'link-side units. The rows are position, velocity, acceleration and torque. ')
     if not settings.has_start:
         return [_of_sections(
-            'motor_reference', f'{about}Returns 0: these joints can do all. {_NOT_FINITE}',
+            'motor_reference',
+            f'{about}Returns 0, as these joints can do every motion; or, if values are not '
+            'finite, the number of the first such joint, from 1, whose motors then keep the '
+            'position and torque in `motor`.',
             (*inputs, output),
             routines.motor_reference(settings.robot, started=True), language, stuck=True)]
     about += (
-        'Returns 0, or the number of the first joint, from 1, that cannot do it: its spring gives '
-        'way, leaves its table, or is asked for less stiffness than the torque takes. The motors '
-        'of such a joint keep the position and the torque that are in `motor`, without velocity '
-        f'and acceleration: pass what the call before has written. {_NOT_FINITE}')
+        'Returns 0, or the number of the first joint, from 1, that cannot do the motion: its '
+        'spring gives way, leaves its table, or should have less stiffness than the torque needs. '
+        'The motors of such a joint keep the position and torque in `motor`, with velocity and '
+        f'acceleration 0: pass the `motor` of the last call. {_NOT_FINITE}')
     if past:
         about += (
-            ' Its damper goes on from the last finite torques. dt (s) has gone by since the call '
-            'before.')
+            ' Its damper continues from the last finite torques. dt is the time since the last '
+            'call, s.')
     return [
         _of_sections(
             'motor_start',
-            'The first instant of motor_reference'
-            + (', at rest, where the dampers are relaxed. ' if past else '. ')
-            + 'Returns as that does; the motors of a joint that cannot do it get q and Q, or, '
-            'where values are not finite, q and 0: then begin anew by motor_start.',
+            'Does the same as motor_reference, at the first instant'
+            + (', at rest and with relaxed dampers. ' if past else '. ')
+            + 'If a joint cannot do the motion, its motors get q and Q, or q and 0 if values are '
+            'not finite; call motor_start again then.',
             (*inputs, *past, output), routines.motor_reference(settings.robot, started=False),
             language, stuck=True),
         _of_sections(
@@ -186,7 +188,7 @@ def _of_sections(
 def _feed_forward(
     settings: Settings, language: Language, arguments: dict[str, str], parts: list[Function],
 ) -> Function:
-    """Return the sum of all terms, as `feedforward.torque` has it."""
+    """Return the function of the sum of all terms, as in `feedforward.torque`."""
     prefix = settings.prefix
     joints, order = f'{prefix.upper()}_JOINTS', settings.order
     body = [f'{prefix}_inverse_dynamics({", ".join(arguments)});']

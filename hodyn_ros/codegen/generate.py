@@ -13,35 +13,35 @@ from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.robot_check import check_robot
 
-_TOP = 300  # number of bytes at the top of a file in which the mark is searched
+_TOP = 300  # bytes at the top of a file in which the mark is searched
 
 
 @dataclass(frozen=True)
 class GeneratedContents(Contents):
-    """The files of generated code; an earlier result is known by its mark in each of them.
+    """The files of generated code. An earlier result is recognised by the mark in each file.
 
-    It may be another robot's, whose files have other names.
+    It may be of another robot, with other file names.
     """
 
     def present(self, folder: Path) -> list[Path]:
-        """Return what would be replaced: all of a folder that holds nothing else."""
+        """Return the files to be replaced: all, if the folder has only generated code."""
         if self.foreign(folder):
             return super().present(folder)
         return [path for path in sorted(folder.iterdir()) if not path.name.startswith(UNFINISHED)]
 
     def foreign(self, folder: Path) -> list[Path]:
-        """Return what is not generated code of any robot."""
+        """Return the files that are not generated code, of whatever robot."""
         return [path for path in super().foreign(folder) if not _is_generated(path)]
 
     def is_result(self, folder: Path) -> bool:
-        """Whether a folder holds generated code, and nothing else."""
+        """Whether a folder has only generated code."""
         present = [folder / name for name in self.all_files() if (folder / name).is_file()]
         return bool(present) and not self.foreign(folder) and all(
             _is_generated(path) for path in present)
 
 
 def _is_generated(path: Path) -> bool:
-    """Whether a file, or each of a folder, has the mark."""
+    """Whether a file, or each file of a folder, has the mark."""
     if path.is_symlink():
         return False
     if path.is_dir():
@@ -52,14 +52,14 @@ def _is_generated(path: Path) -> bool:
 
 @dataclass(frozen=True)
 class GeneratedCode:
-    """What was written.
+    """The result of `generate_c`.
 
     Attributes
     ----------
     files : tuple of Path
         Header, source, CMakeLists.txt and package.xml.
     operations : dict
-        Of each function in C how many operations it takes at most; a function of math.h is one.
+        Largest number of operations of each C function; a function of math.h counts as one.
 
     """
 
@@ -68,7 +68,7 @@ class GeneratedCode:
 
 
 def generated_contents(robot: Robot, prefix: str = '') -> Contents:
-    """Return what is in the folder of a robot's code with a prefix, by default its name."""
+    """Return the contents of a robot's folder; the prefix is by default the robot's name."""
     return GeneratedContents(frozenset(file_names(Settings(robot, prefix).prefix)))
 
 
@@ -85,42 +85,42 @@ def generate_c(
     payload_link: str | None = None,
     force: bool = False,
 ) -> GeneratedCode:
-    """Write C99 of a robot's inverse dynamics, and what belongs to it, to a folder.
+    """Write C99 of a robot's inverse dynamics to a folder, on request with friction and motors.
 
-    It is the body-fixed recursion of this package (KM21, section II), and its laws of friction and
-    actuators, run on expressions instead of numbers, with the robot's constants folded.
+    The body-fixed recursion of this package (KM21, section II) and its laws of friction and
+    actuators run on expressions instead of numbers, with the robot's constants folded.
     `docs/c_code.md` says how to use it.
 
     Parameters
     ----------
     robot : Robot
-        An arm or tree. On a floating base the motion of the base is an argument, and the wrench
-        on it a result, as of `inverse_dynamics`.
+        An arm or tree. On a floating base the C function takes the motion of the base and returns
+        the wrench on it, as `inverse_dynamics` does.
     output : str or Path
-        The folder, with `{prefix}.h`, `{prefix}.c`, `CMakeLists.txt` and `package.xml` then.
+        The folder for `{prefix}.h`, `{prefix}.c`, `CMakeLists.txt` and `package.xml`.
     order : int
         Order of the highest derivative of Q, 0 to 4.
     friction, actuators : bool
-        Whether there are functions for the friction of the joints, and for the reference of their
-        motors, as the robot has them.
+        Whether to add functions for the friction of the joints, and for the reference of the
+        motors behind their springs; the robot must have them.
     single_precision : bool
         ``float`` instead of ``double``.
     prefix : str
-        What all names in C begin with; by default the robot's name.
+        Prefix of all names in C; by default the robot's name.
     gravity_argument : bool
-        Whether gravity is an argument, instead of the robot's.
+        Whether gravity is an argument of the C function instead of the robot's constant.
     payload_link : str, optional
-        Link with a payload that is an argument.
+        Link whose payload is an argument of the C function.
     force : bool
-        Whether existing files are replaced that are not generated ones.
+        Whether to replace also files that were not generated.
 
     Raises
     ------
     HodynError
-        For a robot without joints, laws that `float` has too few digits for, an unknown link,
-        orders that these cannot be had to.
+        For a robot without joints, laws that need more digits than `float` has, an unknown link,
+        and orders for which friction or motors are not available.
     OSError
-        For what is in the way, or cannot be written.
+        If other files are in the way, or files cannot be written.
 
     """
     check_robot(robot)

@@ -21,7 +21,7 @@ Expressions: TypeAlias = NDArray[Any]
 """Arrays of expressions and floats."""
 
 ROUND_OFF = 1e-15
-"""Constants of a body below this share of their like are taken as 0, or as ±1."""
+"""Constants this near to 0 or ±1, as a share of constants of the same kind, are 0 or ±1."""
 
 
 @dataclass(frozen=True)
@@ -31,18 +31,17 @@ class Section:
     Attributes
     ----------
     heading : str
-        What it is about; empty when it is all of the function.
+        Its heading; empty if the function has only this section.
     tree : Tree
-        What it computes.
+        The expressions that it computes.
     search : str
-        The statement before it that finds the spring's point in a table, where there is one.
+        A statement before it that finds the spring's point in a table; empty without a table.
     search_operations : int
-        How many operations this takes at most.
+        Largest number of operations of this statement.
     finite : tuple of str
-        What C calls the values without which, where they are not finite, `held` is computed
-        instead.
+        Names in C of the values that must be finite; if one is not, `held` is computed instead.
     held : Tree or None
-        That.
+        The expressions computed then.
 
     """
 
@@ -60,8 +59,8 @@ def inverse_dynamics(
 ) -> list[Section]:
     """Return Q and its derivatives, `torque`, of a motion `q`: rigid-body terms only.
 
-    Of a floating base the variables `base_pose` and `base_twist` are its motion, and `base_wrench`
-    is returned as well.
+    For a floating base the variables `base_pose` and `base_twist` are its motion, and
+    `base_wrench` is computed as well.
 
     Parameters
     ----------
@@ -70,7 +69,7 @@ def inverse_dynamics(
     order : int
         Order r of the highest derivative of Q.
     gravity : bool
-        Whether `gravity` is a variable, instead of the robot's.
+        Whether `gravity` is a variable instead of the robot's constant.
     payload_link : str, optional
         The link that carries the variable `payload`.
     formulation : str
@@ -97,10 +96,10 @@ def recursion(
     robot: Robot, order: int, table: Expressions, gravity: Expressions, q: Expressions,
     formulation: Formulation = 'body_fixed', base: tuple[Expressions, Expressions] | None = None,
 ) -> tuple[Expressions, Expressions]:
-    """Return Q and its derivatives (r + 1, n) of expressions: body table, gravity and motion.
+    """Return Q and its derivatives (r + 1, n), from expressions of body table, gravity and motion.
 
-    With pose (4, 4) and twist (r + 2, 6) of a floating base also its wrench, (r + 1, 6), else
-    (0, 6).
+    And the wrench (r + 1, 6) of a floating base with pose (4, 4) and twist (r + 2, 6), or (0, 6)
+    for a fixed base.
     """
     model, bodies, kernels = robot.kernel_model, len(robot.bodies), any_order_kernels(formulation)
     memory = _empty(len(kernels.workspace(bodies, order)))
@@ -114,10 +113,10 @@ def recursion(
 
 
 def joint_friction(robot: Robot, order: int) -> list[Section]:
-    """Return the friction, `friction`, of a motion `q` (order + 3, n), to the same order."""
+    """Return `friction` (order + 1, n) of a motion `q` (order + 3, n)."""
     law, graph = robot.friction, Graph()
     assert law is not None
-    # The law goes to order 2; rows of a lower order do not read what is missing here.
+    # The law computes three rows from four of q; fewer rows of friction read fewer rows of q.
     q = graph.variables('q', 4, robot.n)
 
     def record() -> dict[str, Number | str]:
@@ -130,7 +129,7 @@ def joint_friction(robot: Robot, order: int) -> list[Section]:
 
 
 def rotors(robot: Robot, order: int) -> list[Section]:
-    """Return `torque` with what turning the rotors takes added."""
+    """Return `torque` plus the torque that accelerates the rotors."""
     graph = Graph()
     q = graph.variables('q', feedforward.ORDER + 3, robot.n)
 
@@ -145,16 +144,16 @@ def rotors(robot: Robot, order: int) -> list[Section]:
 def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
     """Return the motors' reference, `motor`, of a motion `q` with torques `torque`.
 
-    One section a joint. Where the joint cannot do it, or its values are not finite, `stuck`
-    becomes its number, from 1, unless it is another's already; its motors are held.
+    One section per joint. If the joint cannot do the motion, or its values are not finite, its
+    motors are held, and `stuck` becomes its number, from 1, unless an earlier joint has set it.
 
     Parameters
     ----------
     robot : Robot
         A robot with actuators.
     started : bool
-        Whether this is not the first instant: dampers have a past, `state->memory`, and `dt` has
-        gone by, and there is a reference to be held.
+        False for the first instant. Later ones have a reference that can be held, and dampers
+        have a past, `state->memory`, and the time `dt` since the instant before.
 
     """
     actuators = robot.require_actuators()
@@ -166,7 +165,7 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
         search, search_size = '', 0
         if len(table):
             search, search_size = found_point(actuators, i), search_operations(len(table))
-            # Its ends, and between them the piece that is found.
+            # The ends of the table, and between them the piece that the search finds.
             table = np.array(
                 [table[0], graph.variables(f'{POINT}.piece', table.shape[1]), table[-1]])
         known = True
@@ -204,33 +203,33 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
 
 
 def finite_values(joint: int, *, varies: bool) -> tuple[str, ...]:
-    """Return what C calls the values that `actuators.motor_side.is_finite` looks at."""
+    """Return the names in C of the values that `actuators.motor_side.is_finite` checks."""
     names = ('q', 'torque', *(('stiffness',) if varies else ()))
     return tuple(f'{name}[{k}][{joint}]' for name in names for k in range(3))
 
 
 def is_damped(law: laws.Law) -> bool:
-    """Whether a law has a past."""
+    """Whether a law has a damper, and so depends on earlier instants."""
     return isinstance(law, laws.LinearSpring) and law.damping > 0.0
 
 
 def check_laws(robot: Robot, *, single: bool) -> None:
-    """Raise HodynError for laws that take more digits than there are."""
+    """Raise HodynError for laws that need more digits than single precision has."""
     actuators = robot.require_actuators()
     for name, joint in zip(actuators.names, actuators.joints, strict=True):
         if single and isinstance(joint.law, laws.TabulatedSpring) and _is_blurred(joint.law):
             raise HodynError(
                 f'robot {robot.name!r}: the table of joint {name!r} has points too close together '
-                'or too far from 0, or is too flat in a place, for the digits of float; take '
+                'or too far from 0, or is too flat in a place, for the digits of float; use '
                 'double')
         if single and is_damped(joint.law):
             raise HodynError(
-                f'robot {robot.name!r}: the damper at joint {name!r} takes differences of torques '
-                'from one instant to the next, for which float has too few digits; take double')
+                f'robot {robot.name!r}: the damper at joint {name!r} needs differences of torques '
+                'from one instant to the next, for which float has too few digits; use double')
 
 
 def _is_blurred(law: laws.TabulatedSpring) -> bool:
-    """Whether float makes points one, or leaves too few digits of their span or of a slope."""
+    """Whether in float points coincide, or their span or a slope has too few digits."""
     points, slope = law.table[:, :2], law.table[:, 2]
     one = np.diff(points.astype(np.float32), axis=0) <= 0.0
     narrow = np.ptp(points, axis=0) < 0.01 * np.abs(points).max(axis=0)
@@ -244,12 +243,12 @@ def _empty(*shape: int) -> Expressions:
 
 
 def _named(name: str, array: Expressions, column: int = 0) -> dict[str, Number | str]:
-    """Return the entries of an array that begins at a column of one in C, by what C calls them."""
+    """Return the entries of an array by their names in C, where it begins at a column."""
     return {f'{name}[{k}][{column + i}]': value for (k, i), value in np.ndenumerate(array)}
 
 
 def without_round_off(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the table with the zeros and ones that turning axes into others' has blurred."""
+    """Return the table with exact zeros and ones, where changes of axes left round-off."""
     table = table.copy()
     groups = (
         (body_table.HOME_ROTATION, 9, 1.0),

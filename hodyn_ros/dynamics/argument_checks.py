@@ -9,11 +9,11 @@ from hodyn_ros.common.arrays import Array, check_finite, numbers
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
-_MANY_DERIVATIVES = 32  # so many rows are samples, more likely
+_MANY_DERIVATIVES = 32  # more rows than this are probably samples, not derivatives
 
 
 def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
-    """Return finite C-contiguous float64 of exactly this shape, or say what is wrong."""
+    """Return the values as finite C-contiguous float64; another shape raises HodynError."""
     array = numbers(values, name)
     if array.shape != shape:
         raise HodynError(f'{name} has shape {array.shape}; expected {shape}')
@@ -22,7 +22,7 @@ def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
 
 
 def checked_joints(values: ArrayLike, name: str, robot: Robot, least: int) -> Array:
-    """Return joint derivatives, (≥ least, n), finite and C-contiguous; n is the robot's."""
+    """Return derivatives of the robot's n joints, (≥ least, n), finite and C-contiguous."""
     check_robot(robot)
     return _checked_rows(numbers(values, name), name, robot, least, (2,))
 
@@ -30,10 +30,10 @@ def checked_joints(values: ArrayLike, name: str, robot: Robot, least: int) -> Ar
 def checked_motions(
     values: ArrayLike, name: str, robot: Robot, least: int,
 ) -> tuple[Array, tuple[int, ...]]:
-    """Return the same of each motion, (T, ≥ least, n), and the axes of the batch.
+    """Return the joint derivatives of T motions, (T, ≥ least, n), and the shape of the batch.
 
-    These are (T,), and () with T = 1 for one motion, which has no axis for T. Where positions
-    are enough they may be given as (n,).
+    This shape is (T,) for a batch, and () for one motion given without an axis for T; then T is 1.
+    If `least` is 1, positions `q` without derivatives may be (n,).
     """
     check_robot(robot)
     array = _checked_rows(numbers(values, name), name, robot, least, (2, 3))
@@ -42,7 +42,7 @@ def checked_motions(
 
 
 def doubt_derivatives(array: Array, name: str, least: int) -> None:
-    """Warn of more derivatives than anybody has: they are samples, most likely."""
+    """Warn if there are more rows than anybody has derivatives: they are probably samples."""
     if array.shape[-2] > _MANY_DERIVATIVES:
         warnings.warn(
             f'{name} has {array.shape[-2]} rows: row k is the k-th derivative; samples are given '
@@ -53,7 +53,7 @@ def _checked_rows(
     array: Array, name: str, robot: Robot, least: int, axes: tuple[int, ...],
 ) -> Array:
     if name == 'q' and least == 1 and array.shape == (robot.n,):
-        array = array[np.newaxis]  # positions alone
+        array = array[np.newaxis]  # only positions
     if array.ndim not in axes or array.shape[-2] < least or array.shape[-1] != robot.n:
         rows = f'({least} or more, {robot.n})'
         batch = f' or (T, {least} or more, {robot.n})' if 3 in axes else ''
@@ -70,7 +70,7 @@ def _checked_rows(
 
 
 def checked_pose(pose: ArrayLike, name: str, batch: tuple[int, ...] = ()) -> Array:
-    """Return poses (…, 4, 4) whose rotations are rotations to 1e-6."""
+    """Return poses (…, 4, 4), checked to have rotations orthonormal to 1e-6."""
     poses = checked(pose, name, (*batch, 4, 4))
     fault = lie.pose_fault(poses)
     if fault:
@@ -84,7 +84,7 @@ def base_state(
 ) -> tuple[Array, Array] | None:
     """Return pose (…, 4, 4) and twist (…, derivatives, 6) of a floating base, checked.
 
-    None for a fixed base, which must not be given any.
+    Returns None for a fixed base, for which pose and twist must be None.
     """
     check_robot(robot)
     if not robot.floating:
@@ -100,7 +100,7 @@ def base_state(
 
 
 def coefficients(derivatives: Array, orders: int) -> Array:
-    """Return Taylor coefficients (orders, …) of derivatives, zeros for those that are missing."""
+    """Return Taylor coefficients (orders, …) of derivatives; missing derivatives count as 0."""
     result = np.zeros((orders, *derivatives.shape[1:]))
     for k, row in enumerate(derivatives[:orders]):
         result[k] = row / math.factorial(k)
@@ -108,7 +108,7 @@ def coefficients(derivatives: Array, orders: int) -> Array:
 
 
 def factorials(orders: int) -> Array:
-    """Return 0!, 1!, … of as many orders: what coefficients times these are derivatives."""
+    """Return 0!, 1!, … (orders,), by which Taylor coefficients become derivatives."""
     return np.array([math.factorial(k) for k in range(orders)], dtype=float)
 
 

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 
 class BodyMotion:
-    """Motions of a robot, one after the other; all in world axes about the world origin.
+    """The bodies of a robot in one motion after the other, in world axes about the world origin.
 
     Parameters
     ----------
@@ -22,20 +22,20 @@ class BodyMotion:
     batch : tuple of int
         (T,), or () for one motion, whose base has no axis for T.
     base_pose, base_twist : (…, 4, 4) and (…, r + 1, 6) arrays, or None
-        Of a floating base.
+        Pose and spatial twist of a floating base; None for a fixed one.
     inertias : int
-        How many coefficients of the inertias are wanted: r + 1, or r + 2.
+        Number of coefficients of the inertias: r + 1 or r + 2.
 
     Attributes
     ----------
     pose : (n_bodies, 12) array
         Poses of the kernel frames, rows of R then the origin.
     screw, twist : (n_bodies, r + 2, 6) arrays
-        Coefficients of the joints' screws and of the bodies' twists; the last of the twists, which
-        the motion does not tell, is that of zeros for what comes next.
+        Coefficients of the joints' screws and of the bodies' twists. The motion does not determine
+        the last coefficient of the twists; it is computed with 0 for the next derivative of q.
     inertia, ad_inertia : (n_bodies, inertias, 6, 6) arrays
-        Coefficients of the spatial inertia M, and of ad_Vᵀ M; of the latter coefficient r + 1 is
-        not known either.
+        Coefficients of the spatial inertia M, and of ad_Vᵀ M, whose coefficient r + 1 is not
+        determined either.
 
     """
 
@@ -45,7 +45,7 @@ class BodyMotion:
     ) -> None:
         orders, n_bodies = motions.shape[1] - 1, len(robot.bodies)
         if base_pose is not None and base_twist is None and not orders:
-            base_twist = np.zeros((*batch, 0, 6))  # positions alone
+            base_twist = np.zeros((*batch, 0, 6))  # only positions
         base = base_state(robot, base_pose, base_twist, batch, orders)
         self._poses, self._twists = (np.zeros((len(motions), 0, width)) for width in (1, 6))
         if base is not None:
@@ -58,7 +58,7 @@ class BodyMotion:
         self._com, self._about_com = np.empty((1, 3)), np.empty((1, 6))
 
     def evaluate(self, t: int) -> None:
-        """Fill the arrays for one of the motions."""
+        """Fill the arrays for motion t."""
         motion, model = self._motions[t], self._model
         orders = len(motion)
         rate = coefficients(motion[1:], orders).T.copy()

@@ -1,6 +1,6 @@
 """The equations of motion in closed form, body-fixed, and their derivatives: MK21 and KM21.
 
-For insight and checks: the recursions are faster, O(n) against O(n³).
+They serve insight and checks; the recursions are faster, O(n) instead of O(n³).
 """
 from dataclasses import dataclass
 import math
@@ -23,7 +23,7 @@ class ClosedForm:
     Attributes
     ----------
     mass : (r + 1, n, n) array
-        M, kg m² and so on.
+        M, kg m² (kg m and kg for prismatic joints).
     coriolis : (r + 1, n, n) array
         C of MK21 eqs. (20), (22).
     coriolis_skew : (r + 1, n, n) array
@@ -36,8 +36,8 @@ class ClosedForm:
         𝖩 of MK21 eq. (9), KM21 (22) and (52): rows 6 i … 6 i + 5 are the body-fixed Jacobian of
         body i, (angular, linear) in its axes about its origin.
     system_twist : (r + 1, 6 n_bodies) array
-        𝖵 = 𝖩 q̇ of MK21 eq. (8), KM21 (21) and (53): body-fixed twists of the bodies, one below
-        the other, rad/s and m/s.
+        𝖵 = 𝖩 q̇ of MK21 eq. (8), KM21 (21) and (53): the bodies' body-fixed twists
+        in one column, rad/s and m/s.
 
     """
 
@@ -50,16 +50,16 @@ class ClosedForm:
     system_twist: Array
 
     def coefficient(self, order: int, k: int) -> Array:
-        """Return the matrix (n, n) that stands before q⁽ᵏ⁾ in Q⁽ʳ⁾, r the order (KM21 eq. 49).
+        """Return the matrix (n, n) that multiplies q⁽ᵏ⁾ in Q⁽ʳ⁾, r the order (KM21 eq. 49).
 
-        (r over k − 2) M⁽ʳ⁻ᵏ⁺²⁾ + (r over k − 1) C⁽ʳ⁻ᵏ⁺¹⁾, from C⁽ʳ⁾ for k = 1 to M for k = r + 2:
-        Q⁽ʳ⁾ is their sum over k times q⁽ᵏ⁾, plus gravity[r] and external[r]. M⁽ʳ⁻ᵏ⁺²⁾ and
-        C⁽ʳ⁻ᵏ⁺¹⁾ depend on derivatives of q themselves.
+        It is (r over k − 2) M⁽ʳ⁻ᵏ⁺²⁾ + (r over k − 1) C⁽ʳ⁻ᵏ⁺¹⁾: C⁽ʳ⁾ for k = 1, M
+        for k = r + 2. Q⁽ʳ⁾ is the sum over k of this matrix times q⁽ᵏ⁾, plus gravity[r] and
+        external[r]. The matrices depend on derivatives of q themselves.
 
         Raises
         ------
         HodynError
-            For an order beyond that of the terms, and a k that is not from 1 to r + 2.
+            If the order is above r of the terms, or k is not between 1 and order + 2.
 
         """
         for value, name in ((order, 'order'), (k, 'k')):
@@ -82,8 +82,8 @@ def closed_form(
 ) -> ClosedForm:
     """Return the closed-form terms of a fixed-base robot and their time derivatives.
 
-    MK21 eqs. (8), (9), (20)–(27), (29), (31), (36), (37), (40), (45), (52)–(54); KM21 (50)–(58)
-    beyond.
+    MK21 eqs. (8), (9), (20)–(27), (29), (31), (36), (37), (40), (45), (52)–(54) to order 2;
+    KM21 (50)–(58) for any order.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def closed_form(
     q : (r + 2, n) array
         Joint positions and derivatives.
     external_wrenches : (r + 1, n_bodies, 6) array, optional
-        As for `inverse_dynamics`: W = −external_wrenches is that of MK21.
+        As for `inverse_dynamics`; the W of MK21 is −external_wrenches.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def closed_form(
         model.parent, model.body_table, model.body_in_kernel, robot.gravity,
         kernels.workspace(bodies, orders - 1), external(robot, external_wrenches, orders),
         robot.coupling.to_bodies(motion), mass, coriolis, skew, gravity, applied)
-    # From kernel frames, with the bodies first, to those of the bodies.
+    # The kernel's results are in kernel frames; move them to the body frames.
     to_body = lie.adjoint(lie.inverse(model.body_in_kernel))
     system_jacobian = (to_body @ jacobian[:-1].swapaxes(-1, -2)).reshape(orders, -1, bodies)
     system_twist = (to_body @ twist[..., None]).reshape(orders, -1)

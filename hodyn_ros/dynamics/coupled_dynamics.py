@@ -1,9 +1,9 @@
-"""Forward and hybrid dynamics where joints are coupled: the equations of motion, solved.
+"""Forward and hybrid dynamics of robots with coupled joints, by solving the equations of motion.
 
-The articulated-body algorithm passes inertias from body to body, and bodies that follow one joint
-may be anywhere in the tree. Here M ν̇ = Q − … is solved order by order: the highest derivative
-enters Q⁽ᵏ⁾ by M alone, and all that remains is Q⁽ᵏ⁾ of the motion with zeros for what is not known
-yet. That takes r + 2 calls of the inverse dynamics and O(n³).
+The articulated-body algorithm passes inertias from body to body, but bodies that follow one joint
+may be anywhere in the tree. Here M ν̇ = Q − … is solved order by order: the highest derivative is
+multiplied by M in Q⁽ᵏ⁾, and the other terms are Q⁽ᵏ⁾ of the motion with 0 for the derivatives not
+yet known. That takes r + 2 calls of the inverse dynamics and O(n³) operations.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -21,29 +21,29 @@ def hybrid_dynamics_batch(
     prescribed: NDArray[np.bool_], inputs: Array, base_prescribed: bool, base_inputs: Array,
     wrenches: Array, outputs: Array, base_outputs: Array, round_off: Array,
 ) -> int:
-    """Write what is not given of accelerations and torques, as the kernel of that name does.
+    """Write the unknown accelerations and torques, as the kernel of the same name does.
 
     Parameters
     ----------
     robot : Robot
         With coupled joints.
     state, base_pose, base_twist : (T, 2, n), (T, 4, 4) and (T, 1, 6) arrays
-        Those of the base are not read where it is fixed.
+        The arrays of the base are not read if it is fixed.
     prescribed, inputs, outputs : (n,), (T, r + 1, n) and (T, r + 1, n) arrays
-        Where `prescribed`, inputs are q̈ and its derivatives and outputs the torque; elsewhere, the
-        other way round.
+        For a prescribed joint, inputs are q̈ and its derivatives, and outputs its torque; for
+        another joint, inputs are its torque, and outputs q̈.
     base_prescribed, base_inputs, base_outputs : bool, (T, r + 1, 6) and (T, r + 1, 6) arrays
         The same for the base: V̇ … or the wrench.
     wrenches : (T, r + 1, n_bodies, 6) array
         External wrenches, in body axes about the body origins; (T, 0, 0, 0) for none.
     round_off : (T, n) array
-        Written: by how much each joint's acceleration may be wrong through rounding, roughly,
-        judged by the condition of M; 0 where it is given.
+        Written: rough bound of the error of each joint's acceleration from rounding, by the
+        condition of M; 0 for prescribed joints.
 
     Returns
     -------
     int
-        −1, or t n_bodies + the body of motion t whose joint moves no mass.
+        −1, or t n_bodies + i if in motion t the joint of body i moves no mass.
 
     """
     floating, base = robot.floating, 6 * robot.floating

@@ -1,6 +1,6 @@
 """The equations of motion of trees on fixed or floating bases: M, C, g and their derivatives.
 
-The composite-rigid-body algorithm (CRBA), extended to the Coriolis matrix and to time derivatives.
+By the composite-rigid-body algorithm (CRBA), extended to the Coriolis matrix and to derivatives.
 AGF26, section 4: M̄ = Sᵀ G_c M G_p S and C = Sᵀ G_c (M G_p Ṡ − ad_Vᵀ M G_p S) (eqs. 11, 21), with
 Proposition 1 corrected: Ṡ is zero in the base block. The products of the boolean matrices G_c, G_p
 with the inertias are inertias of subtrees, so that nothing larger than 6×6 appears; Taylor
@@ -23,13 +23,14 @@ Array = NDArray[np.float64]
 class EquationsOfMotion(NamedTuple):
     """Terms of M ν̇ + C ν + g = Q; entry k of each is the k-th time derivative.
 
-    ν is q̇, or on a floating base (V, q̇) with the spatial twist V first; N is its length, and Q is
-    the joint torques, with the base wrench first. `external_efforts` adds external wrenches.
+    On a fixed base ν is q̇ and Q the joint torques. On a floating base ν is (V, q̇) with the spatial
+    twist V, and Q is the base wrench followed by the joint torques. N is the length of ν.
+    `external_efforts` returns the term of external wrenches.
 
     Attributes
     ----------
     mass : (r + 1, N, N) array
-        The symmetric and positive mass matrix.
+        The symmetric and positive definite mass matrix.
     coriolis : (r + 1, N, N) array
         The admissible Coriolis matrix of AGF26, Lemma 1: Ṁ − 2 C is skew symmetric.
     gravity : (r + 1, N) array
@@ -59,7 +60,7 @@ def equations_of_motion(
     robot : Robot
         An arm or tree.
     q : (r + 2, n) array, or a batch (T, r + 2, n)
-        Joint positions and derivatives. With a batch, T comes first in what is returned.
+        Joint positions and derivatives. With a batch, T is the first axis of the results.
     base_pose, base_twist : (4, 4) and (r + 1, 6), or (T, 4, 4) and (T, r + 1, 6) arrays, optional
         Pose of a floating base, and its spatial twist (ω, v) in world axes about the world origin
         with component-wise derivatives.
@@ -101,9 +102,9 @@ def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
     """Return the Christoffel symbols Γ of a fixed-base robot's mass matrix, (n, n, n).
 
     Γ_ijk = (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) / 2 (MR9 eq. 9.13, of the draft's
-    chapter 9; in the published book dynamics is chapter 8): the Coriolis matrix
-    C_ij = Σ_k Γ_ijk q̇_k is another one with Ṁ − 2 C skew symmetric. The partial
-    derivatives are exact: ∂M/∂q_k is Ṁ for a unit rate of joint k.
+    chapter 9; in the published book dynamics is chapter 8). The Coriolis matrix
+    C_ij = Σ_k Γ_ijk q̇_k differs from that of `equations_of_motion`, but Ṁ − 2 C is skew
+    symmetric with both. The partial derivatives are exact: ∂M/∂q_k is Ṁ for q̇ = e_k.
 
     Parameters
     ----------
@@ -115,7 +116,7 @@ def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
     """
     check_robot(robot)
     if robot.floating:
-        raise HodynError(f'robot {robot.name!r} has a floating base: Christoffel symbols want '
+        raise HodynError(f'robot {robot.name!r} has a floating base: Christoffel symbols need '
                          'coordinates, and its pose has none')
     position = checked(q, 'q', (robot.n,))
     partial = np.empty((robot.n, robot.n, robot.n))

@@ -13,7 +13,7 @@ from hodyn_ros.robot.robot_check import check_robot
 Array = NDArray[np.float64]
 
 MAX_JUMP = 0.1
-"""How far from where its derivatives lead, rad or m, a joint may be a sample later."""
+"""Largest distance, rad or m, of a joint from the Taylor prediction by the sample before it."""
 
 
 def follow_path(
@@ -28,10 +28,10 @@ def follow_path(
 ) -> Array:
     """Return the joint motion by which a link goes through poses, with all their derivatives.
 
-    At each sample the positions that the derivatives of the one before lead to are brought to the
-    pose by `solve_pose`, and `inverse_kinematics` (M21, Algorithm 2) gives the derivatives. So
-    positions belong to the derivatives also where more than six joints leave a choice: the rates
-    are those of least norm, and what is left of the step is as small as its Taylor remainder.
+    The Taylor series of one sample predicts the positions at the next; from there `solve_pose`
+    finds the positions of the pose, and `inverse_kinematics` (M21, Algorithm 2) the derivatives.
+    So positions and derivatives agree also for arms of more than six joints: the rates are those
+    of least norm, and `solve_pose` corrects no more than the remainder of the Taylor series.
 
     Parameters
     ----------
@@ -40,12 +40,12 @@ def follow_path(
     times : (T,) array
         Seconds, increasing.
     poses : (T, k + 1, 4, 4) array
-        C, Ċ, … C⁽ᵏ⁾ of the link in the world, k ≥ 1: of `PosePlan.evaluate`, which has k = 4, or
-        `pose_derivatives`.
+        C, Ċ, … C⁽ᵏ⁾ of the link in the world, k ≥ 1: from `PosePlan.evaluate`, with k = 4, or
+        from `pose_derivatives`.
     link : str
         Name of a body, of a link merged into one, or of the tool.
     guess : (n,) array, optional
-        Where to look for the first positions, as for `solve_pose`.
+        Start of the search for the first positions, as for `solve_pose`.
     within_limits : bool
         Keep the joints between their position limits.
     damping : float
@@ -54,13 +54,13 @@ def follow_path(
     Returns
     -------
     (T, k + 1, n) array
-        q, q̇, … q⁽ᵏ⁾: of a fourth-order motion, with k = 4, the argument of `inverse_dynamics`.
+        q, q̇, … q⁽ᵏ⁾; for k = 4, an argument of `inverse_dynamics` for Q, Q̇ and Q̈.
 
     Raises
     ------
     HodynError
-        For wrong shapes; naming the time, when a pose is not reached or singular, and when a joint
-        would have to jump by more than `MAX_JUMP`.
+        For wrong shapes; with the time, if a pose is not reached or singular, or if a joint would
+        have to jump by more than `MAX_JUMP`.
 
     """
     check_robot(robot)

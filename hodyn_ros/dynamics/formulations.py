@@ -1,4 +1,4 @@
-"""The formulations of inverse dynamics, and which kernels there are of each."""
+"""The formulations of inverse dynamics, and the kernels of each."""
 from typing import Any, Literal, Protocol, get_args
 
 from numba.core import config
@@ -15,10 +15,10 @@ FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
 
 
 class AnyOrderKernels(Protocol):
-    """The module of a formulation for any order: a recursion, or the closed form."""
+    """A module of kernels for any order: a recursion, or the closed form."""
 
     def workspace(self, n_bodies: int, order: int) -> Array:
-        """Return the scratch memory of both kernels."""
+        """Return scratch memory for either kernel."""
 
     def single(
         self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
@@ -34,36 +34,36 @@ class AnyOrderKernels(Protocol):
 
 
 class UnrolledKernels(Protocol):
-    """The module of a formulation's unrolled recursion for the orders to `MAX_UNROLLED`."""
+    """A module of a formulation's unrolled recursion, for orders up to `MAX_UNROLLED`."""
 
     def workspace(self, robot: Robot, order: int, motions: int) -> Array:
-        """Return the array for `single`, or for `batch` by `LANES` motions at a time."""
+        """Return scratch memory: for `single` with motions = 1, for `batch` with `LANES`."""
 
     def wrench_transforms(self, robot: Robot) -> Array:
-        """Return what takes wrenches to the frames of the kernel, (n_bodies, 6, 6)."""
+        """Return the matrices that take wrenches to kernel frames, (n_bodies, 6, 6)."""
 
     def single(self, order: int) -> Any:
         """Return the kernel that writes Q, Q̇, … of one motion: memory, q, out."""
 
     def batch(self, order: int) -> Any:
-        """Return that of a batch: memory, q, out, transforms, and wrenches or None."""
+        """Return the kernel for a batch: memory, q, out, transforms, wrenches."""
 
 
 MAX_UNROLLED = 2
-"""The highest order of the unrolled kernels; the registers of one motion hold no more."""
+"""Highest order of the unrolled kernels: one register of a motion holds no more coefficients."""
 
 
 def any_order_kernels(formulation: Formulation) -> AnyOrderKernels:
-    """Return the module of a formulation's kernels for any order."""
+    """Return the module of a formulation's kernels."""
     if formulation == 'closed_form':
         return closed_form
     return rnea_spatial if formulation == 'spatial' else rnea_body_fixed
 
 
 def unrolled_kernels(robot: Robot, order: int, formulation: Formulation) -> UnrolledKernels | None:
-    """Return the module of the unrolled kernels, or None where there are none.
+    """Return the module of the unrolled kernels, or None if there is none.
 
-    With numba switched off there are none: their numbers are registers, which Python has not.
+    With numba switched off there is none, since these kernels compute with SIMD registers.
     """
     numba_config: Any = config  # filled at run time
     if order > MAX_UNROLLED or formulation == 'closed_form' or numba_config.DISABLE_JIT:

@@ -1,6 +1,6 @@
 """Forward dynamics of any order (ABA): the motion that given efforts cause.
 
-And, of order 0, how it changes with the state and the efforts.
+And its partial derivatives with respect to the state and the efforts.
 """
 from typing import Any, NamedTuple, overload
 
@@ -47,9 +47,9 @@ def forward_dynamics(
 ) -> Array | tuple[Array, Array]:
     """Return the joint accelerations that torques cause, and their time derivatives.
 
-    The articulated-body algorithm (ABA) to the order r that tau supports: AGF26, Algorithm 3
-    (H-GABI). The rounding of the arguments costs more digits with each order, and more than the
-    algorithm does: `docs/theory.md` has numbers. Where joints are coupled, the equations of
+    By the articulated-body algorithm (ABA) to the order r that tau supports: AGF26, Algorithm 3
+    (H-GABI). The rounding of the arguments costs more digits with each order, about as many as
+    the algorithm does: `docs/theory.md` has numbers. If joints are coupled, the equations of
     motion are solved instead, in O(n³).
 
     Parameters
@@ -57,19 +57,19 @@ def forward_dynamics(
     robot : Robot
         An arm or tree.
     q : (2, n) array, or a batch (T, 2, n)
-        Joint positions and velocities. With a batch T comes first in all arrays, here and below.
+        Joint positions and velocities. With a batch, T is the first axis of all arrays.
     tau : (r + 1, n) array
         Joint torques and their derivatives, N m/sᵏ (prismatic: N/sᵏ).
     *others
-        None: velocities are a row of q, unlike in other libraries.
+        Refused: velocities are a row of q, unlike in other libraries.
     base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
         Pose and spatial twist of a floating base, in world axes.
     base_wrench : (r + 1, 6) array, optional
         Wrench (moment, force) that acts on a floating base, in world axes about the world origin,
-        and its component-wise derivatives; zeros, for a free one, by default.
+        and its component-wise derivatives; by default 0, for a free base.
     rotations : mapping of str to (3, 3) or (T, 3, 3) array, optional
-        Of spherical joints, as for `inverse_dynamics`: their columns of q have ω in row 1, of tau
-        the moment, and of the result ω̇ and its derivatives.
+        Rotations of spherical joints, as for `inverse_dynamics`: the three columns of such a joint
+        have ω in row 1 of q, the moment in tau, and ω̇ and its derivatives in the result.
     external_wrenches : (r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics`.
 
@@ -96,7 +96,7 @@ def forward_dynamics(
     check_robot(robot)
     if others:
         raise HodynError(
-            'q is stacked, one row a derivative: forward_dynamics(robot, np.stack([q, v]), '
+            'q has one row per derivative: forward_dynamics(robot, np.stack([q, v]), '
             'tau)')
     if robot.floating and base_wrench is None:
         base_wrench = np.zeros((*numbers(tau, 'tau').shape[:-1], 6))
@@ -116,18 +116,18 @@ class ForwardDynamics:
     """Forward dynamics prepared for one robot and order, for loops: nothing is allocated.
 
     ``handle(q, tau, out)`` reads q, (2, n), and tau, (order + 1, n), and writes q̈ and its
-    derivatives to out, (order + 1, n); all C-contiguous float64. Values that are not finite are
-    not looked for, and round-off is not warned of: `forward_dynamics` does both.
+    derivatives to out, (order + 1, n); all C-contiguous float64. Unlike `forward_dynamics` it
+    neither checks that values are finite nor warns of round-off.
 
     A floating base has four more arguments, in world axes: base_pose (4, 4), base_twist (1, 6),
     base_wrench (order + 1, 6) and base_out (order + 1, 6), for V̇ and its derivatives. The last
-    three are about the world's origin: take one near the base, as the digits fall with the square
-    of the distance.
+    three are about the world's origin. Choose an origin near the base: the round-off grows with
+    the square of the distance.
 
     Attributes
     ----------
     robot : Robot
-        Without joints that follow others.
+        The robot, whose joints must not be coupled.
     order : int
         Order r of the highest derivative of the torques.
 
@@ -187,16 +187,16 @@ class ForwardDynamics:
 
 
 class ForwardDynamicsDerivatives(NamedTuple):
-    """How the accelerations that torques cause change with the state and the torques.
+    """Partial derivatives of the accelerations with respect to the state and the torques.
 
-    N is n. On a floating base it is 6 + n: the base comes first, V̇ before q̈, its wrench before the
-    torques, its twist V before q̇, and before q displacements by the unit twists, as in
-    `inverse_dynamics_derivatives`. With derivatives of the torques the arrays have more axes.
+    N is n on a fixed base and 6 + n on a floating one, whose entries come first: V̇ before q̈, the
+    base wrench before the torques, V before q̇, and displacements by the unit twists before q, as
+    in `inverse_dynamics_derivatives`. With derivatives of the torques the arrays have more axes.
 
     Attributes
     ----------
     by_position, by_velocity : (N, N) arrays, or (r + 1, N, N)
-        ∂q̈/∂q = −M⁻¹ ∂Q/∂q and ∂q̈/∂q̇ = −M⁻¹ ∂Q/∂q̇; entry k is that of q̈⁽ᵏ⁾.
+        ∂q̈/∂q = −M⁻¹ ∂Q/∂q and ∂q̈/∂q̇ = −M⁻¹ ∂Q/∂q̇; entry k has those of q̈⁽ᵏ⁾.
     by_torque : (N, N) array, or (r + 1, r + 1, N, N)
         ∂q̈/∂τ = M⁻¹; at [k, j] ∂q̈⁽ᵏ⁾/∂τ⁽ʲ⁾.
 
@@ -219,19 +219,19 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """Return the partial derivatives of `forward_dynamics`, exact, to the order r of tau.
 
-    The equation M q̈ + … = τ, differentiated, with the derivatives of the torques of
-    `inverse_dynamics_derivatives`: for integrators, observers and linear controllers. Each q̈⁽ᵏ⁾
-    enters Q⁽ᵏ⁾ by M, and those before it by what they change there.
+    For integrators, observers and linear controllers. M q̈ + … = τ and its time derivatives are
+    differentiated by `inverse_dynamics_derivatives` and solved for ∂q̈⁽ᵏ⁾, order by order: in Q⁽ᵏ⁾
+    it is multiplied by M, and each lower ∂q̈⁽ⁱ⁾ by ∂Q⁽ᵏ⁾/∂q̈⁽ⁱ⁾.
 
     Parameters
     ----------
     robot : Robot
         An arm or tree.
     q, tau : (2, n) and (r + 1, n) arrays, or batches (T, 2, n) and (T, r + 1, n)
-        Joint positions and velocities, and torques with their derivatives. With a batch T comes
-        first in all arrays.
+        Joint positions and velocities, and torques with their derivatives. With a batch, T is the
+        first axis of all arrays.
     base_pose, base_twist, base_wrench : (4, 4), (1, 6) and (r + 1, 6) arrays, optional
-        Of a floating base, as for `forward_dynamics`.
+        Pose, twist and wrench of a floating base, as for `forward_dynamics`.
     external_wrenches : (r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics_derivatives`.
 
@@ -261,7 +261,7 @@ def forward_dynamics_derivatives(
     partials = inverse_dynamics_derivatives(
         robot, motion, **base, external_wrenches=external_wrenches)
     *_, orders, _, size, _ = partials.shape
-    # Of q̈⁽ᵏ⁾ by q, q̇, τ, τ̇, ….
+    # [k]: derivatives of q̈⁽ᵏ⁾ with respect to q, q̇, τ, τ̇, ….
     changes = np.zeros((*batch, orders, orders + 2, size, size))
     for k in range(orders):
         right = changes[..., k, :, :, :]

@@ -32,21 +32,21 @@ def forward_kinematics(
     q : (k + 1, n) array, or a batch (T, k + 1, n)
         q[j] is the j-th derivative of the joint positions; the positions alone may be (n,).
     link : str, optional
-        Name of a body, of a link merged into one, or of the tool; all bodies when not given.
+        Name of a body, of a link merged into one, or of the tool; by default all bodies.
     representation : 'spatial', 'body_fixed' or 'hybrid'
         Representation of the twists (angular, linear): 'spatial', in world axes about the world
-        origin; 'body_fixed', in the link's axes about its origin; 'hybrid', in world axes about
-        its origin, so that the linear part is the velocity of that point.
+        origin; 'body_fixed', in the link's axes about the link's origin; 'hybrid', in world axes
+        about the link's origin, so that the linear part is the velocity of that point.
     base_pose, base_twist : (4, 4) and (k, 6), or (T, 4, 4) and (T, k, 6) arrays, optional
-        Pose and spatial twist of a floating base, with T for a batch.
+        Pose and spatial twist of a floating base.
 
     Returns
     -------
     pose : (4, 4) array
-        Pose in the world. For all bodies (n_bodies, 4, 4); a batch has T before that.
+        Pose in the world; (n_bodies, 4, 4) for all bodies. A batch has T as first axis.
     twist : (k, 6) array
-        V, V̇, … V⁽ᵏ⁻¹⁾, component-wise derivatives in the representation. For all bodies
-        (k, n_bodies, 6); a batch has T before that.
+        V, V̇, … V⁽ᵏ⁻¹⁾, component-wise derivatives in the representation; (k, n_bodies, 6) for
+        all bodies. A batch has T as first axis.
 
     Raises
     ------
@@ -87,15 +87,15 @@ def jacobian(
 ) -> Array:
     """Return the Jacobian of a link, V = J q̇, and its time derivatives (M21, equations 8 and 9).
 
-    On a floating base V is what the joints add to the twist of the base, unless its own columns
-    are wanted.
+    On a floating base J q̇ is the part of V that the joints add to the motion of the base; with
+    `base_columns`, V is J times (base twist, q̇).
 
     Parameters
     ----------
     robot, q, link, representation, base_pose, base_twist
         As for `forward_kinematics`.
     base_columns : bool
-        Adds six columns before the others, for the spatial twist of a floating base.
+        Put six columns for the spatial twist of a floating base before the others.
 
     Returns
     -------
@@ -126,14 +126,14 @@ def jacobian(
 def link_frame(robot: Robot, name: str) -> tuple[int, Array]:
     """Return the index of a link's body and the link's pose (4, 4) in the body's kernel frame.
 
-    For a link fixed to the world −1 and its pose there.
+    For a link fixed to the world, return −1 and its pose in the world.
     """
     index, in_body = robot.frame(name)
     return index, in_body if index < 0 else robot.kernel_model.body_in_kernel[index] @ in_body
 
 
 def path_to(robot: Robot, index: int) -> list[int]:
-    """Return the indices of the bodies with joints from the base to a body, that one included."""
+    """Return the indices of the bodies with joints from the base to a body, including it."""
     path: list[int] = []
     while index >= 0 and robot.bodies[index].type != 'floating':
         path.insert(0, index)

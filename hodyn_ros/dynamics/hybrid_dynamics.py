@@ -1,4 +1,4 @@
-"""Hybrid dynamics of any order: at each joint and at the base, motion or effort is given."""
+"""Hybrid dynamics of any order: of each joint and the base, either motion or effort is given."""
 from collections.abc import Collection
 from typing import overload
 import warnings
@@ -22,7 +22,7 @@ from hodyn_ros.robot.spherical import singular_chart
 Array = NDArray[np.float64]
 
 MAX_ROUND_OFF = 1e-6
-"""Error of an acceleration, of itself or in rad/s² or m/s², from which on a warning tells it."""
+"""A warning reports larger errors of an acceleration, relative or in rad/s² (m/s²)."""
 
 
 @overload
@@ -54,7 +54,7 @@ def hybrid_dynamics(
 ) -> Array | tuple[Array, Array]:
     """Return the efforts of the joints whose motion is given, and the motion of the others.
 
-    AGF26, Algorithm 4 (H-GHYB), with eq. (58) corrected: W_j acts on body j from its parent. Where
+    AGF26, Algorithm 4 (H-GHYB), with eq. (58) corrected: W_j acts on body j from its parent. If
     joints are coupled, the equations of motion are solved instead, in O(n³).
 
     Parameters
@@ -62,17 +62,17 @@ def hybrid_dynamics(
     robot : Robot
         An arm or tree.
     q : (2, n) array, or a batch (T, 2, n)
-        Joint positions and velocities. With a batch T comes first in all arrays, here and below.
+        Joint positions and velocities. With a batch, T is the first axis of all arrays.
     given : (r + 1, n) array
-        For a joint of `moved_joints` q̈ and its derivatives, for another its torque and its
-        derivatives.
+        q̈ and its derivatives for the joints in `moved_joints`, the torque and its derivatives
+        for the others.
     moved_joints : collection of str
         Names of the joints whose motion is given.
     base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
         Pose and spatial twist of a floating base, in world axes.
     base_wrench, base_motion : (r + 1, 6) array, optional
-        For a floating base, exactly one of them, in world axes about the world origin: the wrench
-        that acts on it and its derivatives, or V̇ and its derivatives.
+        Exactly one of them for a floating base, in world axes about the world origin: the wrench
+        on the base and its derivatives, or V̇ and its derivatives.
     external_wrenches : (r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics`.
 
@@ -81,7 +81,8 @@ def hybrid_dynamics(
     found : (r + 1, n) array
         Torques of the moved joints, q̈ of the others, and their derivatives.
     base_found : (r + 1, 6) array
-        For a floating base only: V̇ … when its wrench is given, its wrench … when V̇ is.
+        Only for a floating base: V̇ if its wrench is given, its wrench if V̇ is given, and
+        derivatives.
 
     Raises
     ------
@@ -135,8 +136,8 @@ def solve(
             raise HodynError(
                 f'robot {robot.name!r} has a floating base: give either the base_wrench that '
                 'acts on it or its base_motion')
-        # About the base's origin instead of the world's, which may be far away: inertias contain
-        # the distance squared, so forward dynamics would lose twice as many digits.
+        # Compute about the base's origin instead of the world's, which may be far away: inertias
+        # contain the distance squared, so forward dynamics would lose twice as many digits.
         origins = pose[:, :3, 3]
         to_base = np.array([lie.adjoint(lie.pose(None, origin)) for origin in origins])
         back = np.array([lie.adjoint(lie.pose(None, -origin)) for origin in origins])
@@ -178,7 +179,7 @@ def solve(
 
 
 def singular_mass(robot: Robot, index: int, positions: Array) -> str:
-    """Return what is wrong, and what to do, where nothing resists the joint of a body."""
+    """Return the error message for a body whose joint moves no mass."""
     body = robot.bodies[index]
     return singular_chart(robot, body.joint, positions) or (
         f'the mass matrix of robot {robot.name!r} is not positive definite: nothing resists joint '
@@ -188,7 +189,7 @@ def singular_mass(robot: Robot, index: int, positions: Array) -> str:
 def _warn_of_round_off(
     robot: Robot, positions: Array, error: Array, prescribed: NDArray[np.bool_], found: Array,
 ) -> None:
-    """Warn of the joint whose acceleration rounding leaves the fewest digits, (T, n) arrays."""
+    """Warn of the joint whose acceleration has the largest round-off; arrays are (T, n)."""
     if not found.size:
         return
     acceleration = np.where(prescribed, np.inf, np.abs(found))

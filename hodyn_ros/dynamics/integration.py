@@ -21,7 +21,7 @@ from hodyn_ros.robot.spherical import singular_chart, spherical_joints
 
 Array = NDArray[np.float64]
 Law = Callable[..., ArrayLike]
-"""Of t and state; for a floating base of base_pose and base_twist, too, and then of rotations."""
+"""Function of t, state, base_pose and base_twist of a floating base, and rotations if given."""
 
 _METHODS = {3: 'RK23', 5: 'RK45', 8: 'DOP853'}  # of scipy.integrate
 
@@ -70,8 +70,9 @@ def simulate(
 
     The step adapts itself to keep the error of each step below the tolerance, relative and
     absolute. On a floating base the method is that of Munthe-Kaas on SE(3): within a step the pose
-    is C exp(X), with C that at its start, and the method integrates Ẋ = dexp⁻¹(V) of the
-    body-fixed twist V. So the pose is one to rounding, and no step depends on where the base is.
+    is C exp(X), with C the pose at its start, and the method integrates Ẋ = dexp⁻¹(V) with the
+    body-fixed twist V. So the matrix remains a pose to rounding, and the choice of the step does
+    not depend on where the base is.
 
     Parameters
     ----------
@@ -83,39 +84,40 @@ def simulate(
     start : (2, n) array
         Joint positions and velocities at times[0].
     times : (T,) array
-        Increasing, where the states are wanted, s.
+        Times of the states to return, increasing, s.
     base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
         Pose and spatial twist of a floating base at times[0], in world axes.
     base_wrench : callable, optional
         Gives the wrench (moment, force) on a floating base, (6,), in world axes about the world
         origin; none acts by default.
     rotations : mapping of str to (3, 3) array, optional
-        Of spherical joints at times[0], as for `inverse_dynamics`: their columns of all states are
-        0 and ω, and of the torques the moment. All laws take the rotations as last argument. Those
-        of other spherical joints are coordinates, which do not go on beyond NAME_y = ±90°.
+        Rotations of spherical joints at times[0], as for `inverse_dynamics`: the columns of such a
+        joint are 0 and ω in all states, and the moment in the torques. All laws take the rotations
+        as last argument. Spherical joints not named have coordinates; reaching NAME_y = ±90° is an
+        error.
     external_wrenches : callable, optional
         ``external_wrenches(t, state)`` gives the wrenches on the bodies (n_bodies, 6), as for
         `inverse_dynamics`.
     order : 3, 5 or 8
-        Of the method: of Bogacki and Shampine, or of Dormand and Prince.
+        Order of the method: 3 by Bogacki and Shampine, 5 or 8 by Dormand and Prince.
     tolerance : float
         Largest error of a step, relative and absolute.
     step : float, optional
-        All steps have this length, s, and the last one what remains; the tolerance is not used.
+        Fixed length of the steps, s; the last one is shorter. The tolerance is not used then.
 
     Returns
     -------
     states : (T, 2, n) array
         The states.
     base_pose, base_twist : (T, 4, 4) and (T, 1, 6) arrays
-        For a floating base only, as at the start.
+        Only for a floating base: pose and spatial twist.
     rotations : dict of str to (T, 3, 3) array
-        Only where they are given.
+        Only if `rotations` is given.
 
     Raises
     ------
     HodynError
-        When the integration fails, with the time, and for bad input.
+        If the integration fails, with the time, and for bad input.
 
     """
     check_robot(robot)
@@ -126,7 +128,7 @@ def simulate(
             raise HodynError(
                 f'{name}: expected a function of time and state, as lambda t, state: …, got '
                 f'{reprlib.repr(law)}')
-    # Loaded on use: nothing else in the package needs it, and a node starts faster without.
+    # Imported here, so that a node starts faster.
     from scipy import integrate
 
     state, instants = checked(start, 'start', (2, robot.n)), numbers(times, 'times')
@@ -142,7 +144,7 @@ def simulate(
         robot, state, base_pose, base_twist, rotations, torque, base_wrench, external_wrenches)
     length = instants[-1] - instants[0]
     control: dict[str, float] = {'rtol': tolerance, 'atol': tolerance}
-    if step is not None and length:  # no error is too large
+    if step is not None and length:  # accept any error
         control = {'atol': np.inf, 'max_step': step, 'first_step': min(step, length)}
     found = [motion.unpacked(motion.start)]
     solver = None if len(instants) == 1 else getattr(integrate, _METHODS[order])(
@@ -165,11 +167,10 @@ def simulate(
 
 
 class _Motion:
-    """How fast a robot's state changes, as the flat array that the methods of scipy integrate.
+    """The state of a robot as a flat array, and its derivative, for the methods of scipy.
 
-    That is X, V, q, q̇ for a floating base, with its pose C exp(X) and body-fixed twist V, and
-    q, q̇ for a fixed one. A spherical joint with a rotation R has x and ω in q and q̇: it is at
-    R exp(x).
+    The array is X, V, q, q̇ for a floating base with pose C exp(X) and body-fixed twist V, and q, q̇
+    for a fixed base. A spherical joint at the rotation R exp(x) has x in q and ω in q̇.
     """
 
     def __init__(
@@ -197,7 +198,7 @@ class _Motion:
             self.start = np.concatenate([np.zeros(6), twist, self.start])
 
     def unpacked(self, flat: Array) -> tuple[Any, ...]:
-        """Return the state, pose and spatial twist of a floating base, and rotations if any."""
+        """Return the state, pose and spatial twist of a floating base, and rotations, if any."""
         state = flat[self._first:].reshape(2, self._robot.n).copy()
         others: list[Any] = []
         if self._robot.floating:
@@ -223,7 +224,7 @@ class _Motion:
                 np.append(-turn, np.zeros(3)), np.append(state[1, columns], np.zeros(3)))[:3]
         if not self._robot.floating:
             return rates
-        # Ad_C of the body-fixed V̇ is the spatial one: ad_V V = 0.
+        # The spatial V̇ is Ad_C times the body-fixed V̇, since ad_V V = 0.
         return np.concatenate([
             lie.dexp_inverse(-flat[:6], flat[6:12]),
             lie.adjoint(lie.inverse(others[0])) @ found[1][0], rates])
@@ -231,7 +232,8 @@ class _Motion:
     def move_charts(self, t: float, flat: Array, rate: Array) -> None:
         """Let the next step start at X = 0 and x = 0; the arrays are changed in place.
 
-        Raises HodynError where a chart that does not move is singular: steps would become tiny.
+        Raises HodynError if the chart of a spherical joint without rotation is singular, where
+        steps would become tiny.
         """
         if self._robot.floating:
             self._chart = _as_pose(self._chart @ lie.exp(flat[:6]))
@@ -248,13 +250,13 @@ class _Motion:
             self._turns[name] = lie.nearest_rotation(
                 self._turns[name] @ lie.rotation_exp(x[columns]))
             x[columns], x_rate[columns] = 0.0, omega[columns]
-        # So that a chart is not centred anew at each evaluation.
+        # Centre the charts here, not at each evaluation.
         self._robot, _ = next(regular_charts(
             self._robot, {name: turn[np.newaxis] for name, turn in self._turns.items()}))
 
 
 def _as_pose(matrix: Array) -> Array:
-    """Return the pose next to one that is off by little."""
+    """Return the pose nearest to a matrix that rounding has changed."""
     return lie.pose(lie.nearest_rotation(matrix[:3, :3]), matrix[:3, 3])
 
 
@@ -270,8 +272,8 @@ def simulate_by_euler(
     """Return the motion under a torque law by Euler's method, as MR9 section 9.5 prints it.
 
     MR9 is a draft's chapter 9; in the published book dynamics is chapter 8.
-    θ[k + 1] = θ[k] + h θ̇[k], θ̇[k + 1] = θ̇[k] + h θ̈[k] from k = 0 on. Its error falls with the step
-    only in proportion, and it adds energy: `simulate` is the one to use.
+    θ[k + 1] = θ[k] + h θ̇[k], θ̇[k + 1] = θ̇[k] + h θ̈[k] from k = 0 on. The error is proportional
+    to the step, and the method adds energy: use `simulate` except to compare.
 
     Parameters
     ----------
@@ -294,7 +296,7 @@ def simulate_by_euler(
     if robot.floating:
         raise HodynError(f'robot {robot.name!r} has a floating base: use simulate')
     if not (np.isfinite(step) and step > 0.0 and steps >= 0):
-        raise HodynError(f'step must be above 0 and steps not below, got {step!r} and {steps!r}')
+        raise HodynError(f'step must be above 0 and steps at least 0, got {step!r} and {steps!r}')
     states = np.empty((steps + 1, 2, robot.n))
     states[0] = checked(start, 'start', (2, robot.n))
     for k in range(steps):
@@ -308,7 +310,7 @@ def _acceleration(
     robot: Robot, torque: Law, base_wrench: Law | None, external_wrenches: Law | None, t: float,
     state: Array, *others: Any,
 ) -> Any:
-    """Return q̈ (MR9, GetJointAccel), and V̇ of a floating base, (1, n) and (1, 6)."""
+    """Return q̈ (MR9, GetJointAccel), (1, n), and V̇ of a floating base, (1, 6)."""
     names = ['base_pose', 'base_twist'] * robot.floating
     names += ['rotations'] * (len(others) > len(names))
     arguments = f'({", ".join(["t", "state", *names])})'

@@ -29,22 +29,22 @@ from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
 NO_WRENCHES = np.zeros((1, 0, 0, 0))
-"""What kernels take where none act: wrenches on no body."""
+"""The argument of kernels if no external wrenches act."""
 
 
 class InverseDynamics(functools.partial[None]):
     """Inverse dynamics prepared for one robot, order and formulation: nothing is allocated.
 
     ``handle(q, out)`` reads q, (order + 3, n), and writes Q and its derivatives (N m, N m/s, …) to
-    out, (order + 1, n); both C-contiguous, aligned, writeable float64. Values that are not finite
-    are not looked for. Threads may share a handle: a call takes a microsecond and lets no other
+    out, (order + 1, n); both C-contiguous, aligned, writeable float64. It does not check that
+    values are finite. Threads may share a handle: a call takes a microsecond and lets no other
     thread run meanwhile; batches do, each thread with its own scratch memory.
 
-    On a floating base only `floating_batch` serves; the others raise HodynError.
+    On a floating base only `floating_batch` works; the other calls raise HodynError.
 
-    The handle is a partial application of the kernel to the constants of the robot: a method
-    that called the kernel would cost another 5 % of a call. The kernel itself compares the shapes.
-    Where joints are coupled, a function about it allocates the few numbers of the bodies' joints.
+    The handle is a partial application of the kernel to the constants of the robot, since a method
+    that calls the kernel would take 5 % longer. The kernel itself compares the shapes. If joints
+    are coupled, a wrapper allocates the motion and torques of the bodies' joints.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class InverseDynamics(functools.partial[None]):
     HodynError
         If order is negative or formulation is unknown; from a call, for wrong shapes.
     TypeError
-        From a call, for anything but such arrays.
+        From a call, for arguments that are not such arrays.
 
     """
 
@@ -71,7 +71,7 @@ class InverseDynamics(functools.partial[None]):
     def __new__(
         cls, robot: Robot, order: int = 2, formulation: Formulation = 'spatial',
     ) -> InverseDynamics:
-        """Choose the kernel: the unrolled one if there is one, else that of any order."""
+        """Choose the kernel: the unrolled one if there is one, else the one for any order."""
         check_robot(robot)
         if formulation not in FORMULATIONS:
             raise HodynError(
@@ -108,10 +108,10 @@ class InverseDynamics(functools.partial[None]):
     def batch(
         self, q: Array, out: Array, wrenches: Array | None = None, *, threads: int = 1,
     ) -> None:
-        """The same for q (T, order + 3, n), out (T, order + 1, n).
+        """Compute T motions: q (T, order + 3, n), out (T, order + 1, n).
 
         The wrenches are (T, order + 1, n_bodies, 6) as for `inverse_dynamics`. Each of the threads
-        takes an equal share of the motions; the result is the same to the bit.
+        computes an equal share of the motions; the number of threads does not change the result.
         """
         if self.robot.floating:
             refuse_without_base(self.robot)
@@ -136,9 +136,10 @@ class InverseDynamics(functools.partial[None]):
         self, q: Array, base_pose: Array, base_twist: Array, out: Array, base_wrench: Array,
         wrenches: Array | None = None, *, threads: int = 1,
     ) -> None:
-        """The same on a floating base, as for `inverse_dynamics`; base_wrench is written.
+        """Compute T motions of a robot on a floating base; base_wrench is written.
 
-        base_pose (T, 4, 4), base_twist (T, order + 2, 6), base_wrench (T, order + 1, 6).
+        Arrays as for `batch` and `inverse_dynamics`: base_pose (T, 4, 4), base_twist
+        (T, order + 2, 6), base_wrench (T, order + 1, 6).
         """
         if not self.robot.floating:
             raise HodynError(f'robot {self.robot.name!r} has a fixed base: use batch')
@@ -165,9 +166,9 @@ class InverseDynamics(functools.partial[None]):
         self._sum_up(torque, out)
 
     def _of_bodies(self, q: Array, out: Array) -> tuple[Array, Array]:
-        """Return the motion of the bodies' joints, and where their torques are to be written.
+        """Return the motion of the bodies' joints, and the array to write their torques to.
 
-        Where no joint is coupled, these are the arguments.
+        If no joint is coupled, these are the arguments.
         """
         motion = self.robot.coupling.to_bodies(q)
         return motion, out if motion is q else np.empty((*out.shape[:-1], motion.shape[-1]))
@@ -195,7 +196,7 @@ class InverseDynamics(functools.partial[None]):
         return unrolled.wrench_transforms(self.robot)
 
     def _scratch(self, together: int) -> ThreadScratch:
-        """Return the memory of a kernel that computes so many motions together."""
+        """Return the memory of a kernel that computes `together` motions at a time."""
         scratch = self._scratches.get(together)
         if scratch is None:
             unrolled, bodies, order = self._unrolled, len(self.robot.bodies), self.order
@@ -211,7 +212,7 @@ class InverseDynamics(functools.partial[None]):
 
 
 def model_of(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
-    """Return what a robot is to the kernels of any order."""
+    """Return the arrays by which kernels of any order know a robot."""
     model = robot.kernel_model
     return model.parent, model.body_table, model.body_in_kernel, robot.gravity
 
@@ -219,7 +220,7 @@ def model_of(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
 def _coupled(
     robot: Robot, order: int, of_bodies: Callable[[Array, Array], None], q: Array, out: Array,
 ) -> None:
-    """Write the torques of a motion, by those of the bodies' joints."""
+    """Write the torques of a motion of coupled joints, from those of the bodies' joints."""
     check_array(q, 'q', (order + 3, robot.n))
     check_array(out, 'out', (order + 1, robot.n))
     torque = np.empty((order + 1, len(robot.bodies)))
@@ -228,7 +229,7 @@ def _coupled(
 
 
 def refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
-    """Raise HodynError: a handle is called without the motion of the robot's base."""
+    """Raise HodynError for a handle called without the motion of the robot's base."""
     raise HodynError(
         f'robot {robot.name!r} has a floating base: use floating_batch, which takes its motion')
 
@@ -237,7 +238,7 @@ def refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
 def _prepared(
     robot: Robot, order: int, formulation: Formulation, thread: int,
 ) -> InverseDynamics:
-    """Return a handle, one for each thread."""
+    """Return a handle of the calling thread."""
     return InverseDynamics(robot, order, formulation)
 
 
@@ -271,8 +272,8 @@ def inverse_dynamics(
 ) -> Array | tuple[Array, Array]:
     """Return the joint torques Q of a motion and their time derivatives, rigid-body terms only.
 
-    To the order r that q supports, on a fixed base (M21, Algorithms 1 and 3) or a floating one
-    (AGF26, Algorithms 1 and 2).
+    They go to the order r that q supports, on a fixed base (M21, Algorithms 1 and 3) or a floating
+    one (AGF26, Algorithms 1 and 2).
 
     Parameters
     ----------
@@ -282,43 +283,43 @@ def inverse_dynamics(
         q[k] is the k-th derivative of the joint positions, rad/sᵏ (prismatic: m/sᵏ). A floating
         base does not count among the n joints.
     *others
-        None: velocities and accelerations are rows of q, unlike in other libraries.
+        Refused: velocities and accelerations are rows of q, unlike in other libraries.
     formulation : 'spatial', 'body_fixed' or 'closed_form'
         'spatial' or 'body_fixed', the O(n) recursions, or 'closed_form', the matrices of MK21 and
         KM21 (fixed base, O(n³)). All give the same numbers up to rounding.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
         Pose of a floating base, and its spatial twist (ω, v) in world axes about the world origin
-        with component-wise derivatives; with T for a batch.
+        with component-wise derivatives.
     rotations : mapping of str to (3, 3) or (T, 3, 3) array, optional
-        Of spherical joints, by name: then their columns of q have ω and its derivatives from row 1
-        on (row 0 is not read), and their columns of the result the moment, as `SphericalJoint` has
-        them. There is no singularity.
+        Rotations of spherical joints by name. The three columns of such a joint then have ω and
+        its derivatives from row 1 on in q (row 0 is not read), and the moment in the result, both
+        as defined by `SphericalJoint`. No rotation is singular.
     external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array, optional
         Wrench (moment, force) of the environment on each body, in the body's axes about its
         origin, N m and N, and the derivatives of these components.
     out : (r + 1, n) or (T, r + 1, n) array, optional
-        Written in place when given: C-contiguous float64 of the result's shape.
+        Array to write the result to, C-contiguous float64.
     threads : int
-        How many share the motions of a batch; the result is the same to the bit.
+        Number of threads that share the motions of a batch; it does not change the result.
 
     Returns
     -------
     torque : (r + 1, n) or (T, r + 1, n) array
         N m/sᵏ (prismatic: N/sᵏ).
     base_wrench : (r + 1, 6) or (T, r + 1, 6) array
-        For a floating base only: the wrench (moment, force) that must act on it, in world axes
+        Only for a floating base: the wrench (moment, force) that must act on it, in world axes
         about the world origin, and its component-wise derivatives.
 
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, and less than one thread.
+        For wrong shapes, values that are not finite, and fewer than one thread.
 
     """
     check_robot(robot)
     if others:
         raise HodynError(
-            'q is stacked, one row a derivative: inverse_dynamics(robot, np.stack([q, v, a]))')
+            'q has one row per derivative: inverse_dynamics(robot, np.stack([q, v, a]))')
     if rotations is not None:
         if out is not None:
             raise HodynError('leave out `out`: with rotations the result is a new array')
@@ -371,7 +372,7 @@ def inverse_dynamics(
 
 def _check_finite(array: Array, name: str, robot: Robot) -> None:
     """Raise HodynError for the first entry that is not finite, naming its joint or body."""
-    # The sum of squares is quick, and finite unless an entry is not or the sum overflows.
+    # The sum of squares is quick, and finite only if all entries are; but it may overflow.
     if math.isfinite(np.vdot(array, array)) or np.all(np.isfinite(array)):
         return
     index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])

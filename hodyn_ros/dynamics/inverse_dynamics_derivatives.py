@@ -1,6 +1,6 @@
 """Partial derivatives of the joint torques of any order: the checked call, and a handle for loops.
 
-For optimal control, identification of states and linearization: how Q, Q̇, … change with q, q̇, ….
+Of Q, Q̇, … with respect to q, q̇, …, for optimal control, observers and linearization.
 """
 from collections.abc import Callable
 import functools
@@ -27,10 +27,10 @@ class InverseDynamicsDerivatives(functools.partial[None]):
     """Partial derivatives of Q prepared for one robot and order: nothing is allocated.
 
     ``handle(q, out)`` reads q, (order + 3, n), and writes ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ to out[k, m], in all
-    (order + 1, order + 3, n, n); both C-contiguous, aligned, writeable float64. Values that are
-    not finite are not looked for. Threads may share a handle, as one of `InverseDynamics`.
+    (order + 1, order + 3, n, n); both C-contiguous, aligned, writeable float64. It does not check
+    that values are finite. Threads may share a handle, like one of `InverseDynamics`.
 
-    On a floating base only `floating_batch` serves; the others raise HodynError. Where joints are
+    On a floating base only `floating_batch` works; the other calls raise HodynError. If joints are
     coupled, the derivatives of the bodies' joints are allocated.
 
     Attributes
@@ -45,7 +45,7 @@ class InverseDynamicsDerivatives(functools.partial[None]):
     HodynError
         If order is negative; from a call, for wrong shapes.
     TypeError
-        From a call, for anything but such arrays.
+        From a call, for arguments that are not such arrays.
 
     """
 
@@ -78,10 +78,11 @@ class InverseDynamicsDerivatives(functools.partial[None]):
     def batch(
         self, q: Array, out: Array, wrenches: Array | None = None, *, threads: int = 1,
     ) -> None:
-        """The same for q (T, order + 3, n), out (T, order + 1, order + 3, n, n).
+        """Compute T motions: q (T, order + 3, n), out (T, order + 1, order + 3, n, n).
 
         The wrenches are (T, order + 1, n_bodies, 6) as for `inverse_dynamics_derivatives`. Each of
-        the threads takes an equal share of the motions; the result is the same to the bit.
+        the threads computes an equal share of the motions; the number of threads does not change
+        the result.
         """
         if self.robot.floating:
             refuse_without_base(self.robot)
@@ -91,9 +92,10 @@ class InverseDynamicsDerivatives(functools.partial[None]):
         self, q: Array, base_pose: Array, base_twist: Array, out: Array,
         wrenches: Array | None = None, *, threads: int = 1,
     ) -> None:
-        """The same on a floating base, with N = 6 + n for n in out.
+        """Compute T motions of a robot on a floating base.
 
-        base_pose (T, 4, 4), base_twist (T, order + 2, 6).
+        out (T, order + 1, order + 3, 6 + n, 6 + n), base_pose (T, 4, 4), base_twist
+        (T, order + 2, 6).
         """
         if not self.robot.floating:
             raise HodynError(f'robot {self.robot.name!r} has a fixed base: use batch')
@@ -135,7 +137,7 @@ class InverseDynamicsDerivatives(functools.partial[None]):
 def _coupled(
     robot: Robot, order: int, of_bodies: Callable[[Array, Array], None], q: Array, out: Array,
 ) -> None:
-    """Write the derivatives for a motion, by those of the bodies' joints."""
+    """Write the derivatives for coupled joints, from those of the bodies' joints."""
     check_array(q, 'q', (order + 3, robot.n))
     check_array(out, 'out', (order + 1, order + 3, robot.n, robot.n))
     bodies = len(robot.bodies)
@@ -147,7 +149,7 @@ def _coupled(
 
 @functools.lru_cache(maxsize=32)
 def _prepared(robot: Robot, order: int, thread: int) -> InverseDynamicsDerivatives:
-    """Return a handle, one for each thread."""
+    """Return a handle of the calling thread."""
     return InverseDynamicsDerivatives(robot, order)
 
 
@@ -160,12 +162,12 @@ def inverse_dynamics_derivatives(
     external_wrenches: ArrayLike | None = None,
     threads: int = 1,
 ) -> Array:
-    """Return how Q and its time derivatives change with q and its time derivatives.
+    """Return the partial derivatives of Q, Q̇, … with respect to q, q̇, ….
 
-    The partial derivatives of `inverse_dynamics`, exact, to the order r that q supports, in
-    O(n d r²) with d the depth of the tree. Singh, Russell and Wensing, RA-L 2022, in Taylor
-    coefficients: the derivatives with respect to q, q̇ and q̈ and their time derivatives are all
-    that those of Q⁽ᵏ⁾ contain, as the coefficients of KM21 (48), (49) those of Q⁽ᵏ⁾ itself.
+    They are the exact derivatives of `inverse_dynamics` to the order r that q supports, in
+    O(n d r²) with d the depth of the tree, by Singh, Russell and Wensing, RA-L 2022, in Taylor
+    coefficients. The derivatives of Q⁽ᵏ⁾ are combinations of ∂Q/∂q, ∂Q/∂q̇, ∂Q/∂q̈ and their time
+    derivatives, as the matrices of KM21 (48), (49) are of M, C and theirs.
 
     Parameters
     ----------
@@ -174,24 +176,24 @@ def inverse_dynamics_derivatives(
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         q[k] is the k-th derivative of the joint positions.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
-        Of a floating base, as for `inverse_dynamics`.
+        Pose and twist of a floating base, as for `inverse_dynamics`.
     external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array, optional
         As for `inverse_dynamics`: their components in the bodies' axes do not change with q.
     threads : int
-        How many share the motions of a batch; the result is the same to the bit.
+        Number of threads that share the motions of a batch; it does not change the result.
 
     Returns
     -------
     (r + 1, r + 3, N, N) or (T, r + 1, r + 3, N, N) array
-        At [k, m, i, j] ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾, with N = n. Zero where m > k + 2; where m = k + 2 it is M.
-        On a floating base N is 6 + n, and the base comes first, as in `EquationsOfMotion`: in the
-        rows its wrench; in the columns for m = 0 displacements by the unit twists in world axes
-        about the world origin, of which the pose C becomes (1 + η) C, and for m > 0 V⁽ᵐ⁻¹⁾.
+        Entry [k, m, i, j] is ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾, with N = n: 0 for m > k + 2, and M for m = k + 2.
+        On a floating base N is 6 + n, and the base comes first, as in `EquationsOfMotion`. Its
+        rows are the base wrench. Its columns are V⁽ᵐ⁻¹⁾ for m > 0; for m = 0 displacements by the
+        six unit twists η in world axes about the world origin: from pose C to (1 + η) C.
 
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, and less than one thread.
+        For wrong shapes, values that are not finite, and fewer than one thread.
 
     """
     motions, batch = checked_motions(q, 'q', robot, 3)

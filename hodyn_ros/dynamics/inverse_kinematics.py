@@ -34,27 +34,27 @@ def inverse_kinematics(
 ) -> Array:
     """Return the joint motion that gives a link this twist and its derivatives.
 
-    M21, Algorithm 2 with its errata, to any order. With six free joints on the way to the link
-    their rates are J⁻¹ (V − …). With more, they are those of least norm at every instant,
-    q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, and what is returned are the exact time derivatives of that law, so
-    q̇ and q̈ belong together also along a path. Joints that do not carry the link rest.
+    M21, Algorithm 2 with its errata, to any order. If six free joints carry the link, their rates
+    are J⁻¹ (V − …). If more do, their rates have least norm at every instant,
+    q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, and q̈, … are the exact time derivatives of this law, so q̇ and q̈
+    agree also along a path. Joints that do not carry the link rest.
 
     Parameters
     ----------
     robot : Robot
         Fixed base.
     q : (n,) array, or a batch (T, n)
-        Joint positions, of `solve_pose` for instance. `follow_path` finds them along a path.
+        Joint positions, for instance from `solve_pose`. `follow_path` finds them along a path.
     twist : (k, 6) or (T, k, 6) array
-        V, V̇, … of the link, (angular, linear), k = 4 for a fourth-order motion.
+        V, V̇, … of the link, (angular, linear); k = 4 for a fourth-order motion.
     link : str
         Name of a body, of a link merged into one, or of the tool.
     prescribed : mapping of str to (k,) or (T, k) arrays, optional
-        The joint-space decomposition of Remark 2: by joint name q̇, q̈, … of joints whose motion is
-        chosen; at least six must remain free.
+        q̇, q̈, … of joints whose motion is chosen, by joint name (the joint-space decomposition of
+        Remark 2); at least six joints must remain free.
     damping : float
-        λ; above 0 it accepts singular poses, at the price of a twist that is not quite met: what
-        is missed is weighed as the representation has it, so 'hybrid' is the choice then.
+        λ. Above 0, singular poses are accepted, but the twist is not met exactly. Its error has
+        least norm in the representation of the twist, so prefer 'hybrid' then.
     representation : 'spatial', 'body_fixed' or 'hybrid'
         Representation of the twist, as for `forward_kinematics`.
 
@@ -66,8 +66,8 @@ def inverse_kinematics(
     Raises
     ------
     HodynError
-        When the Jacobian is singular, naming the joints and the direction that cannot be moved;
-        when fewer than six joints are free; and for wrong shapes.
+        If the Jacobian is singular, with the joints and the direction in which they cannot move
+        the link; if fewer than six joints are free; and for wrong shapes.
 
     """
     check_robot(robot)
@@ -103,7 +103,7 @@ def _joint_motion(
     robot: Robot, start: Array, target: Array, prescribed: Array, index: int, in_kernel: Array,
     carriers: list[int], free: list[int], damping: float, number: int,
 ) -> Array:
-    """Return q … of one configuration; prescribed (k, n) are the rates that are given."""
+    """Return q, q̇, … of one configuration; prescribed (k, n) has the given joint rates."""
     orders = len(target)
     scale = factorials(orders + 1)[:, None]
     rate = (prescribed / scale[:-1]).T.copy()
@@ -116,8 +116,8 @@ def _joint_motion(
     link_pose(pose[index], in_kernel, here)
     law = None
     for k in range(orders):
-        # Screws of order k follow from the rates below it. The free rates of order k are still
-        # zero, so the link's twist comes to all that is known of it.
+        # Screws of order k follow from the rates of lower orders. The free rates of order k are
+        # still zero, so the link's twist is the known part.
         body_twists(model.parent, k, k + 1, by_joint @ rate, no_base, screw, body_twist)
         converted = np.concatenate([screw[carriers, :k + 1], body_twist[index, None, :k + 1]])
         change_representation(number, here, body_twist[index], converted)
@@ -158,15 +158,15 @@ class _RateLaw:
         Parameters
         ----------
         jacobian : (6, m) array
-            Coefficient of J of this order.
+            Coefficient of this order of J.
         missing : (6,) array
-            What the lower coefficients and the prescribed joints leave of the twist.
+            The wanted twist less the part from lower coefficients and prescribed joints.
 
         """
         if self._square:
             solution: Array = self._inverse @ missing
             return solution
-        # q̇ = Jᵀ y and J q̇ + λ² y = V as Cauchy products; of order k only y_k is not known yet.
+        # q̇ = Jᵀ y and J q̇ + λ² y = V as Cauchy products; in order k only y_k is unknown.
         self._jacobian.append(jacobian)
         k = len(self._dual)
         known = np.zeros(jacobian.shape[1])
@@ -182,12 +182,12 @@ def _free_joints(
     robot: Robot, link: str, carriers: list[int], prescribed: Mapping[str, ArrayLike],
     rates: Array,
 ) -> list[int]:
-    """Return the joints to solve for, and write those prescribed to rates, (…, k, n)."""
+    """Return the joints to solve for; write the prescribed motions to rates, (…, k, n)."""
     names = robot.joint_names
     for name, values in prescribed.items():
         if name not in names:
             raise HodynError(
-                f'prescribed joint {name!r}: robot {robot.name!r} has none of that name; its '
+                f'prescribed joint {name!r}: robot {robot.name!r} has no such joint; its '
                 f'joints are {", ".join(names)}')
         rates[..., names.index(name)] = checked(
             values, f'prescribed[{name!r}]', rates.shape[:-1])

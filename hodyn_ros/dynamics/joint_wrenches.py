@@ -1,4 +1,4 @@
-"""What each joint transmits: the wrenches between bodies and their time derivatives."""
+"""The wrenches that joints transmit between bodies, and their time derivatives."""
 from typing import Literal, get_args
 
 import numpy as np
@@ -23,29 +23,30 @@ def joint_wrenches(
 ) -> Array:
     """Return the wrench that each joint exerts on its body, with time derivatives.
 
-    W̄ᵢ of M21 eqs. (26), (30) and Algorithm 3, W_j of AGF26 Algorithm 2: what wrist sensors,
-    bearings and the base feel. It is exerted by the parent on the body, along the joint's screw by
-    the motor (there it is the torque of `inverse_dynamics`), else by the bearing; the parent, or
-    the world, feels the opposite. On a floating base the first one is the base wrench. The bodies
-    beyond the joint, their weight and the wrenches of the environment on them are included.
+    W̄ᵢ of M21 eqs. (26), (30) and Algorithm 3, W_j of AGF26 Algorithm 2: the load of wrist sensors,
+    bearings and the base. The parent exerts it on the body: the motor along the joint's screw,
+    where it is the torque of `inverse_dynamics`, and the bearing in the other directions. The body
+    exerts the opposite on its parent or the world. On a floating base the first wrench is the base
+    wrench. The load includes all bodies beyond the joint, their weight and the wrenches of the
+    environment on them.
 
-    Where joints are coupled, each of them is taken to have a motor of its own.
+    If joints are coupled, each is treated as if it had its own motor.
 
     Parameters
     ----------
     robot : Robot
-        An arm or tree. Links without a joint between them are one body: to know the wrench between
-        them, give them a joint and let it rest.
+        An arm or tree. Links without a joint between them are one body: to get the wrench between
+        them, define a joint there and let it rest.
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         q[k] is the k-th derivative of the joint positions.
     frame : 'body', 'joint' or 'world'
-        'body': in the body's axes about its origin. 'joint': in axes fixed in the body whose z is
-        the joint's axis, about the joint's point; these are the body's axes where the joint's axis
-        is its z. 'world': in world axes about the world origin, as M21 and AGF26 have it.
+        'body': in the body's axes about its origin. 'joint': about the joint's point, in axes of
+        the body whose z is the joint's axis. 'world': in world axes about the world origin, as in
+        M21 and AGF26.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
         Pose of a floating base, and its spatial twist with derivatives, as for `inverse_dynamics`.
     external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array, optional
-        Of the environment on the bodies, as for `inverse_dynamics`.
+        Wrenches of the environment on the bodies, as for `inverse_dynamics`.
 
     Returns
     -------

@@ -1,7 +1,7 @@
 """Centre of mass, momentum and energy of a robot, with their time derivatives.
 
-Sums over the bodies of Taylor polynomials: of the spatial inertia M with Ṁ = −M ad_V − ad_Vᵀ M
-(AGF26 eq. 61), and of the twist V. M holds the mass, the first moment and the second one.
+They are sums over the bodies, computed from Taylor polynomials of the twist V and of the spatial
+inertia M, with Ṁ = −M ad_V − ad_Vᵀ M (AGF26 eq. 61). M contains the mass, first and second moment.
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Energy(NamedTuple):
     kinetic : (k,) or (T, k) array
         ½ Σ Vᵀ M V over the bodies.
     potential : (k,) or (T, k) array
-        −m gᵀ p of the centre of mass p: 0 where that is at the height of the world's origin.
+        −m gᵀ p with the centre of mass p: 0 if p is at the height of the world's origin.
 
     """
 
@@ -86,8 +86,8 @@ def momentum(
 ) -> Array:
     """Return the spatial momentum Σ M V of all bodies about the world origin, and derivatives.
 
-    Its first derivative is the wrench of gravity and of all that acts on the robot from outside.
-    About the centre of mass p the angular part is less by p × the linear part.
+    Its first derivative is the sum of all wrenches on the robot from outside, gravity included.
+    The angular momentum about the centre of mass p is the angular part minus p × the linear part.
 
     Parameters
     ----------
@@ -126,9 +126,8 @@ def energy(
 ) -> Energy:
     """Return the kinetic and the potential energy, with derivatives.
 
-    The derivative of their sum is the power of the torques, Qᵀ q̇, and of what else acts from
-    outside. It is that of the links: what springs hold and motors move is not in it, nor is
-    `rotor_inertia`.
+    The derivative of their sum is the power of the torques, Qᵀ q̇, and of all external wrenches. It
+    is the energy of the links, without springs, motors and `rotor_inertia`.
 
     Parameters
     ----------
@@ -138,8 +137,8 @@ def energy(
     Returns
     -------
     Energy
-        `kinetic` and `potential`, in J, W, W/s, …: (k,) each for q of shape (k + 1, n), (T, k) for
-        a batch.
+        `kinetic` and `potential`, in J, W, W/s, …: (k,) each for q of shape (k + 1, n), or (T, k)
+        for a batch.
 
     Raises
     ------
@@ -159,7 +158,7 @@ def energy(
 
 
 def _first_moment(bodies: BodyMotion) -> Array:
-    """Return the coefficients of Σ m p, (k, 3), which stand beside the diagonal of M."""
+    """Return the coefficients of Σ m p, (k, 3), from the off-diagonal blocks of M."""
     total = bodies.inertia.sum(axis=0)
     return np.stack((total[:, 2, 4], total[:, 0, 5], total[:, 1, 3]), axis=-1)
 
@@ -171,14 +170,14 @@ def _momenta(bodies: BodyMotion) -> Array:
 
 
 def _product(subscripts: str, a: Array, b: Array) -> Array:
-    """Return the coefficients, k first, of a product of factors that have them second."""
+    """Return the coefficients of a product on axis 0; the factors have theirs on axis 1."""
     return np.array([
         sum(np.einsum(subscripts, a[:, i], b[:, k - i]) for i in range(k + 1))
         for k in range(a.shape[1])])
 
 
 def _derivatives(coefficients: Array, batch: tuple[int, ...]) -> Array:
-    """Return what coefficients (T, k, …) are those of, without T for one motion."""
+    """Return derivatives of coefficients (T, k, …), without axis T for one motion."""
     orders, *rest = coefficients.shape[1:]
     scaled: Array = coefficients * factorials(orders).reshape(-1, *(1 for _ in rest))
     return scaled.reshape(*batch, orders, *rest)

@@ -1,4 +1,4 @@
-"""Time derivatives of poses from twists, and twists from them (AGF26 Remark 1, eq. 20)."""
+"""Time derivatives of poses from twists, and back (AGF26 Remark 1, eq. 20)."""
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -10,7 +10,7 @@ from hodyn_ros.robot import HodynError, lie
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-6
-"""By how much, of the derivative's size, derivatives of rotations may fail to be such."""
+"""Largest symmetric part of an angular velocity matrix, relative to the derivatives."""
 
 
 def pose_derivatives(
@@ -28,17 +28,17 @@ def pose_derivatives(
     twist : (k, 6) or (T, k, 6) array
         (angular, linear), rad/s and m/s, and its component-wise derivatives.
     representation : 'spatial', 'body_fixed' or 'hybrid'
-        That of the twist, as for `forward_kinematics`.
+        Representation of the twist, as for `forward_kinematics`.
 
     Returns
     -------
     (k + 1, 4, 4) or (T, k + 1, 4, 4) array
-        Of the matrix, m/sᵏ in the last column; the derivatives have a last row of zeros.
+        C, Ċ, … C⁽ᵏ⁾, m/sᵏ in the last column; the last row of the derivatives is 0.
 
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, and rotations that are none.
+        For wrong shapes, values that are not finite, and matrices that are not rotations.
 
     """
     representation_number(representation)
@@ -61,15 +61,15 @@ def pose_twist(
 ) -> Array:
     """Return the twist of a pose with its time derivatives: the inverse of `pose_derivatives`.
 
-    With it a twist changes its representation, derivatives included:
-    ``pose_twist(pose_derivatives(pose, twist, representation='hybrid'))`` is spatial.
+    To convert a hybrid twist and its derivatives to spatial ones, use
+    ``pose_twist(pose_derivatives(pose, twist, representation='hybrid'))``.
 
     Parameters
     ----------
     derivatives : (k + 1, 4, 4) array, or a batch (T, k + 1, 4, 4)
         C, Ċ, … C⁽ᵏ⁾, m/sᵏ in the last column.
     representation : 'spatial', 'body_fixed' or 'hybrid'
-        That of the result, as for `forward_kinematics`.
+        Representation of the result, as for `forward_kinematics`.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def pose_twist(
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, and derivatives that are none of a pose.
+        For wrong shapes, values that are not finite, and derivatives that no pose can have.
 
     """
     representation_number(representation)
@@ -95,7 +95,7 @@ def pose_twist(
     scale = factorials(count)[:, None, None]
     coefficients, generators = values / scale, np.zeros((*batch, count - 1, 4, 4))
     back = lie.inverse(poses)
-    if representation == 'hybrid':  # the origin moves for itself
+    if representation == 'hybrid':  # in which v does not depend on the rotation
         back[..., :3, 3] = 0.0
     for k in range(count - 1):
         missing = (k + 1) * coefficients[..., k + 1, :, :] - _rate(
@@ -108,8 +108,8 @@ def pose_twist(
         fault = np.abs(turn + turn.swapaxes(-1, -2)).max(initial=0.0)
         if fault > TOLERANCE * max(1.0, np.abs(coefficients[..., :k + 2, :, :]).max(initial=0.0)):
             raise HodynError(
-                f'derivatives[…, {k + 1}] is none of a rotation that has the derivatives before '
-                f'it: the angular velocity has a symmetric part of {fault:.1e}')
+                f'derivatives[…, {k + 1}] does not fit a rotation with the lower derivatives: the '
+                f'angular velocity matrix has a symmetric part of {fault:.1e}')
     generators *= scale[:-1]
     turn = generators[..., :3, :3]
     turn = 0.5 * (turn - turn.swapaxes(-1, -2))
@@ -129,7 +129,7 @@ def _generators(twist: Array) -> Array:
 def _rate(
     representation: Representation, k: int, generators: Array, poses: Array, stop: int,
 ) -> Array:
-    """Return coefficient k of Ċ, of the generators below `stop`."""
+    """Return coefficient k of Ċ, computed from the generators below `stop`."""
     result = np.zeros((*poses.shape[:-3], 4, 4))
     for a in range(stop):
         generator, place = generators[..., a, :, :], poses[..., k - a, :, :]

@@ -1,4 +1,4 @@
-"""Joint positions that bring a link to a pose: the geometric inverse kinematics."""
+"""Joint positions that bring a link to a pose: geometric inverse kinematics."""
 from typing import NamedTuple
 
 import numpy as np
@@ -32,9 +32,9 @@ def solve_pose(
 ) -> Array:
     """Return joint positions at which a link has this pose, by Newton's method.
 
-    Levenberg's damping on the error (rotation vector of R_d Rᵀ, p_d − p), of which the hybrid
-    Jacobian is the exact gradient, so every accepted step comes closer; near a regular solution
-    the damping vanishes and the steps are those of Newton. A redundant arm stays near the guess.
+    The method is Levenberg's on the error (rotation vector of R_d Rᵀ, p_d − p). Only steps that
+    reduce the error are accepted. Near a regular solution the damping vanishes, and the steps are
+    Newton's. A redundant arm stays near the guess.
 
     Parameters
     ----------
@@ -45,25 +45,25 @@ def solve_pose(
     link : str
         Name of a body, of a link merged into one, or of the tool.
     guess : (n,) array, optional
-        Where to start; if not given, the middle of the joints' ranges (half a turn or 1 m each way
-        where there are no limits), and should that fail, points spread over them.
+        Where to start; by default in the middle of the joints' ranges (half a turn or 1 m each way
+        for joints without limits), and if that fails, at points spread over the ranges.
     within_limits : bool
         Keep the joints between their position limits.
     tolerance : float
-        Largest error that is accepted, rad and m.
+        Largest error of the result, rad and m.
     iterations : int
-        From each start, at most.
+        Largest number of iterations from each start.
 
     Returns
     -------
     (n,) array
-        Joints that do not carry the link keep their guess.
+        Joint positions. Joints that do not carry the link keep their guess.
 
     Raises
     ------
     HodynError
-        Naming the error that remains when the pose is not reached, which may be out of reach,
-        beyond the limits, or need a better guess; and for wrong shapes.
+        If the pose is not reached, with the error that remains: the pose may be out of reach or
+        beyond the limits, or the guess too far away. And for wrong shapes.
 
     """
     check_robot(robot)
@@ -103,7 +103,7 @@ def solve_pose(
 
 
 class _Residual(NamedTuple):
-    """What stands between a configuration and the pose: error (6,), half its square, Jacobian."""
+    """Error of a configuration from the pose (6,), half the error squared, and the Jacobian."""
 
     error: Array
     cost: float
@@ -132,7 +132,7 @@ def _descend(
     robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], joints: list[int],
     target: Array, bounds: tuple[Array, Array] | None, tolerance: float, iterations: int,
 ) -> tuple[Array, _Residual]:
-    """Return the last configuration from one start, and what stands between it and the pose."""
+    """Return the last configuration from one start, and its residual."""
     damping = 1e-3
     here = _residual(robot, q, index, in_kernel, carriers, joints, target)
     for _ in range(iterations):
@@ -152,7 +152,7 @@ def _descend(
 
 
 def _step(here: _Residual, damping: float, q: Array, bounds: tuple[Array, Array] | None) -> Array:
-    """Return the damped Newton step; a joint that would leave its limits is stopped at them."""
+    """Return the damped Newton step, which stops joints at their limits."""
     step = np.zeros(len(q))
     error, free = here.error, np.ones(len(q), dtype=bool)
     while np.any(free):
@@ -173,13 +173,13 @@ def _step(here: _Residual, damping: float, q: Array, bounds: tuple[Array, Array]
 
 
 def _starts(robot: Robot) -> list[Array]:
-    """Return the middle of the joint ranges and some more points spread evenly over them."""
+    """Return the middle of the joint ranges, and `RESTARTS` points spread evenly over them."""
     low, high = robot.limits.position_min, robot.limits.position_max
     reach = np.array([
         1.0 if body.type == 'prismatic' else np.pi for body in robot.joint_bodies])
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * reach, -reach))
     high = np.where(np.isfinite(high), high, np.maximum(low + 2.0 * reach, reach))
-    # The additive recurrence of the plastic numbers, x^(n+1) = x + 1, fills the unit cube evenly.
+    # Multiples of powers of 1/x, with x^(n+1) = x + 1, modulo 1 fill the unit cube evenly.
     base = 2.0
     for _ in range(50):
         base = (1.0 + base) ** (1.0 / (robot.n + 1))

@@ -1,4 +1,4 @@
-"""Rotors of a flying base: from their squared speeds to the wrench on it."""
+"""Rotors of a flying base: the map from their squared speeds to the wrench on the base."""
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -19,7 +19,7 @@ def tilted_hexagon(radius: float, alpha: ArrayLike, beta: ArrayLike) -> Array:
     radius : float
         Radius of the circle of rotors, m.
     alpha, beta : (6,) arrays
-        Tilt about the arm and across it, rad; the TiltHex has alternating signs.
+        Tilt about the rotor's arm and across it, rad; the TiltHex has alternating signs.
 
     """
     tilts = np.array([checked(alpha, 'alpha', (6,)), checked(beta, 'beta', (6,))])
@@ -36,15 +36,16 @@ def propeller_map(poses: ArrayLike, thrust: ArrayLike, drag: ArrayLike) -> Array
     """Return the matrix (6, k) that maps squared rotor speeds to the wrench on the base.
 
     AGF26 eq. (28): rotor i gives Ad⁻ᵀ_{C_i} (0, 0, c_d, 0, 0, c_f)ᵀ ω². The wrench is (moment,
-    force) in the base's axes about its origin; `world_wrench` takes it and its derivatives to the
-    axes of `forward_dynamics`, `body_wrench` those of `inverse_dynamics` back.
+    force) in the base's axes about its origin. `world_wrench` takes it and its derivatives to
+    the world axes of `forward_dynamics`; `body_wrench` does the inverse for the base wrench of
+    `inverse_dynamics`.
 
     Parameters
     ----------
     poses : (k, 4, 4) array
         Poses of the rotors in the base's frame; each thrusts along its z axis.
     thrust, drag : (k,) arrays
-        c_f in N s²/rad² and c_d in N m s²/rad²; the sign of c_d is against the rotor's turn.
+        c_f in N s²/rad² and c_d in N m s²/rad²; c_d is positive for a rotor that turns about −z.
 
     """
     frames = numbers(poses, 'poses')

@@ -22,20 +22,20 @@ from hodyn_ros.robot.lie import ad, skew
 Array = NDArray[np.float64]
 
 PARAMETERS = 10
-"""Of a body: m, m c (3), inertia about the origin of its frame (xx yy zz xy xz yz)."""
+"""Number per body: m, m c (3), inertia about the origin of its frame (xx yy zz xy xz yz)."""
 
 
 def inertial_parameters(mass: float, com: Array, inertia: Array) -> Array:
-    """Return the ten parameters of a body from its mass, com and inertia about the com.
+    """Return the ten parameters of a body from mass, centre of mass c and inertia about c.
 
     Parameters
     ----------
     mass : float
         kg.
     com : (3,) array
-        In the body's axes, from its origin, m.
+        c in the body's axes, from its origin, m.
     inertia : (3, 3) array
-        About the com, kg m².
+        Inertia about c in the body's axes, kg m².
 
     Returns
     -------
@@ -69,10 +69,10 @@ def torque_regressor(
     robot: Robot, q: ArrayLike, *, gravity: bool = True, base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
 ) -> Array | tuple[Array, Array]:
-    """Return Y of the rigid-body torques Q = Σ_b Y_b π_b, and its time derivatives.
+    """Return the regressor Y of the rigid-body torques Q = Σ_b Y_b π_b, and its time derivatives.
 
-    To the order r that q supports. The parameters π of `inertial_parameters` do not move, so that
-    Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b. By KM21 section II, whose momenta M V are linear in π.
+    They go to the order r that q supports. The parameters π of `inertial_parameters` are constant,
+    so Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b. By KM21 section II, whose momenta M V are linear in π.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def torque_regressor(
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         Joint positions and derivatives, as for `inverse_dynamics`.
     gravity : bool
-        False leaves its torque out.
+        Whether the torques contain those against gravity.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
         Pose and spatial twist of a floating base, as for `inverse_dynamics`.
 
@@ -90,8 +90,8 @@ def torque_regressor(
     torque : (r + 1, n, n_bodies, 10) or (T, r + 1, n, n_bodies, 10) array
         N m/sᵏ (prismatic: N/sᵏ) per unit of each parameter.
     base_wrench : (r + 1, 6, n_bodies, 10) or (T, r + 1, 6, n_bodies, 10) array
-        For a floating base only: that of its wrench (moment, force), in world axes about the world
-        origin.
+        Only for a floating base: the regressor of its wrench (moment, force), in world axes about
+        the world origin.
 
     Raises
     ------
@@ -125,9 +125,9 @@ def momentum_regressor(
     robot: Robot, q: ArrayLike, *, base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
 ) -> Array:
-    """Return Y of the momentum Σ M V = Σ_b Y_b π_b about the world origin, and time derivatives.
+    """Return the regressor Y of the momentum Σ M V = Σ_b Y_b π_b about the world origin.
 
-    Without accelerations, it identifies links from what moves freely (M21 eq. 10).
+    And its time derivatives. Unlike `torque_regressor` it needs no accelerations (M21 eq. 10).
 
     Parameters
     ----------
@@ -162,16 +162,16 @@ def momentum_regressor(
 class _Bodies:
     """How the bodies of a robot move, in Taylor coefficients (k, T, …) of T motions.
 
-    k is the number of derivatives of the positions. With gravity, the world accelerates by −g from
-    rest.
+    k is the number of derivatives of the positions. Gravity is modelled as an acceleration −g of
+    the world from rest.
 
     Attributes
     ----------
     to_parent : list of (k, T, 6, 6) arrays
-        For each body Ad_C⁻ᵀ of its pose in the parent, which takes wrenches there; transposed, it
-        takes the parent's twist to the body.
+        For each body Ad_C⁻ᵀ of its pose C in the parent. It takes wrenches to the parent's axes;
+        its transpose takes the parent's twist to the body's axes.
     twists : list of (k, T, 6) arrays
-        Of the bodies, body-fixed.
+        Body-fixed twists of the bodies.
 
     """
 
@@ -209,7 +209,7 @@ class _Bodies:
             self.twists.append(product(transposed, matrix, twist) + own)
 
     def momentum(self, b: int) -> Array:
-        """Return angular and linear momentum for unit parameters of a body, (k, T, 6, 10)."""
+        """Return the momentum of body b per unit of each parameter, (k, T, 6, 10)."""
         spin, velocity = self.twists[b][..., :3], self.twists[b][..., 3:]
         out = np.zeros((*spin.shape[:2], 6, PARAMETERS))
         out[..., 3:, 0] = velocity
@@ -219,19 +219,20 @@ class _Bodies:
         return out
 
     def in_parent(self, j: int, wrenches: Array) -> Array:
-        """Return momenta or wrenches (k, T, 6, …) of body axes in those of the parent."""
+        """Return momenta or wrenches (k, T, 6, …) of body j in the axes of its parent."""
         return product(np.matmul, self.to_parent[j][:len(wrenches)], wrenches)
 
 
 def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
     """Return an orthonormal basis of the inertial parameters that torques depend on.
 
-    Those combinations that any motion at all determines, by random ones; see `torque_regressor`.
+    Only these combinations of parameters can be identified. They are found from the
+    `torque_regressor` of random motions.
 
     Returns
     -------
     (10 n_bodies, b) array
-        A combination each column.
+        One combination per column.
 
     """
     rng = np.random.default_rng(0)
@@ -242,7 +243,7 @@ def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
 
 
 def _joint_pose(body: Body, q: Array) -> tuple[Array, Array]:
-    """Return rotation and origin in the parent."""
+    """Return the rotation and origin of a body in its parent."""
     turn, shift = np.zeros((*q.shape, 3, 3)), np.zeros((*q.shape, 3))
     turn[0] = np.eye(3)
     if body.type == 'prismatic':
@@ -261,7 +262,7 @@ def _joint_pose(body: Body, q: Array) -> tuple[Array, Array]:
 
 
 def _sine_and_cosine(q: Array) -> tuple[Array, Array]:
-    """Return those of an angle with these coefficients."""
+    """Return the coefficients of sin q and cos q from those of q."""
     sine, cosine = np.empty_like(q), np.empty_like(q)
     sine[0], cosine[0] = np.sin(q[0]), np.cos(q[0])
     for k in range(1, len(q)):

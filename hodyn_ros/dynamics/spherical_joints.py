@@ -1,9 +1,9 @@
 """Spherical joints by rotation and angular velocity: exact, to any order, at any rotation.
 
-AGF26, appendix D, step 3, describes such a joint by its element of SO(3). The kernels see three
-revolute joints, a chart (`robot/spherical.py`). It is centred so that it is regular wherever it is
-used, and what goes in and comes out is that of the group, by virtual power: ω = J(q) q̇, and the
-moment m has τ = Jᵀ m, each with its time derivatives.
+AGF26, appendix D, step 3, describes such a joint by its element of SO(3). The kernels see a chart
+of three revolute joints (`robot/spherical.py`), centred so that it is regular at the rotation in
+use. Inputs and results are converted between chart and SO(3): ω = J(q) q̇, and by virtual power
+τ = Jᵀ m for the moment m, each with its time derivatives.
 """
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -23,37 +23,37 @@ from hodyn_ros.robot.spherical import first_body
 
 Array = NDArray[np.float64]
 Rotations = Mapping[str, ArrayLike]
-"""By the names of spherical joints, (3, 3) or (T, 3, 3): `numpy` arrays when they are checked."""
+"""Rotations (3, 3) or (T, 3, 3) by the names of spherical joints."""
 
 FARTHEST = 1.0
-"""Position of the second joint, rad, up to which a chart is used as it is: its cosine is 0.54."""
+"""A chart is centred anew if its second joint is beyond this, rad, where its cosine is 0.54."""
 _MAX_ROUND_OFF = 1e-6
-"""Of derivatives: where a chart would leave a larger error, it is refused."""
+"""Largest relative round-off of derivatives; a chart with more is refused as singular."""
 
 
 class SphericalJoint:
-    """A spherical joint: between its rotation and the three coordinates that the robot has for it.
+    """A spherical joint: converts between its rotation and the robot's three coordinates for it.
 
-    The rotation R takes the body's axes to those of its home; the angular velocity ω (rad/s) and
-    the moment m (N m) of the joint on the body are relative to the parent, in the body's axes, and
-    all derivatives are those of these components, as MuJoCo and Pinocchio have them. Coordinates
-    are positions of the joints NAME_x, NAME_y, NAME_z (rad) and their derivatives. With a batch T
-    comes first in all arrays.
+    The rotation R takes vectors from the body's axes to the axes that it has at home. The angular
+    velocity ω relative to the parent (rad/s) and the moment m of the joint on the body (N m) are
+    in the body's axes, as in MuJoCo and Pinocchio; derivatives are component-wise. Coordinates are
+    the positions of the joints NAME_x, NAME_y, NAME_z (rad) and their derivatives. With a batch, T
+    is the first axis of all arrays.
 
     Attributes
     ----------
     name : str
         Name of the joint.
     columns : slice
-        Of the three coordinates in the joint vectors of the robot.
+        Place of the three coordinates in the joint vectors of the robot.
     center : (3, 3) array
-        The rotation at which they are 0: see `Robot.with_rotation`.
+        The rotation at which the coordinates are 0: see `Robot.with_rotation`.
 
     Raises
     ------
     HodynError
-        When the robot has no such joint; from the methods, for bad input, and where the
-        coordinates are singular (NAME_y near ±90°), so that rounding would spoil the result.
+        If the robot has no such joint; from the methods, for bad input, and if the coordinates are
+        so near to singular (NAME_y = ±90°) that rounding would spoil the result.
 
     """
 
@@ -70,15 +70,15 @@ class SphericalJoint:
             *(replace(body, parent=k) for k, body in enumerate(bodies[1:]))), (), Limits.none(3))
 
     def motion(self, coordinates: ArrayLike) -> tuple[Array, Array]:
-        """Return R (3, 3) and ω with its derivatives (k, 3) of coordinates (k + 1, 3)."""
+        """Return R (3, 3) and ω with its derivatives (k, 3), from coordinates (k + 1, 3)."""
         pose, twist = forward_kinematics(
             self._chart, coordinates, self._link, representation='body_fixed')
         return pose[..., :3, :3], twist[..., :3]
 
     def coordinates(self, rotation: ArrayLike, velocity: ArrayLike | None = None) -> Array:
-        """Return the coordinates (k + 1, 3) of R (3, 3) and ω with its derivatives (k, 3).
+        """Return the coordinates (k + 1, 3), from R (3, 3) and ω with its derivatives (k, 3).
 
-        The first and the third are within ±π, the second within ±π/2.
+        The first and third coordinate are within ±π, the second within ±π/2.
         """
         turn = numbers(rotation, 'rotation')
         batch = turn.shape[:1] if turn.ndim == 3 else ()
@@ -96,29 +96,29 @@ class SphericalJoint:
             self._check_regular(result, orders)
             inverse = np.linalg.inv(self._jacobian(result[..., :1, :])[..., 0, :, :])
         for k in range(orders):
-            # What is missing for ω⁽ᵏ⁾, which the next derivative enters by J.
+            # ω⁽ᵏ⁾ contains J times the next derivative of q, which is still 0 here.
             _, found = self.motion(result[..., :k + 2, :])
             missing = given[..., k, :] - found[..., k, :]
             result[..., k + 1, :] = (inverse @ missing[..., np.newaxis])[..., 0]
         return result
 
     def torques(self, coordinates: ArrayLike, moment: ArrayLike) -> Array:
-        """Return τ of the three joints (r + 1, 3) of a moment with its derivatives (r + 1, 3).
+        """Return τ of the three joints from the moment, each with its derivatives, (r + 1, 3).
 
-        Of the motion, the coordinates (r + 1 or more, 3), derivatives up to the r-th count.
+        The coordinates (r + 1 or more, 3) are used up to their r-th derivative.
         """
         given, matrix, batch = self._factors(coordinates, moment, 'moment')
         return _derivatives(product(transposed, matrix, given), batch)
 
     def moment(self, coordinates: ArrayLike, torques: ArrayLike) -> Array:
-        """Return the moment with its derivatives (r + 1, 3) that `torques` has these τ of."""
+        """Return the moment from τ, each with derivatives, (r + 1, 3): inverse of `torques`."""
         given, matrix, batch = self._factors(coordinates, torques, 'torques')
         self._check_regular(numbers(coordinates, 'q'), len(given))
         found = solution(matrix.swapaxes(-1, -2), given[..., np.newaxis])
         return _derivatives(found[..., 0], batch)
 
     def sine(self, rotation: Array) -> Array:
-        """Return sin q of the second joint, of rotations (…, 3, 3)."""
+        """Return sin q of the second joint at rotations (…, 3, 3)."""
         return np.asarray(rotation[..., 0, :] @ self.center[2])
 
     def _jacobian(self, coordinates: Array) -> Array:
@@ -140,7 +140,7 @@ class SphericalJoint:
             coefficients(columns.swapaxes(0, 1), orders), batch)
 
     def _check_regular(self, coordinates: Array, orders: int) -> None:
-        """Raise HodynError where rounding, which grows by 1 / cos q with each order, is large."""
+        """Raise HodynError if the round-off, which each order divides by cos q, is too large."""
         cosine = np.abs(np.cos(coordinates[..., 0, 1])).min(initial=1.0)
         if _MAX_ROUND_OFF * cosine ** orders < np.finfo(float).eps:
             raise HodynError(
@@ -170,7 +170,7 @@ def inverse_on_rotations(
     call: Callable[..., Any], robot: Robot, q: ArrayLike, rotations: Rotations,
     others: Mapping[str, ArrayLike | None], **settings: Any,
 ) -> Any:
-    """Return what inverse dynamics, `call`, has where spherical joints are given by rotations."""
+    """Return the result of inverse dynamics, `call`, for spherical joints given by rotations."""
 
     def run(chart: Robot, turns: Mapping[str, Array], motion: Array, given: Any) -> list[Array]:
         inner = _in_charts(chart, turns, motion)
@@ -188,10 +188,10 @@ def forward_on_rotations(
     call: Callable[..., Any], robot: Robot, q: ArrayLike, rotations: Rotations, tau: ArrayLike,
     others: Mapping[str, ArrayLike | None],
 ) -> Any:
-    """Return what forward dynamics, `call`, has where spherical joints are given by rotations.
+    """Return the result of forward dynamics, `call`, for spherical joints given by rotations.
 
-    Torques of a chart need as many derivatives of its motion as they have themselves: each call
-    finds two more.
+    The r-th derivative of a chart's torques needs the r-th one of its coordinates; each call
+    of forward dynamics finds two more derivatives of these.
     """
 
     def run(chart: Robot, turns: Mapping[str, Array], state: Array, given: Any) -> list[Array]:
@@ -219,7 +219,7 @@ def forward_on_rotations(
 def regular_charts(
     robot: Robot, rotations: Mapping[str, Array],
 ) -> Iterator[tuple[Robot, NDArray[np.int64]]]:
-    """Return robots whose coordinates are regular at rotations (T, 3, 3), and which of them."""
+    """Yield robots with regular coordinates, and the indices of their rotations (T, 3, 3)."""
     left = np.arange(len(next(iter(rotations.values()))))
     while True:
         fits = np.full(len(left), True)
@@ -240,7 +240,7 @@ def checked_rotations(
     """Return the rotations of spherical joints, (…, 3, 3) each, checked."""
     if not isinstance(rotations, Mapping) or not rotations:
         raise HodynError(
-            'rotations: expected those of spherical joints by name, as {"shoulder": R}, got '
+            'rotations: expected rotations of spherical joints by name, as {"shoulder": R}, got '
             f'{rotations!r:.80}')
     for name in rotations:
         first_body(robot, name)
@@ -253,7 +253,7 @@ def _joint(robot: Robot, name: str) -> SphericalJoint:
 
 
 def _in_charts(robot: Robot, rotations: Mapping[str, Array], motion: Array) -> Array:
-    """Return motions (T, k + 1, n) whose columns of these joints have coordinates, not ω."""
+    """Return motions (T, k + 1, n) with coordinates instead of ω in the joints' columns."""
     inner: Array = motion.copy()
     for name, turn in rotations.items():
         joint = _joint(robot, name)
@@ -265,7 +265,7 @@ def _by_charts(
     run: Callable[..., list[Array]], robot: Robot, q: ArrayLike, least: int, rotations: Rotations,
     others: Mapping[str, ArrayLike | None],
 ) -> Any:
-    """Return the results of `run` in charts that are regular, put together in order."""
+    """Return the results of `run` in regular charts, put together in the order of the batch."""
     motion, batch = checked_motions(q, 'q', robot, least)
     turns = {name: turn.reshape(len(motion), 3, 3) for name, turn in checked_rotations(
         robot, rotations, batch).items()}
@@ -276,8 +276,8 @@ def _by_charts(
             given[name] = array if batch else array[np.newaxis]
             if len(given[name]) != len(motion):
                 raise HodynError(
-                    f'{name} has shape {array.shape}; expected one of each of the {len(motion)} '
-                    'motions')
+                    f'{name} has shape {array.shape}; expected one entry for each of the '
+                    f'{len(motion)} motions')
     parts = [
         (where, run(chart, {name: turn[where] for name, turn in turns.items()}, motion[where], {
             name: values[where] for name, values in given.items()}))

@@ -31,23 +31,23 @@ _ROWS = ('angular x', 'angular y', 'angular z', 'linear x', 'linear y', 'linear 
 
 @dataclass(frozen=True, eq=False)
 class TaskSpaceDynamics:
-    """F = Λ V̇ + η: what wrench gives a link an acceleration, and what joint torques make it.
+    """F = Λ V̇ + η: the wrench F that gives a link the acceleration V̇, and its joint torques.
 
-    V, F and J have the m rows of the task. With derivatives all arrays have a first axis more,
-    whose entry k is the k-th time derivative. On a floating base n is six more: its twist comes
-    before the joints' rates, and the wrench on it before the joints' torques.
+    V, F and J have the m rows of the task. With derivatives all arrays have one more axis, the
+    first, whose entry k is the k-th time derivative. On a floating base n is 6 larger: its twist
+    comes before the joints' rates, and its wrench before the joints' torques.
 
     Attributes
     ----------
     inertia : (m, m) array
-        Λ = (J M⁻¹ Jᵀ)⁻¹; for as many joints as rows J⁻ᵀ M J⁻¹ (MR9 eq. 9.98).
+        Λ = (J M⁻¹ Jᵀ)⁻¹; for n = m it is J⁻ᵀ M J⁻¹ (MR9 eq. 9.98).
     bias : (m,) array
-        η = J̄ᵀ b − Λ J̇ q̇ with b = C q̇ + g; for as many joints J⁻ᵀ b − Λ J̇ J⁻¹ V (eq. 9.99).
+        η = J̄ᵀ b − Λ J̇ q̇ with b = C q̇ + g; for n = m it is J⁻ᵀ b − Λ J̇ J⁻¹ V (eq. 9.99).
     jacobian : (m, n) array
-        J, in whose representation all of them are.
+        J, whose representation the other arrays have, too.
     jacobian_inverse : (n, m) array
         J̄ = M⁻¹ Jᵀ Λ, the dynamically consistent inverse of J (O. Khatib, IEEE Journal on Robotics
-        and Automation, 1987): of the joint motions with this V, that of the least kinetic energy.
+        and Automation, 1987): J̄ V is the joint motion with V that has the least kinetic energy.
 
     """
 
@@ -62,17 +62,18 @@ class TaskSpaceDynamics:
     ) -> Array:
         """Return the joint torques (n,) that give the link an acceleration.
 
-        τ = Jᵀ (Λ V̇ + η + F_tip) + (1 − Jᵀ J̄ᵀ) τ₀, with the derivatives that there are of J.
+        τ = Jᵀ (Λ V̇ + η + F_tip) + (1 − Jᵀ J̄ᵀ) τ₀. If J has derivatives, all arguments and the
+        result have them, too, on a first axis.
 
         Parameters
         ----------
         acceleration : (m,) array
-            V̇, and its derivatives.
+            V̇.
         tip_wrench : (m,) array, optional
-            F_tip: (moment, force) of the robot on the environment, along with the motion.
+            F_tip: wrench (moment, force) of the robot on the environment during the motion.
         null_space_torque : (n,) array, optional
-            τ₀: moves the joints of a redundant arm without an acceleration of the link. Without
-            it this motion is left free.
+            τ₀: moves the joints of a redundant arm without accelerating the link. By default 0:
+            then no torque controls this motion.
 
         """
         task, joints = self.bias.shape, (*self.bias.shape[:-1], self.jacobian.shape[-1])
@@ -90,7 +91,7 @@ class TaskSpaceDynamics:
         return torques.reshape(joints)
 
     def _series(self, derivatives: Array) -> Array:
-        """Return the coefficients of one of the arrays, or of what goes with them."""
+        """Return the Taylor coefficients of an attribute or argument."""
         rows = derivatives if self.bias.ndim > 1 else derivatives[np.newaxis]
         return coefficients(rows, len(rows))
 
@@ -113,15 +114,15 @@ def task_space_dynamics(
     representation : 'spatial', 'body_fixed' or 'hybrid'
         Representation of V̇ and the wrenches, as for `forward_kinematics`.
     rows : sequence of m ints
-        Those of V = (ω, v) that are the task; (3, 4) in 'hybrid' representation for x and y of the
-        link's origin.
+        Rows of V = (ω, v) that are the task: for example (3, 4) in 'hybrid' representation for x
+        and y of the link's origin.
     base_pose, base_twist : (4, 4) and (r + 1, 6) arrays, optional
-        Of a floating base, as for `equations_of_motion`.
+        Pose and twist of a floating base, as for `equations_of_motion`.
 
     Raises
     ------
     HodynError
-        When the Jacobian or the mass matrix is singular, for fewer joints than rows, and for bad
+        If the Jacobian or the mass matrix is singular, for fewer joints than rows, and for bad
         input.
 
     """
@@ -130,7 +131,7 @@ def task_space_dynamics(
     if not task or not all(
             isinstance(row, (int, np.integer)) and 0 <= row < 6 and task.count(row) == 1
             for row in task):
-        raise HodynError(f'rows {task}: expected different ones of 0 … 5')
+        raise HodynError(f'rows {task}: expected different rows from 0 to 5')
     base = base_state(robot, base_pose, base_twist, (), orders)
     moving: dict[str, Any] = {}
     rates = motion[1:]
@@ -165,7 +166,7 @@ def task_space_dynamics(
 
 
 def _check_regular(robot: Robot, link: str, columns: Array, rows: list[int]) -> None:
-    """Raise HodynError where a link cannot move in every direction of its task."""
+    """Raise HodynError if a link cannot move in every direction of its task."""
     directions, values, _ = np.linalg.svd(columns)
     least = values[-1] if len(values) == len(rows) else 0.0
     if least <= SINGULAR_JACOBIAN * values[0]:
@@ -177,7 +178,7 @@ def _check_regular(robot: Robot, link: str, columns: Array, rows: list[int]) -> 
 
 
 def link_wrench(robot: Robot, link: str, wrench: ArrayLike) -> Array:
-    """Return a wrench on one link as the external wrenches on the bodies.
+    """Return the external wrenches on the bodies for a wrench on one link.
 
     Parameters
     ----------
@@ -192,7 +193,7 @@ def link_wrench(robot: Robot, link: str, wrench: ArrayLike) -> Array:
     Returns
     -------
     (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array
-        For `external_wrenches`.
+        The argument `external_wrenches` of other functions.
 
     """
     check_robot(robot)
@@ -202,6 +203,6 @@ def link_wrench(robot: Robot, link: str, wrench: ArrayLike) -> Array:
     values = checked(values, 'wrench', values.shape)
     index = robot.body_index(link)
     result = np.zeros((*values.shape[:-1], len(robot.bodies), 6))
-    # The link does not move in its body, so its wrench changes frames as its derivatives do.
+    # The link is fixed to its body, so one constant matrix transforms the wrench and derivatives.
     result[..., index, :] = values @ lie.adjoint(lie.inverse(robot.frame(link)[1]))
     return result

@@ -1,6 +1,6 @@
-"""Batches in several threads: shares of the motions, and scratch memory for each thread.
+"""Batches in several threads: each has a share of the motions, and its own scratch memory.
 
-Only kernels that release the interpreter's lock (`batch_kernel`) run at once.
+Only kernels that release the interpreter's lock (`batch_kernel`) run in parallel.
 """
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -13,12 +13,12 @@ from hodyn_ros.robot import HodynError
 
 
 class ThreadScratch(threading.local):
-    """Scratch memory that each thread which uses it makes for itself.
+    """Scratch memory, made once per thread that uses it.
 
     Attributes
     ----------
     array : array
-        That of the calling thread.
+        The memory of the calling thread.
 
     """
 
@@ -29,19 +29,19 @@ class ThreadScratch(threading.local):
 def in_threads(
     compute: Callable[[slice], None], motions: int, threads: int, together: int,
 ) -> None:
-    """Have each of some threads compute its part of a batch.
+    """Compute a batch in several threads, one part in each.
 
     Parameters
     ----------
     compute : callable
-        Takes a part of the batch; what it raises is raised here.
+        Takes a part of the batch; its exceptions are raised here.
     motions : int
-        Of the batch.
+        Number of motions in the batch.
     threads : int
-        How many; 1 is the caller itself.
+        Number of threads; 1 is the caller itself.
     together : int
-        Motions that a kernel computes at once. Parts begin at multiples, so that the same motions
-        are together however many threads there are: the result is the same to the bit.
+        Motions that a kernel computes at once. Parts begin at its multiples, so the same motions
+        are computed together, with the same result, for any number of threads.
 
     """
     check_threads(threads)
@@ -56,6 +56,6 @@ def in_threads(
 
 
 def check_threads(threads: int) -> None:
-    """Raise HodynError for what is no number of threads."""
+    """Raise HodynError unless this is a number of threads."""
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise HodynError(f'threads must be an integer of at least 1, got {threads!r}')

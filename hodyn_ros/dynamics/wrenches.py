@@ -1,4 +1,4 @@
-"""Wrenches and their time derivatives between body and world axes, and those of gravity."""
+"""Wrenches with time derivatives: between body and world axes, of gravity, and their efforts."""
 from collections.abc import Iterator
 import math
 
@@ -39,7 +39,8 @@ def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
     twist : (r, 6) or (T, r, 6) array
         Spatial twist of the body and its component-wise derivatives.
     wrench : (r + 1, 6) or (T, r + 1, 6) array
-        (moment, force) in body axes about its origin, N m and N; derivatives of the components.
+        (moment, force) in the body's axes about its origin, N m and N, and the derivatives of the
+        components.
 
     Returns
     -------
@@ -49,13 +50,13 @@ def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, and rotations that are none.
+        For wrong shapes, values that are not finite, and matrices that are not rotations.
 
     """
     place, body, ads = _operands(pose, twist, wrench)
     to_world = lie.adjoint(lie.inverse(place)).swapaxes(-1, -2)
     image: list[Array] = []
-    for top in reversed(body):  # from the highest derivative of the components on
+    for top in reversed(body):  # starting with the highest derivative
         below, image = image, [_times(to_world, top)]
         for k, rest in enumerate(below):
             transported = sum(_times(ads[a], image[k - a]) for a in range(k + 1))
@@ -64,10 +65,10 @@ def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
 
 
 def body_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
-    """Return a wrench given in world axes in the axes of a body: the inverse of `world_wrench`.
+    """Return a wrench in world axes in the axes of a body: the inverse of `world_wrench`.
 
-    AGF26 Table 5(b): the wrench on the base as its rotors must give it, W = Ad_Cᵀ W⁰,
-    Ẇ = Ad_Cᵀ (ad_Vᵀ W⁰ + Ẇ⁰), and so on. Shapes and errors are those of `world_wrench`.
+    AGF26 Table 5(b), where it is the wrench that the rotors must exert on the base: W = Ad_Cᵀ W⁰,
+    Ẇ = Ad_Cᵀ (ad_Vᵀ W⁰ + Ẇ⁰), and so on. Shapes and errors are the same as for `world_wrench`.
     """
     place, world, ads = _operands(pose, twist, wrench)
     to_body = lie.adjoint(place).swapaxes(-1, -2)
@@ -91,9 +92,9 @@ def gravity_wrenches(
     """Return the wrench of gravity on each body and its derivatives.
 
     (moment, force) in world axes about the world origin: W = M G with G = (0, g) and
-    W⁽ʳ⁾ = M⁽ʳ⁾ G, AGF26 eqs. (63) and (64). M21 eqs. (23)–(25) are those of −W, since their G
-    is (0, −g), and have M ad_V̇ with the wrong sign. Since M G = (m c × g, m g), all derivatives
-    follow from the path c(t) of the centre of mass.
+    W⁽ʳ⁾ = M⁽ʳ⁾ G, AGF26 eqs. (63) and (64). M21 eqs. (23)–(25) give −W, since their G is (0, −g),
+    and have M ad_V̇ with the wrong sign. As M G = (m c × g, m g), all derivatives follow from the
+    path c(t) of the centre of mass.
 
     Parameters
     ----------
@@ -140,9 +141,9 @@ def external_efforts(
 ) -> Array:
     """Return the efforts that balance external wrenches, and their derivatives.
 
-    −Sᵀ G_c W of AGF26 eqs. (13) and (19), corrected, to any order; on a fixed base Q_ext of MK21
-    eqs. (27), (37), (53) with their W = −`external_wrenches`. Joint torques, on a floating base
-    with the base wrench first: what external wrenches add to the terms of `equations_of_motion`.
+    They are the term of external wrenches that `equations_of_motion` leaves out: joint torques, on
+    a floating base after the base wrench. −Sᵀ G_c W of AGF26 eqs. (13) and (19), corrected, to any
+    order; on a fixed base Q_ext of MK21 eqs. (27), (37), (53), whose W is −`external_wrenches`.
 
     Parameters
     ----------
@@ -158,7 +159,7 @@ def external_efforts(
     Returns
     -------
     (r + 1, N) or (T, r + 1, N) array
-        N m/sᵏ (prismatic: N/sᵏ); N is n, on a floating base n + 6.
+        N m/sᵏ (prismatic: N/sᵏ); N is n, or n + 6 on a floating base.
 
     Raises
     ------
@@ -192,7 +193,7 @@ def external_efforts(
 def _motions(
     robot: Robot, motions: Array, base: tuple[Array, Array] | None,
 ) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield of each motion poses, and as many coefficients of screws and twists as it has rows."""
+    """Yield the poses, screws and twists of each motion; a coefficient per row of the motion."""
     model, n_bodies = robot.kernel_model, len(robot.bodies)
     count, orders = motions.shape[:2]
     base_poses, base_twists = np.zeros((count, 0, 1)), np.zeros((count, 0, 6))

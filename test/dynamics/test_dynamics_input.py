@@ -34,9 +34,9 @@ def test_inverse_dynamics_motion(arm, q, message):
 
 def test_velocities_beside_q_are_told_to_be_rows_of_q(arm):
     q, v, a, tau = np.zeros((4, 7))
-    with pytest.raises(hd.HodynError, match=r'q is stacked, .*\(robot, np.stack\(\[q, v, a\]\)\)'):
+    with pytest.raises(hd.HodynError, match=r'per derivative.*\(robot, np.stack\(\[q, v, a\]\)\)'):
         hd.inverse_dynamics(arm, q, v, a)
-    with pytest.raises(hd.HodynError, match=r'q is stacked, .*np.stack\(\[q, v\]\), tau\)'):
+    with pytest.raises(hd.HodynError, match=r'per derivative.*np.stack\(\[q, v\]\), tau\)'):
         hd.forward_dynamics(arm, q, v, tau)
 
 

@@ -327,7 +327,7 @@ def test_where_coordinates_are_not_refused_they_are_right(digits):
     ({'rotations': {'joint2': np.eye(3)}}, "no spherical joint 'joint2'; these are joint1, joi"),
     ({'rotations': {'joint1': np.diag([1.0, 1.0, -1.0])}}, "'joint1': its rotation is a reflec"),
     ({'rotations': {'joint1': np.eye(4)}}, r"'joint1' has shape \(4, 4\); expected \(3, 3\)"),
-    ({'rotations': {}}, 'expected those of spherical joints by name'),
+    ({'rotations': {}}, 'expected rotations of spherical joints by name'),
     ({'rotations': {'joint1': np.eye(3)}, 'out': np.zeros((1, 9))}, 'leave out `out`'),
     ({'rotations': {'joint1': np.eye(3)}, 'external_wrenches': np.zeros((1, 2, 6))},
      'external_wrenches has shape'),

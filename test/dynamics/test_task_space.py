@@ -128,8 +128,8 @@ def test_a_body_free_in_space_has_its_own_inertia():
      'acceleration has shape'),
     (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[]), r'rows \[\]: exp'),
     (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[3, 3]), 'rows.*differ'),
-    (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[6]), 'rows.*of 0 … 5'),
-    (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[1.0]), 'rows.*of 0 … 5'),
+    (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[6]), 'rows.*0 to 5'),
+    (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[1.0]), 'rows.*0 to 5'),
     (lambda r: hd.task_space_dynamics(r, np.ones((2, 7)), 'link7', rows=[4]).torques(
         [1.0], null_space_torque=np.ones(6)), r'null_space_torque has shape \(6,\)'),
 ])

@@ -1,1 +1,1 @@
-"""What the algorithms run: kernels for numba, on arrays alone; nothing is checked in them."""
+"""Kernels for numba, which the algorithms run on arrays only, without checks."""

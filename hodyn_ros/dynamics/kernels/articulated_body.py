@@ -107,7 +107,7 @@ def hybrid_dynamics(
     base_prescribed: bool, base_inputs: Array, wrenches: Array, outputs: Array,
     base_outputs: Array, round_off: Array, memory: Array,
 ) -> int:
-    """Write what is not given of accelerations and torques; nothing is allocated or checked.
+    """Write the unknown accelerations and torques; nothing is allocated or checked.
 
     Parameters
     ----------
@@ -118,15 +118,15 @@ def hybrid_dynamics(
     base_pose, base_twist : (4, 4) and (1, 6) arrays
         Pose and spatial twist of a floating base; (0, 1) each for a fixed base.
     prescribed, inputs, outputs : (n,), (r + 1, n) and (r + 1, n) arrays
-        Where `prescribed`, inputs are q̈ and its derivatives and outputs the torque; elsewhere, the
-        other way round.
+        For a prescribed joint, inputs are q̈ and its derivatives, and outputs its torque; for
+        another joint, inputs are its torque, and outputs q̈.
     base_prescribed, base_inputs, base_outputs : bool, (r + 1, 6) and (r + 1, 6) arrays
         The same for the base: V̇ … or the wrench.
     wrenches : (r + 1, n_bodies, 6) array
         External wrenches, in body axes about the body origins; (0, 0, 0) for none.
     round_off : (2, n_bodies) array
-        The first row is written: by how much the acceleration of each joint may be wrong through
-        rounding, roughly, rad/s² or m/s²; 0 where it is given. The second is scratch memory.
+        The first row is written: rough bound of the error of each joint's acceleration from
+        rounding, rad/s² or m/s²; 0 for prescribed joints. The second row is scratch memory.
     memory : array
         From `workspace`.
 
@@ -293,7 +293,7 @@ def _articulate(
             state.joint_inertia[i] += screw[row] * state.reaction[i, row]
         if not state.joint_inertia[i] > SINGULAR * scale:
             return False
-        # What is added by the children is an absolute error until here.
+        # The errors added by the children are absolute until here.
         round_off[0, i] = (round_off[0, i] + _EPSILON * scale) / state.joint_inertia[i]
         if parent >= 0:
             passed_on = 0.0

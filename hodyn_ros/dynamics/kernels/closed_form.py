@@ -1,7 +1,7 @@
 """The closed form of the equations of motion, body-fixed, any order, for trees: MK21 and KM21.
 
-From block matrices over all bodies, of which the blocks (i, j) are those with body j on the way
-from body i to the world: the path matrix A with Ȧ = A a − A a A (MK21 eq. 19), the system Jacobian
+From block matrices over all bodies, whose blocks (i, j) are 0 unless body j is on the path from
+body i to the world: the path matrix A with Ȧ = A a − A a A (MK21 eq. 19), the system Jacobian
 J = A X with J̇ = −A a J (eq. 12) and U with U̇ = −A a U. In Taylor coefficients the Leibniz sums of
 KM21 (50)–(58) are Cauchy products. Kernel frames stand in for body frames.
 """
@@ -42,9 +42,9 @@ def inverse_dynamics(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
     memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
 ) -> None:
-    """Write Q and its derivatives for T motions; arguments as for that of `rnea_spatial`.
+    """Write Q and its derivatives for T motions; arguments as in `rnea_spatial`.
 
-    There is no base: the closed form is for fixed ones.
+    Without arguments of the base: the closed form is for fixed bases.
     """
     for t in range(q.shape[0]):
         w = wrenches[t if wrenches.shape[1] > 0 else 0]
@@ -254,7 +254,7 @@ def _path_times_a(
             y += path[a, i, j, row, 1] * rate[k - a, j]
             u += path[a, i, j, row, 3] * rate[k - a, j]
             v += path[a, i, j, row, 4] * rate[k - a, j]
-        # ad_X of X = (0, 0, ρ, 0, 0, h) has these entries alone.
+        # ad_X of X = (0, 0, ρ, 0, 0, h) has only these entries.
         path_a[k, i, j, row, 0] = rho * y + h * v
         path_a[k, i, j, row, 1] = -rho * x - h * u
         path_a[k, i, j, row, 2] = 0.0
@@ -360,7 +360,7 @@ def _project(
     k: int, parent: NDArray[np.int64], exerted: Array, jacobian: Array, up: Array,
     products: Array, mass: Array, coriolis: Array, skew: Array, weight: Array, external: Array,
 ) -> None:
-    """Write coefficient k of Jᵀ times what stands to the right of it."""
+    """Write coefficient k of Jᵀ times the matrix to the right of it."""
     n = len(parent)
     for i in range(n):
         weight[k, i], external[k, i] = 0.0, 0.0

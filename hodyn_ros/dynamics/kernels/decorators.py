@@ -1,4 +1,4 @@
-"""How the kernels are compiled: all may contract a + b × c to one fused multiply-add."""
+"""Decorators that compile kernels; all allow fused multiply-adds for a + b × c."""
 from collections.abc import Callable
 import inspect
 import threading
@@ -11,20 +11,20 @@ from hodyn_ros.common.arrays import check_kind
 from hodyn_ros.common.jit import njit
 
 kernel = njit(fastmath={'contract'})
-"""A function of its own, called from Python or from other kernels.
+"""Compiles a separate function, called from Python or from other kernels.
 
-It keeps the interpreter's lock: a cycle of a microsecond that gave it away would wait milliseconds
-for it while another thread runs, and threads that share a handle would share its scratch memory.
+It keeps the interpreter's lock: a call of a microsecond that released it might wait milliseconds
+for another thread to return it, and threads that share a handle would share its scratch memory.
 """
 batch_kernel = njit(fastmath={'contract'}, nogil=True)
-"""The same for many motions, called from Python: other threads run meanwhile."""
+"""Compiles a kernel for many motions, called from Python: other threads run meanwhile."""
 
 
 class _Step(CPUDispatcher):
-    """What has no entry for Python, where numba's own call would jump to address 0."""
+    """A function without an entry for Python, for which numba's call would jump to address 0."""
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError(f'{self.py_func.__name__} is for compiled code alone')
+        raise TypeError(f'{self.py_func.__name__} is only for compiled code')
 
 
 def step(function: Callable[..., Any]) -> Any:
@@ -40,7 +40,7 @@ def step(function: Callable[..., Any]) -> Any:
 
 _part = njit(fastmath={'contract'}, forceinline=True, no_cpython_wrapper=True)
 inlined = njit(fastmath={'contract'}, inline='always')
-"""The same before types are inferred, so views of arrays that are passed cost nothing either."""
+"""Inlines before types are inferred, so that views of arrays as arguments cost nothing either."""
 
 _preparing = threading.Lock()
 
@@ -48,8 +48,8 @@ _preparing = threading.Lock()
 def prepare(compiled: Any, *arguments: Any) -> None:
     """Compile a kernel, whose last arguments are `q` and `out`, for arguments like these.
 
-    From then on others are a TypeError. Numba would compile anew for a list or a strided view,
-    for seconds, in the midst of a loop.
+    Other argument types raise TypeError then. Otherwise numba would compile again for a list or a
+    strided view, which takes seconds, in the middle of a loop.
     """
     if not hasattr(compiled, 'overloads'):  # numba is switched off
         return
@@ -67,5 +67,5 @@ def prepare(compiled: Any, *arguments: Any) -> None:
             check_kind(bound[name], name)
         raise TypeError('q and out must have two axes each')
 
-    # Private: elsewhere numba's own words remain.
+    # A private name: if numba renames it, numba's own message remains.
     compiled._explain_matching_error = refuse

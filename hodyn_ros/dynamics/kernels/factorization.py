@@ -7,7 +7,7 @@ from hodyn_ros.dynamics.kernels.decorators import step
 Array = NDArray[np.float64]
 
 SINGULAR = 1e-13
-"""Up to this times the sum of its terms' magnitudes a pivot counts as zero."""
+"""A pivot up to this times the diagonal entry of the matrix counts as zero."""
 
 
 @step

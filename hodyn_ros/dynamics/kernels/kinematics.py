@@ -12,7 +12,7 @@ from hodyn_ros.dynamics.kernels.newton_euler import cross_add
 Array = NDArray[np.float64]
 
 SPATIAL, BODY_FIXED, HYBRID = 0, 1, 2
-"""Numbers of the representations of `change_representation`."""
+"""Numbers of the representations, for `change_representation`."""
 
 
 @kernel
@@ -156,7 +156,7 @@ def jacobian_columns(
         Joint positions, coefficients of q̇, and pose and coefficients of the spatial twist of a
         floating base; base_pose is (T, 0, 1) for a fixed one.
     carriers : (m,) array
-        The m bodies with joints from the base to that of the link.
+        The m bodies with joints from the base to the body of the link.
     index : int
         The body of the link, or −1 for the world.
     in_kernel : (4, 4) array
@@ -164,7 +164,7 @@ def jacobian_columns(
     representation : int
         SPATIAL, BODY_FIXED or HYBRID.
     columns : (T, m, k + 1, 6) array, or (T, 6 + m, k + 1, 6)
-        Written; six more, the first, are those of a floating base's twist.
+        Written; the first six of 6 + m are for the twist of a floating base.
 
     """
     n, orders, first = len(parent), columns.shape[2], columns.shape[1] - len(carriers)
@@ -173,7 +173,7 @@ def jacobian_columns(
     link = np.empty((4, 4))
     for t in range(len(q)):
         body_poses(parent, body_table, q[t], base_pose[t], pose, screw)
-        # The last coefficient of q̇ is unknown, so that of the twists is wrong; it is not used.
+        # The last coefficient of q̇ is unknown, so the last one of the twists is not used.
         body_twists(parent, 0, orders, rate[t], base_twist[t], screw, twist)
         columns[t, :first] = 0.0
         for c in range(first):  # the base moves all alike

@@ -16,7 +16,7 @@ Number = Any  # of LANES motions
 
 if TYPE_CHECKING or nb.config.DISABLE_JIT:
     def numbers(width: int) -> Number:
-        """Return as many numbers 0."""
+        """Return a number of `width` zeros."""
         return np.zeros(width)
 
     def read(array: Array, start: int, like: Number) -> Number:
@@ -24,7 +24,7 @@ if TYPE_CHECKING or nb.config.DISABLE_JIT:
         return array.reshape(-1)[start:start + LANES].copy()
 
     def write(array: Array, start: int, number: Number) -> None:
-        """Store a number there."""
+        """Store a number from an entry of an array on."""
         array.reshape(-1)[start:start + LANES] = number
 else:
     from hodyn_ros.dynamics.kernels.unrolled.taylor import lanes as numbers

@@ -1,9 +1,9 @@
 """Bodies in `LANES` motions side by side: joint screws, inertias and wrenches of subtrees.
 
-In Taylor coefficients and world axes. On a floating base all is about the base's origin, so that a
-base far away costs no digits. Poses are those of `newton_euler`, motion by motion. In what follows
-from them each body is its mass m, mass times position h and inertia Θ about the origin, with the
-momentum (Θ ω + h × v, m v − h × ω): unlike centres of mass, they are sums over the bodies.
+In Taylor coefficients and world axes. On a floating base all quantities are about the
+base's origin, so that a base far away costs no digits. Poses are computed as in `newton_euler`,
+one motion at a time. Then each body has its mass m, mass times position h and inertia Θ about the
+origin, with the momentum (Θ ω + h × v, m v − h × ω): these can be added over bodies.
 """
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 
 class Scratch(NamedTuple):
-    """Of one body in one motion.
+    """Scratch arrays for one body in one motion.
 
     Attributes
     ----------
@@ -47,20 +47,20 @@ class Scratch(NamedTuple):
 
 
 class Bodies(NamedTuple):
-    """What the derivatives are made of.
+    """The arrays from which the derivatives are computed.
 
     Attributes
     ----------
     screw, twist : (n, r + 3, 6, LANES) and (n, r + 2, 6, LANES) arrays
         S of the joint and V of the body.
     rate, acceleration : (n, r + 1, 6, LANES) arrays
-        Ṡ = v × S and S̈ + (0, −g) × S, with v of the parent: how velocity and acceleration of the
-        bodies beyond change with the joint's position.
+        Ṡ = v × S and S̈ + (0, −g) × S, with the parent's twist v: derivatives of the velocity and
+        acceleration of the bodies beyond the joint with respect to its position.
     first, inertia, spin : (n, r + 3, 3, LANES), (n, r + 2, 6, LANES), (n, r + 2, 3, LANES) arrays
-        Mass times position, inertia and angular momentum about the origin; of the body alone at
-        first, then of its subtree. So is the wrench that its joint transmits, and the mass.
+        Mass times position, inertia and angular momentum about the origin; first of the body, then
+        of its subtree, as are wrench and mass.
     wrench : (n, r + 1, 6, LANES) array
-        With the weight.
+        Wrench that the joint transmits, including the weight.
     mass : (n,) array
         kg.
     velocity : (r + 2, 1, LANES) array
@@ -82,14 +82,14 @@ class Bodies(NamedTuple):
 
 @kernel
 def size(n: int, orders: int) -> int:
-    """Return how many doubles the arrays of both take, for n bodies and r + 1 = orders."""
+    """Return the number of doubles of `Scratch` and `Bodies`, for n bodies and r + 1 = orders."""
     bodies = 9 * (orders + 2) + 15 * (orders + 1) + 18 * orders
     return 18 + 30 * orders + n + LANES * (n * (12 + bodies) + orders + 1)
 
 
 @step
 def cut(memory: Array, n: int, orders: int) -> tuple[Scratch, Bodies]:
-    """Return the arrays, which start at the memory's begin."""
+    """Return the arrays, from the start of the memory on."""
     k = orders
     scratch = Scratch(
         block(memory, 18 + 30 * k, (LANES, n, 12)), block(memory, 0, (1, 6)),
@@ -115,7 +115,7 @@ def place(
     parent: NDArray[np.int64], body_table: Array, q: Array, base_pose: Array, base_twist: Array,
     scratch: Scratch, bodies: Bodies, lane: int,
 ) -> None:
-    """Place all bodies of one motion, and write to its lane what moves."""
+    """Compute the poses of all bodies in one motion, and write its lane of the other arrays."""
     pose, origin = scratch.pose[lane], scratch.origin
     floating = len(parent) - len(q)
     for i in range(len(parent)):
@@ -206,7 +206,7 @@ def _screw_rates(bodies: Bodies, i: int, gravity: Array) -> None:
 def base_screws(bodies: Bodies, joints: int, gravity: Array) -> None:
     """Write for the six unit twists of a floating base what joints have, from row `joints` on.
 
-    They stay as they are in world axes, so that of S = e the last is V × (V × e) + (V̇ − g) × e.
+    The screws S = e are constant in world axes, so S̈ + (0, −g) × S is V × (V × e) + (V̇ − g) × e.
     """
     twist, gx, gy, gz = bodies.twist[0], gravity[0], gravity[1], gravity[2]
     for c in range(6):
@@ -276,7 +276,7 @@ def _crossed(
 
 @step
 def _move_mass(bodies: Bodies, i: int) -> None:
-    """Write h and Θ about the origin, of those about the centre of mass: İ = v ×* I − I v ×."""
+    """Write h and Θ about the origin, with İ = v ×* I − I v ×."""
     mass, twist = bodies.mass[i], bodies.twist[i]
     first, inertia = bodies.first[i], bodies.inertia[i]
     x, y, z = row3(first, 0)

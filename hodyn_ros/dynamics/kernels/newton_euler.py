@@ -2,9 +2,9 @@
 
 The steps that the spatial kernels share, in Taylor coefficients x_k = x⁽ᵏ⁾ / k!, which turn the
 Leibniz sums of M21 eqs. (9), (14), (18)–(22) and of AGF26 (61)–(69) into Cauchy products. Arrays
-of coefficients have them on the first axis. A step computes the coefficients from `start` to
-`stop` − 1 from the lower ones, so a caller can go through all orders of a body at once or, where
-an order needs the solution of the one before it, through all bodies order by order.
+of coefficients have them on the first axis. A step computes the coefficients `start` … `stop` − 1
+from the lower ones, so a caller can compute all orders of a body at once or, if each order needs
+the solution of the previous order, all bodies order by order.
 
 The Newton-Euler equations are taken about the world origin, with the inertia split into the mass
 at the centre of mass c(t) and the angular momentum about it. This needs no 6×6 inertia matrix and
@@ -316,9 +316,9 @@ def wrench_to_world(start: int, stop: int, frame: Array, wrench: Array, world: A
 
 @step
 def wrench_to_frame(start: int, stop: int, frame: Array, world: Array, local: Array) -> None:
-    """Write Adᵀ W, what `wrench_to_world` is the inverse of; `world` is changed.
+    """Write Adᵀ W, the inverse of `wrench_to_world`; `world` is changed.
 
-    Its moments become those about the frame's origin, so the highest coefficient comes first.
+    Its moments are moved to the frame's origin in place, so the highest coefficient comes first.
     """
     for k in range(stop - 1, start - 1, -1):
         for a in range(k + 1):

@@ -48,7 +48,7 @@ def inverse_dynamics(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
     memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
 ) -> None:
-    """Write Q and its derivatives for T motions; arguments as for that of `rnea_spatial`."""
+    """Write Q and its derivatives for T motions; arguments as in `rnea_spatial`."""
     none = block(memory, 0, (0, 0))
     for t in range(q.shape[0]):
         w = wrenches[t if wrenches.shape[1] > 0 else 0]
@@ -178,7 +178,7 @@ def _base_twist(
 
 @step
 def _world_twist_at_home(body: Array, gravity: Array, above: Array) -> None:
-    """Write the twist of the world, which accelerates by −g, in the home axes of a first joint."""
+    """Write the twist of the world, accelerating by −g, in the home axes of a first joint."""
     for k in range(above.shape[0]):
         for c in range(6):
             above[k, c] = 0.0

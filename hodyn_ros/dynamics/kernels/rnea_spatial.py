@@ -57,8 +57,8 @@ def inverse_dynamics(
     memory : array
         From `workspace`.
     base : () or tuple of (T, 4, 4), (T, r + 2, 6) and (T, r + 1, 6) arrays
-        For a floating base, which body 0 then is: its pose; its spatial twist with derivatives;
-        and, written, the wrench that must act on it, in world axes about the world origin.
+        For a floating base (body 0): its pose; its spatial twist with derivatives; and the wrench
+        that must act on it, in world axes about the world origin, which is written.
     wrenches : (T, r + 1, n_bodies, 6) array
         External wrenches on the bodies, in body axes about the body origins; (1, 0, 0, 0) for
         none.
@@ -87,15 +87,15 @@ def joint_wrenches(
     memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, torque: Array,
     in_kernel: Array, transmitted: Array,
 ) -> None:
-    """Write also what each joint transmits to its body, which the recursion leaves in memory.
+    """Write Q and also the wrenches of the joints, which the recursion leaves in memory.
 
     Parameters
     ----------
     parent, body_table, body_in_kernel, gravity, memory, base, wrenches, q, torque
         As for `inverse_dynamics`.
     in_kernel : (n_bodies, 4, 4) array
-        Poses in the kernel frames of the frames in whose axes, and about whose origins, the
-        wrenches are wanted; (0, 4, 4) for world axes about the world origin.
+        Poses in the kernel frames of the frames to which the wrenches are referred (axes and
+        origin); (0, 4, 4) for world axes about the world origin.
     transmitted : (T, r + 1, n_bodies, 6) array
         Written: W̄ of M21 eq. (30) and its component-wise derivatives.
 

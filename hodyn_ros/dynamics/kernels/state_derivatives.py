@@ -1,7 +1,7 @@
 """Partial derivatives of inverse dynamics with respect to the motion, any order, for trees.
 
 Q = f(q, q̇, q̈) has three partial derivatives A₀, A₁ and A₂ = M, and since the variation of Q⁽ᵏ⁾ is
-the k-th derivative of A₀ δq + A₁ δq̇ + A₂ δq̈, they and their time derivatives are all there is:
+the k-th derivative of A₀ δq + A₁ δq̇ + A₂ δq̈, only these and their time derivatives are needed:
 
     ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ = Σ_j k!/(m − j)! A_j[k − m + j],   A_j[l] the Taylor coefficients of A_j.
 
@@ -27,15 +27,15 @@ Array = NDArray[np.float64]
 
 
 class _Columns(NamedTuple):
-    """How the wrench at a joint changes with its position, velocity and acceleration.
+    """Derivatives of the wrench at a joint with respect to its position, velocity, acceleration.
 
     Attributes
     ----------
     by_position, by_velocity, by_acceleration : (r + 1, 6, LANES) arrays
-        The last is I S of its subtree.
+        The last is I S, with I of the subtree.
     torque : (r + 1, 3, LANES) array
-        How the joint's torque changes with angular velocities of what is nearer to the base, by
-        Coriolis forces alone: Sᵀ 2 B.
+        Sᵀ 2 B: change of the joint's torque by Coriolis forces with the angular velocity of bodies
+        nearer to the base.
     coriolis : (r + 1, 12, LANES) array
         2 B of its subtree: rows of Θ̇ − k̃, and 2 p.
 
@@ -185,7 +185,7 @@ def _coriolis(bodies: Bodies, i: int, coriolis: Array) -> None:
 def _columns(bodies: Bodies, i: int, joint: int, twice: float, columns: _Columns) -> None:
     """Write 2 B Ṡ + I ψ̈ + S ×* f, 2 B S + 2 I Ṡ, I S and Sᵀ 2 B of a joint, I and B of a subtree.
 
-    Of a unit twist of the base, which does not move with it, I Ṡ counts once.
+    For a unit twist of the base, which is constant in world axes, I Ṡ counts once.
     """
     coriolis = columns.coriolis
     for k in range(len(coriolis)):
@@ -243,7 +243,7 @@ def _inner(
     bodies: Bodies, columns: _Columns, carrier: int, twice: float, row: int, column: int,
     partials: Array,
 ) -> None:
-    """Write how a torque changes with the motion of what is nearer to the base, or its own."""
+    """Write how a torque changes with the motion of joints nearer to the base, or of its own."""
     screw, rate = bodies.screw[carrier], bodies.rate[carrier]
     acceleration = bodies.acceleration[carrier]
     for k in range(partials.shape[1]):
@@ -307,7 +307,7 @@ def _combine(
                     total, scale = lanes.zero(), factorial  # k! / (m - j)!
                     for part in range(2, m - high + 1):
                         scale /= part
-                    # A displacement of the base does not stay what it is: see below.
+                    # A displacement of the base changes with time: see `_add_displaced`.
                     for j in range(high, max(low, column < first) - 1, -1):
                         start = ((j * orders + k - m + j) * size + row) * size + column
                         total = total + scale * lanes.read(partials, start * LANES, like)
@@ -341,7 +341,7 @@ def _add_displaced(
 
 @step
 def _about_world_origin(pose: Array, out: Array) -> None:
-    """Move the base's wrench and twist from the base's origin to that of the world."""
+    """Move the base's wrench and twist from the base's origin to the world's."""
     x, y, z = pose[0, 3], pose[1, 3], pose[2, 3]
     for k in range(out.shape[0]):
         for m in range(out.shape[1]):

@@ -4,7 +4,7 @@ Written with Taylor polynomials in time (`taylor`), so one source serves single 
 on any processor and reads like the recursive Newton-Euler algorithm (RNEA) of order 0.
 
 Every joint is about and along the z axis of its kernel frame, which may be turned about z and
-moved along it freely. Here that freedom is used to make the step from one joint to the next a
+moved along it freely. This kernel chooses frames so that the step from one joint to the next is a
 translation (x, y, 0) and a rotation about x, which saves a third of the constants and products.
 """
 import functools
@@ -58,7 +58,7 @@ _ROTATION, _TRANSLATION, _MASS, _COM, _INERTIA, COLUMNS = 6, 7, 8, 9, 12, 18
 
 
 def workspace(robot: Robot, order: int, motions: int) -> Array:
-    """Return the array for the kernels of an order and of so many motions side by side."""
+    """Return the array for the kernels of an order, for a number of motions side by side."""
     gravity, table, _ = _constants(robot)
     frames = np.zeros((3 + 6 * len(robot.bodies), number_size(order + 2, motions)))
     frames[:3, motions:2 * motions] = -gravity[:, np.newaxis]
@@ -66,7 +66,7 @@ def workspace(robot: Robot, order: int, motions: int) -> Array:
 
 
 def wrench_transforms(robot: Robot) -> Array:
-    """Return what takes wrenches from the frames of bodies to those of this kernel, (n, 6, 6)."""
+    """Return the matrices (n, 6, 6) that take wrenches from body frames to this kernel's."""
     _, _, frames = _constants(robot)
     return np.array([
         lie.adjoint(lie.inverse(pose) @ frame).T
@@ -74,7 +74,7 @@ def wrench_transforms(robot: Robot) -> Array:
 
 
 def _constants(robot: Robot) -> tuple[Array, Array, Array]:
-    """Return what `workspace` packs.
+    """Return the arrays that `workspace` packs.
 
     Gravity (3,) in the axes of the base, the table (n, 18) of the bodies, and the poses (n, 4, 4)
     of this kernel's frames in those of `KernelModel`.

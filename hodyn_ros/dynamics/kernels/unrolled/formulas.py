@@ -1,7 +1,7 @@
-"""Formulas in kernels: functions that read, add, subtract, multiply and write numbers, no more.
+"""Formulas in kernels: functions that only read, add, subtract, multiply and write numbers.
 
-Python runs them, once, on numbers that write down what is done to them. Numba's own way, through
-bytecode and types to a module with passes of its own, takes several times as long to compile.
+Python runs them once, on numbers that record the operations as LLVM instructions. Numba's own way,
+by bytecode, types and a module with its own passes, takes several times as long to compile.
 """
 from __future__ import annotations
 

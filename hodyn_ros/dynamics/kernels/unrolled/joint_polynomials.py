@@ -1,7 +1,7 @@
 """The joints' Taylor polynomials, cos q(t), sin q(t), q̇(t) and q(t), and the workspace layout.
 
-An unrolled kernel takes one array beside motion and torques, with the constants of the model and
-room for all that is computed: each array that is passed costs as much time as half a joint.
+Beside motion and torques, an unrolled kernel takes one array with the constants of the model and
+all intermediate results, since each further array argument takes as much time as half a joint.
 """
 import numpy as np
 from numpy.typing import NDArray

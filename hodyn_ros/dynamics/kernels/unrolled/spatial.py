@@ -63,7 +63,7 @@ _COSINE, _SINE, _VELOCITY, _POSITION = range(4)  # polynomials of a joint
 
 
 def workspace(robot: Robot, order: int, motions: int) -> Array:
-    """Return the array for the kernels of an order and of so many motions side by side."""
+    """Return the array for the kernels of an order, for a number of motions side by side."""
     model = robot.kernel_model
     parent = model.parent
     slots = _frame_slots(parent)
@@ -78,7 +78,7 @@ def workspace(robot: Robot, order: int, motions: int) -> Array:
 
 
 def wrench_transforms(robot: Robot) -> Array:
-    """Return what takes wrenches from the frames of bodies to those of this kernel, (n, 6, 6)."""
+    """Return the matrices (n, 6, 6) that take wrenches from body frames to this kernel's."""
     return np.array([
         lie.adjoint(lie.inverse(pose)).T for pose in robot.kernel_model.body_in_kernel])
 
@@ -159,7 +159,7 @@ def _add_along_axis(
 def _rate_of_momentum(
     memory: Memory, body: int, mass: float, com: int, axes: int, like: Number,
 ) -> tuple[Vector, Vector]:
-    """Return the torque and the force that a body's motion takes, eq. (15).
+    """Return the torque and the force that a body's motion needs, eq. (15).
 
     The mass moves on the path c(t) and spins about it.
     """
@@ -177,7 +177,7 @@ def _rate_of_momentum(
 def _without(
     torque: Vector, force: Vector, memory: Memory, own: int, body: int, like: Number,
 ) -> tuple[Vector, Vector]:
-    """Return a wrench less the external one, which is in its place in the axes of the body."""
+    """Return a wrench minus the external wrench, stored in its place in the axes of the body."""
     x, y, z, r = (memory.read_vector(body, place, like) for place in (_X, _Y, _Z, _R))
     external = combine(memory.read_vector(own, _FORCE, like), x, y, z)
     moment = add(
@@ -187,7 +187,7 @@ def _without(
 
 @formula
 def _work_of_turning(memory: Memory, own: int, rotation: float, like: Number) -> Number:
-    """Return the torque of a joint, what the wrench does along its screw."""
+    """Return the torque of a joint, the component of the wrench along its screw."""
     torque, force, axis, moment = (
         memory.read_vector(own, place, like) for place in (_TORQUE, _FORCE, _AXIS, _MOMENT))
     return (dot(axis, torque) + dot(moment, force)) * rotation
