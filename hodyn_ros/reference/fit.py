@@ -18,7 +18,7 @@ from hodyn_ros.reference.spline import smoothest_knots
 INTERPOLATIONS = ('auto', 'global', 'bounded', 'local')
 OVERSHOOT_TOLERANCE = 0.01
 START_TOLERANCE = 0.01
-# So fast, rad/s or m/s, joints are led from rest to a first point later than the start.
+# Greatest mean speed, rad/s or m/s, from rest to a first point that is later than the start.
 START_SPEED = 20.0
 # Points this close or closer are samples of a motion rather than its waypoints; s, and what whole
 # nanoseconds leave.
@@ -46,6 +46,7 @@ def fit_plan(
     interpolation: str = 'auto',
     overshoot_tolerance: float = OVERSHOOT_TOLERANCE,
     start_tolerance: float = START_TOLERANCE,
+    start_speed: float = START_SPEED,
     sample_tolerance: float = 0.0,
     names: Sequence[str] | None = None,
     is_path: bool = False,
@@ -63,7 +64,7 @@ def fit_plan(
         Met exactly where given. At the two ends, what is not given is zero.
     start : (5, n) array, optional
         q … q⁗ at time 0, of the motion that this plan takes over. A first point later than 0
-        is reached from it, from rest at 20 rad/s (m/s) at most; one at 0 must lie within
+        is reached from it, from rest at `start_speed` at most; one at 0 must lie within
         `start_tolerance` of it, and gives way to it.
     interpolation : 'auto', 'global', 'bounded' or 'local'
         'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², as smooth as can be, but
@@ -76,6 +77,8 @@ def fit_plan(
         rad or m.
     start_tolerance : float
         rad or m.
+    start_speed : float
+        rad/s or m/s. Give np.inf for plans of other quantities, such as stiffness.
     sample_tolerance : float
         rad or m, at most 0.01. Where positive, and the points are no more than 5 ms apart, all but
         the ends may be missed by this much, with their velocities and accelerations unused, so
@@ -93,7 +96,7 @@ def fit_plan(
     check_choice(interpolation, 'interpolation', INTERPOLATIONS)
     for value, text in (
         (overshoot_tolerance, 'overshoot_tolerance'), (start_tolerance, 'start_tolerance'),
-        (sample_tolerance, 'sample_tolerance'),
+        (start_speed, 'start_speed'), (sample_tolerance, 'sample_tolerance'),
     ):
         if not value >= 0.0:
             raise HodynError(f'{text} {value}: must not be negative')
@@ -105,7 +108,8 @@ def fit_plan(
     dense = len(instants) > 2 and (
         is_path or np.diff(instants).max() <= DENSE + TIME_ROUND_OFF)
     if start is not None:
-        instants, knots, fixed = _stitch(instants, knots, fixed, start, start_tolerance, names)
+        instants, knots, fixed = _stitch(
+            instants, knots, fixed, start, start_tolerance, start_speed, names)
     if abrupt_ends and not is_path and len(instants) > MIN_ABRUPT:
         # All derivatives of the second point and the last but one are those of a free motion.
         free = fixed.copy()
@@ -298,6 +302,7 @@ def _stitch(
     fixed: NDArray[np.bool_],
     start: Array,
     tolerance: float,
+    speed: float,
     names: Sequence[str] | None,
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Put the active motion's state at time 0 before the points, or in place of the first."""
@@ -316,12 +321,12 @@ def _stitch(
         if times[0] < MIN_PIECE:
             raise HodynError(f'point 0: {times[0]:.3g} s after the start; give it 0 or more time')
         from_rest = not state[1].any()
-        if from_rest and distance[joint] > tolerance + START_SPEED * times[0]:
+        if from_rest and distance[joint] > tolerance + speed * times[0]:
             raise HodynError(
                 f'point 0, {_joint(joint, names)}: position {knots[0, 0, joint]:.6g} at '
                 f'{times[0]:.3g} s is {distance[joint]:.3g} from where the joint is at time 0, '
-                f'{state[0, joint]:.6g}: faster than {START_SPEED:g} a second; begin nearer, or '
-                'later'
+                f'{state[0, joint]:.6g}: faster than start_speed, {speed:g} rad/s (m/s); '
+                'begin nearer, or later'
             )
         times = np.concatenate(([0.0], times))
         knots = np.concatenate((state[None], knots))
