@@ -105,9 +105,10 @@ class MotorSide:
 
         Raises
         ------
-        HodynError, TypeError
-            For wrong shapes, for anything but C-contiguous float64 arrays, and for a time that is
-            missing, negative or not finite.
+        HodynError
+            For wrong shapes, and for a time that is missing, negative or not finite.
+        TypeError
+            For anything but writeable, C-contiguous float64 arrays.
 
         """
         n = self.actuators.n

@@ -73,6 +73,8 @@ def run(options: argparse.Namespace) -> int:
         force=options.force)
     print(f'{options.output}, {for_robot(options, robot)}: '
           + ', '.join(file.name for file in made.files))
+    if made.left_out:
+        print(f'not in this code: {", ".join(made.left_out)}')
     _print_operations(made)
     return 0
 

@@ -150,10 +150,14 @@ def parts(texts: list[str]) -> float | dict[str, float]:
 
 def _number_of(text: str) -> float:
     try:
-        return float(text.rpartition('=')[2])
+        share = float(text.rpartition('=')[2])
     except ValueError:
         raise HodynError(
             f'--limits {text}: expected a number, or QUANTITY=NUMBER{_PLAN_FIRST}') from None
+    if not 0.0 < share <= 1.0:
+        raise HodynError(
+            f'--limits {text}: expected a share above 0 and at most 1, for example 0.8')
+    return share
 
 
 def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:

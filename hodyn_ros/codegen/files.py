@@ -113,12 +113,8 @@ def _about(settings: Settings) -> str:
         f'Gravity is an argument: the acceleration vector in {axes}, m/s^2, (0, 0, -9.81) if z '
         'points up.' if settings.gravity_argument else
         'Gravity is ({:g}, {:g}, {:g}) m/s^2'.format(*robot.gravity) + f' in {axes}.')
-    left_out = [
-        text for text, there in (
-            ('friction', robot.friction is not None and not settings.friction),
-            ('rotor inertia', robot.rotor_inertia is not None and not settings.has_rotors),
-            ('actuators', robot.actuators is not None and not settings.actuators)) if there]
-    missing = f'\nNot in this code: {", ".join(left_out)} of the robot file.' if left_out else ''
+    left_out = ', '.join(settings.left_out)
+    missing = f'\nNot in this code: {left_out} of the robot file.' if left_out else ''
     return (
         f'{MARK}: dynamics of {robot.name} to order {settings.order}.\n\n'
         f'{use}\n\n'

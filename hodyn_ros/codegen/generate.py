@@ -60,11 +60,14 @@ class GeneratedCode:
         Header, source, CMakeLists.txt and package.xml.
     operations : dict
         Largest number of operations of each C function; a function of math.h counts as one.
+    left_out : tuple of str
+        What the robot has and the code lacks: friction, rotor inertia, actuators.
 
     """
 
     files: tuple[Path, ...]
     operations: dict[str, int]
+    left_out: tuple[str, ...] = ()
 
 
 def generated_contents(robot: Robot, prefix: str = '') -> Contents:
@@ -135,4 +138,5 @@ def generate_c(
             (folder / name).write_text(text, 'utf-8')
     return GeneratedCode(
         tuple(Path(output) / name for name in texts),
-        {f'{settings.prefix}_{function.name}': function.operations for function in made})
+        {f'{settings.prefix}_{function.name}': function.operations for function in made},
+        settings.left_out)

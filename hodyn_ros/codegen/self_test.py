@@ -1,7 +1,7 @@
 """Random motions and the compiled kernels' results, for the self-test of the generated code."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +139,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
 def _used(settings: Settings, gravity: Array, payload: Array) -> Robot:
     robot = settings.robot
     if settings.gravity_argument:
-        robot = robot.with_gravity(gravity)
+        robot = replace(robot, gravity=gravity)  # drawn: with_gravity would ask about it
     if settings.payload_link is not None:
         robot = robot.with_payload(
             settings.payload_link, payload[0], payload[1:4], inertias.unpack(payload[4:]))

@@ -100,6 +100,15 @@ class Settings:
         return self.actuators and bool(self.robot.require_actuators().variable.any())
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the robot has and this code has not."""
+        robot = self.robot
+        return tuple(text for text, there in (
+            ('friction', robot.friction is not None and not self.friction),
+            ('rotor inertia', robot.rotor_inertia is not None and not self.has_rotors),
+            ('actuators', robot.actuators is not None and not self.actuators)) if there)
+
+    @property
     def has_dampers(self) -> bool:
         """Whether there are joints whose torque depends on earlier instants."""
         return self.actuators and any(

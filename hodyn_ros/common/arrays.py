@@ -58,7 +58,8 @@ def check_kind(array: Array, name: str) -> None:
             ('not contiguous', not flags.c_contiguous), ('not aligned', not flags.aligned),
             ('read-only', not flags.writeable)) if there)
     raise TypeError(
-        f'{name} must be a C-contiguous, aligned, writeable array of float64, got {given}')
+        f'{name} must be a writeable, C-contiguous, aligned array of float64, got {given}: '
+        f"np.array({name}, dtype=float, order='C') makes one")
 
 
 def check_array(array: Array, name: str, shape: tuple[int, ...]) -> None:

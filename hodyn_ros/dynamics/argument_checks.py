@@ -1,4 +1,5 @@
 """Checks of the arguments that the public functions share."""
+from collections.abc import Mapping
 import math
 import warnings
 
@@ -47,6 +48,20 @@ def doubt_derivatives(array: Array, name: str, least: int) -> None:
         warnings.warn(
             f'{name} has {array.shape[-2]} rows: row k is the k-th derivative; samples are given '
             f'as (T, {least} or more, {array.shape[-1]})', stacklevel=3)
+
+
+def check_result(robot: Robot, result: Array, given: Mapping[str, Array]) -> None:
+    """Raise HodynError if a result overflows, naming the largest entry of the arguments."""
+    # The sum of squares is quick, and finite unless an entry is not or the sum overflows.
+    if math.isfinite(np.vdot(result, result)) or np.isfinite(result).all():
+        return
+    name, array = max(given.items(), key=lambda item: np.abs(item[1]).max(initial=0.0))
+    index = np.unravel_index(int(np.abs(array).argmax()), array.shape)
+    of_base = name.startswith(('base_', 'external_'))
+    joint = '' if of_base else f' (joint {robot.joint_names[index[-1]]!r})'
+    raise HodynError(
+        f'{name}{[int(i) for i in index]}{joint} is {array[index]:g}: the result overflows; '
+        'expected SI units')
 
 
 def _checked_rows(

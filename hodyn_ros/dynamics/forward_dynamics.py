@@ -84,8 +84,8 @@ def forward_dynamics(
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, and a mass matrix that is not positive
-        definite, naming the joint.
+        For wrong shapes, values that are not finite or so large that results overflow, and a mass
+        matrix that is not positive definite, naming the joint.
 
     Warns
     -----

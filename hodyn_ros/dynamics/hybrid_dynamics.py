@@ -10,6 +10,7 @@ from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics import coupled_dynamics
 from hodyn_ros.dynamics.argument_checks import (
     base_state,
+    check_result,
     checked,
     checked_motions,
     external,
@@ -87,8 +88,8 @@ def hybrid_dynamics(
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, unknown joint names, and a joint with zero
-        articulated inertia.
+        For wrong shapes, values that are not finite or so large that results overflow, joint names
+        that are unknown or given twice, and a joint with zero articulated inertia.
 
     Warns
     -----
@@ -104,6 +105,9 @@ def hybrid_dynamics(
         raise HodynError(
             f'moved_joints: robot {robot.name!r} has no joint {unknown[0]!r}; its joints are '
             f'{", ".join(robot.joint_names)}')
+    twice = [name for name in moved_joints if moved_joints.count(name) > 1]
+    if twice:
+        raise HodynError(f'moved_joints: joint {twice[0]!r} is given twice; name each joint once')
     prescribed = np.array([name in moved_joints for name in robot.joint_names], dtype=np.bool_)
     return solve(
         robot, q, given, 'given', prescribed, base_pose, base_twist, base_wrench, base_motion,
@@ -170,6 +174,14 @@ def solve(
         motion, index = divmod(singular, len(robot.bodies))
         where = f'motion {motion}: ' if batch else ''
         raise HodynError(where + singular_mass(robot, index, state[motion, 0]))
+    entries = {
+        'q': state.reshape(*batch, 2, robot.n), name: joints.reshape(*batch, orders, robot.n)}
+    if wrenches.size:
+        entries['external_wrenches'] = wrenches.reshape(*batch, *wrenches.shape[1:])
+    if base is not None:
+        entries.update({'base_pose': base[0], 'base_twist': base[1], kind: about_origin})
+        check_result(robot, base_outputs, entries)
+    check_result(robot, outputs, entries)
     _warn_of_round_off(robot, state[:, 0], error, prescribed, outputs[:, 0])
     outputs = outputs.reshape(*batch, orders, robot.n)
     if base is None:

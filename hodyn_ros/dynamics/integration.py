@@ -24,6 +24,11 @@ Law = Callable[..., ArrayLike]
 """Function of t, state, base_pose and base_twist of a floating base, and rotations if given."""
 
 _METHODS = {3: 'RK23', 5: 'RK45', 8: 'DOP853'}  # of scipy.integrate
+_FASTEST = 1e4
+"""Speed of joints and of a turning base, rad/s or m/s (95 000 rpm), that no robot has.
+
+Steps fall with the speed, so a motion that diverges would be integrated without an end.
+"""
 
 
 @overload
@@ -117,7 +122,8 @@ def simulate(
     Raises
     ------
     HodynError
-        If the integration fails, with the time, and for bad input.
+        If the integration fails, with the time; if a joint moves, or a floating base turns, faster
+        than 1e4 rad/s (m/s), with the time and the joint; and for bad input.
 
     """
     check_robot(robot)
@@ -150,11 +156,15 @@ def simulate(
     solver = None if len(instants) == 1 else getattr(integrate, _METHODS[order])(
         motion.rate, instants[0], motion.start, instants[-1], **control)
     while solver and solver.status == 'running':
-        message = solver.step()
+        try:
+            message = solver.step()
+        except HodynError as error:
+            raise HodynError(f'beyond {solver.t:g} s: {error}') from None
         if solver.status == 'failed':
             raise HodynError(
                 f'the motion of robot {robot.name!r} could not be integrated beyond '
                 f'{solver.t:g} s: {message}')
+        motion.check_speed(solver.t, solver.y)
         passed = instants[len(found):np.searchsorted(instants, solver.t, side='right')]
         found += [motion.unpacked(flat) for flat in solver.dense_output()(passed).T]
         motion.move_charts(solver.t, solver.y, solver.f)
@@ -228,6 +238,19 @@ class _Motion:
         return np.concatenate([
             lie.dexp_inverse(-flat[:6], flat[6:12]),
             lie.adjoint(lie.inverse(others[0])) @ found[1][0], rates])
+
+    def check_speed(self, t: float, flat: Array) -> None:
+        """Raise HodynError, naming the joint, for a speed that only a divergent motion has."""
+        speeds = np.append(flat[self._first + self._robot.n:], flat[6:9][:self._first])
+        fastest = int(np.argmax(np.abs(speeds)))  # the first NaN, if any
+        if abs(speeds[fastest]) <= _FASTEST:
+            return
+        names = self._robot.joint_names
+        what = f'joint {names[fastest]!r}' if fastest < len(names) else 'the base'
+        raise HodynError(
+            f'at {t:g} s: {what} of robot {self._robot.name!r} moves at '
+            f'{abs(speeds[fastest]):.3g} rad/s (m/s): the motion diverges; check units and '
+            'signs of the torque law: damping is opposed to the velocity')
 
     def move_charts(self, t: float, flat: Array, rate: Array) -> None:
         """Let the next step start at X = 0 and x = 0; the arrays are changed in place.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import check_array, numbers
-from hodyn_ros.dynamics.argument_checks import base_state, doubt_derivatives
+from hodyn_ros.dynamics.argument_checks import base_state, check_result, doubt_derivatives
 from hodyn_ros.dynamics.formulations import (
     FORMULATIONS,
     Formulation,
@@ -313,7 +313,8 @@ def inverse_dynamics(
     Raises
     ------
     HodynError
-        For wrong shapes, values that are not finite, and fewer than one thread.
+        For wrong shapes, values that are not finite or so large that torques overflow, and fewer
+        than one thread.
 
     """
     check_robot(robot)
@@ -347,14 +348,16 @@ def inverse_dynamics(
     base = base_state(robot, base_pose, base_twist, motion.shape[:-2], order + 2)
     if motion.ndim == 2 and external_wrenches is None and base is None:
         _prepared(robot, order, formulation, threading.get_ident())(motion, out)
+        check_result(robot, out, {'q': motion})
         return out
-    wrenches = None
+    wrenches, given = None, {'q': motion}
     if external_wrenches is not None:
         wrenches = numbers(external_wrenches, 'external_wrenches')
         expected = (*motion.shape[:-2], order + 1, len(robot.bodies), 6)
         if wrenches.shape != expected:
             raise HodynError(f'external_wrenches has shape {wrenches.shape}; expected {expected}')
         _check_finite(wrenches, 'external_wrenches', robot)
+        given['external_wrenches'] = wrenches
         wrenches = wrenches.reshape(-1, *expected[-3:])
     samples = len(motion) if motion.ndim == 3 else 1
     flat = motion.reshape(samples, order + 3, n)
@@ -362,11 +365,15 @@ def inverse_dynamics(
     handle = _prepared(robot, order, formulation, threading.get_ident())
     if base is None:
         handle.batch(flat, torque, wrenches, threads=threads)
+        check_result(robot, out, given)
         return out
     base_wrench = np.empty((*motion.shape[:-2], order + 1, 6))
     handle.floating_batch(
         flat, base[0].reshape(samples, 4, 4), base[1].reshape(samples, order + 2, 6), torque,
         base_wrench.reshape(samples, order + 1, 6), wrenches, threads=threads)
+    given.update(base_pose=base[0], base_twist=base[1])
+    check_result(robot, out, given)
+    check_result(robot, base_wrench, given)
     return out, base_wrench
 
 

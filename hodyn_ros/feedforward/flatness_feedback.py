@@ -84,6 +84,8 @@ class FlatnessFeedback:
     ) -> Array:
         """Return τ_m, (m,), N m, at a measured state.
 
+        All arrays are writeable, C-contiguous float64.
+
         Parameters
         ----------
         reference : (5, n) array
@@ -102,6 +104,8 @@ class FlatnessFeedback:
         HodynError
             For wrong shapes, values that are not finite, and a state at which a spring cannot
             give the torque: names the joint.
+        TypeError
+            For anything but writeable, C-contiguous float64 arrays.
 
         """
         n, actuators = self.robot.n, self.robot.require_actuators()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.common.arrays import check_array
+from hodyn_ros.common.arrays import check_array, check_kind
 from hodyn_ros.common.jit import njit
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.robot import HodynError, Robot
@@ -27,9 +27,8 @@ class FeedForward:
     """The joint torques of a motion, Q, Q̇ and Q̈: rigid bodies and, if known, friction and rotors.
 
     A motion is (5, n), positions and derivatives to the snap, or a batch (T, 5, n); torques are
-    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are C-contiguous float64 (else TypeError, and
-    HodynError for other shapes); values that are not finite are not looked for. With `out` nothing
-    is allocated.
+    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are writeable, C-contiguous float64. Values that
+    are not finite are not looked for. With `out` nothing is allocated.
 
     Attributes
     ----------
@@ -97,6 +96,13 @@ class FeedForward:
         wrenches : (3, n_bodies, 6) array, or (T, …) for a batch, optional
             External wrenches and their derivatives, as `inverse_dynamics` takes them.
 
+        Raises
+        ------
+        HodynError
+            For wrong shapes.
+        TypeError
+            For anything but writeable, C-contiguous float64 arrays.
+
         """
         motions = np.shape(q)[:-2]
         if out is None:
@@ -112,6 +118,8 @@ class FeedForward:
         elif motions:
             dynamics.batch(q, out, wrenches)
         else:
+            for values, name in ((q, 'q'), (out, 'out'), (wrenches, 'wrenches')):
+                check_kind(values, name)
             dynamics.batch(q[np.newaxis], out[np.newaxis], wrenches[np.newaxis])
         if friction and self.robot.friction is not None:
             self.robot.friction.add_to(q, out, check=False)  # the dynamics have looked at them

@@ -48,6 +48,7 @@ def fit_plan(
     interpolation: str = 'auto',
     overshoot_tolerance: float = OVERSHOOT_TOLERANCE,
     start_tolerance: float = START_TOLERANCE,
+    start_speed: float = START_SPEED,
     sample_tolerance: float = 0.0,
     names: Sequence[str] | None = None,
     is_path: bool = False,
@@ -65,7 +66,7 @@ def fit_plan(
         Met exactly where given. At the two ends, derivatives that are not given are zero.
     start : (5, n) array, optional
         q … q⁗ at time 0 of the motion that this plan takes over. The plan moves from it to a first
-        point later than 0, if from rest then at a mean speed of at most 20 rad/s (m/s); it
+        point later than 0, if from rest then at a mean speed of at most `start_speed`; it
         replaces a first point at 0, which must be within `start_tolerance`.
     interpolation : 'auto', 'global', 'bounded' or 'local'
         'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², the smoothest, which swing
@@ -79,6 +80,8 @@ def fit_plan(
         Allowed distance beyond the range of the points, rad or m.
     start_tolerance : float
         Allowed distance between `start` and a first point at 0, rad or m.
+    start_speed : float
+        rad/s or m/s. Give np.inf for plans of other quantities, such as stiffness.
     sample_tolerance : float
         Distance by which points may be missed, rad or m, at most 0.01. If it is positive and the
         points are at most 5 ms apart, only the ends are met exactly and velocities and
@@ -97,7 +100,7 @@ def fit_plan(
     check_choice(interpolation, 'interpolation', INTERPOLATIONS)
     for value, text in (
         (overshoot_tolerance, 'overshoot_tolerance'), (start_tolerance, 'start_tolerance'),
-        (sample_tolerance, 'sample_tolerance'),
+        (start_speed, 'start_speed'), (sample_tolerance, 'sample_tolerance'),
     ):
         if not value >= 0.0:
             raise HodynError(f'{text} {value}: must not be negative')
@@ -109,7 +112,8 @@ def fit_plan(
     dense = len(instants) > 2 and (
         is_path or np.diff(instants).max() <= DENSE + TIME_ROUND_OFF)
     if start is not None:
-        instants, knots, fixed = _stitch(instants, knots, fixed, start, start_tolerance, names)
+        instants, knots, fixed = _stitch(
+            instants, knots, fixed, start, start_tolerance, start_speed, names)
     if abrupt_ends and not is_path and len(instants) > MIN_ABRUPT:
         # The second and the last but one point get all derivatives from a motion with free ends.
         free = fixed.copy()
@@ -302,6 +306,7 @@ def _stitch(
     fixed: NDArray[np.bool_],
     start: Array,
     tolerance: float,
+    speed: float,
     names: Sequence[str] | None,
 ) -> tuple[Array, Array, NDArray[np.bool_]]:
     """Put the start state at time 0 before the points, or in place of a first point at 0."""
@@ -321,11 +326,11 @@ def _stitch(
             raise HodynError(
                 f'point 0: only {times[0]:.3g} s after the start; give it time 0, or a later one')
         from_rest = not state[1].any()
-        if from_rest and distance[joint] > tolerance + START_SPEED * times[0]:
+        if from_rest and distance[joint] > tolerance + speed * times[0]:
             raise HodynError(
                 f'point 0, {_joint(joint, names)}: position {knots[0, 0, joint]:.6g} at '
                 f'{times[0]:.3g} s is {distance[joint]:.3g} from where the joint is at time 0, '
-                f'{state[0, joint]:.6g}: it would move faster than {START_SPEED:g} per second; '
+                f'{state[0, joint]:.6g}: it would move faster than {speed:g} per second; '
                 'begin nearer, or later'
             )
         times = np.concatenate(([0.0], times))

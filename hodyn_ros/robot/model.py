@@ -18,7 +18,7 @@ from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION
 from hodyn_ros.robot.coupling import Coupling, Mimic
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.reflexes import Reflexes
-from hodyn_ros.robot.unit_doubts import ask_of_payload
+from hodyn_ros.robot.unit_doubts import ask_of_gravity, ask_of_payload
 
 Array = NDArray[np.float64]
 JointType = Literal['revolute', 'prismatic', 'helical', 'fixed', 'floating']
@@ -256,7 +256,9 @@ class Robot:
 
     def with_gravity(self, gravity: Sequence[float] | Array) -> Robot:
         """Return the same robot under another gravity vector (3,), m/s², world axes."""
-        return replace(self, gravity=_numbers(gravity, 'gravity', (3,)))
+        found = replace(self, gravity=_numbers(gravity, 'gravity', (3,)))
+        ask_of_gravity(found, f'robot {self.name!r}')
+        return found
 
     def with_base_pose(self, base_pose: ArrayLike) -> Robot:
         """Return the same robot with its base at this pose (4, 4) in the world.

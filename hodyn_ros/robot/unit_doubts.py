@@ -12,7 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import JointActuator
-from hodyn_ros.actuators.laws import CubicSpring, LinearSpring, TabulatedSpring
+from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    CubicSpring,
+    LinearSpring,
+    TabulatedSpring,
+)
 
 if TYPE_CHECKING:
     from hodyn_ros.robot.model import Body, Robot
@@ -45,8 +50,10 @@ _OF_THE_ARM, _PAYLOAD = 5.0, 20.0
 """Largest payload: this multiple of the arm's mass, or this many kg if that is more."""
 _FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
 """Largest distance of a payload from its link, in sizes of the robot; least size, m, to assume."""
-_UPWARD = 9.0, 10.6
+_EARTH = 9.0, 10.6
 """Least and largest strength of the earth's gravity, m/s²."""
+_HEAVIEST = 50.0
+"""Largest gravity, m/s²: twice that of Jupiter."""
 _DEFLECTION = 1.0
 """Largest deflection of an actuator's spring, rad."""
 _FAST, _FAST_ROTOR = 100.0, 2000.0
@@ -108,12 +115,8 @@ def ask_of_links(links: Links, context: str) -> None:
 
 
 def ask_of_robot(robot: 'Robot', context: str) -> None:
-    """Ask about gravity, ranges, rotors and actuators of a robot once it is read."""
-    up, strength = float(robot.gravity[2]), float(np.linalg.norm(robot.gravity))
-    if not robot.floating and up > 0.99 * strength and _UPWARD[0] < strength < _UPWARD[1]:
-        ask(f'{context}: gravity points up, {robot.gravity.tolist()}: is its sign wrong? It is '
-            'the acceleration of a falling body, [0, 0, -9.80665] if z points up; for an arm on a '
-            'ceiling give base_pose')
+    """Ask about gravity, ranges, friction, rotors and actuators of a robot once it is read."""
+    ask_of_gravity(robot, context)
     limits = robot.limits
     if wide := [
         f'{body.joint} ({lower:g} to {upper:g})' for body, lower, upper in zip(
@@ -121,10 +124,23 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
         if body.type == 'revolute' and MANY_TURNS < max(abs(lower), abs(upper)) < _ENDLESS
     ]:
         ask(f'{context}: ranges are in rad: are these degrees? {", ".join(wide)}')
+    _ask_of_friction(robot, context)
     if robot.rotor_inertia is not None:
         _ask_of_rotors(robot, dict(zip(
             robot.joint_names, robot.rotor_inertia.tolist(), strict=True)), context)
     ask_of_actuators(robot, context)
+
+
+def ask_of_gravity(robot: 'Robot', context: str) -> None:
+    """Ask about the direction and the unit of a robot's gravity."""
+    up, strength = float(robot.gravity[2]), math.hypot(*robot.gravity)
+    if strength > _HEAVIEST or _EARTH[0] < 1000.0 * strength < _EARTH[1]:
+        ask(f'{context}: gravity is in m/s²: is this in mm/s², cm/s² or km/s²? '
+            f'{robot.gravity.tolist()}; on the earth it is [0, 0, -9.80665] if z points up')
+    elif not robot.floating and up > 0.99 * strength and _EARTH[0] < strength < _EARTH[1]:
+        ask(f'{context}: gravity points up, {robot.gravity.tolist()}: is its sign wrong? It is '
+            'the acceleration of a falling body, [0, 0, -9.80665] if z points up; for an arm on a '
+            'ceiling give base_pose')
 
 
 def ask_of_actuators(robot: 'Robot', context: str) -> None:
@@ -141,6 +157,13 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
     ]:
         ask(f'{context}, actuators: springs are in N m/rad and rad: are these N m/deg, or '
             f'degrees? At the largest torque they deflect by {", ".join(soft)}')
+    if loaded := [
+        f'{name} ({reason})' for name, joint in zip(
+            robot.joint_names, robot.actuators.joints, strict=True)
+        if (reason := _always_loaded(joint))
+    ]:
+        ask(f'{context}, actuators: springs that cannot carry 0 N m: is this meant? '
+            f'{", ".join(loaded)}')
     motors = {name: joint.motor for name, (joint, _) in turning.items()}
     if below := [
         f'{name} ({motor.gear_ratio:g})' for name, motor in motors.items()
@@ -170,6 +193,20 @@ def ask_of_payload(robot: 'Robot', mass: float, com: Array, context: str) -> Non
         ask(f'{context}: com is in m: are these mm? {distance:.3g} m on a robot of {size:.3g} m')
 
 
+def _ask_of_friction(robot: 'Robot', context: str) -> None:
+    if robot.friction is None:
+        return
+    # A (1/(1 + exp(−α (q̇ + s))) − 1/(1 + exp(−α s))) at high speed, of the harder direction.
+    law = robot.friction
+    greatest = 0.5 * law.amplitude * (1.0 + np.abs(np.tanh(0.5 * law.slope * law.velocity_offset)))
+    if strong := [
+        f'{name} ({torque:.3g} of {effort:.3g})' for name, torque, effort in zip(
+            robot.joint_names, greatest, robot.limits.effort, strict=True) if torque > effort
+    ]:
+        ask(f'{context}: amplitude of friction is in N m (prismatic: N): is it in N mm? Friction '
+            f'exceeds the effort limit of {", ".join(strong)}')
+
+
 def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -> None:
     links = [(body, body.parent) for body in robot.bodies]
     size = max(_size(links), _SHORT)
@@ -182,6 +219,18 @@ def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -
         ask(f'{context}: inertia of a rotor, at the joint, is in kg m², and the whole arm has '
             f'{arm:.2g}: is it in g cm², or, despite side: rotor, at the link already? '
             f'{", ".join(large)}')
+
+
+def _always_loaded(joint: JointActuator) -> str:
+    """Return why a spring cannot carry 0 N m; empty if it can."""
+    law = joint.law
+    if isinstance(law, TabulatedSpring) and not law.torque[0] <= 0.0 <= law.torque[-1]:
+        return f'its table goes from {law.torque[0]:g} to {law.torque[-1]:g} N m'
+    if isinstance(law, AntagonisticExponential) and not law.pushes and (
+            law.stiffness < 2.0 * law.scale * law.rate):
+        return (f'stiffness {law.stiffness:g} is below 2 scale rate = '
+                f'{2.0 * law.scale * law.rate:g} N m/rad, and its tendons do not push')
+    return ''
 
 
 def _deflection(joint: JointActuator, effort: float) -> float:

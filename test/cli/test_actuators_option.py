@@ -3,6 +3,7 @@ import json
 
 import numpy as np
 import pytest
+import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.cli import main
@@ -123,3 +124,18 @@ def test_along_gives_each_instant_of_a_motion_as_evaluate_does():
     for k in range(11):
         np.testing.assert_allclose(
             found[k], side.evaluate(motion[k], np.ascontiguousarray(torque[k])), atol=1e-12)
+
+
+def test_the_rotors_of_rigid_joints_reach_the_file_that_is_written(folder, capsys):
+    mapping = robot_mapping(hd.load_robot('arm.urdf')) | {'rotor_inertia': [0.3, 0.2]}
+    (folder / 'arm.yaml').write_text(yaml.safe_dump(mapping))
+    (folder / 'rigid.yaml').write_text(SPRINGS.splitlines()[0] + """
+  joint1: {law: rigid, motor: {inertia: 0.0}}
+  joint2: {law: spring, stiffness: 400, motor: {inertia: 0.5}}
+""")
+    assert main(
+        ['convert', 'arm.yaml', '--actuators', 'rigid.yaml', '--output', 'one.yaml']) == 0
+    assert "rigid.yaml: the motors' inertias replace the rotor_inertia of the robot, kg m² " \
+        '(prismatic: kg): joint2 (0.2 by 0.5)\n' in capsys.readouterr().err
+    assert [joint.motor.inertia for joint in hd.load_robot('one.yaml').actuators.joints] == [
+        0.3, 0.5]

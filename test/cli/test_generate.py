@@ -155,3 +155,12 @@ def test_what_is_refused_replaces_nothing_and_does_not_say_so(tmp_path, capsys):
     assert (folder / 'twolink.c').read_text() == code
     assert generate(folder, '--order', '0', robot=file) == 0
     assert f'{folder}: replaced the earlier result' in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(('options', 'line'), [
+    ((), 'not in this code: friction\n'), (('--friction',), '')])
+def test_what_the_robot_has_and_the_code_has_not_is_printed(tmp_path, capsys, options, line):
+    generate(tmp_path / 'a', *options, robot='panda')
+    out = capsys.readouterr().out
+    assert ('not in this code' in out) == bool(line)
+    assert line in out

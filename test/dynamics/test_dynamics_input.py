@@ -181,6 +181,8 @@ def test_forward_dynamics(arm, flyer):
 def test_hybrid_dynamics(arm, flyer):
     with pytest.raises(ValueError, match="no joint 'elbow'; its joints are joint1"):
         hd.hybrid_dynamics(arm, STATE, np.zeros((1, 7)), ['elbow'])
+    with pytest.raises(ValueError, match=r"joint 'joint2' is given twice; name each joint once"):
+        hd.hybrid_dynamics(arm, STATE, np.zeros((1, 7)), ['joint2', 'joint1', 'joint2'])
     with pytest.raises(ValueError, match='give either'):
         hd.hybrid_dynamics(
             flyer, np.zeros((2, 6)), np.zeros((1, 6)), [], **BASE, base_motion=np.zeros((1, 6)))
@@ -256,3 +258,40 @@ def test_a_name_is_no_robot(call):
     """It was an AttributeError of something inside."""
     with pytest.raises(ValueError, match="robot: expected what load_robot returns, got 'panda'"):
         call('panda')
+
+
+def huge(rows, row, value, n=7):
+    q = np.zeros((rows, n))
+    q[row, 2] = value
+    return q
+
+
+@pytest.mark.parametrize('call', [
+    lambda arm, batch: hd.inverse_dynamics(arm, batch(huge(3, 1, 1e160))),
+    lambda arm, batch: hd.inverse_dynamics(arm, batch(huge(5, 1, -1e80))),
+    lambda arm, batch: hd.inverse_dynamics(
+        arm, batch(huge(3, 1, 1e160)), external_wrenches=batch(np.zeros((1, 7, 6)))),
+    lambda arm, batch: hd.forward_dynamics(
+        arm, batch(huge(2, 1, 1e160)), batch(np.zeros((1, 7)))),
+    lambda arm, batch: hd.hybrid_dynamics(
+        arm, batch(huge(2, 1, 1e160)), batch(np.zeros((1, 7))), ['joint1'])])
+@pytest.mark.parametrize('batch', [np.asarray, lambda values: np.stack([0.0 * values, values])])
+def test_results_that_overflow_are_refused_with_the_largest_entry(arm, call, batch):
+    with pytest.raises(hd.HodynError, match=(
+            r"^q\[(1, )?1, 2\] \(joint 'joint3'\) is -?1e\+\d+: the result overflows")):
+        call(arm, batch)
+
+
+def test_results_that_overflow_on_a_floating_base_name_its_twist(flyer):
+    base = {'base_pose': np.eye(4), 'base_twist': huge(2, 0, 1e160, 6)}
+    with pytest.raises(hd.HodynError, match=r'^base_twist\[0, 2\] is 1e\+160: the result over'):
+        hd.inverse_dynamics(flyer, np.zeros((3, 6)), **base)
+    base['base_twist'] = base['base_twist'][:1]
+    with pytest.raises(hd.HodynError, match=r'^base_twist\[0, 2\] is 1e\+160: the result over'):
+        hd.forward_dynamics(flyer, np.zeros((2, 6)), np.zeros((1, 6)), **base)
+
+
+def test_large_results_that_do_not_overflow_are_returned(arm):
+    torque = hd.inverse_dynamics(arm, huge(3, 2, 1e200))  # its square overflows
+    assert np.isfinite(torque).all()
+    assert np.abs(torque).max() > 1e198

@@ -118,3 +118,41 @@ def test_eulers_error_falls_with_the_step():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call(hd.load_robot('twolink'))
+
+
+def drive(t, state, *base):
+    """Damping of the wrong sign."""
+    return 50.0 * state[1]
+
+
+@pytest.mark.parametrize('control', [{}, {'step': 1e-3}])
+def test_a_motion_that_diverges_ends_with_time_and_joint(control):
+    start = [[0.3, 0.5], [0.1, 0.0]]
+    with pytest.raises(hd.HodynError, match=(
+            r"^(at|beyond) 0\.\d+ s: .*joint 'joint[12]'")):
+        hd.simulate(hd.load_robot('twolink'), drive, start, [0.0, 10.0], **control)
+
+
+def test_a_motion_that_diverges_on_a_floating_base_is_named():
+    flyer = hd.load_robot('aerial_manipulator')
+    with pytest.raises(hd.HodynError, match=(
+            r"^at 0\.\d+ s: (joint '\w+'|the base) of robot .* moves at .*the motion diverges")):
+        hd.simulate(
+            flyer, drive, np.full((2, 6), 0.1), [0.0, 10.0], base_pose=np.eye(4),
+            base_twist=np.zeros((1, 6)))
+
+
+def test_a_base_that_turns_ever_faster_is_named_and_an_orbit_is_not():
+    body = hd.load_robot({
+        'name': 'body', 'gravity': [0, 0, 0], 'bodies': [{
+            'name': 'base', 'joint': 'free', 'parent': -1, 'type': 'floating',
+            'placement': np.eye(4), 'mass': 2.0, 'com': np.zeros(3), 'inertia': np.eye(3)}]})
+    base = {'base_pose': np.eye(4), 'base_twist': [[0.0, 0.0, 0.0, 2e4, 0.0, 0.0]]}
+    start = np.zeros((2, 0))
+    _, poses, _ = hd.simulate(body, lambda t, *_: [], start, [0.0, 1.0], **base)
+    assert poses[-1, 0, 3] == pytest.approx(2e4)
+    with pytest.raises(hd.HodynError, match=r'the base of robot .* moves at .* diverges'):
+        hd.simulate(
+            body, lambda t, *_: [], start, [0.0, 10.0], step=1e-3,
+            base_pose=np.eye(4), base_twist=np.zeros((1, 6)),
+            base_wrench=lambda t, *_: [0.0, 0.0, 1e6, 0.0, 0.0, 0.0])

@@ -96,3 +96,25 @@ def test_a_state_that_is_none_says_so():
             feedback.motor_torque(**given | {name: np.full_like(value, np.nan)})
     with pytest.raises(hd.HodynError, match='ahead is inf: not finite'):
         feedback.motor_torque(**given, ahead=np.inf)
+
+
+READ_ONLY = np.zeros((5, 2))
+READ_ONLY.flags.writeable = False
+
+
+@pytest.mark.parametrize('q', [
+    READ_ONLY, np.zeros((5, 4))[:, ::2], np.zeros((2, 5)).T, np.zeros((5, 2)).tolist()])
+def test_arrays_that_kernels_do_not_take_are_refused_with_what_does(q):
+    robot = arm(LinearSpring(800.0))
+    feedforward = FeedForward(robot)
+    torque, wrenches = np.zeros((3, 2)), np.zeros((3, 2, 6))
+    feedback, state = FlatnessFeedback(robot), np.zeros((2, 2))
+    for call in (
+            lambda q: feedforward.torque(q), lambda q: feedforward.torque(q, wrenches=wrenches),
+            lambda q: feedforward.motor_side.evaluate(q, torque),
+            lambda q: feedback.motor_torque(q, state, state)):
+        with pytest.raises(TypeError, match=(
+                r'must be a writeable, C-contiguous, aligned array of float64, got .*: '
+                r"np\.array\(\w+, dtype=float, order='C'\) makes one")):
+            call(q)
+        call(np.array(q, dtype=float, order='C'))

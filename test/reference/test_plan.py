@@ -300,3 +300,15 @@ def test_a_first_point_far_away_is_not_leapt_to_however_little_later_it_is():
         fit_plan([0.004, 2.0], [[1.4], [1.5]], start=start)
     plan = fit_plan([0.004, 2.0], [[0.04], [1.5]], start=start)
     assert plan.evaluate(0.004)[0, 0] == pytest.approx(0.04)
+
+
+def test_a_stiffness_is_planned_without_the_bound_of_speeds():
+    start = np.zeros((5, 2))
+    start[0] = 900.0, 400.0
+    with pytest.raises(ValueError, match='faster than 20 per second'):
+        fit_plan([3.5], [[1300.0, 600.0]], start=start)
+    plan = fit_plan([3.5], [[1300.0, 600.0]], start=start, start_speed=np.inf)
+    np.testing.assert_allclose(plan.evaluate(0.0)[0], start[0])
+    np.testing.assert_allclose(plan.evaluate(3.5)[0], [1300.0, 600.0])
+    with pytest.raises(ValueError, match='start_speed -1: must not be negative'):
+        fit_plan([3.5], [[1300.0, 600.0]], start=start, start_speed=-1)

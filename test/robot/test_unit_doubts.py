@@ -137,6 +137,18 @@ def test_gravity_that_points_up_is_asked_about(gravity, is_asked):
         "robot 'arm': gravity points up, [0.0, 0.0, 9.81]"]
 
 
+@pytest.mark.parametrize(('gravity', 'asked'), [
+    ([0, 0, 9.81], 'gravity points up'), ([0, 0, -9810], 'is this in mm/s²'),
+    ([0, 0, -980.665], 'is this in mm/s²'), ([0, 0, -0.00981], 'is this in mm/s²'),
+    ([0, 9806.65, 0], 'is this in mm/s²'), ([0, 0, 0], ''), ([0, 0, -1.62], ''),
+    ([0, 0, -24.8], ''), ([0, 0, -0.0057], ''), ([5, 5, 6.7], '')])
+def test_a_gravity_given_later_is_asked_about_as_that_of_a_file(gravity, asked):
+    plain = hd.load_robot(mapping())
+    lines = said(lambda: plain.with_gravity(gravity))
+    assert lines == said(lambda: hd.load_robot(mapping(gravity=gravity)))
+    assert [asked in line for line in lines] == bool(asked) * [True]
+
+
 def test_a_single_number_is_no_gravity():
     with pytest.raises(hd.HodynError, match=(
             r"key 'gravity': expected a vector, m/s², e.g. \[0, 0, -9.80665\], got 9.81")):
@@ -168,6 +180,7 @@ def driven(law, motor, *, effort=50.0):
 
 
 TABLE = {'law': 'table', 'torque': [-50, -20, 0, 20, 50]}
+TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
 
 
 @pytest.mark.parametrize(('law', 'motor', 'asked'), [
@@ -178,6 +191,11 @@ TABLE = {'law': 'table', 'torque': [-50, -20, 0, 20, 50]}
     ({'law': 'spring', 'stiffness': 400, 'max_deflection': 10}, {}, 'deflect by j0 (10 rad)'),
     ({**TABLE, 'deflection': [-0.2, -0.1, 0, 0.1, 0.2]}, {}, ''),
     ({**TABLE, 'deflection': [-12, -6, 0, 6, 12]}, {}, 'deflect by j0 (12 rad)'),
+    ({**TABLE, 'torque': [10, 20, 30, 35, 40], 'deflection': [0.1, 0.2, 0.3, 0.35, 0.4]}, {},
+     'cannot carry 0 N m: is this meant? j0 (its table goes from 10 to 40 N m), j1'),
+    ({**TENDONS, 'stiffness': 20}, {}, 'cannot carry 0 N m: is this meant? j0 (stiffness 20 is '
+     'below 2 scale rate = 40 N m/rad, and its tendons do not push)'),
+    ({**TENDONS, 'stiffness': 40}, {}, ''), ({**TENDONS, 'stiffness': 20, 'pushes': True}, {}, ''),
     ({'law': 'rigid'}, {'gear_ratio': 0.01, 'side': 'rotor'}, 'are these the inverse? j0 (0.01)'),
     ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 0.5},
      'j0 (5e+03 kg m²), j1'),
@@ -200,3 +218,17 @@ def test_springs_and_motors_beyond_any_joint_are_asked_about(law, motor, asked):
     assert asked in line
     plain = hd.load_robot({**data, 'actuators': None})
     assert said(lambda: hd.with_actuators(plain, {'actuators': data['actuators']})) == [line]
+
+
+@pytest.mark.parametrize(('amplitude', 'offset', 'asked'), [
+    (500.0, 0.0, 'j0 (250 of 60), j1 (250 of 60), j2 (250 of 60)'), (100.0, 0.0, ''),
+    (100.0, 1.0, 'j0 (100 of 60)')])
+def test_friction_that_no_motor_overcomes_is_asked_about(amplitude, offset, asked):
+    data = mapping(friction={
+        'law': 'sigmoid', 'amplitude': 3 * [amplitude], 'slope': 3 * [20.0],
+        'velocity_offset': [offset, 0.0, 0.0]})
+    assert said(lambda: hd.load_robot(data)) == []  # no limit is known
+    data['limits'] = {'effort': 3 * [60.0]}
+    assert said(lambda: hd.load_robot(data)) == bool(asked) * [
+        "robot 'arm': amplitude of friction is in N m (prismatic: N): is it in N mm? Friction "
+        f'exceeds the effort limit of {asked}']

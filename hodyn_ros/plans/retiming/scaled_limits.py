@@ -27,7 +27,7 @@ def with_scaled_limits(robot: Robot, parts: float | Mapping[str, float]) -> Robo
                 f'limits: expected a number, or one per quantity, got {reprlib.repr(part)}')
         if not 0.0 < part <= 1.0:
             raise HodynError(
-                f'limits, {quantity}: {part:g} is not above 0 and at most 1, as a share must be')
+                f'limits, {quantity}: expected a share above 0 and at most 1, got {part:g}')
     limits = replace(robot.limits, **{
         quantity: getattr(robot.limits, quantity) * given[quantity]
         for quantity in SCALABLE if quantity in given})

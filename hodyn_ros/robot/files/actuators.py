@@ -73,8 +73,9 @@ def with_actuators(
     Returns
     -------
     Robot
-        A robot with only these actuators, and without `rotor_inertia`: the motors have their own
-        inertias, behind their springs.
+        A robot with only these actuators. Its `rotor_inertia` is None: a rigid joint whose motor
+        has the inertia 0 takes it as the motor's inertia, and the other joints have their motors'
+        inertias.
 
     Raises
     ------
@@ -82,6 +83,11 @@ def with_actuators(
         When a joint or a key is missing, unknown or wrong, naming both.
     FileNotFoundError
         When there is no such file.
+
+    Warns
+    -----
+    UserWarning
+        Names the joints whose `rotor_inertia` a motor of another inertia replaces.
 
     """
     check_robot(robot)
@@ -102,12 +108,32 @@ def with_actuators(
         raise HodynError(f'{context}: {why_not}')
     section = CheckedMapping(data, context, ['actuators'])
     section.get('actuators')
-    # The motors have inertias of their own, behind their springs.
-    found = replace(
-        robot, actuators=read_actuators(section, list(robot.joint_names), tuple(locked)),
-        rotor_inertia=None)
+    actuators = read_actuators(section, list(robot.joint_names), tuple(locked))
+    assert actuators is not None  # the section is there
+    if robot.rotor_inertia is not None:
+        actuators = _with_rotors(actuators, robot.rotor_inertia.tolist(), context)
+    found = replace(robot, actuators=actuators, rotor_inertia=None)
     ask_of_actuators(found, context)
     return found
+
+
+def _with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> Actuators:
+    """Return actuators whose rigid joints have the robot's rotors where their motors have none.
+
+    Warns of joints whose rotor is replaced by a motor of another inertia.
+    """
+    joints, replaced = [], []
+    for name, joint, rotor in zip(actuators.names, actuators.joints, rotors, strict=True):
+        if isinstance(joint.law, Rigid) and joint.motor.inertia == 0.0:
+            joint = replace(joint, motor=replace(joint.motor, inertia=rotor))
+        elif rotor > 0.0 and not np.isclose(joint.motor.inertia, rotor):
+            replaced.append(f'{name} ({rotor:.4g} by {joint.motor.inertia:.4g})')
+        joints.append(joint)
+    if replaced:
+        warnings.warn(
+            f"{context}: the motors' inertias replace the rotor_inertia of the robot, kg m² "
+            f'(prismatic: kg): {", ".join(replaced)}', stacklevel=3)
+    return replace(actuators, joints=tuple(joints))
 
 
 def _why_no_actuators(data: Any, context: str) -> str:

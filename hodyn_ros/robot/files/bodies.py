@@ -91,7 +91,7 @@ def _axis(section: CheckedMapping) -> Array:
 
 
 def _pitch(section: CheckedMapping, kind: str) -> float:
-    pitch = section.number('pitch') if section.has('pitch') else 0.0
+    pitch = section.number('pitch') if kind == 'helical' or section.has('pitch') else 0.0
     if pitch != 0.0 and kind != 'helical':
         section.fail('pitch', f'a {kind} joint has none; did you mean type helical?')
     return pitch

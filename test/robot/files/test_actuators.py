@@ -208,3 +208,32 @@ def test_a_file_beside_a_robot_is_told_to_be_no_robot():
 def test_a_decimal_comma_is_named():
     with pytest.raises(hd.HodynError, match=r"'150,5' has a decimal comma: write 150\.5"):
         load(SPRING | {'stiffness': '150,5'})
+
+
+RIGID = {'law': 'rigid', 'motor': {'inertia': 0.0}}
+
+
+def test_rigid_joints_without_a_motor_keep_the_rotors_of_the_robot():
+    robot = replace(
+        load(*4 * [SPRING]), actuators=None, rotor_inertia=np.array([0.3, 0.2, 0.1, 0.3]))
+    given = [
+        RIGID, RIGID, RIGID | {'motor': {'inertia': 0.4}}, SPRING | {'motor': {'inertia': 0.5}}]
+    with pytest.warns(UserWarning, match="motors' inertias replace the rotor_inertia") as found:
+        elastic = with_actuators(robot, {'actuators': {f'j{i}': x for i, x in enumerate(given)}})
+    assert len(found) == 1
+    assert str(found[0].message).endswith(': j2 (0.1 by 0.4), j3 (0.3 by 0.5)')
+    assert found[0].filename == __file__
+    q = np.zeros((5, 4))
+    q[2, :2] = 1.0, 2.0
+    feedforward = FeedForward(elastic)
+    motors = feedforward.motor_side.evaluate(q, feedforward.torque(q))
+    np.testing.assert_allclose(motors[3, :2], FeedForward(robot).torque(q)[0, :2], rtol=1e-12)
+    assert abs(motors[3, 0] - feedforward.torque(q)[0, 0]) == pytest.approx(0.3)
+
+
+def test_motors_that_agree_with_the_rotors_are_not_warned_of(recwarn):
+    robot = replace(
+        load(SPRING, SPRING), actuators=None, rotor_inertia=np.array([0.4, 0.0]))
+    geared = {'side': 'rotor', 'inertia': 4.0e-5, 'gear_ratio': 100}
+    with_actuators(robot, {'actuators': {'j0': SPRING | {'motor': geared}, 'j1': SPRING}})
+    assert not [str(one.message) for one in recwarn]

@@ -138,6 +138,16 @@ def test_mistakes_are_named(data, message):
         hd.load_robot(data)
 
 
+def test_a_helical_joint_needs_its_pitch():
+    data = mapping()
+    data['bodies'][1].pop('pitch', None)
+    data['bodies'][1]['type'] = 'helical'
+    with pytest.raises(hd.HodynError, match=r"body 'body1': key 'pitch' is missing"):
+        hd.load_robot(data)
+    data['bodies'][1]['pitch'] = 0.0
+    assert hd.load_robot(data).bodies[1].pitch == 0.0
+
+
 def with_fixed(parent, inertia, mass=0.0):
     data = mapping()
     data['bodies'].append({
