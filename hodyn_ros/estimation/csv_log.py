@@ -1,4 +1,4 @@
-"""A log in CSV as a bag of joint states, for those who record without ROS."""
+"""A CSV log as a bag of joint states, for recording without ROS."""
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,13 +13,13 @@ from hodyn_ros.messages.message_types import TYPES
 
 TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
-_SLOWEST = 0.5  # s, median time between rows from which they are likely in another unit
-_LATEST = 2.0 ** 31  # s, which a stamp cannot hold
+_SLOWEST = 0.5  # s between rows, median; longer times are likely in another unit
+_LATEST = 2.0 ** 31  # s, the first time that a stamp cannot hold
 
 
 @dataclass(frozen=True)
 class WrittenLog:
-    """What was written: the joints, how many messages, over how many s, and which kinds."""
+    """What was written: joints, number of messages, duration in s, and kinds of values."""
 
     names: tuple[str, ...]
     count: int
@@ -28,9 +28,9 @@ class WrittenLog:
 
 
 def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
-    """Write a log, a `read_table`, as the joint states of a new bag.
+    """Write a log, as `read_table` reads it, as the joint states of a new bag.
 
-    Raises HodynError that names file and row for a log that is none.
+    Raises HodynError with file and row if the log is not valid.
     """
     if not path.is_file():
         raise FileNotFoundError(f'{path}: no such log')
@@ -41,8 +41,8 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     times = np.array(table.times)
     if not table.names or len(times) < 2:
         raise HodynError(
-            f'{path}: a log has a column for each joint and two rows at least; it has '
-            f'{len(table.names)} and {len(times)}')
+            f'{path}: a log needs a column for each joint and at least two rows; this one has '
+            f'{len(table.names)} columns and {len(times)} rows')
     values = {kind: np.array(rows) for kind, rows in table.rows.items()}
     wrong = ~np.isfinite(np.column_stack([times, *values.values()])).all(axis=1)
     if wrong.any():

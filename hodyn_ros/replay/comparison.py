@@ -1,4 +1,4 @@
-"""Predicted against recorded effort, joint by joint, gathered while a recording streams by."""
+"""Predicted against recorded effort, joint by joint, gathered chunk by chunk."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
-_SURE = 2.0  # standard deviations beyond which a lag is a finding
+_SURE = 2.0  # standard deviations beyond which a lag is reported
 _CHANCE = 0.01  # probability below which the lags of the joints count as different
 
 
@@ -20,7 +20,7 @@ _CHANCE = 0.01  # probability below which the lags of the joints count as differ
 class JointComparison:
     """How well the model predicts one joint's effort.
 
-    Where it says N m and rad, those of a prismatic joint are in N and m.
+    For a prismatic joint N m and rad mean N and m.
 
     Attributes
     ----------
@@ -33,24 +33,24 @@ class JointComparison:
     bias, max_error : float
         Mean error, and the error of the largest absolute value, N m.
     max_error_stamp : int
-        When, ns.
+        Stamp of this error, ns.
     variance_accounted_for : float
-        1 − var(error)/var(effort); NaN where the recorded effort never changes.
+        1 − var(error)/var(effort); NaN if the recorded effort never changes.
     rms_fast_error : float
-        RMS of what changes from one message to the next, √½ of the errors' differences: vibration
-        and measurement noise, which the smoothed motion cannot predict, N m.
+        RMS of the error's change from one message to the next, times √½, N m: vibration and
+        measurement noise, which the smoothed motion cannot predict.
     lag, lag_deviation : float
         Lag of the recorded effort behind the prediction, and its standard deviation, s: the
-        least-squares shift to first order, fitted together with a friction of this joint, which
+        least-squares shift to first order, fitted together with friction of this joint, which
         could be mistaken for a lag.
     rms_slow_error, slow_share : float
-        RMS of the error within the bandwidth of the motion, N m, and its share of the effort
-        within it: the error that a better model could reduce.
+        RMS of the error within the bandwidth of the motion, N m, and its ratio to the RMS of the
+        effort within this bandwidth: the error that a better model could reduce.
     friction_share : float
         Share of the variance of the error that Coulomb and viscous friction of this joint would
         explain.
     coulomb_left, viscous_left : float
-        This friction, which is missing in the prediction, N m and N m s/rad.
+        Coefficients of this friction, which the prediction lacks, N m and N m s/rad.
 
     """
 
@@ -73,7 +73,7 @@ class JointComparison:
 
 
 def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
-    """Return the lag of all joints, weighed by their variances, and its standard deviation, s.
+    """Return the lag of all joints, weighted by inverse variances, and its deviation, s.
 
     If the joints differ significantly, the deviation is increased by the Birge ratio: other
     effects, such as presliding friction, then cause a different apparent lag in each.
@@ -90,14 +90,14 @@ def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
 
 
 def lag_sentence(joints: Sequence[JointComparison]) -> str:
-    """Return by how much the efforts lag behind the prediction, or lead; '' if that is chance."""
+    """Return a sentence about the lag of the efforts; '' if it may be chance."""
     lag, deviation = common_lag(joints)
     if not abs(lag) > _SURE * deviation:
         return ''
     return (
         f'Recorded efforts run {"behind" if lag > 0.0 else "ahead of"} the prediction by '
-        f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), all '
-        'joints together, estimated together with the friction of each joint.')
+        f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), '
+        'estimated for all joints together, along with the friction of each.')
 
 
 class EffortComparison:
@@ -116,7 +116,7 @@ class EffortComparison:
         self._friction_fit = FrictionFit(n, 1)  # of the error, by the rate
 
     def add(self, stamps: Stamps, predicted: Array, recorded: Array) -> None:
-        """Compare efforts, (T, n), N m; what is not finite is left out.
+        """Compare efforts; values that are not finite are left out.
 
         Parameters
         ----------
@@ -152,8 +152,8 @@ class EffortComparison:
     ) -> None:
         """Compare efforts within the bandwidth of the motion, (T, n), N m.
 
-        Velocities are in rad/s, rates those of the predicted efforts, N m/s; what is not finite is
-        left out.
+        Velocities are in rad/s, `rate` is of the predicted efforts, N m/s; values that are not
+        finite are left out.
         """
         error = predicted - recorded
         known = np.isfinite(error) & np.isfinite(velocity) & np.isfinite(rate)
@@ -162,7 +162,7 @@ class EffortComparison:
         self._friction_fit.add(velocity, (rate,), error, known)
 
     def _lags(self, fast_variance: Array) -> tuple[Array, Array]:
-        """Return the lags, and their deviations if one sample alone were independent, s.
+        """Return the lags, and their deviations if only one sample were independent, s.
 
         The deviation includes the variance that the low pass removed from the error, so the number
         of independent samples is that of the recorded error.
@@ -184,11 +184,11 @@ class EffortComparison:
 
     @property
     def joints(self) -> list[JointComparison]:
-        """The results, one a joint; NaN where no effort is recorded."""
+        """The results, one per joint; NaN where no effort is recorded."""
         count = np.where(self._count > 0, self._count, np.nan)
         bias, mean = self._error / count, self._effort / count
         error, effort = np.sqrt(self._error2 / count), np.sqrt(self._effort2 / count)
-        # An effort that never changes would leave round-off.
+        # The variance of an effort that never changes would be round-off.
         changes = self._highest > self._lowest
         variance = np.where(changes, _positive(effort ** 2 - mean ** 2), np.nan)
         accounted = 1.0 - (error ** 2 - bias ** 2) / variance
@@ -196,7 +196,7 @@ class EffortComparison:
         removed = np.maximum(np.nan_to_num(error ** 2 - slow ** 2), 0.0)
         lag, deviation = np.where(changes, self._lags(removed), np.nan)
         friction = self._frictions()
-        # The errors of neighbouring samples are correlated: the number of independent ones is
+        # The errors of neighbouring samples are correlated: the number of independent errors is
         # smaller by the share of the error that changes from one sample to the next.
         fast = np.sqrt(0.5 * self._steps2 / _positive(self._steps))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
@@ -217,7 +217,7 @@ def _positive(values: Array) -> Array:
 
 
 class Profile:
-    """Mean and standard deviation of a quantity of each joint over another one, in bins."""
+    """Mean and standard deviation of a quantity of each joint over another, in bins."""
 
     def __init__(self, low: Array, high: Array, bins: int = 40) -> None:
         self.edges = np.linspace(low, high, bins + 1)
@@ -225,7 +225,7 @@ class Profile:
         self._sum, self._sum2 = np.zeros_like(self.count), np.zeros_like(self.count)
 
     def add(self, over: Array, values: Array) -> None:
-        """Add values, (T, n), at `over`, (T, n); what lies outside the bins is left out."""
+        """Add values, (T, n), at `over`, (T, n); values outside the bins are left out."""
         low, high = self.edges[0], self.edges[-1]
         bins, n = self.count.shape
         with np.errstate(invalid='ignore'):

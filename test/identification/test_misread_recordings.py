@@ -44,7 +44,7 @@ def misread(path, change=lambda recording: None):
 
 
 @pytest.mark.parametrize(('change', 'said'), [
-    (swapped, 'the joints of fer_joint2 and fer_joint4 are swapped'),
+    (swapped, 'the joints fer_joint2 and fer_joint4 are swapped'),
     (in_degrees, 'positions and velocities are in degrees'),
     (flipped, 'fer_joint2 has efforts of the opposite sign'),
     (slow_velocities, 'those of fer_joint3 have the opposite sign'),

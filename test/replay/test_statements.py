@@ -57,7 +57,7 @@ def test_efforts_that_are_mixed_up_are_named_before_all_else(replayed, change, s
 def test_joints_whose_names_are_swapped_are_named(replayed):
     recording = record(duration=5.0, bandwidth=0.6)
     recording.names[1], recording.names[3] = recording.names[3], recording.names[1]
-    assert any('the joints of fer_joint2 and fer_joint4 are swapped' in said for said in warnings(
+    assert any('the joints fer_joint2 and fer_joint4 are swapped' in said for said in warnings(
         replayed(recording)))
 
 
@@ -204,6 +204,6 @@ def test_where_header_stamps_stand_still_receive_times_are_used_and_it_is_said(r
     assert count == (399 if standing == 'all' else 300)
     assert result.counts.used == 400
     first, = (said for said in warnings(result) if 'header stamps' in said)
-    assert f'Of the header stamps on /joint_states {count} stand still or go backwards' in first
+    assert f'{count} header stamps on /joint_states stand still or go backwards' in first
     assert 'Let the driver stamp each state' in first
     assert 'by their receive stamps' in ' '.join(facts(result))
