@@ -1,4 +1,4 @@
-"""Motions and efforts from bags: thinned, in blocks of time, to fit to; whole, to judge by."""
+"""Motions and efforts from bags: thinned for the fit, whole for the validation."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 import os
@@ -28,10 +28,10 @@ from hodyn_ros.robot import HodynError, Robot
 Array = NDArray[np.float64]
 
 MAX_SAMPLES = 2000
-"""More samples of the same motion tell little more and take time; they are thinned evenly."""
+"""Number of samples to which bags are thinned evenly: more add little and take time."""
 
 STRETCH, FOLDS = 4, 4
-"""Blocks in a row that are held out together, and parts that a recording is cut into."""
+"""Number of blocks in a row that are held out together, and of parts of a recording."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +60,16 @@ class Motion:
     counts : MessageCounts
         What became of each message.
     usable : int
-        How many samples it has.
+        Number of usable messages.
     efforts : EffortContents
-        What the recorded efforts are.
+        Gravity and unit of the recorded efforts.
     diagnosis : Diagnosis
-        Whether the recording is what it is taken for.
+        What is wrong with the recording, if anything.
     of_motors : str
-        What `motor_side` says of the efforts.
+        Sentence of `motor_side` about the efforts.
     lag : str
-        By how much the efforts lag behind the prediction of the given robot, in a sentence, '' if
-        they do not or that cannot be said.
+        Sentence about the lag of the efforts behind the prediction of the given robot; '' if
+        there is none or it cannot be judged.
 
     """
 
@@ -83,7 +83,7 @@ class Motion:
     _pieces: int
 
     def pieces(self) -> Iterator[Data]:
-        """Hand out all samples, one piece of the bag after the other."""
+        """Yield all samples, piece after piece of the bag."""
         self._file.seek(0)
         for _ in range(self._pieces):
             q, effort, block, stands = (np.load(self._file) for _ in range(4))
@@ -92,18 +92,18 @@ class Motion:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a robot's joint states stand in bags.
+    """Where a robot's joint states are found in bags.
 
     Attributes
     ----------
     robot : Robot
-        As it was before.
+        The robot before identification.
     topic : str or None
         Joint state topic, needed when several are recorded.
     prefix : str
         Prefix of the joint names of one arm among several.
     gravity : bool or None
-        Whether the efforts contain gravity; None finds out.
+        Whether the efforts contain gravity; by default, the recordings decide.
 
     """
 
@@ -165,7 +165,7 @@ def _estimate(path: Path, source: Source) -> Motion:
 def _predicted(
     piece: MotionPiece, feedforward: FeedForward, efforts: EffortContents, bandwidth: float,
 ) -> tuple[Array, Array]:
-    """Return predicted efforts and rates, and both efforts below a bandwidth, (T, 2, n) each."""
+    """Return predictions with rates, and both efforts within a bandwidth, (T, 2, n) each."""
     count, _, n = piece.q.shape
     predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
     for run, motion in piece.runs:
@@ -183,8 +183,8 @@ def read_data(
     Raises
     ------
     HodynError
-        When a bag cannot be used, records no efforts or the same ones all the time, or is given
-        twice, or the bags differ in whether efforts contain gravity.
+        When a bag cannot be used, records no efforts or constant ones, or is given twice, or only
+        some bags have efforts with gravity.
 
     """
     _check_given_once([os.path.realpath(recording.path) for recording in recordings], recordings)
@@ -201,7 +201,7 @@ def read_data(
             raise HodynError('; '.join(misread))
         raise HodynError(
             f'{gravities[True]} records efforts with gravity, {gravities[False]} without: '
-            'identify them apart')
+            'identify them separately')
     pieces: list[Data] = []
     first = 0
     for number, (motion, recording) in enumerate(zip(motions, recordings, strict=True)):
@@ -231,7 +231,7 @@ def read_data(
 def _check_given_once(
     contents: Sequence[str | bytes], recordings: Sequence[Recording],
 ) -> None:
-    """Refuse a bag given twice: it would tell no more, yet narrow intervals and judge itself."""
+    """Refuse a bag given twice: it would narrow intervals wrongly, and validate itself."""
     first: dict[str | bytes, Path] = {}
     for content, recording in zip(contents, recordings, strict=True):
         if content in first:
@@ -249,5 +249,5 @@ def _check_efforts_vary(data: Data, recording: Recording, robot: Robot) -> None:
         if moves[j] and known[:, j].any() and not np.ptp(data.effort[known[:, j], j])]
     if constant:
         raise HodynError(
-            f'{recording.path}: the efforts of {", ".join(constant)} are the same all the time '
-            'though they move: the driver does not measure them. Record efforts that are measured')
+            f'{recording.path}: the efforts of {", ".join(constant)} never change '
+            'though the joints move: the driver does not measure them. Record measured efforts')
