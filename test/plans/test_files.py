@@ -216,7 +216,7 @@ def test_a_lone_storage_file_is_a_bag_with_and_without_its_folder(tmp_path, anno
 
 def test_an_empty_folder_is_no_bag(tmp_path, capsys):
     assert main(['check', str(tmp_path)]) == 2
-    assert 'no plan there, a bag or a .yaml, .json or .csv file' in capsys.readouterr().err
+    assert 'no plan there (a bag, or a .yaml, .json or .csv file)' in capsys.readouterr().err
 
 
 def test_names_of_another_model_need_their_prefix(tmp_path, capsys):
