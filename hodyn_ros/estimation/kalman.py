@@ -24,7 +24,7 @@ HISTORY = STATES + STATES * STATES
 _DIVISORS = np.array([
     [(2 * STATES - 1 - i - j) * math.factorial(STATES - 1 - i) * math.factorial(STATES - 1 - j)
      for j in range(STATES)] for i in range(STATES)], dtype=np.float64)
-# The prior of acceleration, jerk and snap is what the driving noise adds in this time, in T.
+# The driving noise adds the prior variance of acceleration, jerk and snap in this time, in T.
 _PRIOR_MEMORIES = 10.0
 
 

@@ -6,7 +6,7 @@ from hodyn_ros.estimation import kalman
 
 Array = NDArray[np.float64]
 
-_WIDE = 1e6  # prior deviation of the first slope, over the noise: so wide that it is no prior
+_WIDE = 1e6  # prior deviation of the first slope, over the noise: so wide that it has no effect
 
 
 def low_pass(time: Array, values: Array, bandwidth: float) -> Array:

@@ -30,7 +30,7 @@ MIN_RUN = 8
 # For messages in bursts a gap is longer than both of these: periods, and usual bursts.
 _GAP_BURSTS = 15.0
 _LONGEST_BURST = 3.0
-_LONG_PAUSE = 5.0  # usual pauses between bursts; what a pause lasts beyond is not sampling
+_LONG_PAUSE = 5.0  # in usual pauses between bursts, up to which a pause counts for the period
 _RESET_PERSISTS = 4  # least number of samples behind an earlier stamp if the clock was set back
 
 

@@ -36,7 +36,7 @@ class TimingStatistics:
     gaps, resets : lists of (ns, s)
         The first 200: the stamp before, and the length of the pause or the jump back.
     clock_steps : list of int
-        The stamps after which the clock was set by less than a gap, ns.
+        The first stamps after the clock was set by less than a gap, ns.
     astray : list of (ns, int, float)
         The first positions far off their neighbours: time since the first stamp, index of the
         joint, and how far, rad.

@@ -143,7 +143,7 @@ def _spread(terms: Terms, value: Array) -> Array:
 def _design_effects(terms: Terms, value: Array, spread: Array) -> Array:
     """Return how many samples of each joint count as one, (n,), at least 1.
 
-    This is the variance of the errors' sums over blocks of time, divided by what it would be for
+    This is the variance of the errors' sums over blocks of time, divided by its value for
     independent errors.
     """
     left = np.where(terms.known, (value - terms.data.effort) / spread, 0.0)

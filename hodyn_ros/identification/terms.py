@@ -197,7 +197,7 @@ class Terms:
             count * n, -1)
         self._remainder = np.zeros((count, n))
         if 'links' not in self.terms:
-            # The given inertias, also where no rigid body has them.
+            # The given inertias count as they are, even if they are not physical.
             exact = np.concatenate([
                 inertial_parameters(body.mass, body.com, body.inertia)
                 for body in self.robot.bodies])

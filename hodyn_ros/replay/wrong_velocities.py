@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_LIKE = 0.9  # correlation from which a recorded velocity is a joint's, but for a factor
+_LIKE = 0.9  # correlation from which a recorded velocity is a joint's, apart from a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
 _OTHER = 0.4  # logarithm from which a factor is not 1
 _DEGREES = 180.0 / np.pi
