@@ -48,8 +48,8 @@ _MARGIN_MEMORIES = 12.0  # length of a margin, in memories of the smoother
 _REASONS = {
     StampStatus.DUPLICATE: 'same stamp as the message before',
     StampStatus.REVERSED: 'stamp out of order',
-    StampStatus.NO_MOTION: 'positions and velocities too large for a motion, or contradicting '
-                           'each other',
+    StampStatus.NO_MOTION: 'positions and velocities that are too large for a motion, or '
+                           'contradict each other',
     StampStatus.STALE: 'state of an earlier message, repeated by a second publisher',
     StampStatus.TORN: 'positions and velocities of different samples: read during a write',
     StampStatus.LONE: 'in a run too short to differentiate',

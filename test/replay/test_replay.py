@@ -134,7 +134,7 @@ def test_a_position_that_no_arm_had_is_left_out_and_named(tmp_path, capsys, undr
 
 @pytest.mark.parametrize('command', ['replay', 'identify'])
 @pytest.mark.parametrize(('position', 'said'), [
-    ('0', 'joint7 is locked at 0, and moves from '), ('moves', ''), ('away', 'stands at 0.8 in'),
+    ('0', 'joint7 is locked at 0, but moves from '), ('moves', ''), ('away', 'stands at 0.8 in'),
     ('there', '')])
 def test_a_joint_that_is_locked_and_moves_is_named(
         tmp_path, capsys, undrawn, command, position, said):
