@@ -41,8 +41,8 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     times = np.array(table.times)
     if not table.names or len(times) < 2:
         raise HodynError(
-            f'{path}: a log needs a column for each joint and at least two rows; this one has '
-            f'{len(table.names)} columns and {len(times)} rows')
+            f'{path}: a log needs a column for each joint and at least two rows; joints here: '
+            f'{len(table.names)}, rows: {len(times)}')
     values = {kind: np.array(rows) for kind, rows in table.rows.items()}
     wrong = ~np.isfinite(np.column_stack([times, *values.values()])).all(axis=1)
     if wrong.any():

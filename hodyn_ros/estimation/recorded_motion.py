@@ -46,12 +46,12 @@ _FIT_WINDOWS, _FIT_WINDOW = 8, 500  # number of windows of a longer recording, m
 _TIMED_WINDOW = 2000  # messages around each window that are needed to determine the clock
 _MARGIN_MEMORIES = 12.0  # length of a margin, in memories of the smoother
 _REASONS = {
-    StampStatus.DUPLICATE: 'same stamp as the message before',
+    StampStatus.DUPLICATE: 'stamp of the message before',
     StampStatus.REVERSED: 'stamp out of order',
-    StampStatus.NO_MOTION: 'positions and velocities that are too large for a motion, or '
-                           'contradict each other',
+    StampStatus.NO_MOTION: 'positions and velocities too large for a motion, or that contradict '
+                           'each other',
     StampStatus.STALE: 'state of an earlier message, repeated by a second publisher',
-    StampStatus.TORN: 'positions and velocities of different samples: read during a write',
+    StampStatus.TORN: 'positions and velocities of different samples: read while it was written',
     StampStatus.LONE: 'in a run too short to differentiate',
 }
 

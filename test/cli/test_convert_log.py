@@ -49,7 +49,7 @@ def test_a_log_without_velocities_is_said_to_have_none(capsys):
     ('time,a\n0,1\n0.02,1\n0.01,2', 'log', 'row 2: time 0.01 s is not after 0.02 s'),
     ('time,a\n0,1\n0.01,nan', 'log', 'row 1: has numbers that are not finite'),
     ('time,a\n-1,1\n0.01,2', 'log', 'row 0: time -1 s is before 0'),
-    ('time,a\n0,1', 'log', 'at least two rows; this one has 1 columns and 1 rows'),
+    ('time,a\n0,1', 'log', 'at least two rows; joints here: 1, rows: 1'),
     ('time,a\n0,1\n0.01,x', 'log', 'row 1: expected numbers'),
     ('time,a,b.effort\n0,1,1', 'log', "efforts and positions name other joints: ['a', 'b']"),
     ('a,b\n0,1', 'log', 'if known NAME.velocity and NAME.effort; it has'),

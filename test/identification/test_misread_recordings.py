@@ -121,7 +121,7 @@ def test_where_a_recording_is_misread_no_other_cause_is_given(tmp_path, capsys):
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
     said = capsys.readouterr()
     assert 'would be left if positions are in degrees' in ' '.join(said.out.split())
-    assert 'unit efforts are recorded' not in said.err
+    assert 'the unit of the recorded efforts' not in said.err
 
 
 @pytest.mark.parametrize(('change', 'terms', 'is_said'), [

@@ -73,7 +73,7 @@ def test_every_message_comes_out_once_in_order_and_as_it_was_recorded(monkeypatc
     np.testing.assert_array_equal(computed(chunks, 'instants')[used], given.stamp[used])
     counts = found.motion.counts
     assert (counts.total, counts.used) == (344, 340)
-    assert counts.unusable == {'same stamp as the message before': 1, 'no position': 3}
+    assert counts.unusable == {'stamp of the message before': 1, 'no position': 3}
     assert counts.in_part == {'no effort': 2}
     assert counts.notes == ('Cut short',)
 

@@ -106,7 +106,7 @@ def test_troubled_stamps_are_reported_and_not_bridged(tmp_path):
     summary = replayed(bag, tmp_path / 'out')
     assert summary['samples_total'] == len(order)
     assert summary['samples_left_out'] == {
-        'same stamp as the message before': 1, 'stamp out of order': 1,
+        'stamp of the message before': 1, 'stamp out of order': 1,
         'in a run too short to differentiate': 2}
     assert summary['samples_used'] == len(order) - 4
     assert len(summary['timing']['gaps']) == 2
