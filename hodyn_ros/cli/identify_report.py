@@ -216,8 +216,14 @@ def differing_loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
         'none of them.'] if differ else []
 
 
-def verdict(robot: Robot, validation: Validation, doubted: Collection[str] = ()) -> str:
-    """Return for which joints the file is better on held-out motion, and what to do if not."""
+def verdict(
+    robot: Robot, validation: Validation, doubted: Collection[str] = (), *,
+    has_doubts: bool = False,
+) -> str:
+    """Return for which joints the file is better on held-out motion, and what to do if not.
+
+    `has_doubts` says that there are doubts about all joints, which are judged all the same.
+    """
     rows = list(zip(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
         validation.worse, strict=True))
@@ -232,7 +238,7 @@ def verdict(robot: Robot, validation: Validation, doubted: Collection[str] = ())
         ('better', better), ('hardly different', alike), ('worse', worse)) if names]
     if unjudged:
         said.append(f'not judged for {", ".join(unjudged)}')
-    advice = ': see to the doubts above before using it' if unjudged else (
+    advice = ': see to the doubts above before using it' if unjudged or has_doubts else (
         ': record longer and more varied motion before using it' if worse else '')
     return f'On held-out motion the file is {"; ".join(said)}{advice}'
 

@@ -51,13 +51,15 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     if backward.any():
         row = int(backward.argmax()) + 1
         raise HodynError(
-            f'{path}, row {row}: time {times[row]:.9g} s is not after {times[row - 1]:.9g} s')
+            f'{path}, row {row}: time {_digits(times[row])} s is not after '
+            f'{_digits(times[row - 1])} s')
     if times[0] < 0.0:
-        raise HodynError(f'{path}, row 0: time {times[0]:.9g} s is before 0')
-    if np.median(np.diff(times)) > _SLOWEST or times[-1] >= _LATEST:
+        raise HodynError(f'{path}, row 0: time {_digits(times[0])} s is before 0')
+    apart = float(np.median(np.diff(times)))
+    if apart > _SLOWEST or times[-1] >= _LATEST:
         raise HodynError(
-            f'{path}: rows are {np.median(np.diff(times)):.3g} s apart, up to {times[-1]:.9g} s: '
-            'are these milliseconds? Times are in s')
+            f'{path}: rows are {_digits(apart)} s apart, up to {_digits(times[-1])} s: are these '
+            f'{_likely_unit(apart, float(times[-1]))}? Times are in s')
     columns = [np.ascontiguousarray(values[kind]) for kind in _KINDS]
     message, header, time = (TYPES.types[name] for name in (
         MESSAGE_TYPE, 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time'))
@@ -71,3 +73,16 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     return WrittenLog(
         table.names, len(times), float(np.ptp(times)),
         tuple(what for kind, what in _KINDS.items() if values[kind].size))
+
+
+def _digits(value: float) -> str:
+    """Return all digits of a time: those of a time since 1970 differ only in the last ones."""
+    return np.format_float_positional(value, trim='-')
+
+
+def _likely_unit(apart: float, last: float) -> str:
+    """Return the likely unit of times that are not in s, by their spacing or, if small, size."""
+    bounds = (3e2, 3e5) if apart > _SLOWEST else (1e14, 1e17)
+    size = apart if apart > _SLOWEST else last
+    return ('milliseconds', 'microseconds', 'nanoseconds')[
+        int(np.searchsorted(bounds, size, side='right'))]

@@ -14,8 +14,9 @@ from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
+from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.rests import standing
-from hodyn_ros.replay.comparison import EffortComparison, lag_sentence
+from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.effort_unit import motor_side
 from hodyn_ros.replay.recorded_torques import (
@@ -67,9 +68,8 @@ class Motion:
         What is wrong with the recording, if anything.
     of_motors : str
         Sentence of `motor_side` about the efforts.
-    lag : str
-        Sentence about the lag of the efforts behind the prediction of the given robot; '' if
-        there is none or it cannot be judged.
+    lag : Lag
+        Lag of the efforts behind the prediction of the given robot; NaN if it cannot be judged.
 
     """
 
@@ -78,7 +78,7 @@ class Motion:
     efforts: EffortContents
     diagnosis: Diagnosis
     of_motors: str
-    lag: str
+    lag: Lag
     _file: IO[bytes]
     _pieces: int
 
@@ -86,8 +86,21 @@ class Motion:
         """Yield all samples, piece after piece of the bag."""
         self._file.seek(0)
         for _ in range(self._pieces):
-            q, effort, block, stands = (np.load(self._file) for _ in range(4))
+            q, effort, block, stands, _ = (np.load(self._file) for _ in range(5))
             yield Data(q, effort, block, self.efforts.with_gravity, stands=stands)
+
+    def lag_behind(self, robot: Robot) -> Lag:
+        """Return the lag of the efforts behind the prediction of another robot."""
+        if np.isnan(self.lag.seconds):
+            return self.lag
+        feedforward, comparison = FeedForward(robot), EffortComparison(robot.joint_names)
+        self._file.seek(0)
+        for _ in range(self._pieces):
+            q, effort, _, _, instants = (np.load(self._file) for _ in range(5))
+            predicted = feedforward.torque(q, gravity=self.efforts.with_gravity)
+            comparison.add(instants, predicted[:, 0], effort)
+            comparison.add_slow(instants, predicted[:, 0], effort, q[:, 1], predicted[:, 1])
+        return Lag(*common_lag(comparison.joints))
 
 
 @dataclass(frozen=True)
@@ -120,6 +133,16 @@ class Source:
             self._motions[place] = _estimate(path, self)
         return self._motions[place]
 
+    def lag_with(self, recording: Recording, payload: Payload | None) -> Lag:
+        """Return the lag of a bag's efforts behind the robot with a found payload.
+
+        Without the payload, the prediction would lack torques that may resemble a lag.
+        """
+        motion = self.motion(recording.path)
+        if payload is None or not recording.loaded:
+            return motion.lag
+        return motion.lag_behind(payload.fixed_to(self.robot))
+
 
 def _estimate(path: Path, source: Source) -> Motion:
     with open_recording(
@@ -142,12 +165,13 @@ def _estimate(path: Path, source: Source) -> Motion:
             predicted, slow = (values[inner][used] for values in _predicted(
                 piece, feedforward, efforts, motion.bandwidth))
             comparison.add(stamps[used], predicted[:, 0], effort)
-            comparison.add_slow(slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
+            instants = piece.instants[inner][used]
+            comparison.add_slow(instants, slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
             if not few.are_enough:
                 few.add(q, slow[:, 1], piece.states.velocity[inner][used])
-            stands = standing(piece.instants[inner][used], q[:, 1], deviation[:, 1])
+            stands = standing(instants, q[:, 1], deviation[:, 1])
             try:
-                for values in (q, effort, block[used], stands):
+                for values in (q, effort, block[used], stands, instants):
                     np.save(file, values)
                 file.flush()
             except OSError as error:
@@ -158,7 +182,7 @@ def _estimate(path: Path, source: Source) -> Motion:
         diagnosis = few.diagnosis(feedforward, bag.names)
         of_motors = '' if diagnosis.is_wrong else motor_side(bag.names, efforts.gear_ratios)
         is_other = bool(of_motors) or diagnosis.is_wrong or np.isfinite(efforts.factor)
-        lag = '' if is_other else lag_sentence(comparison.joints)
+        lag = Lag(np.nan, np.nan) if is_other else Lag(*common_lag(comparison.joints))
         return Motion(motion.counts, bag.usable, efforts, diagnosis, of_motors, lag, file, pieces)
 
 

@@ -7,12 +7,14 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from hodyn_ros.replay.friction_fit import COULOMB, VISCOUS, FrictionFit
+from hodyn_ros.replay.shifted_efforts import STEP, STEPS, ShiftedEfforts
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
 _SURE = 2.0  # standard deviations beyond which a lag is reported
+_LARGE = 5e-3  # s, from which a lag spoils what is identified from the efforts
 _CHANCE = 0.01  # probability below which the lags of the joints count as different
 
 
@@ -41,8 +43,8 @@ class JointComparison:
         measurement noise, which the smoothed motion cannot predict.
     lag, lag_deviation : float
         Lag of the recorded effort behind the prediction, and its standard deviation, s: the
-        least-squares shift to first order, fitted together with friction of this joint, which
-        could be mistaken for a lag.
+        least-squares shift, fitted together with friction of this joint, which could be mistaken
+        for a lag. It is linearised about the shift that suits all joints best.
     rms_slow_error, slow_share : float
         RMS of the error within the bandwidth of the motion, N m, and its ratio to the RMS of the
         effort within this bandwidth: the error that a better model could reduce.
@@ -89,15 +91,42 @@ def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
     return lag, float(np.sqrt((1.0 if is_chance else excess / freedom) / weights.sum()))
 
 
-def lag_sentence(joints: Sequence[JointComparison]) -> str:
-    """Return a sentence about the lag of the efforts; '' if it may be chance."""
-    lag, deviation = common_lag(joints)
-    if not abs(lag) > _SURE * deviation:
-        return ''
-    return (
-        f'Recorded efforts run {"behind" if lag > 0.0 else "ahead of"} the prediction by '
-        f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), '
-        'estimated for all joints together, along with the friction of each.')
+def milliseconds(seconds: float, deviation: float) -> str:
+    """Return a time with two standard deviations, without exponents and sign: 3.2 ± 0.4 ms."""
+    value, width = abs(1e3 * seconds), 2e3 * deviation
+    digit, of_width = (-int(np.floor(np.log10(max(one, 1e-6)))) for one in (value, width))
+    said = (np.format_float_positional(round(one, digits), trim='-') for one, digits in (
+        (value, max(digit + 1, of_width)), (width, of_width)))
+    return f'{" ± ".join(said)} ms'
+
+
+@dataclass(frozen=True)
+class Lag:
+    """The lag of the efforts of all joints, and its standard deviation, s."""
+
+    seconds: float
+    deviation: float
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the lag is so large that friction and inertia found from the efforts are wrong.
+
+        False if the lag may be chance.
+        """
+        return abs(self.seconds) > max(_LARGE, _SURE * self.deviation)
+
+    @property
+    def sentence(self) -> str:
+        """A sentence about the lag; empty if it may be chance."""
+        if not abs(self.seconds) > _SURE * self.deviation:
+            return ''
+        reach = STEP * STEPS
+        size = milliseconds(self.seconds, self.deviation) + ' (two standard deviations)' if abs(
+            self.seconds) < reach + 0.5 * STEP else f'at least {1e3 * reach:.0f} ms'
+        return (
+            f'Recorded efforts run {"behind" if self.seconds > 0.0 else "ahead of"} the '
+            f'prediction by {size}, estimated for all joints together, along with the friction of '
+            'each.')
 
 
 class EffortComparison:
@@ -114,6 +143,7 @@ class EffortComparison:
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
         self._friction_fit = FrictionFit(n, 1)  # of the error, by the rate
+        self._shifted = ShiftedEfforts(n)
 
     def add(self, stamps: Stamps, predicted: Array, recorded: Array) -> None:
         """Compare efforts; values that are not finite are left out.
@@ -148,9 +178,9 @@ class EffortComparison:
         self._worst_stamp[larger] = stamps[worst][larger]
 
     def add_slow(
-        self, predicted: Array, recorded: Array, velocity: Array, rate: Array,
+        self, instants: Stamps, predicted: Array, recorded: Array, velocity: Array, rate: Array,
     ) -> None:
-        """Compare efforts within the bandwidth of the motion, (T, n), N m.
+        """Compare efforts within the bandwidth of the motion, (T, n), N m, at T instants, ns.
 
         Velocities are in rad/s, `rate` is of the predicted efforts, N m/s; values that are not
         finite are left out.
@@ -160,6 +190,7 @@ class EffortComparison:
         self._slow2 += np.sum(
             np.where(known, [error, recorded], 0.0) ** 2, axis=1)
         self._friction_fit.add(velocity, (rate,), error, known)
+        self._shifted.add(instants, predicted, recorded, velocity, rate)
 
     def _lags(self, fast_variance: Array) -> tuple[Array, Array]:
         """Return the lags, and their deviations if only one sample were independent, s.
@@ -167,11 +198,14 @@ class EffortComparison:
         The deviation includes the variance that the low pass removed from the error, so the number
         of independent samples is that of the recorded error.
         """
-        # predicted(t) − recorded(t) ≈ lag · rate(t) when recorded(t) = predicted(t − lag).
-        lag, variance, left = self._friction_fit.coefficients
-        left = left + self._friction_fit.samples * fast_variance
+        # predicted(t) − recorded(t + shift) ≈ (lag − shift) · rate(t) when recorded(t) is
+        # predicted(t − lag).
+        shift, fit = self._shifted.best(fast_variance)
+        fit = fit if shift else self._friction_fit  # which has all samples
+        lag, variance, left = fit.coefficients
+        left = left + fit.samples * fast_variance
         moved = _positive(variance[:, 0])
-        return np.where(moved > 0.0, lag[:, 0], np.nan), np.sqrt(left * moved)
+        return np.where(moved > 0.0, shift + lag[:, 0], np.nan), np.sqrt(left * moved)
 
     def _frictions(self) -> Array:
         """Return the share of the error that friction explains, and its coefficients, (3, n)."""

@@ -159,7 +159,8 @@ class Curves:
         error = predicted - recorded
         self.comparison.add(chunk.stamps, predicted, recorded)
         self.comparison.add_slow(
-            chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1], chunk.predicted[:, 1])
+            chunk.instants, chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1],
+            chunk.predicted[:, 1])
         self.over_velocity.add(chunk.q[:, 1], -error)
         self.over_position.add(chunk.q[:, 0], -error)
         friction = np.zeros_like(error)

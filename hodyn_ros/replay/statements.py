@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
-from hodyn_ros.replay.comparison import lag_sentence
+from hodyn_ros.replay.comparison import Lag, common_lag, milliseconds
 from hodyn_ros.replay.effort_unit import motor_side
 from hodyn_ros.replay.replay_bag import Replay
 
@@ -81,12 +81,17 @@ def warnings(result: Replay) -> list[str]:
     elif not (of_motors or describes(result)):
         said.append(_gravity(share))
     said += _about_model(result)
+    late = _lag(result)
+    if late.is_large:
+        said.append(
+            f'{late.sentence} Friction and inertia identified from them would be wrong: shift the '
+            'efforts by the lag, or correct their stamps.')
     lag, deviation = result.velocity_lag
     if abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
         said.append(
             f'Recorded velocities run {"behind" if lag > 0.0 else "ahead of"} the positions by '
-            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), as '
-            'filtered velocities do. Take this into account in a feedback loop.')
+            f'{milliseconds(lag, deviation)} (two standard deviations), as filtered velocities '
+            'do. Take this into account in a feedback loop.')
     for extreme in result.extremes:
         if extreme.beyond:
             said.append(
@@ -240,7 +245,8 @@ def facts(result: Replay) -> list[str]:
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
     if not (np.isfinite(result.effort_factor) or result.diagnosis.is_wrong):
         said += _gravity_as_taken(result.gravity_share)
-        said += filter(None, [lag_sentence(result.joints)])
+    if not _lag(result).is_large:
+        said += filter(None, [_lag(result).sentence])
     if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
         said.append('No limit of the robot is known, so none was checked.')
     elif not any(extreme.beyond for extreme in result.extremes):
@@ -251,6 +257,13 @@ def facts(result: Replay) -> list[str]:
             f"Of the reflexes of the vendor's controller, {nearest.reflex} is nearest, at "
             f'{100 * nearest.share:.0f} % of its limit: {_reflex(nearest)}.')
     return said
+
+
+def _lag(result: Replay) -> Lag:
+    """Return the lag of the efforts, NaN if they do not allow to judge it."""
+    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong:
+        return Lag(np.nan, np.nan)
+    return Lag(*common_lag(result.joints))
 
 
 def _gravity_as_taken(share: float) -> list[str]:
