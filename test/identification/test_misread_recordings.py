@@ -11,7 +11,7 @@ from hodyn_ros.cli import main
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.replay_bag import replay
-from hodyn_ros.replay.statements import facts
+from hodyn_ros.replay.statements import warnings
 
 
 def swapped(recording):
@@ -82,12 +82,13 @@ def test_a_delay_of_efforts_is_said_as_by_replay(tmp_path, capsys, late):
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     with open_recording(path, PANDA) as source:
         result = replay(source, FeedForward(PANDA), tmp_path / 'replay')
-    sentences = [said for said in facts(result) if said.startswith('Recorded efforts run')]
+    sentences = [said for said in warnings(result) if said.startswith('Recorded efforts run')]
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 0
     out = ' '.join(capsys.readouterr().out.split())
     assert out.count('Recorded efforts run') == len(sentences) == abs(np.sign(late))
     for said in sentences:
-        assert f'• {path}: {said}' in out
+        begin, _, _ = said.partition(' Friction and inertia')
+        assert f'! {path}: {begin}' in out
         where, lag = re.match(r'Recorded efforts run (\w+).* by ([0-9.]+)', said).groups()
         assert where == ('behind' if late > 0 else 'ahead')
         assert float(lag) == pytest.approx(2.0 * abs(late), rel=0.1)

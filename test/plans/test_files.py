@@ -173,6 +173,8 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', 'time,a\n0,x', 'point 0: expected numbers'),
     ('p.csv', 'time,a,a\n0,1,1', "column 'a' occurs twice"),
     ('p.csv', 'time,a,b.velocity\n0,1,1', 'name other joints'),
+    ('p.csv', 'time,a,a.acc\n0,1,1', "column 'a.acc': write a.acceleration"),
+    ('p.csv', 'time,a [deg]\n0,1', "column 'a [deg]': position is in rad or m"),
     ('p.csv', 'time,a\n0,' + 200_000 * '1', 'not valid CSV: field larger'),
     ('p.txt', '', 'not a plan file'),
     ('p.urdf', '', 'a robot by its ending, and no plan; give it by --robot'),
