@@ -91,8 +91,8 @@ class Motion:
 
     def lag_behind(self, robot: Robot) -> Lag:
         """Return the lag of the efforts behind the prediction of another robot."""
-        if np.isnan(self.lag.seconds):
-            return self.lag
+        if self.of_motors or np.isfinite(self.efforts.factor):
+            return self.lag  # NaN
         feedforward, comparison = FeedForward(robot), EffortComparison(robot.joint_names)
         self._file.seek(0)
         for _ in range(self._pieces):
@@ -139,7 +139,8 @@ class Source:
         Without the payload, the prediction would lack torques that may resemble a lag.
         """
         motion = self.motion(recording.path)
-        if payload is None or not recording.loaded:
+        is_wrong = motion.diagnosis.without(['payload']).is_wrong
+        if payload is None or not recording.loaded or is_wrong:
             return motion.lag
         return motion.lag_behind(payload.fixed_to(self.robot))
 
