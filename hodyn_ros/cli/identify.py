@@ -29,6 +29,10 @@ _MISREAD = (
     'Correct the cause, or add to the --terms what finds it: gains for signs and units of '
     'efforts, zeros, payload, or links for a model that does not fit')
 
+_LATE = (
+    'Friction and inertia found with this lag are not to be trusted, and their intervals do not '
+    'include its effect: shift the efforts by it, or correct their stamps, and identify again.')
+
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
@@ -115,16 +119,23 @@ def run(options: argparse.Namespace) -> int:
     except HodynError as error:
         raise HodynError('; '.join([str(error), *damages])) from None
     doubtful = doubtful_joints(robot, data, found, validation)
+    lags = [source.lag_with(one, found.payload) for one in recordings]
+    findings = [
+        [*diagnosis.sentences, *([lag.sentence] if lag.is_large else [])]
+        for diagnosis, lag in zip(diagnoses, lags, strict=True)]
     file = output / _robot_file(robot)
     with replacing(output, _contents(robot), force=options.force) as folder:
         folder.mkdir()
         write_robot(options.robot, robot, found, folder / file.name)
         write_summary(
             robot, found, validation, doubtful, pairs, folder / 'identification.json',
-            findings=[diagnosis.sentences for diagnosis in diagnoses])
-    for one, count in pairs:
-        for sentence in filter(None, [*count.sentences, source.motion(one.path).lag]):
+            findings=findings)
+    for (one, count), lag in zip(pairs, lags, strict=True):
+        small = '' if lag.is_large else lag.sentence
+        for sentence in filter(None, [*count.sentences, small]):
             console.print(f'• {one.path}: {sentence}')
+        if lag.is_large:
+            console.print(f'! {one.path}: {lag.sentence} {_LATE}', style='bold')
         say_what_is_lost(f'identify: {one.path}', count)
     for sentence in (
             *doubts(robot, found, doubtful), *far_gains(robot, found),
@@ -141,7 +152,8 @@ def run(options: argparse.Namespace) -> int:
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
-        console.print(verdict(robot, validation, doubted), style='bold')
+        is_late = any(lag.is_large for lag in lags)
+        console.print(verdict(robot, validation, doubted, has_doubts=is_late), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 
 

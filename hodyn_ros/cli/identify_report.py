@@ -217,8 +217,14 @@ def differing_loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
         'separately: the payload found here is none of theirs.'] if differ else []
 
 
-def verdict(robot: Robot, validation: Validation, doubted: Collection[str] = ()) -> str:
-    """Return for which joints the file is better on held-out motion, and advice if it is not."""
+def verdict(
+    robot: Robot, validation: Validation, doubted: Collection[str] = (), *,
+    has_doubts: bool = False,
+) -> str:
+    """Return for which joints the file is better on held-out motion, and advice if it is not.
+
+    `has_doubts` says that there are doubts about all joints, which are judged all the same.
+    """
     rows = list(zip(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
         validation.worse, strict=True))
@@ -233,7 +239,7 @@ def verdict(robot: Robot, validation: Validation, doubted: Collection[str] = ())
         ('better', better), ('hardly different', alike), ('worse', worse)) if names]
     if unjudged:
         said.append(f'not judged for {", ".join(unjudged)}')
-    advice = ': resolve the doubts above before using it' if unjudged else (
+    advice = ': resolve the doubts above before using it' if unjudged or has_doubts else (
         ': record longer and more varied motion before using it' if worse else '')
     return f'On held-out motion the file is {"; ".join(said)}{advice}'
 

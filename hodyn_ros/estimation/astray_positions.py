@@ -1,26 +1,26 @@
-"""Single positions that no arm can have had: far off those before and after them."""
+"""Single positions that no arm can have had: far off the positions before and after."""
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
 _AROUND = 10  # messages on both sides by which the motion of the arm is judged
-_OFF = 8.0  # times the usual deviation from the neighbours that noise and motion do not reach
+_OFF = 8.0  # times the usual deviation from the neighbours; noise and motion stay below it
 _FARTHER = 2.0  # times the usual step
-_OTHERS = 3  # largest deviations nearby that may be those of another such position
-_LEAST = 1e-3  # rad or m: less disturbs little
-_STEPS = 10.0  # steps of the resolution that encoders do not flicker by
-_ACCELERATION = 100.0  # rad/s²: what no arm reaches, and comes back, from sample to sample
-_LONG = 1.5  # times the longest time nearby: over a longer one an arm may move and come back
-_MOST = 0.01  # greatest share of messages
+_OTHERS = 3  # number of largest deviations nearby that may belong to another such position
+_LEAST = 1e-3  # rad or m; smaller jumps disturb little
+_STEPS = 10.0  # times the resolution; encoders flicker by less
+_ACCELERATION = 100.0  # rad/s² and back between successive samples: no arm reaches it
+_LONG = 1.5  # times the longest step nearby; within a longer one an arm may move and return
+_MOST = 0.01  # greatest share of messages with such positions
 
 
 def astray(time: Array, position: Array) -> Array:
-    """Return how far positions are off both of their neighbours, rad; 0 where they fit.
+    """Return how far positions are off the mean of their neighbours, rad; 0 if they fit.
 
-    A faulty read or a row of zeros is a jump and back, alone among positions that fit each other.
-    Late or lost messages do not look so: they do not go beyond both neighbours. Such positions
-    are rare; where they are not, nothing is said.
+    A faulty read or a row of zeros is a single jump and back among positions that fit each other.
+    Positions of late or lost messages do not go beyond both neighbours. Such positions are rare:
+    if more than 1 % of the messages have one, all are returned as 0.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def astray(time: Array, position: Array) -> Array:
 
     """
     off = np.zeros_like(position)
-    # A state that is read again is one sample.
+    # A state that is read several times is one sample.
     fresh = np.append(True, (np.diff(position, axis=0) != 0.0).any(axis=1))[:len(position)]
     first = np.flatnonzero(fresh)
     time, read = time[first], position[first]

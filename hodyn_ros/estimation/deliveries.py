@@ -1,4 +1,4 @@
-"""Messages that are delivered together: in bursts as a rule, or after a pause."""
+"""Messages that are delivered together: regularly in bursts, or once after a pause."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +9,7 @@ Indices = NDArray[np.intp]
 _TOGETHER = 0.1
 # Messages come in bursts if at least this share of the deliveries has several messages.
 _IN_BURSTS = 0.4
-# A step of the stamps below this share of a period is a message that was held up in a pause.
+# A message whose stamp steps by less than this share of a period was held up in a pause.
 _AFTER_PAUSE = 0.5
 # Samples were held up if a pause is followed by messages for this share of its periods.
 _MADE_UP = 0.5
@@ -29,7 +29,7 @@ def burst_size(steps: Array, period: float) -> int:
 
 
 def were_held_up(steps: Array, period: float) -> NDArray[np.bool_]:
-    """Return the pauses of the stamps after which the samples taken meanwhile come at once."""
+    """Return which steps are pauses after which the samples taken meanwhile come at once."""
     pauses = np.append(np.flatnonzero(steps > _AFTER_PAUSE * period), len(steps))
     at_once = pauses[np.searchsorted(pauses, np.arange(len(steps)), side='right').clip(
         max=len(pauses) - 1)] - np.arange(len(steps))

@@ -20,9 +20,9 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 _FLOOR = 1e-12
-_MULTIPLE = 0.01  # of the least step: how far steps of rounded numbers are from multiples
+_MULTIPLE = 0.01  # least steps by which steps of rounded numbers differ from its multiples
 _MAX_EVALUATIONS = 240
-_LAG_PARTS = 8  # of each run, whose differences tell how well the lag of velocities is known
+_LAG_PARTS = 8  # parts of each run; their differences show the uncertainty of the lag
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Samples:
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """The parameters of the smoother, one entry a joint.
+    """The parameters of the smoother, one entry per joint.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Noise:
 
     @property
     def memory(self) -> Array:
-        """Time over which a sample influences each joint's estimate, back and ahead, (n,), s."""
+        """Time before and after a sample over which it influences the estimate, (n,), s."""
         return np.array([kalman.memory(self.step, *row) for row in self.rows])
 
     @property
@@ -77,7 +77,7 @@ class Noise:
         return np.asarray(0.5 / np.pi / self.memory)
 
     def with_bandwidth(self, bandwidth: float) -> 'Noise':
-        """Return the same noise of the samples, for an estimate of this bandwidth, Hz."""
+        """Return parameters with the same noise of samples and this bandwidth, Hz."""
         memory = 0.5 / np.pi / bandwidth
         process = self.step * np.minimum(
             self.position ** 2 / memory ** (2 * kalman.STATES),
@@ -125,7 +125,7 @@ def fit_noise(runs: Sequence[Samples]) -> Noise:
             (run.time, run.position[:, joint] - run.position[0, joint],
              np.ascontiguousarray(run.velocity[:, joint])) for run in runs], step)
 
-    with ThreadPoolExecutor(threads()) as pool:  # the likelihood keeps no thread waiting
+    with ThreadPoolExecutor(threads()) as pool:  # the likelihood releases the GIL
         parameters, scales = zip(*pool.map(fit, range(runs[0].position.shape[1])), strict=True)
     rows = np.array(parameters)
     return Noise(rows[:, 0], rows[:, 1], rows[:, 2], np.array(scales), step)
@@ -168,7 +168,7 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
 def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
     """Return the noise of recorded numbers, from their fourth differences.
 
-    It is 0 if more than half of these are 0, as for rounded numbers that hardly change.
+    It is 0 if more than half of the differences are 0, as for rounded numbers that hardly change.
     """
     fourth = np.concatenate([
         np.diff(entry[column], 4) for entry in series if len(entry[column]) > 4] or [np.zeros(1)])
@@ -223,8 +223,8 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
         known = False
     if not known:
         raise HodynError(
-            'the recorded positions and velocities are not those of a motion: they are too '
-            'large, or contradict each other')
+            'the recorded positions and velocities cannot be a motion: they are too large, '
+            'or contradict each other')
     return Motion(q, covariance)
 
 
@@ -254,7 +254,7 @@ def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
         return np.nan, np.nan
     squares, products, drive = np.stack(parts, axis=1)
     joint = -products.sum(axis=0) / np.maximum(drive.sum(axis=0), _FLOOR)
-    # Beside the lag, which is no noise: fast motion shows it best.
+    # The lag itself is not noise: its part, which is largest in fast motion, is taken out.
     noise_left = squares.sum(axis=0) - joint ** 2 * drive.sum(axis=0)
     certainty = 1.0 / (np.maximum(noise_left, 0.0) + _FLOOR)
     weight = drive @ certainty
@@ -269,7 +269,7 @@ def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
 
 
 def _mean_and_deviation(values: Array, weight: Array) -> tuple[float, float]:
-    """Return the weighted mean of values and its standard deviation, NaN of a single one."""
+    """Return the weighted mean of values and its standard deviation, NaN for one value."""
     share = weight / weight.sum()
     mean = float(share @ values)
     independent = 1.0 - float(share @ share)

@@ -3,7 +3,7 @@
 The motion is a Gaussian process whose fifth derivative is white noise of density σ_w², so the
 posterior mean of the position is the smoothing spline of degree 9 and its derivatives to the snap
 are states. Positions and velocities are measured (NaN where missing), at any instants.
-The smoother is that of Rauch, Tung and Striebel (RTS), its covariances as sums of positive terms.
+The smoother is Rauch, Tung and Striebel's (RTS); its covariances are sums of positive terms.
 
 States are scaled, x_k = q⁽ᵏ⁾ Tᵏ with T the memory of the filter, so that all are of the size of
 the noise at any sampling rate.
@@ -24,7 +24,8 @@ HISTORY = STATES + STATES * STATES
 _DIVISORS = np.array([
     [(2 * STATES - 1 - i - j) * math.factorial(STATES - 1 - i) * math.factorial(STATES - 1 - j)
      for j in range(STATES)] for i in range(STATES)], dtype=np.float64)
-_PRIOR_MEMORIES = 10.0  # time, in T, whose drift is the prior of acceleration, jerk and snap
+# The driving noise adds the prior variance of acceleration, jerk and snap in this time, in T.
+_PRIOR_MEMORIES = 10.0
 
 
 @njit()
@@ -38,7 +39,7 @@ def memory(step: float, process: float, position_noise: float, velocity_noise: f
     process : float
         σ_w², rad²/s⁹.
     position_noise, velocity_noise : float
-        Standard deviations, rad and rad/s; the latter infinite where not measured.
+        Standard deviations, rad and rad/s; the second infinite if velocities are not measured.
 
     """
     time = (position_noise ** 2 * step / process) ** (0.5 / STATES)
@@ -71,7 +72,7 @@ def _start(
 @njit()
 def _predict(h: float, density: float, x: Array, p: Array) -> None:
     """Advance state and covariance by h (in units of T), in place."""
-    # Multiplying by F from the left adds scaled lower rows to upper ones; Horner by columns.
+    # Multiplying by F from the left adds scaled lower rows to upper ones, so works in place.
     for i in range(STATES):
         power = 1.0
         for j in range(i + 1, STATES):
@@ -106,7 +107,7 @@ def _add_noise(h: float, density: float, p: Array) -> None:
 def _update(
     state: int, value: float, variance: float, x: Array, p: Array, gain: Array,
 ) -> tuple[float, float]:
-    """Measure one state, in place; return innovation and its variance (0 where no value)."""
+    """Measure one state, in place; return innovation and its variance, 0 without a value."""
     if np.isnan(value) or variance == np.inf:
         gain[:] = 0.0
         return 0.0, 0.0
@@ -121,8 +122,8 @@ def _update(
                 if j != state:
                     p[i, j] -= gain[i] * s * gain[j]
                     p[j, i] = p[i, j]
-    # The measured row without its cancellation, p (1 − p_state / s) = p variance / s: the noise
-    # may be far below the prediction's.
+    # The measured row p (1 − p_state / s) is computed as p variance / s, since the noise may be
+    # far below the prediction's and the difference would cancel.
     for i in range(STATES):
         p[i, state] = p[state, i] = gain[i] * variance
     return y, s
@@ -139,7 +140,7 @@ def log_likelihood(
     time, position, velocity : (T,) arrays
         s, rad, rad/s; NaN where not recorded.
     velocity_scale : float
-        Prior standard deviation of the velocity, used where the first is not recorded, rad/s.
+        Prior standard deviation of the velocity, used if the first is not recorded, rad/s.
     noise : (3,) array
         σ_w², σ_q, σ_v.
 
@@ -174,9 +175,9 @@ def rts_smoother(
     Parameters
     ----------
     time, position, velocity : (T,) arrays
-        s, rad, rad/s; NaN where not recorded, but not as the first position.
+        s, rad, rad/s; NaN where not recorded. The first position must be recorded.
     velocity_scale : float
-        Prior standard deviation of the velocity, used where the first is not recorded, rad/s.
+        Prior standard deviation of the velocity, used if the first is not recorded, rad/s.
     step : float
         Typical time between samples, s.
     noise : (3,) array
@@ -234,7 +235,7 @@ def rts_smoother(
 def smooth_signals(
     time: Array, signals: Array, slope_scale: float, step: float, noise: Array, found: Array,
 ) -> None:
-    """Smooth several signals like positions alone in `rts_smoother`; their gaps are the same.
+    """Smooth several signals with the same gaps, as `rts_smoother` does positions.
 
     The gains do not depend on the values, so these are computed once for all signals.
 
@@ -243,7 +244,8 @@ def smooth_signals(
     time, slope_scale, step, noise
         As for `rts_smoother`.
     signals, found : (T, m) arrays
-        As measured, all of a row or none NaN, and none of the first row; and smoothed, written.
+        The measured signals, NaN only in whole rows and not in the first; the smoothed signals,
+        written.
 
     """
     unit = memory(step, noise[0], noise[1], noise[2])

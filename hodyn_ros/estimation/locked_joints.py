@@ -1,4 +1,4 @@
-"""Joints that are taken to be locked, in the recordings of an arm."""
+"""Recordings that contradict joints taken to be locked."""
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 
-_APART = 0.05  # rad or m that a joint may be off the position that it is locked at
+_APART = 0.05  # rad or m between a locked joint and its recorded position, at most
 
 
 class _Name:
-    """Finds one joint among names of a driver, with or without the prefix of an arm."""
+    """Finds one joint among a driver's names, with or without the prefix of an arm."""
 
     def __init__(self, joint: str, prefix: str) -> None:
         self._wanted = (joint, prefix + joint)
@@ -28,14 +28,14 @@ class _Name:
 def locked_but_moving(
     path: Path, locked: Mapping[str, float], *, topic: str | None = None, prefix: str = '',
 ) -> list[str]:
-    """Return what a recording says against joints that are locked, a sentence each.
+    """Return a sentence for each locked joint that is elsewhere or moves in a recording.
 
     Parameters
     ----------
     path : Path
         The bag.
     locked : mapping of str to float
-        Joints and their positions, rad or m; of those that are not recorded nothing is said.
+        Joints and their positions, rad or m; joints that are not recorded are skipped.
     topic : str, optional
         Joint state topic, when several are recorded.
     prefix : str
@@ -50,15 +50,15 @@ def locked_but_moving(
                     (float(block.position.min()), float(block.position.max()))
                     for block in bag.blocks() if len(block)]
         except HodynError:
-            continue  # without such a joint, or said where the bag is read for the others
+            continue  # not recorded; a faulty bag is reported when the other joints are read
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
         if max(high - position, position - low) > _APART:
             is_still = high - low <= _APART
             where = f'stands at {0.5 * (low + high):.3g}' if is_still else (
                 f'moves from {low:.3g} to {high:.3g}')
             said.append(
-                f'{joint} is locked at {position:g}, and {where} in the recording: the efforts '
-                'are those of another arm than the model. '
+                f'{joint} is locked at {position:g}, but {where} in the recording: the model is '
+                'not the arm that was recorded. '
                 + (f'Lock it there, --lock {joint}={0.5 * (low + high):.3g}.' if is_still else
                    'Do not lock it.'))
     return said

@@ -1,4 +1,4 @@
-"""Signals within a bandwidth, without delay: the filter that the motion is estimated with."""
+"""A low-pass filter without delay, the same that estimates the motion."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -6,7 +6,7 @@ from hodyn_ros.estimation import kalman
 
 Array = NDArray[np.float64]
 
-_WIDE = 1e6  # prior of the first slope, in units of the signal's noise: none
+_WIDE = 1e6  # prior deviation of the first slope, over the noise: so wide that it has no effect
 
 
 def low_pass(time: Array, values: Array, bandwidth: float) -> Array:
@@ -17,7 +17,7 @@ def low_pass(time: Array, values: Array, bandwidth: float) -> Array:
     time : (S,) array
         s, strictly increasing.
     values : (S, n) array
-        NaN where not known; stays NaN before the first known value.
+        NaN where not known; the result stays NaN before the first known value.
     bandwidth : float
         Hz.
 

@@ -10,14 +10,14 @@ _LISTED = 10  # number of places that are listed one by one
 
 @dataclass(frozen=True)
 class MessageCounts:
-    """How many messages of a topic were used, could not be used, and are lost.
+    """How many messages of a topic were used, were unusable, and are lost.
 
     Attributes
     ----------
     topic : str
         The topic.
     total : int
-        Its messages: those used, those not usable, and those lost in places of known number.
+        Number of messages: used, unusable, and lost where the number is known.
     used : int
         Messages whose motion was estimated.
     unusable : dict
@@ -44,7 +44,7 @@ class MessageCounts:
 
     @property
     def lost_messages(self) -> int:
-        """Number of lost messages in places of known number."""
+        """Number of lost messages, in the places where it is known."""
         return sum(loss.messages or 0 for loss in self.lost)
 
     @property
@@ -54,7 +54,7 @@ class MessageCounts:
 
     @property
     def damage(self) -> str:
-        """How many messages are lost, and where, in one line; empty when none is."""
+        """How many messages are lost, and where, in one line; empty if none is lost."""
         if not self.lost:
             return ''
         places = [str(loss) for loss in self.lost[:_LISTED]]
@@ -67,7 +67,7 @@ class MessageCounts:
 
     @property
     def sentences(self) -> list[str]:
-        """Sentences about the messages, first about those that were used."""
+        """Sentences about the messages, beginning with the used ones."""
         said = [f'{self.used} of {self._of} messages on {self.topic} are used.']
         if self.lost:
             said.append(f'The bag is damaged: {self.damage}.')
@@ -77,7 +77,7 @@ class MessageCounts:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The same for machines."""
+        """The same as values for JSON."""
         return {
             'complete': not self.lost,
             'damage': self.damage or None,

@@ -10,7 +10,7 @@ MAX_MOVE = 20
 """Samples are counted within this many periods of the bounds that their stamps set."""
 
 # Costs are in ½ χ².
-_MISCOUNT = 400.0  # greatest cost of a number that contradicts the interval: a clock was set
+_MISCOUNT = 400.0  # greatest cost of a number against its interval: the clock was set
 _STRAY = 12.0  # greatest cost of a stamp long after its instant
 _LOST, _MOST_LOST = 0.7, 8.0  # cost of each lost sample, and greatest cost of those in a row
 
@@ -41,7 +41,7 @@ def count_periods(
     nearest = np.round(0.5 * (low + high) / period)
     came = np.zeros((samples, states), dtype=np.int8)
     cost, least, origin = np.zeros(states), np.zeros(states), np.zeros(states)
-    # Of each move from state to state, −2 max_move … 2 max_move: off the interval; samples lost.
+    # Costs of each move between states, −2 max_move … 2 max_move: misfit and lost samples.
     off_cost, lost_cost = np.empty(2 * states - 1), np.empty(2 * states - 1)
     for i in range(samples):
         if i > 0:

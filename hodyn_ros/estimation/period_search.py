@@ -1,11 +1,11 @@
-"""Search of the period of which the intervals between samples are whole multiples."""
+"""Search for the period: the intervals between samples are whole multiples of it."""
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
 DETERMINED = 0.25
-"""Share of a period below which the standard deviation of an interval determines its number."""
+"""Standard deviation of an interval, in periods, below which it determines its number."""
 
 MIN_DETERMINED = 20
 """Least number of determined intervals for a clock."""
@@ -16,13 +16,13 @@ _DIVISORS = 10  # greatest number of periods in the median interval
 _FINE = np.linspace(0.97, 1.03, 121)  # periods that are tried, over a part of the median interval
 _LEAST_DEVIATION = 0.01  # least standard deviation of an interval, over the median interval
 _BETTER = 0.025  # least gain of the log-likelihood of an interval for a shorter period
-_WELL = 0.1  # greatest deviation, in periods, of intervals that can show a part of the period
-_NEARLY_ALL = 0.95  # least share of determined intervals where these count the samples
-_FEW = 256  # least number of samples from which stamps give a rate
+_WELL = 0.1  # greatest deviation, in periods, of intervals that can reveal a shorter period
+_NEARLY_ALL = 0.95  # least share of determined intervals in a part whose stamps give the rate
+_FEW = 256  # least number of samples in such a part
 
 
 def likelihood(off: Array, deviation: Array) -> tuple[float, float]:
-    """Return the mean log-likelihood of errors, and their RMS beyond the noise that is known."""
+    """Return the mean log-likelihood of errors, and the RMS that the known noise leaves."""
     beyond = max(float(np.mean(off ** 2 - deviation ** 2)), 0.0)
     variance = deviation ** 2 + beyond
     return float(-0.5 * np.mean(np.log(variance) + off ** 2 / variance)), float(np.sqrt(beyond))
@@ -60,7 +60,7 @@ def likely_period(interval: Array, deviation: Array, typical: float) -> tuple[fl
 
 
 def likely_part(interval: Array, deviation: Array, period: float) -> int:
-    """Return the divisor of the period, 1, 2 or 3, that makes the intervals its multiples."""
+    """Return 1, 2 or 3: intervals are best multiples of the period over this divisor."""
     well = deviation < _WELL * period
     if np.count_nonzero(well) < MIN_DETERMINED:
         return 1
@@ -70,7 +70,7 @@ def likely_part(interval: Array, deviation: Array, period: float) -> int:
 
 
 def rate_of_stamps(stamps: Array, period: float, interval: Array, deviation: Array) -> float:
-    """Return the period by the stamps, over parts where the intervals count the samples."""
+    """Return the period of the stamps, from parts whose intervals count the samples."""
     determined = deviation < DETERMINED * period
     count = np.round(np.where(determined, interval, np.diff(stamps)) / period)
     count = np.concatenate([[0.0], np.cumsum(np.maximum(count, 0.0))])

@@ -1,7 +1,7 @@
 """From a bag to its motion, piece by piece: memory does not grow with the recording.
 
 The stamps of each piece are classified and its motion is smoothed with a margin on both sides,
-longer than the memory of the smoother: whatever is filtered further needs margins as well.
+longer than the memory of the smoother: later filters need margins as well.
 """
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -44,7 +44,7 @@ CHUNK_SIZE = 16_384
 _FIT_WHOLE = 4000  # greatest number of messages of a recording that is fitted as a whole
 _FIT_WINDOWS, _FIT_WINDOW = 8, 500  # number of windows of a longer recording, messages in each
 _TIMED_WINDOW = 2000  # messages around each window that are needed to determine the clock
-_MARGIN_MEMORIES = 12.0
+_MARGIN_MEMORIES = 12.0  # length of a margin, in memories of the smoother
 _REASONS = {
     StampStatus.DUPLICATE: 'stamp of the message before',
     StampStatus.REVERSED: 'stamp out of order',
@@ -58,7 +58,7 @@ _REASONS = {
 
 @dataclass(frozen=True, eq=False)
 class MotionPiece:
-    """The motion at some messages, one after the other, with margins.
+    """The motion at consecutive messages, with margins.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class MotionPiece:
     begins : (T,) bool array
         First messages of runs.
     runs : list of (Run, Motion)
-        The samples and the motion estimated from them, with its covariances, run by run.
+        Per run, the samples and the motion estimated from them, with its covariances.
 
     """
 
@@ -107,16 +107,16 @@ class RecordedMotion:
         Lag of the recorded velocities behind the positions, and its standard deviation, s;
         NaN if none are recorded or the arm hardly accelerates.
     sampled : list of (JointStates, Run)
-        The parts that the smoother was fitted to.
+        The parts to which the smoother was fitted.
     efforts : (T, n) array
-        Recorded at these parts.
+        Recorded efforts of all windows that were read for the fit.
 
     Parameters
     ----------
     bag : JointStateBag
         Open.
     bandwidth : float, optional
-        Of the motion, Hz; that of maximum likelihood by default.
+        Bandwidth of the motion, Hz; the most likely one by default.
 
     """
 
@@ -161,8 +161,8 @@ class RecordedMotion:
         if astray := self.timing_statistics.astray:
             passed, joint, off = max(astray, key=lambda each: abs(each[2]))
             left_out[
-                f'a position off its neighbours, that of {bag.names[joint]} by {abs(off):.2g} rad '
-                f'at t = {1e-9 * passed:.4g} s'] = statuses[StampStatus.ASTRAY]
+                f'a position off its neighbours, {bag.names[joint]} by {abs(off):.2g} rad at '
+                f't = {1e-9 * passed:.4g} s'] = statuses[StampStatus.ASTRAY]
         return MessageCounts(
             topic=bag.topic, total=bag.total, used=bag.usable - sum(left_out.values()),
             unusable={
@@ -175,7 +175,7 @@ class RecordedMotion:
         yield from self.evaluated(lambda piece: piece)
 
     def evaluated(self, evaluate: Callable[[MotionPiece], T]) -> Iterator[T]:
-        """Evaluate piece after piece in another thread, while the caller uses the one before."""
+        """Evaluate piece after piece in another thread, while the caller uses the last one."""
         margin = int(max(64, np.ceil(_MARGIN_MEMORIES * self.noise.memory.max()
                                      / self.noise.step)))
         waiting: deque[Future[T]] = deque()
@@ -221,9 +221,10 @@ def samples(states: JointStates, run: Run) -> Samples:
 
 
 def _windows(bag: JointStateBag) -> list[tuple[JointStates, slice]]:
-    """Read the states to which the smoother is fitted, with those that determine their instants.
+    """Read windows of states, and which part of each the smoother is fitted to.
 
-    These are all of a short bag, and the middles of windows of a long one.
+    A short bag is one window. In a long one the middles of windows are fitted; the states around
+    them determine their instants.
     """
     if bag.usable <= _FIT_WHOLE:
         return [(JointStates.joined(list(bag.blocks())), slice(0, bag.usable))]
@@ -245,7 +246,7 @@ def _with_margins(
 ) -> Iterator[tuple[JointStates, slice]]:
     """Cut blocks into chunks of `size` with up to `margin` more on both sides.
 
-    The last one has at least a quarter of the size, since few states do not determine the clock.
+    The last chunk has at least a quarter of the size, since few states do not determine the clock.
     Yields the states with the margins, and the slice of the chunk in them.
     """
     kept: list[JointStates] = []

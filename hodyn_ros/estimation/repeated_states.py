@@ -5,25 +5,28 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_MIN_CHANGES = 3  # usual number of changing values from which an unchanged state is no accident
+_MIN_CHANGES = 3  # least usual number of changing values for an unchanged state to be a repeat
 _CLEAR_STEPS = 2.5  # steps of the resolution that noise about one value seldom exceeds
 _MOST_TORN = 0.02  # greatest share of messages that are torn
 _AROUND = 5  # messages on both sides by which the motion of the arm is judged
-_LOOKBACK = 20  # greatest number of messages by which a second publisher is behind
+_LOOKBACK = 20  # greatest number of messages by which a second publisher lags
 _LONG_READ = 20  # number of reads of one state after which the next may be a usual step away
 
 
 def _compared(position: Array, velocity: Array, effort: Array) -> Array:
-    """Return the values that distinguish states; efforts may change without new encoder values."""
+    """Return the values that distinguish states: efforts only if few others are recorded.
+
+    Efforts may change without new encoder values.
+    """
     recorded = np.hstack([position, velocity])
     few = np.count_nonzero(~np.isnan(recorded[0])) < _MIN_CHANGES
     return np.hstack([recorded, effort]) if few else recorded
 
 
 def _clear_changes(recorded: Array) -> Indices:
-    """Return how many numbers of each state are several of their steps from the one before.
+    """Return how many numbers of each state change by several steps of their resolution.
 
-    At rest they alternate between few values, and whole states recur by chance.
+    At rest numbers alternate between few values, and whole states recur by chance.
     """
     steps = np.abs(np.diff(recorded, axis=0))
     resolution = np.where(steps > 0.0, steps, np.inf).min(axis=0, initial=np.inf)
@@ -35,8 +38,8 @@ def torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
     """Return which states have positions of one sample and velocities of another.
 
     They occur if a state is read while another thread writes it. One half repeats the message
-    before bit for bit, and the other clearly does not; in the next message the other half
-    repeats, if it is of the next sample. Torn states are rare: if one half is regularly refreshed
+    before bit for bit, and the other clearly does not; in the next message the other half may
+    repeat: it completes the sample. Torn states are rare: if one half is regularly refreshed
     less often than the other, the states are not torn.
     """
     found = np.zeros(len(position), dtype=bool)
@@ -74,9 +77,9 @@ def repeats(
 ) -> NDArray[np.bool_]:
     """Return which messages repeat the state before, bit for bit, though the arm moves.
 
-    A robot at rest repeats its state as well, but for longer than a reader that reads each state
-    several times; and numbers that hardly ever change are not those of a moving arm. If states
-    were held up on their way, the next state is a usual step of the moving arm away.
+    A robot at rest also repeats its state, but for longer than a reader that reads each state
+    several times. An arm whose numbers hardly ever change does not move. After states that were
+    held up, the next state is a usual step of the moving arm away.
     """
     recorded = _compared(position, velocity, effort)
     changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])
@@ -89,15 +92,15 @@ def repeats(
     reads = ends - moves
     typical = float(np.median(reads[:-1]))
     passed = time[ends - 1] - time[moves]
-    # Reads that were held up and then made up for, all at once, are no rest.
+    # Reads that were held up and then came all at once are not a rest.
     rests = (reads > 3.0 * typical) & (passed > 3.0 * typical * np.median(np.diff(time)))
     steps = np.abs(np.diff(position[moves], axis=0)).sum(axis=1)
-    # The last digit of an arm that stands is no motion.
+    # A change of the last digit while the arm stands is not a motion.
     steps[_clear_changes(position[moves])[1:] < min(_MIN_CHANGES, position.shape[1])] = 0.0
     for i in np.flatnonzero(rests):
         around = np.concatenate([steps[max(0, i - _AROUND):i], steps[i + 1:i + 1 + _AROUND]])
         usual = float(np.median(around)) if len(around) else 0.0
-        # States that were held up may come late, all of them: the next one is a usual step away.
+        # If all held-up states come late, the next one is a usual step away.
         least = 0.5 * usual * (reads[i] / typical if reads[i] > _LONG_READ else 1.0)
         if i < len(steps) and steps[i] > least > 0.0:
             continue

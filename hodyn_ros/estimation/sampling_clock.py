@@ -1,15 +1,15 @@
 """The instants at which states were sampled, by one model of the sampling clock and its stamps.
 
-A controller samples at t_k = φ + T n_k + drift_k, with whole numbers n_k that increase and a drift
-of its clock beside that of the stamps which is slow. A state is stamped s_k when it is delivered:
-not before it was sampled, and not before the last stamp under which an older state was still seen.
+A controller samples at t_k = φ + T n_k + drift_k: the whole numbers n_k increase, and its clock
+drifts slowly against the clock of the stamps. A state is stamped s_k when it is delivered: it was
+sampled before s_k, and after the last stamp under which an older state was still seen.
 Between these bounds all delays are equally likely; beyond them the cost grows with the distance.
 The joints advance by velocity times interval, so the states themselves determine
 t_{k+1} − t_k, with a known standard deviation (`state_intervals`).
 
-The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost, in
-where a clock that was set is a step of high cost (`count_periods`). Given n_k, T and the drift
-are those of a broken line of weighted least squares between the bounds. One comparison of
+The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost; a clock
+that was set is a step of high cost (`count_periods`). Given n_k, a broken line, fitted between the
+bounds by weighted least squares, gives T and the drift. One comparison of
 likelihoods then decides whether the intervals between these instants agree with the states better
 than those between the stamps. If not, the stamps are used as instants; messages that are delivered
 in bursts are spaced evenly, unless the states contradict.
@@ -37,11 +37,11 @@ Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _LEAST_DEVIATION = 0.03  # least standard deviation of an interval, in periods
-_MIN_REPEATS = 5  # number of samples read again from which the reader polls
+_MIN_REPEATS = 5  # least number of samples that a polling reader reads again
 _ON_THE_CLOCK = 0.2  # greatest RMS error of intervals, in periods; by chance it is 0.29
 _CLEARLY = 0.1  # RMS error of intervals, in periods, below which no other fit is tried
-# Greatest share of the instants that may be further than the first number, in periods, beyond
-# their bounds.
+# The stamps contradict a clock if more than the second number, a share of the instants, is further
+# than the first number, in periods, beyond their bounds.
 _BEYOND, _MOST_BEYOND = 0.3, 0.1
 _BETTER = 0.025  # least gain of the log-likelihood of an interval by a clock over the stamps
 # Samples were taken in bursts if the stamps have less than this share of the squared errors that
@@ -133,7 +133,7 @@ def sampling_instants(
     if len(breaks) * _MIN_PART > len(stamps):
         return as_stamped
     if len(breaks):
-        # Only at the clearest one: it bends the drift, which makes others seem to be steps.
+        # Split only at the clearest one: it bends the drift, so that others may seem to be steps.
         at = int(breaks[np.argmax(clock.off[breaks - 1])])
         return _joined([
             sampling_instants(stamps[part], older[part], position[part], velocity[part])
@@ -217,7 +217,7 @@ class _Log:
                 break
         best = min(clocks, key=lambda clock: clock.error)
         part = likely_part(best.interval, best.deviation, best.period)
-        if part > 1 or len(self.breaks(best)):  # its intervals determine the period better
+        if part > 1 or len(self.breaks(best)):  # the best intervals determine the period better
             clocks.append(self._fitted(best.period / part, best.interval, best.deviation))
         return min(clocks, key=lambda clock: clock.error)
 
@@ -273,8 +273,8 @@ class _Log:
     def breaks(self, clock: _Clock) -> Indices:
         """Return the samples before which the clock of the stamps was set.
 
-        There the count contradicts an accurate interval whose neighbours agree; if the arm
-        vibrates, the neighbours are wrong too. If the stamps contradict the count without such
+        At such a sample the count contradicts an accurate interval whose neighbours agree; if the
+        arm vibrates, the neighbours disagree too. If the stamps contradict the count without such
         an interval, the drift was tilted to follow the step; then the break is where the stamps
         step permanently.
         """

@@ -1,6 +1,6 @@
 """The minimum of a function of a few numbers by the simplex method of Nelder and Mead (1965).
 
-`scipy.optimize` has it too, but its import takes as long as smoothing 50 000 messages.
+`scipy.optimize` also has this method, but its import takes as long as smoothing 50 000 messages.
 """
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 def minimum(
     cost: Callable[[Array], float], simplex: Array, near: float, alike: float, evaluations: int,
 ) -> Array:
-    """Return where a function is least, (k,).
+    """Return the arguments that minimise a function, (k,).
 
     Parameters
     ----------
@@ -22,10 +22,10 @@ def minimum(
     simplex : (k + 1, k) array
         Corners of the simplex to begin with.
     near, alike : float
-        The search ends when no corner is further than `near` from the best one in any direction,
-        and the costs of all differ by at most `alike` from its own.
+        The search ends when no corner is further than `near` from the best one in any direction
+        and no cost exceeds the least one by more than `alike`.
     evaluations : int
-        It ends as well when the function was evaluated so often.
+        The search also ends after this number of evaluations of the function.
 
     """
     corners, costs = simplex.copy(), np.array([cost(corner) for corner in simplex])

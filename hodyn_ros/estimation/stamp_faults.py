@@ -3,7 +3,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 STAMP_THEM = 'Let the driver stamp each state with the time at which it was read.'
-"""What to do about stamps that are not those of the states."""
+"""What to do about stamps that are not the times of the states."""
 
 
 def not_ahead(stamps: NDArray[np.int64]) -> int:
@@ -14,8 +14,8 @@ def not_ahead(stamps: NDArray[np.int64]) -> int:
 def stamp_faults(stamps: NDArray[np.int64], clock: str) -> str:
     """Return what is wrong with stamps, ns, of a recording, and what to do; empty if nothing is.
 
-    `clock` is the one that they are of, ``header`` or ``receive``: the second is used where most
-    header stamps are not ahead.
+    `clock` is their source, ``header`` or ``receive``: receive times serve if most header stamps
+    do not increase.
     """
     steps = np.diff(stamps)
     faults = [

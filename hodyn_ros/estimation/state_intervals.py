@@ -10,16 +10,16 @@ WINDOWS = (5, 12, 30)
 """Numbers of samples on both sides over which slopes of the positions are taken."""
 
 WIDE = (12, 30)
-"""The same if single stamps are far off."""
+"""The same, if single stamps are far off."""
 
 _TINY = 1e-12
-_MOTION = 1.0  # bandwidth of the arm's motion, Hz, by which the curvature of velocities is judged
+_MOTION = 1.0  # bandwidth of the arm's motion, Hz, from which the velocities' curvature follows
 
 
 def state_intervals(
     time: Array, position: Array, velocity: Array, windows: tuple[int, ...] = WINDOWS,
 ) -> tuple[Array, Array]:
-    """Return the time between samples by the positions, and its standard deviation, s.
+    """Return the time between samples according to the positions, and its deviation, s.
 
     Velocities are the recorded ones or the slopes of the positions over some samples, whichever
     explains a joint's advances better. Joints whose advances are explained well count more.
@@ -52,7 +52,7 @@ def state_intervals(
     speed, advance = np.ascontiguousarray(speed.T), np.ascontiguousarray(advance.T)
     weight = 1.0 / np.maximum(noise, _TINY) ** 2
     information = np.maximum(speed ** 2 @ weight, _TINY)
-    # Over a long step velocities do not change linearly, and they differ beside it.
+    # Velocities do not change linearly over a long step, and differ beside the step.
     turns = 2.0 * np.pi * _MOTION
     bend = turns ** 2 * steps ** 3 / 12.0
     bend += turns * steps * ((speed * aside.T * speed) @ weight / information)
@@ -68,9 +68,9 @@ def _aside(time: Array, width: int) -> Array:
 
 
 def _noise(misfit: Array, speed: Array) -> float:
-    """Return the noise of a joint's advances: their misfit where it is slow.
+    """Return the noise of a joint's advances: their misfit while it moves slowly.
 
-    Errors of time matter least there. Single large misfits are ignored.
+    Errors of time matter least then. Single large misfits count little.
     """
     fast = np.abs(speed)
     moving = fast > 0.02 * fast.max()
@@ -84,7 +84,7 @@ def _noise(misfit: Array, speed: Array) -> float:
 def _slopes(time: Array, position: Array, width: int) -> Array:
     """Return the slopes of lines through `width` samples on both sides of each step, (n, S−1).
 
-    At the ends, through as many samples that lie within. Positions are (n, S).
+    Near the ends the windows shift inward and keep their number of samples. Positions are (n, S).
     """
     n, count = position.shape
     many = min(count, 2 * width)

@@ -1,7 +1,7 @@
 """Time stamps as they were recorded: what is wrong with them, and the runs without a gap.
 
-Nothing is interpolated over: a recording is split at gaps and jumps back, and each run is smoothed
-alone. States that were read more than once are recognised, and the instants at which they were
+No gap is interpolated: a recording is split at gaps and jumps back, and each run is smoothed by
+itself. States that were read more than once are recognised, and the instants at which they were
 sampled are restored from the states themselves if these determine them (`sampling_clock`).
 """
 from dataclasses import dataclass, replace
@@ -27,10 +27,11 @@ GAP_PERIODS = 5.0
 MIN_RUN = 8
 """Least number of samples in a run; shorter runs do not determine derivatives."""
 
-_GAP_BURSTS = 15.0  # the same for messages in bursts, at least
-_LONGEST_BURST = 3.0  # times the usual burst up to which the pause before a burst is no gap
-_LONG_PAUSE = 5.0  # times the usual pause between bursts up to which a pause is one of sampling
-_RESET_PERSISTS = 4  # number of samples behind an earlier stamp from which the clock was set back
+# For messages in bursts a gap is longer than both of these: periods, and usual bursts.
+_GAP_BURSTS = 15.0
+_LONGEST_BURST = 3.0
+_LONG_PAUSE = 5.0  # in usual pauses between bursts, up to which a pause counts for the period
+_RESET_PERSISTS = 4  # least number of samples behind an earlier stamp if the clock was set back
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,7 @@ class Run:
         Instants of the samples since the first stamp of the run, s, strictly increasing, whole
         nanoseconds.
     sampling_period : float
-        The period that the instants were restored with, s; NaN where they are the stamps.
+        The period by which the instants were restored, s; NaN if they are the stamps.
     determined : (S,) bool array
         Whether the samples themselves determine the interval before each one.
     misfit : float
@@ -82,12 +83,12 @@ class Run:
 
 
 class StampStatus(IntEnum):
-    """How a message's stamp follows the one before, or why the message is not used.
+    """How a message's stamp follows the previous one, or why the message is not used.
 
     AFTER_STEP: the samples show that the clock of the stamps was set by less than a gap.
-    NO_MOTION: the run cannot be smoothed, which is found later than the others. STALE: the state
+    NO_MOTION: the run cannot be smoothed; this status is set last. STALE: the state
     repeats an earlier message, with a different one in between. TORN: positions of one sample with
-    velocities of another. ASTRAY: a position is far off those before and after.
+    velocities of another. ASTRAY: a position is far off the positions before and after.
     """
 
     FOLLOWS = 0
@@ -112,15 +113,15 @@ class Timing:
     clock : str
         The stamps that are used: ``header`` or ``receive``.
     stamps : (T,) int64 array
-        These, ns.
+        The used stamps, ns.
     period : float
         Typical time between messages, s.
     status : (T,) int8 array
         StampStatus of each message; the first one has AFTER_RESET.
     republished : (T,) bool array
-        Messages that repeat the state of the one before, bit for bit, under a new stamp.
+        Messages that repeat the previous state, bit for bit, under a new stamp.
     off : (T, n) array
-        How far positions that went astray are off those before and after, rad; 0 for others.
+        How far astray positions are off their neighbours, rad; 0 for others.
     runs : tuple of Run
         Stretches without a gap.
 
@@ -143,7 +144,7 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     states : JointStates
         As recorded.
     clock, period : str and float, optional
-        As another part of the same recording gave them; found from these states by default.
+        From another part of the same recording; by default from these states.
 
     """
     clock = clock or choose_clock(states)
@@ -158,7 +159,7 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
             max(_GAP_BURSTS, _LONGEST_BURST * burst) if burst > 1 else GAP_PERIODS))
     _classify(stamps, longest, status)
     index = np.flatnonzero(status <= StampStatus.AFTER_RESET)
-    # A pause of the stamps is a gap only if the instants, once they are known, have one too.
+    # A pause of the stamps is a gap only if the restored instants have it as well.
     steps = np.diff(stamps[index], prepend=0)
     apart = steps > longest + MAX_MOVE * np.nan_to_num(period) * 1e9
     if apart[1:].any():
@@ -187,9 +188,9 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
 
 
 def typical_period(stamps: NDArray[np.int64]) -> float:
-    """Return the median of the positive steps of stamps, s; NaN when there is none.
+    """Return the median of the positive steps of stamps, s; NaN without such a step.
 
-    For messages in bursts it is the mean step, with only a part of long pauses.
+    For messages in bursts it is the mean step; long pauses count only in part.
     """
     steps = np.diff(stamps)
     steps = steps[steps > 0]
@@ -203,7 +204,7 @@ def typical_period(stamps: NDArray[np.int64]) -> float:
 
 
 def choose_clock(states: JointStates) -> str:
-    """Return ``header`` if the header stamps change, else ``receive``."""
+    """Return ``header`` if most header stamps increase, else ``receive``."""
     ahead = np.count_nonzero(np.diff(states.stamp) > 0)
     return 'header' if len(states) > 1 and 2 * ahead > len(states) - 1 else 'receive'
 
@@ -215,7 +216,7 @@ _FOLLOWS, _GAP, _RESET, _DUPLICATE, _REVERSED = (int(status) for status in (
 
 @njit()
 def _classify(stamps: NDArray[np.int64], gap: int, status: NDArray[np.int8]) -> None:
-    """Set the status of each stamp; the first one begins a run like one after a reset."""
+    """Set the status of each stamp; the first has the status after a reset."""
     if len(stamps) == 0:
         return
     status[0] = _RESET
@@ -242,7 +243,7 @@ def _runs(
     states: JointStates, message: Indices, stamps: NDArray[np.int64], status: NDArray[np.int8],
     longest: float,
 ) -> list[Run]:
-    """Split messages into runs where `longest` has passed, or where their clock was set."""
+    """Split messages at pauses above `longest`, s, and where their clock was set."""
     position, velocity = states.position[message], states.velocity[message]
     for useless, why in (
             (seen_before(position, velocity, states.effort[message]), StampStatus.STALE),
@@ -257,7 +258,7 @@ def _runs(
     found = sampling_instants(time[first], older[first], position[first], velocity[first])
     paused = status[message[first[1:]]] == StampStatus.AFTER_GAP
     status[message[1:]] = StampStatus.FOLLOWS
-    # Evenly spaced samples do not show a gap themselves; only the pause of their stamps does.
+    # Evenly spaced samples do not show a gap; then the pause of the stamps counts.
     gaps = np.flatnonzero(paused & (found.evenly_spaced | (np.diff(found.time) > longest))) + 1
     status[message[first[gaps]]] = StampStatus.AFTER_GAP
     status[message[first[found.breaks]]] = StampStatus.AFTER_STEP

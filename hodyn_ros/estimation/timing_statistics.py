@@ -7,7 +7,7 @@ from hodyn_ros.estimation.stamp_faults import not_ahead
 from hodyn_ros.estimation.timing import Run, StampStatus, Timing
 from hodyn_ros.messages.joint_state_bag import JointStates
 
-_LISTED = 200  # gaps and resets listed one by one
+_LISTED = 200  # greatest number of gaps, resets, … that are listed one by one
 
 
 @dataclass
@@ -19,10 +19,10 @@ class TimingStatistics:
     clock, period
         As in `Timing`.
     sampling_period : float
-        The mean period by which instants were restored, s; NaN where all are the stamps.
+        The mean period by which instants were restored, s; NaN if all are the stamps.
     restored, determined : int
-        Number of messages whose instants were restored, and of those whose intervals the samples
-        themselves determine; the others are counted by their stamps.
+        Number of samples whose instants were restored, and of those among them whose intervals the
+        states determine; the other intervals are counted by the stamps.
     evenly_spaced : int
         Number of messages in bursts that are spaced evenly, since no clock is determined.
     largest_move : float
@@ -30,16 +30,16 @@ class TimingStatistics:
     counts : dict
         Number of messages by status.
     headers_not_ahead : int
-        Number of header stamps that are not later than the one before.
+        Number of header stamps that are not later than the previous one.
     republished : int
         Number of republished messages.
     gaps, resets : lists of (ns, s)
-        The first ones: when they begin, and the length of the pause or the jump back.
+        The first 200: the stamp before, and the length of the pause or the jump back.
     clock_steps : list of int
-        The stamps after which the clock was set by less than a gap, ns.
+        The first stamps after the clock was set by less than a gap, ns.
     astray : list of (ns, int, float)
-        The first positions that are far off those before and after: the stamp since the first of
-        the recording, which joint, and how far, rad.
+        The first positions far off their neighbours: time since the first stamp, index of the
+        joint, and how far, rad.
     steps : tuple of float
         Count, mean and sum of squared deviations of the times between messages in runs, s.
     latency : (float, float)
@@ -79,7 +79,7 @@ class TimingStatistics:
         return float(np.sqrt(squares / count)) if count else 0.0
 
     def add(self, states: JointStates, timing: Timing, chunk: slice) -> None:
-        """Count the messages of a chunk of joint states; those around it are its margins."""
+        """Count the messages of a chunk; the states around it are its margins."""
         for status in StampStatus:
             self.counts[status] += int(np.count_nonzero(timing.status[chunk] == status))
         self._add_astray(timing, chunk)

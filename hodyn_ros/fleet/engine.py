@@ -40,8 +40,8 @@ def engine(count: int | None, scheduler: str | None) -> Engine:
         Workers on this machine; by default one for each of its processors.
     scheduler : str or None
         ``tcp://HOST:PORT`` of the scheduler of a Dask cluster, or the path of its scheduler file
-        (``.json``); without it the workers are of this machine. Without Dask, and with a count of
-        one or none, the files are done one after another in this process.
+        (``.json``); without it, the workers run on this machine. Without Dask, and with a count
+        of one or none, the files are done one after another in this process.
 
     Raises
     ------
@@ -116,11 +116,11 @@ def _by_dask(
                     waiting.append(job)
                     continue
                 outcome = task.outcome(
-                    job, f'{deaths[job]} workers died of it, perhaps for lack of memory')
+                    job, f'it killed {deaths[job]} workers, perhaps for lack of memory')
             except Exception as error:  # for example if the task cannot be unpickled there
                 outcome = task.outcome(
                     job, f'the cluster failed: {type(error).__name__}: {error}')
-            del future  # else it is repeated if the next file kills its worker
+            del future  # else the file is repeated if the next one kills its worker
             yield outcome
 
 
@@ -147,14 +147,14 @@ def _here(count: int, most: int) -> Generator[Any, None, None]:
     try:
         with distributed.Client(cluster, set_as_default=False) as client:
             yield client
-            with suppress(TimeoutError):  # one that starts anew would fail with a traceback
+            with suppress(TimeoutError):  # a worker that restarts would fail with a traceback
                 client.wait_for_workers(len(cluster.workers), timeout=_TIMEOUT)
     finally:  # do not wait for files in progress, as after a second Ctrl-C
         for nanny in cluster.workers.values():
             nanny.close_gracefully()
-            with suppress(ProcessLookupError, TypeError):  # it has none just now
+            with suppress(ProcessLookupError, TypeError):  # it has no process just now
                 os.kill(nanny.pid, signal.SIGKILL)
-        with suppress(Exception):  # of a worker that was killed while it started
+        with suppress(Exception):  # errors of a worker that was killed while it started
             cluster.close()
 
 
@@ -200,7 +200,7 @@ def _warm_up(client: Any, task: Task) -> None:
                     _compile, task, workers=[address], pure=False, allow_other_workers=True)
                 for address in one_of_each.values()], loop=client.loop):
             future.result()
-    except Exception as error:  # workers died of it, or cannot read the task
+    except Exception as error:  # it killed workers, or they cannot read the task
         raise HodynError(
             'the Dask workers cannot begin; check that they have the same version of hodyn_ros '
             f'and enough memory: {type(error).__name__}: {error}') from error

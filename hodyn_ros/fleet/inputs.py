@@ -18,7 +18,7 @@ _METADATA = 'metadata.yaml'
 
 
 def is_many(arguments: Iterable[Path]) -> bool:
-    """Whether arguments of a command mean several files: more than one, a pattern, a folder."""
+    """Whether arguments mean several files: more than one path, a pattern or a folder."""
     paths = list(arguments)
     return len(paths) != 1 or (not paths[0].exists() and glob.has_magic(str(paths[0]))) or (
         paths[0].is_dir() and not _is_given_bag(paths[0]))
@@ -37,35 +37,35 @@ def find_bags(arguments: Iterable[Path]) -> list[Job]:
     Raises
     ------
     HodynError
-        When there is none, or two have the same name.
+        When an argument has no bag, or two bags have the same name.
     FileNotFoundError
-        When an argument is not there.
+        When an argument does not exist.
 
     """
     return _found(
-        arguments, 'bag there, a folder with metadata.yaml or a .db3 or .mcap file',
+        arguments, 'bag there (a folder with metadata.yaml, or a .db3 or .mcap file)',
         lambda name: bool(_STORAGE.fullmatch(name)))
 
 
 def find_plans(arguments: Iterable[Path]) -> list[Job]:
     """Return the plans that are given, as `find_bags` does."""
     return _found(
-        arguments, 'plan there, a bag or a .yaml, .json or .csv file',
+        arguments, 'plan there (a bag, or a .yaml, .json or .csv file)',
         lambda name: bool(_STORAGE.fullmatch(name)) or name.lower().endswith(_PLANS))
 
 
 def fingerprint(path: Path) -> list[list[str | int]]:
-    """Return names, sizes and modification times, ns, of the files of a bag, or of the one file.
+    """Return names, sizes and modification times, ns, of the files of a bag, or of a file.
 
     Files with the same fingerprint count as the same.
     """
     try:
         if path.is_dir():
             files = sorted(file for file in path.iterdir() if file.is_file())
-        else:  # with the log that SQLite leaves
+        else:  # with the log that SQLite may leave
             files = [path, *filter(Path.exists, [Path(f'{path}-wal')])]
         return [[file.name, (known := file.stat()).st_size, known.st_mtime_ns] for file in files]
-    except OSError:  # the task says it
+    except OSError:  # the task reports it
         return []
 
 
@@ -75,7 +75,7 @@ def size(path: Path) -> int:
 
 
 def _is_given_bag(path: Path) -> bool:
-    """Whether a path is a bag as a command for one bag takes it."""
+    """Whether a command for one bag accepts a path."""
     if not path.is_dir():
         return True
     files = os.listdir(path)
@@ -86,9 +86,9 @@ def _is_given_bag(path: Path) -> bool:
 
 
 def _is_bag_folder(name: str, files: list[str]) -> bool:
-    """Whether a folder of a name that holds these files is a bag, and not one of bags.
+    """Whether a folder with this name and these files is a bag, and not a folder of bags.
 
-    It is if it has metadata, or the parts NAME_0, NAME_1, … that a killed recorder leaves.
+    A bag has metadata, or the parts NAME_0, NAME_1, … that a killed recorder leaves.
     """
     parts = {_STORAGE.sub(r'\g<stem>', file) for file in files if _STORAGE.fullmatch(file)}
     return _METADATA in files or (
@@ -117,7 +117,7 @@ def _found(
 
 
 def _once(matches: Iterable[tuple[str, Path]]) -> list[tuple[str, Path]]:
-    """Return each file once: by its own name, or by that of the nearest link."""
+    """Return each file once: under its own name, or the name of the nearest link."""
     found: dict[str, tuple[bool, int, str, Path]] = {}
     for name, path in matches:
         place = os.path.realpath(path)
@@ -149,7 +149,7 @@ def _matches(
             if _is_result(files):
                 break
             if _is_bag_folder(folder.resolve().name, files):
-                # A file of a bag means the bag; its metadata are no plan.
+                # A file of a bag means the bag; its metadata.yaml is not a plan.
                 if is_folder or _STORAGE.fullmatch(path.name):
                     yield (folder.resolve().name if folder == root
                            else str(folder.relative_to(root))), folder
@@ -166,14 +166,14 @@ def _below(
 ) -> Iterator[tuple[str, Path]]:
     """Yield the matches in a folder; `inside` are the folders on the way to it."""
     place = folder.resolve()
-    if place in inside:  # a link back: it would be gone through for ever
+    if place in inside:  # a link back, which would be followed for ever
         return
     try:
         found = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:  # it may not be read
+    except OSError:  # no permission to read it
         return
     names = [entry.name for entry in found]
-    if _is_result(names):  # bags in it are our own
+    if _is_result(names):  # its bags are results
         return
     if folder != root and _is_bag_folder(
             folder.name, [entry.name for entry in found if not entry.is_dir()]):

@@ -44,7 +44,7 @@ def rank(outcomes: Sequence[Outcome]) -> list[tuple[float, str, Outcome]]:
 
 
 def write_overview(outcomes: Sequence[Outcome], path: Path, report: str) -> None:
-    """Write the page, with links to a file of each bag's folder; an earlier one is replaced."""
+    """Write the page with links to each bag's `report`; an earlier page is replaced."""
     ranked = rank(outcomes)
     errors = _errors(outcomes)
     title = f'{len(outcomes)} recordings'
@@ -109,7 +109,7 @@ def _date(row: Row) -> str:
 
 
 def _drift(outcomes: Sequence[Outcome], joints: list[str]) -> str:
-    """Return a plot of the offset and friction missing in the prediction, over date, as HTML."""
+    """Return a plot of offset and friction that the prediction lacks, over date, as HTML."""
     if not joints:
         return ''
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -161,9 +161,9 @@ td:first-child, th:first-child, .failed td {{ text-align: left }}
 img {{ max-width: 100% }}
 </style></head><body>
 <h1>Replay of {title}</h1>
-<p>{count} without fault, {other} with one. RMS of prediction less recorded effort, N m, of
-prismatic joints N. “Worst” is the joint that is furthest above the median of its errors in all
-recordings, and by what factor.</p>
+<p>{count} without fault, {other} with one. Errors are RMS of prediction minus recorded effort, in
+N m (of prismatic joints in N). “Worst” is the joint whose error is largest relative to the median
+of its errors in all recordings, after this ratio.</p>
 <h2>Recordings, the worst first</h2>
 <table><tr><th>recording</th><th>date, UTC</th><th>duration, s</th><th>worst</th>{names}
 <th>findings</th></tr>{bags}</table>
@@ -171,8 +171,8 @@ recordings, and by what factor.</p>
 <table><tr><th>joint</th><th>median, N m or N</th><th>9 of 10 below</th><th>largest</th><th>in</th>
 <th>effort (median of RMS)</th></tr>{joints}</table>
 <h2>Drift</h2>
-<p>A constant offset, and Coulomb friction beside that of the model, which the recorded efforts
-have and the prediction lacks, over the date of recording.</p>
+<p>Constant offset and additional Coulomb friction that the recorded efforts have and the
+prediction lacks, over the date of recording.</p>
 {drift}
 </body></html>
 """

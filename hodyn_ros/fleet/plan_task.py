@@ -19,23 +19,23 @@ _ENDINGS = ('.yaml', '.yml', '.json', '.csv')
 
 @dataclass(frozen=True)
 class PlanTask(Task):
-    """Does with a plan what ``hodyn check``, ``annotate`` or ``retime`` do.
+    """Checks, annotates or retimes a plan as the ``hodyn`` commands do.
 
     Attributes
     ----------
     command : 'check', 'annotate' or 'retime'
         Whether the plan is only checked, or written with its torques.
     robot : Robot
-        The robot, with limits that may be used.
+        The robot, with the limits that plans may use.
     settings : PlanSettings
-        How the plan is made; with the stretch 'retime' for that command.
+        How the plan is prepared; for ``retime`` its stretch is 'retime'.
     output : Path
         Folder of the fleet: plans go to ``plans/NAME`` in their original format, those of bags as
         ``.yaml``. Existing files are replaced.
     topic, index : str and int, optional
         As for `plans.files.read_trajectory`.
     period : float
-        s, at most, between the samples that are written.
+        Longest time between written samples, s.
 
     """
 
@@ -57,7 +57,7 @@ class PlanTask(Task):
         return [f'plans/{name}{ending}']
 
     def perform(self, job: Job) -> Outcome:
-        """Do it with a plan."""
+        """Check, annotate or retime a plan."""
         place = next((self.output / place for place in self.places(job.name)), None)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter('always', UserWarning)
@@ -79,7 +79,7 @@ class PlanTask(Task):
             messages=points)
 
     def warm_up(self) -> None:
-        """Compile the kernels, by a plan of two points."""
+        """Compile the kernels with a plan of two points."""
         from hodyn_ros.plans.planning_process import warm_up_planning
 
         warm_up_planning(self.robot)
@@ -93,7 +93,7 @@ class PlanTask(Task):
         points = len(trajectory.times)
         if place is None:
             return prepare_plan(PlanRequest(trajectory, self.robot, self.settings)), points
-        # It stays, whatever becomes of the plan: other workers write to it.
+        # This folder stays even if the plan fails: other workers write to it.
         place.parent.mkdir(parents=True, exist_ok=True)
         return write_annotated_plan(
             PlanRequest(trajectory, self.robot, self.settings, annotate_period=self.period),
@@ -101,7 +101,7 @@ class PlanTask(Task):
 
 
 def _rows(report: LimitReport) -> list[Row]:
-    """Return for each joint the share of each limit, and which of them it comes closest to."""
+    """Return each joint's share of each limit, and the limit that it comes closest to."""
     rows: dict[str, Row] = {}
     for entry in report.worst:
         row = rows.setdefault(entry.joint, {'joint': entry.joint})

@@ -23,7 +23,7 @@ REPORTS = 'reports'
 
 @dataclass(frozen=True)
 class ReplayTask(Task):
-    """Replays a recording as ``hodyn replay`` does, to a folder that many recordings share.
+    """Replays a recording as ``hodyn replay`` does, into the folder of a fleet.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class ReplayTask(Task):
         The robot, or a built-in name or path that every worker can read.
     output : Path
         Folder of the fleet: a bag's report goes to ``reports/NAME``, its Parquet file to
-        ``motion/robot=ROBOT/bag=NAME``. What is there of it is replaced.
+        ``motion/robot=ROBOT/bag=NAME``. Existing files are replaced.
     topic, prefix, bandwidth, csv, report, payload
         As for `replay.replay_file`.
     locked : tuple of (str, float)
@@ -77,7 +77,7 @@ class ReplayTask(Task):
         except BaseException:
             if is_new:
                 parquet.unlink(missing_ok=True)
-            with suppress(OSError):  # its own; the folders above are those of other workers too
+            with suppress(OSError):  # only its own folder; other workers use those above
                 parquet.parent.rmdir()
             raise
         counts = result.counts
@@ -85,7 +85,7 @@ class ReplayTask(Task):
             job, counts.damage or OK, _rows(result, time, robot), messages=counts.total)
 
     def warm_up(self) -> None:
-        """Compile the kernels, by a moment of motion."""
+        """Compile the kernels with a moment of motion."""
         from hodyn_ros.replay.warm_up import warm_up
 
         warm_up(_loaded(self.robot))
@@ -103,7 +103,7 @@ def _read(source: str) -> Robot:
 
 
 def _rows(result: Replay, time: RecordedTime, robot: Robot) -> list[Row]:
-    """Return a row for each joint; what is not known is None."""
+    """Return a row for each joint; unknown values are None."""
     from hodyn_ros.replay.statements import warnings
 
     first = result.curves.start if time.first is None else time.first
@@ -125,7 +125,7 @@ def _rows(result: Replay, time: RecordedTime, robot: Robot) -> list[Row]:
             **common,
             'joint': name,  # the driver's may differ from bag to bag
             **{figure: getattr(joint, figure) for figure in FIGURES},
-            # The largest value of each quantity as a part of the way to its limits.
+            # The largest value of each quantity over its limit.
             **{f'{extreme.quantity}_share': extreme.range_share for extreme in result.extremes
                if extreme.joint == driver_name and extreme.quantity in LIMITED},
         } for name, driver_name, joint in zip(

@@ -2,7 +2,7 @@
 
 ``fleet.json`` has the settings. ``outcomes/NAME.json`` has the size and time of a file and the
 places where results may have been written for it; once these are complete, it also has the
-outcome. So the next run can continue after any end of this one.
+outcome. So the next run can continue however this one ends.
 """
 from __future__ import annotations
 
@@ -51,16 +51,16 @@ class Results:
     task : Task
         What is done with each file; its `output` is the folder.
     settings : mapping
-        As of `settings_of`.
+        The result of `settings_of`.
     force : bool
-        Whether all files are done again: results of an earlier run of the command are removed.
+        Whether all files are done again, after results of earlier runs of the command are removed.
 
     Raises
     ------
     HodynError
-        When the context is entered: for results of other settings without `force`, of another
-        command, for a folder whose ``fleet.json`` was not written by hodyn, and for one
-        that another process is writing to.
+        When the context is entered, if the folder has results of other settings and `force` is not
+        set, or results of another command, or a ``fleet.json`` that hodyn did not write, or if
+        another process is writing to it.
 
     """
 
@@ -85,21 +85,21 @@ class Results:
 
     @property
     def outcomes(self) -> list[Outcome]:
-        """Outcomes of all files, of earlier runs too, by name."""
+        """Outcomes of all files by name, including earlier runs."""
         return [Outcome(**record['outcome']) for _, record in sorted(self._records.items())
                 if record['outcome']]
 
     def take(self, jobs: Iterable[Job]) -> list[Job]:
         """Return the files that are not done, the largest first, and remove their old results.
 
-        So no worker is left with a long file at the end, and no folder is removed while a worker
-        writes to it.
+        This order leaves no worker with a long file at the end, and no folder is removed while a
+        worker writes to it.
 
         Raises
         ------
         HodynError, FileExistsError
-            For two files that would be written to one place, or that have the same name; for a
-            file in the way that no run wrote.
+            If two files have the same name or would be written to the same place, or if a file
+            that no run wrote is in the way.
 
         """
         jobs = list(jobs)
@@ -110,13 +110,13 @@ class Results:
         return sorted(left, key=lambda job: (-size(job.path), job.name))
 
     def begin(self, job: Job) -> None:
-        """Note that something may be written for a file from now on."""
+        """Record that results may be written for a file from now on."""
         self._write(job.name, {
             'name': job.name, 'path': str(job.path), 'files': fingerprint(job.path),
             'places': self._task.places(job.name), 'outcome': None})
 
     def add(self, outcome: Outcome) -> None:
-        """Note what became of a file, once all that was written for it is in its place."""
+        """Record the outcome of a file, once all its results are in place."""
         self._write(outcome.name, {**self._records[outcome.name], 'outcome': asdict(outcome)})
 
     def _begin(self) -> None:
@@ -140,7 +140,7 @@ class Results:
             self._mark.flush()
 
     def _former(self, text: str) -> Settings:
-        """Return the settings of an earlier run, which this one may go on with or replace."""
+        """Return the settings of an earlier run, which this run may continue or replace."""
         try:
             found = dict(json.loads(text))
             command = found['command']
@@ -148,7 +148,7 @@ class Results:
             raise HodynError(
                 f'{self._folder / MARK}: was not written by hodyn; choose another '
                 'output') from None
-        # What another command wrote is elsewhere, and what is at our places is not its.
+        # Results of another command are in other places, so they are never replaced.
         may_force = command == self._settings['command']
         if found != self._settings and not (self._force and may_force):
             key = next(key for key in (*self._settings, *found)
@@ -161,7 +161,7 @@ class Results:
 
     def _read(self) -> Iterator[dict[str, Any]]:
         for path in (self._folder / _OUTCOMES).rglob('*.json'):
-            with suppress(ValueError, TypeError, KeyError):  # a file of somebody else
+            with suppress(ValueError, TypeError, KeyError):  # not a file of ours
                 record = json.loads(path.read_bytes())
                 if self._record_of(record['name']) == path:
                     yield record
@@ -209,7 +209,7 @@ class Results:
                     f'{job.name!r}; give the folder that holds both, or choose another output')
 
     def _forget(self, name: str) -> None:
-        """Remove what was written for a file, and the folders that are empty then."""
+        """Remove the results of a file, and the folders that are then empty."""
         record = self._records.pop(name, None)
         if record is None:
             return
@@ -220,7 +220,7 @@ class Results:
                     (self._folder / folder).rmdir()
 
     def _remove_unfinished(self) -> None:
-        """Remove what workers that were killed left."""
+        """Remove the unfinished outputs of killed workers."""
         for place, folders, _ in os.walk(self._folder):
             for name in [name for name in folders if name.startswith(UNFINISHED)]:
                 folders.remove(name)

@@ -12,11 +12,12 @@ from hodyn_ros.replay.computed_parquet import need_pyarrow
 SUMMARY = 'summary.parquet'
 
 LIMITED = ('position', 'velocity', 'acceleration', 'jerk', 'torque', 'torque_rate')
-"""Quantities whose share of their limit is in a row of a bag; of a plan's are those below."""
+"""Quantities whose share of their limit is in a bag's row."""
 
 PLAN_LIMITED = (
     'position', 'velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
     'motor_effort', 'deflection')
+"""Quantities whose share of their limit is in a plan's row."""
 
 FIGURES = (
     'rms_error', 'rms_effort', 'share', 'rms_slow_error', 'slow_share', 'rms_fast_error', 'bias',
@@ -31,7 +32,7 @@ PLAN_COLUMNS = (
     'plan', 'joint', 'status', 'robot', 'path', 'output', 'points', 'duration', 'stretch',
     'interpolation', 'deviation', *(f'{quantity}_share' for quantity in PLAN_LIMITED), 'nearest',
     'nearest_time', 'nearest_share', 'findings')
-"""Columns, of numbers except those below; docs/many_bags.md explains them."""
+"""Columns: numbers, except those listed below; docs/many_bags.md explains them."""
 
 _TEXTS = {
     'bag', 'plan', 'joint', 'status', 'robot', 'path', 'output', 'interpolation', 'nearest'}
@@ -50,7 +51,7 @@ def write_summary(outcomes: Iterable[Outcome], columns: Sequence[str], path: Pat
     Raises
     ------
     HodynError, OSError
-        When pyarrow is not installed; when the file cannot be written.
+        When pyarrow is not installed, or the file cannot be written.
 
     """
     arrow = need_pyarrow()
@@ -62,7 +63,7 @@ def write_summary(outcomes: Iterable[Outcome], columns: Sequence[str], path: Pat
     table = arrow.table({
         name: arrow.array([_printable(row.get(name)) for row in rows], types[name])
         for name in columns})
-    # Python's own times, which readers without pandas make of them, have no nanoseconds.
+    # Readers without pandas convert times to Python's own, which have no nanoseconds.
     types['recorded'] = arrow.timestamp('us', tz='UTC')
     schema = arrow.schema([(name, types[name]) for name in columns])
     with replacing(path, force=True) as file:

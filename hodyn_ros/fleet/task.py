@@ -18,7 +18,7 @@ OK = 'ok'
 
 @dataclass(frozen=True)
 class Job:
-    """A file, and its name among those of the fleet."""
+    """A file, and its name in the fleet."""
 
     name: str
     path: Path
@@ -31,18 +31,18 @@ class Outcome:
     Attributes
     ----------
     name : str
-        The name of the file among those of the fleet.
+        The name of the file in the fleet.
     status : str
-        'ok', or in one line what is wrong.
+        'ok', or one line that says what is wrong.
     rows : list of dict
         Rows of the summary, one for each joint; if nothing could be computed, one row without a
         joint.
     messages : int
-        Messages or points that were read.
+        Number of messages or points that were read.
     written : list of str
         The files that were written for it, relative to the folder of the fleet.
     traceback : str
-        Of an error of this program.
+        Traceback, after an error of this program.
 
     """
 
@@ -55,7 +55,7 @@ class Outcome:
 
     @property
     def is_ok(self) -> bool:
-        """Whether all is well."""
+        """Whether the file has no fault."""
         return self.status == OK
 
     @property
@@ -70,9 +70,9 @@ class Task(ABC):
     Attributes
     ----------
     key : str
-        What the rows call the file: 'bag' or 'plan'.
+        Column of the file's name in the rows: 'bag' or 'plan'.
     output : Path
-        Folder of the fleet. What is there of a file is replaced.
+        Folder of the fleet. Earlier results of a file are replaced.
 
     """
 
@@ -80,14 +80,14 @@ class Task(ABC):
     output: Path
 
     def __call__(self, path: Path, name: str = '') -> Outcome:
-        """Do it; errors are in the status of the outcome, and not raised.
+        """Perform the task; errors are not raised, but are in the status of the outcome.
 
         Parameters
         ----------
         path : Path
             The file, or folder of a bag.
         name : str
-            Its name among those of the fleet; that of the file by default.
+            Its name in the fleet; by default the name of the file.
 
         """
         job = Job(printable(name or Path(path).name), Path(path))
@@ -106,20 +106,20 @@ class Task(ABC):
 
     @abstractmethod
     def perform(self, job: Job) -> Outcome:
-        """Do it; raise HodynError or OSError for errors."""
+        """Perform the task; raise HodynError or OSError for errors."""
 
     @abstractmethod
     def places(self, name: str) -> list[str]:
-        """Return all files that may be written for the file of a name, relative to `output`."""
+        """Return all files that may be written for a file, relative to `output`."""
 
     @abstractmethod
     def warm_up(self) -> None:
-        """Compile the kernels that it needs."""
+        """Compile the kernels that the task needs."""
 
     def outcome(
         self, job: Job, status: str, rows: Iterable[Row] = ({},), **values: Any,
     ) -> Outcome:
-        """Return the outcome of a file; without rows, of one of which nothing could be computed.
+        """Return the outcome of a file; without `rows`, the outcome has no results.
 
         Parameters
         ----------
@@ -128,9 +128,9 @@ class Task(ABC):
         status : str
             'ok', or what is wrong.
         rows : iterable of dict
-            For each joint what is told besides the file and its status.
+            The values of each joint besides the file and its status.
         values
-            Of `Outcome`.
+            Other attributes of `Outcome`.
 
         """
         status = printable(' '.join(status.split()).removeprefix(f'{job.path}: '))
@@ -139,5 +139,5 @@ class Task(ABC):
 
 
 def printable(text: str) -> str:
-    """Return a text that UTF-8 can hold; names of files may have bytes that are none."""
+    """Return a text that UTF-8 can encode; names of files may have other bytes."""
     return text.encode('utf-8', 'backslashreplace').decode('utf-8')

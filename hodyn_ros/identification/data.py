@@ -1,4 +1,4 @@
-"""What is fitted to: motions with their efforts."""
+"""The data of a fit: motions with their efforts."""
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ BLOCK = 1.0
 """Length of the blocks of time whose errors count as independent, s."""
 
 MIN_VELOCITY = 0.02
-"""A joint that stays below stands still, rad/s."""
+"""Velocity below which a joint stands still, rad/s."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,20 +22,20 @@ class Data:
     q : (T, 5, n) array
         Estimated motions, q to q⁗.
     effort : (T, n) array
-        Recorded efforts, N m, or what they are recorded in.
+        Recorded efforts, N m or another unit.
     block : (T,) int array
-        Number of the block of time that a sample belongs to.
+        Number of the block of time of each sample.
     gravity : bool
         Whether the efforts contain gravity.
     bag : (T,) int array
-        Number of the recording that a sample is from; all from one where not given.
+        Number of the recording of each sample; 0 by default.
     loaded : (T,) bool array
-        Whether the arm carried its payload; always where not given.
+        Whether the arm carried its payload; always by default.
     stands : (T, n) bool array
-        Whether a joint stands, see `rests`; never where not given.
+        Whether a joint stands, see `rests`; never by default.
     factor : float
-        How many times the model's torques the efforts are, see `EffortUnit.factor`; NaN where
-        they may be in N m.
+        Ratio of the efforts to the model's torques, see `EffortUnit.factor`; NaN if they may be
+        in N m.
 
     """
 
@@ -68,5 +68,5 @@ class Data:
 
     @property
     def blocks_of_motion(self) -> int:
-        """How many blocks of time some joint moves in."""
+        """Number of blocks of time in which some joint moves."""
         return len(np.unique(self.block[self.known.any(axis=1)]))

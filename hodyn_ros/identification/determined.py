@@ -1,7 +1,7 @@
-"""What the posterior of a fit says: which values it determines, and which differ from those given.
+"""Which values a fit determines, by its posterior, and which differ from the given ones.
 
-A value that the data do not determine, or that does not differ significantly from what the robot
-has, is taken as the robot has it.
+A value that the data do not determine, or that does not differ significantly from the robot's,
+keeps the value of the robot.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,15 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Masks = dict[str, Flags]
 
-_UNDETERMINED = 0.8  # of the prior's standard deviation: beyond, the data say next to nothing
-_WIDE = 0.5  # half an interval of a gain, in units of the gain: beyond, nothing is known of it
+_UNDETERMINED = 0.8  # share of the prior's deviation above which a value is undetermined
+_WIDE = 0.5  # half an interval of a gain, over the gain, above which the gain is undetermined
 _TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}  # a law is kept or fitted whole
 
 
 def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
-    """Return which values of each kind are as uncertain as before, (n,) or (bags n,) masks.
+    """Return which values of each kind the data do not determine, (n,) or (bags n,) masks.
 
-    Gains that are not `clear`, (n,), are known by the other ones, as well as these agree.
+    Gains that are not `clear`, (n,), follow from the other gains, as well as these agree.
     """
     out = {
         kind: model.of(kind, model.free) & (
@@ -40,7 +40,7 @@ def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
 def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
     """Return which values of each kind do not differ significantly from those given, (n,) masks.
 
-    Kind after kind, given that those of the ones before are kept.
+    Kinds are tested in turn, while the insignificant values of earlier kinds are kept.
     """
     out: Masks = {}
     mean, covariance = found.theta, found.covariance
@@ -54,7 +54,7 @@ def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
         half = NORMAL_90 * np.sqrt(np.maximum(np.einsum(
             'ci,ij,cj->c', rows, covariance, rows), 0.0))
         those = model.of(kind, model.free) & (np.abs(away) <= half)
-        if kind == 'amplitude':  # a friction that is there is fitted, however well it was known
+        if kind == 'amplitude':  # a friction beyond its interval is always fitted
             those &= half > value
         if those.any():
             out[kind] = those
@@ -66,17 +66,17 @@ def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
 
 
 def is_payload_significant(model: Terms, found: Fit) -> bool:
-    """Whether the mass of the payload that was fitted differs from 0."""
+    """Whether the mass of the fitted payload differs significantly from 0."""
     return bool(NORMAL_90 * model.of('payload', found.deviation)[MASS] < 1.0)
 
 
 def keep(model: Terms, theta: Array, given: Array, those: Masks) -> Array:
-    """Take values as they are given, from now on; return where to begin the next fit, (p,)."""
+    """Fix values at the given ones; return the start of the next fit, (p,)."""
     theta = theta.copy()
     for kind, mask in those.items():
         for one in _TOGETHER.get(kind, (kind,)):
             model.of(one, model.free)[mask] = False
-            if one != 'zero':  # which keeps its quarters of a turn
+            if one != 'zero':  # zeros keep their quarters of a turn
                 model.of(one, theta)[mask] = model.of(one, given)[mask]
         if kind == 'inverse_gain':
             model.shares &= ~mask
@@ -84,7 +84,7 @@ def keep(model: Terms, theta: Array, given: Array, those: Masks) -> Array:
 
 
 def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
-    """Return kinds, bounds and the joints whose value was looked for no further, (n,)."""
+    """Return kinds, bounds, and which joints have a value at the bound, (n,)."""
     out = []
     for kind in ('amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'):
         value, free = model.of(kind, found.theta), model.of(kind, model.free)
@@ -98,11 +98,11 @@ def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
 
 
 def link_ranks(model: Terms, found: Fit) -> tuple[int, int]:
-    """Return how many combinations of the links' parameters any motion tells, and this one."""
+    """Return how many combinations of link parameters any motion determines, and this one."""
     if 'links' not in model.terms:
         return 0, 0
     base = base_parameters(model.robot, gravity=model.data.gravity).shape[1]
-    # Determined are those that the data know better than what was known before.
+    # A combination is determined if the data are more certain of it than the prior.
     those = np.isin(np.flatnonzero(model.free), np.arange(
         model.places['links'].start, model.places['links'].stop))
     unit = np.sqrt(found.precision[those])

@@ -1,4 +1,4 @@
-"""Joints of which a recording cannot be as it is taken, so that what is found is in doubt."""
+"""Joints whose recordings are likely misread, so that results are in doubt."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,20 +8,20 @@ from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.validation import Validation
 from hodyn_ros.robot import Robot
 
-_MOSTLY = 0.5  # of the samples of a joint: limits are exceeded for moments only
-_WORSE_THAN_NONE = 1.2  # of the deviation of efforts: what errors that are no noise are beyond
+_MOSTLY = 0.5  # share of a joint's samples; sound ones exceed limits only for moments
+_WORSE_THAN_NONE = 1.2  # errors over the deviation of efforts; noise causes no larger ones
 
 
 @dataclass(frozen=True)
 class DoubtfulJoints:
-    """Names of joints whose recordings are likely others than they are taken for.
+    """Names of joints whose recordings are likely misread.
 
     Attributes
     ----------
     misplaced : tuple of str
-        Mostly where they cannot be.
+        Mostly outside their limits of position.
     overloaded : tuple of str
-        Their efforts, by the gains found, are mostly beyond their limits.
+        Their efforts, with the gains found, are mostly beyond their limits.
     unexplained : tuple of str
         Their held-out efforts are predicted worse than by a constant.
 
@@ -47,7 +47,7 @@ def doubtful_joints(
 
 
 def misplaced_joints(robot: Robot, data: Data) -> list[str]:
-    """Return which joints are mostly where they cannot be."""
+    """Return the joints that are mostly outside their limits of position."""
     position, limits = data.q[:, 0], robot.limits
     outside = ((position < limits.position_min) | (position > limits.position_max)).mean(axis=0)
     return [
@@ -55,7 +55,7 @@ def misplaced_joints(robot: Robot, data: Data) -> list[str]:
 
 
 def overloaded_joints(robot: Robot, data: Data, found: Estimate) -> list[str]:
-    """Return the joints whose efforts, by the gains found, are mostly beyond their limits."""
+    """Return the joints whose efforts, with the gains found, are mostly beyond limits."""
     known = np.isfinite(data.effort)
     effort = np.abs(np.where(known, data.effort, 0.0) * found.gain_factors(robot))
     beyond = (known & (effort > robot.limits.effort)).sum(axis=0)

@@ -1,4 +1,4 @@
-"""What was identified, term by term, with intervals; and what the data cannot tell."""
+"""What was identified, term by term, with intervals, and what the data do not determine."""
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,28 +15,29 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-_EXCITED = 0.5  # of what was known of a payload's extent: below, the motion told its inertia
+# A payload's inertia is determined if its extent is known to this share of the prior deviation.
+_EXCITED = 0.5
 
 _NAMES = {'rotor': 'rotor_inertia', 'inverse_gain': 'effort_gain'}
 
 
 @dataclass(frozen=True)
 class Doubt:
-    """Why the efforts of a joint are left out: in the unit they are taken for, they cannot be.
+    """Why the efforts of a joint are left out: they cannot be in the assumed unit.
 
     Attributes
     ----------
     joint : str
         Name of the joint.
     factor : float
-        Where its gain cannot be told: what those of the other joints changed by, NaN where that
-        differs from joint to joint, or where its gain is not what is in doubt.
+        If its gain is undetermined: the factor by which the other gains changed, NaN if it
+        differs from joint to joint. NaN if the gain is not in doubt.
     friction, limit : float
-        The friction that it would have, and its limit of effort, N m; NaN where its gain is in
+        The friction that it would have, and its limit of effort, N m; NaN if its gain is in
         doubt.
     recorded : float
-        Where no gains were looked for, and its own is far off: how many times the model's torques
-        its efforts are.
+        If gains were not fitted and its own is far off: the ratio of its efforts to the model's
+        torques. NaN otherwise.
 
     """
 
@@ -55,44 +56,45 @@ class Estimate:
     ----------
     joints, intervals : dict of str to (n,) array
         `amplitude`, `slope`, `velocity_offset`, `viscous`, `rotor_inertia`, `effort_gain`, `zero`,
-        as far as they were asked for; the interval is NaN for joints that keep what they had.
-        A gain is what the file has: times that of the robot as it was.
+        as far as their terms were fitted; intervals are NaN for joints that keep their value.
+        Gains are those for the robot file: they include the earlier gain of the robot.
     offset, offset_interval : (n,) or (bags, n) arrays
         Constant offset of the recorded efforts, in their unit.
     links, links_interval : tuple of Payload and (n_bodies, 10) array
-        The links; empty where they were not asked for.
+        The links; empty if they were not fitted.
     payload : Payload or None
-        Load on the last body, None where none was found.
+        Load on the last body, None if none was found.
     payload_interval : (10,) array
         Intervals of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m².
     inertia_excited : bool
-        Whether the motion told the payload's inertia, which is a point's otherwise.
+        Whether the motion determines the payload's inertia; if not, the payload is a point.
     payload_at_most : float
-        Where none was found: the upper end of the interval of its mass, kg; NaN otherwise.
+        If no payload was found: the upper end of the interval of its mass, kg; else NaN.
     differing_loads : tuple of DifferingLoad
-        Loaded recordings whose payload is another than that of the other ones.
+        Loaded recordings whose payload differs from that of the others.
     link_level, gain_level : float
-        How far links and gains are off, as shares, by the evidence; NaN where not looked for.
+        Typical relative errors of links and gains, by the evidence; NaN if not estimated.
     base_parameters, told_parameters : int
-        How many combinations of the links' parameters any motion tells, and this one.
+        Number of combinations of link parameters that any motion determines, and this one.
     held : tuple of (str, tuple of str)
-        Values that the data cannot tell from others, with their joints; they kept what they were.
+        Values that the data do not determine, with their joints; they keep the robot's.
     alike : tuple of (str, tuple of str)
-        Values that do not differ significantly from those the robot has, and are kept.
+        Values that do not differ significantly from the robot's, which are kept.
     gains_by_others : tuple of str
-        Joints whose gain the data hardly tell: it is known by those of the other joints.
+        Joints whose gain the data hardly determine: it follows from those of the other joints.
     bounded : tuple of (str, float, tuple of str)
-        Values that lie at the bound up to which they are looked for.
+        Values at the bound of the search.
     friction : SigmoidFriction or None
-        The law that was fitted to, of whose values `joints` has those that were asked for.
+        The fitted law; `joints` has those of its values whose terms were fitted.
     parameters : dict of str to array
-        All parameters, as `Terms` has them: where a fit to other data of the arm may begin.
+        All parameters, as in `Terms`: a start for a fit to other data of the arm.
     doubts : tuple of Doubt
-        Joints whose efforts were left out, for they are in no known unit; they keep what they had.
+        Joints whose efforts were left out, since their unit is unknown; they keep the robot's
+        values.
     standing : (n,) array
-        Share of the efforts at which the joint stands.
+        Share of the efforts that were recorded while the joint stood.
     rests_left_out : bool
-        Whether these efforts are left out: those that friction is in which is known or fitted.
+        Whether these efforts are left out, since friction is known or fitted.
 
     """
 
@@ -123,12 +125,12 @@ class Estimate:
 
     @property
     def is_of_the_robot(self) -> bool:
-        """Whether anything was found that a robot file holds: offsets are the sensors'."""
+        """Whether anything was found for a robot file, which does not hold sensor offsets."""
         return bool(self.links) or self.payload is not None or any(
             np.isfinite(width).any() for width in self.intervals.values())
 
     def gain_factors(self, robot: Robot) -> Array:
-        """Return the gains found as factors of those that the robot has, (n,); 1 of none."""
+        """Return the gains found over those of the robot, (n,); 1 if none were found."""
         if 'effort_gain' not in self.joints:
             return np.ones(robot.n)
         given = 1.0 if robot.effort_gain is None else robot.effort_gain
@@ -138,9 +140,9 @@ class Estimate:
 def estimate_of(
     model: Terms, found: Fit, held: Masks, alike: Masks, clear: np.ndarray,
 ) -> Estimate:
-    """Return what a fit found, with what it held and kept, masks by kind of parameter.
+    """Return the estimate of a fit; `held` and `alike` are masks by kind of parameter.
 
-    `clear`, (n,), are the gains that efforts tell by themselves.
+    `clear`, (n,), are the gains that their own efforts determine.
     """
     n = model.robot.n
     theta, half = found.theta, NORMAL_90 * found.deviation
@@ -197,7 +199,7 @@ def estimate_of(
 
 
 def _joint_values(model: Terms, found: Fit) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return the values that the joints have, of the terms that were fitted, and intervals."""
+    """Return the joints' values of the fitted terms, and their intervals."""
     robot, theta = model.robot, found.theta
     half = NORMAL_90 * found.deviation
     joints: dict[str, Array] = {}
@@ -224,7 +226,7 @@ def _joint_values(model: Terms, found: Fit) -> tuple[dict[str, Array], dict[str,
     put('gains', 'effort_gain', gain, NORMAL_90 * found.deviation_of(
         model.by_gain(theta)) * np.abs(gain / k))
     if 'friction' in model.terms and robot.friction is not None:
-        for key in ('slope', 'velocity_offset'):  # to the last digit, where they are kept
+        for key in ('slope', 'velocity_offset'):  # kept values stay the same to the last digit
             kept = np.isnan(intervals[key])
             joints[key][kept] = getattr(robot.friction, key)[kept]
     return joints, intervals

@@ -1,7 +1,8 @@
-"""Motions that tell the links' parameters: Fourier series of the lowest condition number.
+"""Motions that determine the links' parameters: Fourier series of low condition number.
 
-Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 1997. A period of the series is
-the motion; it begins and ends at rest to the snap, which takes two of each kind of coefficient.
+Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 1997. The motion is a period of
+the series. All its derivatives up to the snap are 0 at both ends, which costs two coefficients of
+each kind.
 """
 from dataclasses import dataclass
 
@@ -18,14 +19,14 @@ Array = NDArray[np.float64]
 MIN_HARMONICS = 3
 
 MAX_SHARE = 0.95
-"""Of the limits that a motion may use."""
+"""Largest share of the limits that a motion may use."""
 
 UNKNOWN = {'position': 1.0, 'velocity': 1.0, 'acceleration': 5.0, 'jerk': 50.0}
-"""What a joint without a limit is taken to allow: rad (m) to both sides of 0, and per sᵏ."""
+"""Assumed limits of a joint without any: rad (m) on both sides of 0, and rad/sᵏ (m/sᵏ)."""
 
-_SAMPLES = 100  # of a period
-_START, _STEP = 40, 0.3  # motions tried at random; steps from the best, shrinking, as share of it
-_SHRINK = 0.93  # a motion of too much torque becomes slower by this
+_SAMPLES = 100  # number of samples of a period
+_START, _STEP = 40, 0.3  # random motions tried first; first step from the best, relative to it
+_SHRINK = 0.93  # factor by which a motion that needs too much torque is made smaller
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +42,7 @@ class Excitation:
     condition : float
         Condition number of the base regressor.
     base_parameters : int
-        How many combinations of parameters it is of.
+        Number of combinations of parameters in this regressor.
 
     """
 
@@ -66,13 +67,13 @@ def design(
     harmonics : int
         At least 3.
     share : float
-        Of the limits of position, velocity, acceleration, jerk, effort and effort rate.
+        Share of the limits of position, velocity, acceleration, jerk, effort and effort rate.
     trials : int
-        Motions tried.
+        Number of further motions tried.
     seed : int
-        Of the random numbers.
+        Seed of the random numbers.
     points : int
-        Points of the result.
+        Number of points of the result.
 
     Raises
     ------
@@ -129,19 +130,19 @@ def _check_held(robot: Robot, share: float) -> None:
     if beyond.size:
         least = float((needed[beyond] / robot.limits.effort[beyond]).max())
         remedy = (
-            'give it a lighter payload, or limits of position about a posture that it can hold')
+            'give it a lighter payload, or limits of position around a posture that it can hold')
         enough = np.ceil(100.0 * least) / 100.0
         if enough <= MAX_SHARE:
             remedy = f'give it a lighter payload, or a --share of {enough:g} or more'
         raise HodynError(
             f'robot {robot.name!r} cannot hold itself in the middle of its range with a share of '
             f'{share:g} of its limits of effort: ' + ', '.join(
-                f'{robot.joint_names[j]} needs {needed[j]:.3g} of {allowed[j]:.3g}'
+                f'{robot.joint_names[j]} needs {needed[j]:.3g}, and may use {allowed[j]:.3g}'
                 for j in beyond) + f'; {remedy}')
 
 
 def _basis(period: float, harmonics: int, times: Array) -> Array:
-    """Return the series' free parts and their derivatives, (T, 5, 2 (harmonics − 2))."""
+    """Return the free terms of the series, with derivatives, (T, 5, 2 (harmonics − 2))."""
     k = np.arange(1, harmonics + 1)
     omega = 2.0 * np.pi * k / period
     phase = omega * times[:, None]
@@ -164,7 +165,7 @@ def _motion(basis: Array, coefficients: Array, middle: Array) -> Array:
 def _fitted(
     robot: Robot, basis: Array, shape: Array, share: float,
 ) -> tuple[Array, Array]:
-    """Return coefficients of a shape, as large as the limits allow, and the middles."""
+    """Return coefficients of a shape, as large as limits allow, and its middle position."""
     limits = robot.limits
     unit = basis @ shape
     low, high = _range(robot)
@@ -180,7 +181,7 @@ def _fitted(
         middle = 0.5 * (low + high) - scale * 0.5 * (bottom + top)
         coefficients = shape * scale
         torque = np.abs(feedforward.torque(_motion(basis, coefficients, middle))).max(axis=0)
-        # What holds the arm is there at any speed: where that is too much, all give way.
+        # Even a tiny motion needs the torque that holds the arm: then it is returned as it is.
         if scale.max() < 1e-3 or (np.all(torque[0] <= share * limits.effort)
                                   and np.all(torque[1] <= share * limits.effort_rate)):
             return coefficients, middle

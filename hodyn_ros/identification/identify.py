@@ -1,4 +1,4 @@
-"""Terms fitted to data: what these do not determine, or do not change, is kept as it was."""
+"""Terms fitted to data; values that these do not determine or change are kept."""
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -33,39 +33,39 @@ def identify(
 ) -> Estimate:
     """Fit terms, some of `TERMS`, to data.
 
-    The payload is taken to be there only when its mass differs from 0 significantly, and to have
-    an inertia only when the motion told it.
+    A payload is found only if its mass differs significantly from 0, and has an inertia only if
+    the motion determines it.
 
     Parameters
     ----------
     robot : Robot
-        What is known before.
+        The robot as it is known, the mean of the priors.
     data : Data
         Motions and efforts.
     terms : collection of str
-        What to fit.
+        The terms to fit.
     each_bag : bool
         Whether each recording has offsets of its own.
     begin : Estimate, optional
-        What was found from other data of the arm: a nearer start.
+        Estimate from other data of the arm, where the fit starts.
 
     Raises
     ------
     HodynError
         When there are too few samples, or their numbers are too large for a fit, or the efforts
-        are in another unit and no gains are looked for.
+        are in another unit and gains are not fitted.
 
     """
     for term, motors in (('rotor', 'inertias'), ('zeros', 'zeros')):
         if term in terms and robot.actuators is not None:
             raise HodynError(
                 f'--terms {term}: the motors in key actuators of robot {robot.name!r} have '
-                f'{motors} of their own: leave it out')
+                f'{motors} of their own: leave this term out')
     if np.isfinite(data.factor) and begin is None and not {'gains', 'zeros'} & set(terms):
         raise HodynError(
-            f"the efforts are about {data.factor:.3g} times the model's torques, of all joints "
-            'alike: they seem to be in another unit than N m. Add gains to the --terms, or state '
-            f'effort_gain in the robot file, about {1.0 / data.factor:.3g} for each joint')
+            f"the efforts are about {data.factor:.3g} times the model's torques, similarly in "
+            'most joints: they seem to be in another unit than N m. Add gains to the --terms, or '
+            f'state effort_gain in the robot file, about {1.0 / data.factor:.3g} for each joint')
     recorded = np.isfinite(data.effort)
     standing = (recorded & data.stands).sum(axis=0) / np.maximum(recorded.sum(axis=0), 1)
     left_out = 'friction' in terms or robot.friction is not None
@@ -74,8 +74,8 @@ def identify(
     blocks = data.blocks_of_motion
     if blocks < MIN_BLOCKS:
         raise HodynError(
-            f'only {blocks} s of motion: at least {MIN_BLOCKS} s are needed to tell '
-            'parameters from noise')
+            f'only {blocks} s of motion: at least {MIN_BLOCKS} s are needed to '
+            'distinguish parameters from noise')
     try:
         doubts = () if begin is None else begin.doubts
         while True:
@@ -91,7 +91,7 @@ def identify(
         raise HodynError(
             f'the recorded motions or efforts are too large for a fit ({error}): they are not '
             "an arm's") from None
-    if begin is None:  # what the gains of the others are, all alike, says the last fit best
+    if begin is None:  # the last fit is best for the common factor of the other gains
         determined = np.isfinite(found.intervals.get('effort_gain', np.full(robot.n, np.nan)))
         factor = common_factor(found.gain_factors(robot)[determined])
         doubts = tuple(
@@ -102,18 +102,18 @@ def identify(
 
 def _all_doubted(doubts: Collection[Doubt]) -> str:
     beyond = [
-        f'{doubt.joint} {doubt.friction:.3g} N m of {doubt.limit:.3g}'
+        f'{doubt.joint} {doubt.friction:.3g} N m, limit {doubt.limit:.3g}'
         for doubt in doubts if doubt.limit > 0.0]
     far = [
-        f'{doubt.joint} {doubt.recorded:.2g}'
+        f'{doubt.joint} {doubt.recorded:.2g} times'
         for doubt in doubts if not np.isnan(doubt.recorded)]
     said = [*filter(None, [
         'friction is beyond the limits of effort: ' + ', '.join(beyond) if beyond else '',
-        "efforts are far from the model's torques, as many times as these: " + ', '.join(far)
+        "efforts are far from the model's torques: " + ', '.join(far)
         if far else ''])]
     return (
-        f'no joint is left to fit to: {"; ".join(said) or "the gain of none is told"}; see in '
-        'which unit efforts are recorded: with gains among the --terms it would be found')
+        f'no joint is left to fit to: {"; ".join(said) or "the data determine no gain"}. Check '
+        'the unit of the recorded efforts, or find it with gains among the --terms')
 
 
 def _without(data: Data, joints: list[int]) -> Data:
@@ -126,7 +126,7 @@ def _without(data: Data, joints: list[int]) -> Data:
 
 def _identified(model: Terms, begin: Estimate | None) -> Estimate:
     given = model.start.copy()
-    held: Masks = {  # what needs motion to both sides, of joints that do not move so
+    held: Masks = {  # values that need motion both ways, of joints that do not move both ways
         kind: ~model.of(kind, model.free) for term, kind in (
             ('friction', 'amplitude'), ('viscous', 'viscous'), ('rotor', 'rotor'),
             ('gains', 'inverse_gain'))

@@ -1,4 +1,4 @@
-"""Loads on the last body, by least squares beside all else: one for all recordings, and others."""
+"""Loads on the last body by linear least squares: a common one, and those of single recordings."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,23 +10,23 @@ from hodyn_ros.identification.terms import Terms
 
 Array = NDArray[np.float64]
 
-_CLEAR = 5.0  # standard deviations
-_ANOTHER_MASS = 0.1  # of the payload's
-_ANOTHER_PLACE = 0.03  # m: beyond what links that are off a little make of another motion
+_CLEAR = 5.0  # standard deviations from which a difference is certain
+_ANOTHER_MASS = 0.1  # least difference of the mass, over the payload's
+_ANOTHER_PLACE = 0.03  # m; slightly wrong links shift the centre by less from motion to motion
 
 
 @dataclass(frozen=True, eq=False)
 class DifferingLoad:
-    """How the payload of one recording differs from that of the other ones.
+    """How the payload of one recording differs from that of the others.
 
     Attributes
     ----------
     bag : int
         Number of the recording.
     mass : float
-        kg more than the others'.
+        Additional mass, kg.
     com : (3,) array
-        m from the others' centre of mass to its own, in the axes of the last body.
+        From the others' centre of mass to its own, m, in the axes of the last body.
 
     """
 
@@ -44,7 +44,7 @@ def linear_payload(model: Terms, found: Fit) -> tuple[float, float, Array]:
 
 
 def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
-    """Return the loaded recordings whose payload is not that of the others, the farthest first."""
+    """Return the loaded recordings whose payload differs from the others', the farthest first."""
     bags = np.unique(model.data.bag[model.data.loaded])
     if len(bags) < 2 or not model.of('payload', model.free).any():
         return ()

@@ -1,9 +1,9 @@
-"""Rigid bodies by ten free numbers: whatever these are, some mass distribution has the inertia.
+"""Rigid bodies by ten free numbers, any choice of which is a possible body.
 
 The numbers are log-Cholesky parameters (Rucker and Wensing, RA-L 2022): log m, c, and the
-triangular factor L of the second moments of the mass about its centre, m L Lᵀ, its diagonal by
-logarithms. That these moments are positive is all that physics asks of an inertia, the triangle
-inequality included.
+triangular factor L of the second moments of the mass about its centre, m L Lᵀ, with the logarithms
+of its diagonal. An inertia is physical, with the triangle inequality, if and only if these moments
+are positive.
 """
 from dataclasses import dataclass
 
@@ -17,17 +17,17 @@ from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES, pack
 Array = NDArray[np.float64]
 
 MASS, COM, EXTENT, SHEAR = 0, slice(1, 4), slice(4, 7), slice(7, 10)
-"""Where log m, c, log diag L and the rest of L stand among the ten numbers."""
+"""Indices of log m, c, log diag L and the rest of L among the ten numbers."""
 
-_MIN_EXTENT = 1e-3  # of the largest: bodies in files may be flat, or break the triangle inequality
-_MIN_MASS = 1e-9  # kg: of what weighs nothing, whose logarithm is none
+_MIN_EXTENT = 1e-3  # over the largest; bodies in files may be flat, or not physical
+_MIN_MASS = 1e-9  # kg, in place of 0, which has no logarithm
 _BELOW = ((1, 2, 2), (0, 0, 1))
 _STEP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A rigid body: one fixed to the last link, or a link itself.
+    """A rigid body: a load fixed to the last link, or a link itself.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Payload:
 
     @property
     def parameters(self) -> Array:
-        """The ten parameters that the torques are linear in."""
+        """The ten parameters in which the torques are linear."""
         return inertial_parameters(self.mass, self.com, self.inertia)
 
     @property
@@ -60,7 +60,7 @@ class Payload:
 
 
 def rigid_body(theta: Array) -> Payload:
-    """Return the body of ten numbers."""
+    """Return the body with these ten numbers."""
     mass = float(np.exp(theta[MASS]))
     factor = np.diag(np.exp(theta[EXTENT]))
     factor[_BELOW] = theta[SHEAR]
@@ -69,7 +69,7 @@ def rigid_body(theta: Array) -> Payload:
 
 
 def log_cholesky(mass: float, com: Array, inertia: Array) -> Array:
-    """Return the ten numbers of a body; of the nearest one where no rigid body has its inertia."""
+    """Return the ten numbers of a body; of a near one if its inertia is not physical."""
     mass = max(mass, _MIN_MASS)
     moments = (0.5 * np.trace(inertia) * np.eye(3) - inertia) / mass
     values, axes = np.linalg.eigh(moments)
@@ -82,8 +82,8 @@ def log_cholesky(mass: float, com: Array, inertia: Array) -> Array:
 def uncertainty(theta: Array) -> Array:
     """Return the standard deviations of the ten numbers of a body that is known to ±100 %.
 
-    Those of the centre of mass are its coordinates', or of a share of the body's extent where
-    these are smaller.
+    Those of the centre of mass grow with its coordinates, and are at least a fifth of the body's
+    radius.
     """
     extent = np.exp(theta[EXTENT])
     radius = np.sqrt(np.sum(extent ** 2) + np.sum(theta[SHEAR] ** 2))
@@ -92,14 +92,15 @@ def uncertainty(theta: Array) -> Array:
 
 
 def slope(theta: Array) -> Array:
-    """Return the derivative of the ten parameters of the body by its ten numbers, (10, 10)."""
+    """Return the derivative of the body's ten parameters by its ten numbers, (10, 10)."""
     mass, com = np.exp(theta[MASS]), theta[COM]
     factor = np.diag(np.exp(theta[EXTENT]))
     factor[_BELOW] = theta[SHEAR]
     first = np.zeros((PARAMETERS, 4))  # of m and m c
     first[MASS] = mass, *(mass * com)
     first[COM, 1:] = mass * np.eye(3)
-    # Of the second moments about the origin, m (L Lᵀ + c cᵀ), by halves: the other is transposed.
+    # Half the derivative of the second moments about the origin, m (L Lᵀ + c cᵀ); the other half
+    # is its transpose.
     half = np.zeros((PARAMETERS, 3, 3))
     half[MASS] = 0.5 * (factor @ factor.T + np.outer(com, com))
     half[COM] = np.eye(3)[:, :, None] * com
@@ -113,7 +114,7 @@ def slope(theta: Array) -> Array:
 
 
 def listed_slope(theta: Array) -> Array:
-    """Return the derivative of mass, com and inertia about it by the ten numbers, (10, 10)."""
+    """Return the derivative of `Payload.listed` by the ten numbers, (10, 10)."""
     return np.stack([
         (rigid_body(theta + step).listed - rigid_body(theta - step).listed) / (2.0 * _STEP)
         for step in _STEP * np.eye(PARAMETERS)], axis=1)

@@ -1,4 +1,4 @@
-"""Motions and efforts from bags: thinned, in blocks of time, to fit to; whole, to judge by."""
+"""Motions and efforts from bags: thinned for the fit, whole for the validation."""
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 import os
@@ -14,8 +14,9 @@ from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
+from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.rests import standing
-from hodyn_ros.replay.comparison import EffortComparison, lag_sentence
+from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.effort_unit import motor_side
 from hodyn_ros.replay.recorded_torques import (
@@ -28,10 +29,10 @@ from hodyn_ros.robot import HodynError, Robot
 Array = NDArray[np.float64]
 
 MAX_SAMPLES = 2000
-"""More samples of the same motion tell little more and take time; they are thinned evenly."""
+"""Number of samples to which bags are thinned evenly: more add little and take time."""
 
 STRETCH, FOLDS = 4, 4
-"""Blocks in a row that are held out together, and parts that a recording is cut into."""
+"""Number of blocks in a row that are held out together, and of parts of a recording."""
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,15 @@ class Motion:
     counts : MessageCounts
         What became of each message.
     usable : int
-        How many samples it has.
+        Number of usable messages.
     efforts : EffortContents
-        What the recorded efforts are.
+        Gravity and unit of the recorded efforts.
     diagnosis : Diagnosis
-        Whether the recording is what it is taken for.
+        What is wrong with the recording, if anything.
     of_motors : str
-        What `motor_side` says of the efforts.
-    lag : str
-        By how much the efforts lag behind the prediction of the given robot, in a sentence, '' if
-        they do not or that cannot be said.
+        Sentence of `motor_side` about the efforts.
+    lag : Lag
+        Lag of the efforts behind the prediction of the given robot; NaN if it cannot be judged.
 
     """
 
@@ -78,32 +78,45 @@ class Motion:
     efforts: EffortContents
     diagnosis: Diagnosis
     of_motors: str
-    lag: str
+    lag: Lag
     _file: IO[bytes]
     _pieces: int
 
     def pieces(self) -> Iterator[Data]:
-        """Hand out all samples, one piece of the bag after the other."""
+        """Yield all samples, piece after piece of the bag."""
         self._file.seek(0)
         for _ in range(self._pieces):
-            q, effort, block, stands = (np.load(self._file) for _ in range(4))
+            q, effort, block, stands, _ = (np.load(self._file) for _ in range(5))
             yield Data(q, effort, block, self.efforts.with_gravity, stands=stands)
+
+    def lag_behind(self, robot: Robot) -> Lag:
+        """Return the lag of the efforts behind the prediction of another robot."""
+        if self.of_motors or np.isfinite(self.efforts.factor):
+            return self.lag  # NaN
+        feedforward, comparison = FeedForward(robot), EffortComparison(robot.joint_names)
+        self._file.seek(0)
+        for _ in range(self._pieces):
+            q, effort, _, _, instants = (np.load(self._file) for _ in range(5))
+            predicted = feedforward.torque(q, gravity=self.efforts.with_gravity)
+            comparison.add(instants, predicted[:, 0], effort)
+            comparison.add_slow(instants, predicted[:, 0], effort, q[:, 1], predicted[:, 1])
+        return Lag(*common_lag(comparison.joints))
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a robot's joint states stand in bags.
+    """Where a robot's joint states are found in bags.
 
     Attributes
     ----------
     robot : Robot
-        As it was before.
+        The robot before identification.
     topic : str or None
         Joint state topic, needed when several are recorded.
     prefix : str
         Prefix of the joint names of one arm among several.
     gravity : bool or None
-        Whether the efforts contain gravity; None finds out.
+        Whether the efforts contain gravity; by default, the recordings decide.
 
     """
 
@@ -119,6 +132,17 @@ class Source:
         if place not in self._motions:
             self._motions[place] = _estimate(path, self)
         return self._motions[place]
+
+    def lag_with(self, recording: Recording, payload: Payload | None) -> Lag:
+        """Return the lag of a bag's efforts behind the robot with a found payload.
+
+        Without the payload, the prediction would lack torques that may resemble a lag.
+        """
+        motion = self.motion(recording.path)
+        is_wrong = motion.diagnosis.without(['payload']).is_wrong
+        if payload is None or not recording.loaded or is_wrong:
+            return motion.lag
+        return motion.lag_behind(payload.fixed_to(self.robot))
 
 
 def _estimate(path: Path, source: Source) -> Motion:
@@ -142,12 +166,13 @@ def _estimate(path: Path, source: Source) -> Motion:
             predicted, slow = (values[inner][used] for values in _predicted(
                 piece, feedforward, efforts, motion.bandwidth))
             comparison.add(stamps[used], predicted[:, 0], effort)
-            comparison.add_slow(slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
+            instants = piece.instants[inner][used]
+            comparison.add_slow(instants, slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
             if not few.are_enough:
                 few.add(q, slow[:, 1], piece.states.velocity[inner][used])
-            stands = standing(piece.instants[inner][used], q[:, 1], deviation[:, 1])
+            stands = standing(instants, q[:, 1], deviation[:, 1])
             try:
-                for values in (q, effort, block[used], stands):
+                for values in (q, effort, block[used], stands, instants):
                     np.save(file, values)
                 file.flush()
             except OSError as error:
@@ -158,14 +183,14 @@ def _estimate(path: Path, source: Source) -> Motion:
         diagnosis = few.diagnosis(feedforward, bag.names)
         of_motors = '' if diagnosis.is_wrong else motor_side(bag.names, efforts.gear_ratios)
         is_other = bool(of_motors) or diagnosis.is_wrong or np.isfinite(efforts.factor)
-        lag = '' if is_other else lag_sentence(comparison.joints)
+        lag = Lag(np.nan, np.nan) if is_other else Lag(*common_lag(comparison.joints))
         return Motion(motion.counts, bag.usable, efforts, diagnosis, of_motors, lag, file, pieces)
 
 
 def _predicted(
     piece: MotionPiece, feedforward: FeedForward, efforts: EffortContents, bandwidth: float,
 ) -> tuple[Array, Array]:
-    """Return predicted efforts and rates, and both efforts below a bandwidth, (T, 2, n) each."""
+    """Return predictions with rates, and both efforts within a bandwidth, (T, 2, n) each."""
     count, _, n = piece.q.shape
     predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
     for run, motion in piece.runs:
@@ -183,8 +208,8 @@ def read_data(
     Raises
     ------
     HodynError
-        When a bag cannot be used, records no efforts or the same ones all the time, or is given
-        twice, or the bags differ in whether efforts contain gravity.
+        When a bag cannot be used, records no efforts or constant ones, or is given twice, or only
+        some bags have efforts with gravity.
 
     """
     _check_given_once([os.path.realpath(recording.path) for recording in recordings], recordings)
@@ -201,7 +226,7 @@ def read_data(
             raise HodynError('; '.join(misread))
         raise HodynError(
             f'{gravities[True]} records efforts with gravity, {gravities[False]} without: '
-            'identify them apart')
+            'identify them separately')
     pieces: list[Data] = []
     first = 0
     for number, (motion, recording) in enumerate(zip(motions, recordings, strict=True)):
@@ -231,7 +256,7 @@ def read_data(
 def _check_given_once(
     contents: Sequence[str | bytes], recordings: Sequence[Recording],
 ) -> None:
-    """Refuse a bag given twice: it would tell no more, yet narrow intervals and judge itself."""
+    """Refuse a bag given twice: it would narrow intervals wrongly, and validate itself."""
     first: dict[str | bytes, Path] = {}
     for content, recording in zip(contents, recordings, strict=True):
         if content in first:
@@ -249,5 +274,5 @@ def _check_efforts_vary(data: Data, recording: Recording, robot: Robot) -> None:
         if moves[j] and known[:, j].any() and not np.ptp(data.effort[known[:, j], j])]
     if constant:
         raise HodynError(
-            f'{recording.path}: the efforts of {", ".join(constant)} are the same all the time '
-            'though they move: the driver does not measure them. Record efforts that are measured')
+            f'{recording.path}: the efforts of {", ".join(constant)} never change '
+            'though the joints move: the driver does not measure them. Record measured efforts')

@@ -1,12 +1,12 @@
-"""Robust regression with knowledge of some parameters, and intervals that hold.
+"""Robust regression with priors, and intervals that allow for correlated errors.
 
-Minimised is Huber's loss of the residuals, weighed by each joint's own spread, so that a few large
-errors, as of vibration at the start, do not decide, and the squared distance of parameters from
-what is known of them, in units of how well. How well links and gains are known is itself found
-from the data: the evidence of the linearised model decides (MacKay, Neural Computation 1992).
+The fit minimises Huber's loss of the residuals over each joint's standard deviation, so that a few
+large errors do not dominate, plus the squared distance of the parameters from their priors, in
+standard deviations. The prior deviations of links and gains are estimated from the data: by the
+evidence of the linearised model (MacKay, Neural Computation 1992).
 
-Intervals are those of the sandwich estimator over blocks of time, since the errors of neighbouring
-samples are correlated; the error of what was known before counts in them.
+Intervals come from the sandwich estimator over blocks of time, since the errors of neighbouring
+samples are correlated. They include the errors of the priors.
 """
 from dataclasses import dataclass
 
@@ -22,36 +22,36 @@ NORMAL_90 = 1.6449
 """Half width of an interval of 90 % in standard deviations."""
 
 _HUBER = 2.5  # standard deviations beyond which an error counts linearly
-_STEPS, _PRECISION = 60, 2e-5
-_DAMPING, _LESS, _MORE = 0.1, 0.2, 8.0  # at first, and its factors after a step down or up
-_FLAT = 1e-3  # of the damping, where the model is about linear: small curvatures tell there, too
-_SETTLED = 0.02  # change of spreads from one fit to the next
-_ROUNDS, _ROUGH = 5, 2  # errors and levels of each round are those that the one before left
+_STEPS, _PRECISION = 60, 2e-5  # greatest number of steps; relative gain at which they end
+_DAMPING, _LESS, _MORE = 0.1, 0.2, 8.0  # first damping; its factors after a good or a bad step
+_FLAT = 1e-3  # share of the damping for parameters in which the model is nearly linear
+_SETTLED = 0.02  # relative change of deviations and levels at which rounds end
+_ROUNDS, _ROUGH = 5, 2  # greatest number of rounds, each with the previous deviations and levels
 _LEVELS = np.geomspace(0.003, 1.5, 24)
-"""Shares of ±100 % to which links and gains may be known."""
-_USUAL = {  # logarithm's mean and deviation, where the evidence says little
+"""Candidate prior deviations of links and gains, as shares of ±100 %."""
+_USUAL = {  # prior of each level: its median, and the standard deviation of its logarithm
     'links asked': (0.2, 1.0), 'links': (0.05, 1.0), 'inverse_gain': (0.01, 1.0),
     'common_gain': (0.01, 1.0), 'inverse_gain asked': (0.2, 1.0)}
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Where the loss is least.
+    """The minimum of the loss.
 
     Attributes
     ----------
     theta : (p,) array
         All parameters.
     free : (p,) bool array
-        Those that were fitted.
+        Which of them were fitted.
     covariance : (p, p) array
-        Of all; 0 of what was not fitted.
+        Of all parameters; 0 if not fitted.
     curvature, precision : (f, f) and (f,) arrays
-        What the data tell of the free ones, and what was known before.
+        Information of the data and of the priors about the free parameters.
     spread, design : (n,) arrays
-        Standard deviation of each joint's errors, and how many samples count as one.
+        Standard deviation of each joint's errors, and number of samples that count as one.
     levels : dict of str to float
-        How well links and gains are known, shares of ±100 %.
+        Prior deviations of links and gains, as shares of ±100 %.
 
     """
 
@@ -66,11 +66,11 @@ class Fit:
 
     @property
     def deviation(self) -> Array:
-        """Standard deviations of all parameters, (p,); NaN where not fitted."""
+        """Standard deviations of all parameters, (p,); NaN if not fitted."""
         return self.deviation_of(np.eye(len(self.theta)))
 
     def deviation_of(self, rows: Array) -> Array:
-        """Return standard deviations of values with derivatives (c, p); NaN where not fitted."""
+        """Return the deviations of values with derivatives `rows`, (c, p); NaN if not fitted."""
         variance = np.einsum('ci,ij,cj->c', rows, self.covariance, rows)
         fitted = (rows[:, self.free] != 0.0).any(axis=1)
         return np.where(fitted, np.sqrt(np.maximum(variance, 0.0)), np.nan)
@@ -79,8 +79,8 @@ class Fit:
 def fit(terms: Terms, theta: Array, *, settle: bool = True, like: Fit | None = None) -> Fit:
     """Fit the free parameters of terms from a start, (p,).
 
-    Without settle, links and gains are taken to be known as well as is usual. `like` is a fit to
-    the same data: what it found of errors and levels is where to begin, and without settle, kept.
+    Without `settle`, links and gains have their usual prior deviations. `like` is a fit to the
+    same data: its errors and levels are the start, and are kept without `settle`.
     """
     theta = np.clip(theta, terms.low, terms.high)
     if like is None:
@@ -123,7 +123,7 @@ def _usual(terms: Terms, kind: str) -> tuple[float, float]:
 
 def _precision(terms: Terms, levels: dict[str, float]) -> Array:
     deviation = terms.prior.copy()
-    # Drives that are off each by itself are off together by as much, or more.
+    # The common error of the drives is at least as large as that of each one.
     together = float(np.hypot(levels['inverse_gain'], levels['common_gain']))
     for kind, level in {**levels, 'common_gain': together}.items():
         terms.of(kind, deviation)[:] *= level
@@ -143,7 +143,8 @@ def _spread(terms: Terms, value: Array) -> Array:
 def _design_effects(terms: Terms, value: Array, spread: Array) -> Array:
     """Return how many samples of each joint count as one, (n,), at least 1.
 
-    It is the variance of the errors' sums over blocks of time, over that of independent errors.
+    This is the variance of the errors' sums over blocks of time, divided by its value for
+    independent errors.
     """
     left = np.where(terms.known, (value - terms.data.effort) / spread, 0.0)
     left = np.clip(left, -_HUBER, _HUBER)
@@ -157,7 +158,7 @@ def _design_effects(terms: Terms, value: Array, spread: Array) -> Array:
 def _weighed(
     terms: Terms, value: Array, derivative: Array, spread: Array, design: Array,
 ) -> tuple[Array, Array, Flags]:
-    """Return weighed residuals (T n,), their Jacobian, and which of them Huber takes whole."""
+    """Return weighted residuals, (T n,), their Jacobian, and which count quadratically."""
     scale = np.where(terms.known, 1.0 / (spread * np.sqrt(design)), 0.0)
     left = np.nan_to_num(value - terms.data.effort) * scale
     inside = np.abs(left) < _HUBER / np.sqrt(design)
@@ -170,7 +171,7 @@ def _descend(
 ) -> Array:
     """Minimise within bounds, by Levenberg and Marquardt on the normal equations.
 
-    Residuals are many and parameters few, so the decompositions of general solvers cost too much.
+    Residuals are many and parameters few: the decompositions of general solvers would cost more.
     """
     free = terms.free
     if not free.any():
@@ -219,7 +220,7 @@ def _descend(
 def _best_levels(
     terms: Terms, theta: Array, weighed: tuple[Array, Array, Flags], levels: dict[str, float],
 ) -> dict[str, float]:
-    """Return the levels by their likelihoods, of the data linearised where the fit is."""
+    """Return the mean levels by their evidence, with the model linearised at the fit."""
     free = terms.free
     unsettled = [
         kind for kind in levels
@@ -266,7 +267,8 @@ def _covariance(
     meat = sums.T @ sums * count / max(count - 1, 1)
     prior = np.diag(precision)
     robust = posterior @ (meat + prior) @ posterior
-    # At least what errors of the spread and correlation found give: few blocks agree by chance.
+    # At least the variance of errors with the deviations and correlations found, since few blocks
+    # may agree by chance.
     classic = posterior @ (curvature + prior) @ posterior
     variance = np.maximum(np.diag(classic), 1e-300)
     grow = np.sqrt(np.maximum(variance / np.maximum(np.diag(robust), 1e-9 * variance), 1.0))
@@ -276,7 +278,7 @@ def _covariance(
 def solve_linear(
     terms: Terms, found: Fit, columns: Array,
 ) -> tuple[Array, Array]:
-    """Return what further linear columns, (T, n, c), would be, and their standard deviations."""
+    """Return the coefficients of added linear columns, (T, n, c), and their deviations, (c,)."""
     value, derivative = terms.evaluate(found.theta)
     scale = np.where(terms.known, 1.0 / (found.spread * np.sqrt(found.design)), 0.0)
     slope = (np.concatenate([columns, derivative], axis=2) * scale[:, :, None]).reshape(
@@ -292,7 +294,7 @@ def solve_linear(
 
 
 def inverse(products: Array) -> Array:
-    """Return the pseudoinverse of a matrix of products, of values that are scaled alike first."""
+    """Return the pseudo-inverse of a matrix of products, computed for scaled values."""
     scale = np.sqrt(np.maximum(np.diag(products), 1e-300))
     scale = np.outer(scale, scale)
     return np.asarray(np.linalg.pinv(products / scale, rcond=1e-12) / scale)

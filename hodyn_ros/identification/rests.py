@@ -1,4 +1,4 @@
-"""When joints stand: their friction is then anything up to what it takes to move them."""
+"""When joints stand: their friction then has any value up to the one that moves them."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,7 +7,7 @@ from hodyn_ros.identification.data import MIN_VELOCITY
 Array = NDArray[np.float64]
 
 MIN_REST = 0.3
-"""Shorter stops are reversals, s."""
+"""Least duration of a rest, s; shorter stops are reversals."""
 
 _SLOW = 0.1 * MIN_VELOCITY
 _DEVIATIONS = 3.0
@@ -18,8 +18,8 @@ def standing(
 ) -> NDArray[np.bool_]:
     """Return whether each joint stands, (T, n): slow without a break for `MIN_REST`.
 
-    Slow are velocities that differ from 0 by no more than their own uncertainty, if that is not so
-    large that a motion would pass for a rest.
+    A velocity is slow if it differs from 0 by less than three standard deviations. This bound is
+    limited, so that a motion is not taken for a rest.
 
     Parameters
     ----------

@@ -23,14 +23,14 @@ def write_robot(
     source: str, robot: Robot, estimate: Estimate, path: Path, *, payload: bool = True,
     force: bool = False,
 ) -> Robot:
-    """Write the robot of a built-in name or file with what was identified; return it, read back.
+    """Write a built-in robot or a file with the identified values; return the robot read back.
 
-    A payload is a body fixed to the last one. A link's inertia is that of all that is fixed to it,
-    which keeps no mass of its own. Joints' zeros move the links' placements and the limits of
-    position. Offsets are the sensors' and are not written: a feed-forward with them would push the
-    arm. Without payload it is left out. An existing file is replaced with force only.
+    The payload becomes a body fixed to the last one; without `payload` it is left out. The inertia
+    of a link includes all bodies fixed to it, which keep no mass of their own. Zeros of joints
+    move the links' placements and the limits of position. Offsets belong to the sensors and are
+    not written: a feed-forward with them would push the arm. Only with `force` is a file replaced.
 
-    Raises HodynError when what was written could not be read back, and then leaves nothing.
+    Raises HodynError, and leaves no file, if the written robot cannot be read back.
     """
     data = robot_keys(source)
     order = _listed_joints(data['bodies'], robot)
@@ -92,7 +92,7 @@ def _write_zeros(
     by_joint = dict(zip(robot.joint_names, zeros, strict=True))
     for entry in data['bodies']:
         mimic = entry.get('mimic')
-        if mimic and by_joint.get(mimic['joint']):  # what follows stays where it was
+        if mimic and by_joint.get(mimic['joint']):  # the mimic joint stays where it was
             mimic['offset'] = (mimic.get('offset') or 0.0) + float(
                 (1.0 if mimic.get('multiplier') is None else mimic['multiplier'])
                 * by_joint[mimic['joint']])
@@ -121,7 +121,7 @@ def _drop_inertia(entry: dict[str, Any]) -> None:
 
 
 def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:
-    """Return the joints in the order of the bodies as listed, which lists in a file follow."""
+    """Return the joints in the order of the listed bodies, which other lists follow."""
     return [
         robot.joint_names.index(body.get('joint') or body['name'])
         for body in bodies if body['type'] != 'fixed' and not body.get('mimic')]

@@ -1,4 +1,4 @@
-"""Where a fit begins: quarters of a turn, gains and friction by least squares, roughly."""
+"""The start of a fit: quarter turns, gains and friction by rough least squares."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,9 +17,9 @@ _QUARTER = 0.5 * np.pi
 
 
 def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
-    """Return where to begin, (p,), and which gains are clear, (n,): no friction passes for them.
+    """Return the start of a fit, (p,), and which gains are certain beside friction, (n,).
 
-    It begins at what other data of the arm gave, where there are some.
+    The start is `begin`, an estimate from other data of the arm, if given.
     """
     theta, n = model.start.copy(), model.robot.n
     clear = np.ones(n, np.bool_)
@@ -45,7 +45,7 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
             model.of('common_gain', theta)[:] = common
             model.of('inverse_gain', theta)[clear] = gain[clear] / common
     k = model.effort_per_torque(theta)
-    for kind in ('amplitude', 'viscous', 'rotor'):  # known as the efforts are: in N m
+    for kind in ('amplitude', 'viscous', 'rotor'):  # priors in the unit of the efforts, made N m
         model.of(kind, model.prior)[:] /= np.abs(k)
     rest = np.where(model.known, model.data.effort / k - rigid, 0.0)
     those = model.of('amplitude', model.free)
@@ -57,14 +57,14 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
 
 
 def _turns(model: Terms) -> Array:
-    """Return by which quarters of a turn the joints' zeros differ from the model's, (n,)."""
+    """Return the quarter turns by which zeros differ from the model's, (n,), rad."""
     data, robot = model.data, model.robot
     feedforward = FeedForward(robot if data.gravity else robot.with_gravity((0.0, 0.0, 0.0)))
     return ZeroSearch(feedforward, data.q, data.effort, gains='gains' in model.terms).turns()
 
 
 def _rough_gains(model: Terms, rigid: Array) -> tuple[Array, Flags]:
-    """Return effort per N m by least squares beside friction, (n,), and whether it is clear."""
+    """Return effort per N m by least squares with friction, (n,), and whether it is clear."""
     data, known = model.data, model.known
     by_torque = FrictionFit(model.robot.n, 1)
     by_torque.add(data.q[:, 1], (rigid,), data.effort, known, data.block)

@@ -1,4 +1,4 @@
-"""What was identified, for machines: ``identification.json``."""
+"""The results of an identification as ``identification.json``."""
 from collections.abc import Sequence
 from dataclasses import asdict
 import json
@@ -25,26 +25,26 @@ def write_summary(
     recordings: Sequence[tuple[Recording, MessageCounts]], path: Path, *,
     findings: Sequence[Sequence[str]], force: bool = False,
 ) -> None:
-    """Write values with half their 90 % confidence intervals, null where none is known.
+    """Write values with half widths of their 90 % confidence intervals; null if unknown.
 
     Parameters
     ----------
     robot : Robot
-        As it was before.
+        The robot before identification.
     found : Estimate
         What was identified.
     validation : Validation
-        What the written file is worth.
+        Errors of the written file.
     doubtful : DoubtfulJoints
-        Joints whose recordings are likely others than they are taken for.
+        Joints whose recordings are likely misread.
     recordings : sequence of (Recording, MessageCounts)
         The bags, and what became of their messages.
     path : Path
-        The file.
+        The file to write.
     findings : sequence of sequences of str
-        What is wrong with each of the recordings, a sentence each.
+        For each recording the sentences about what is wrong with it.
     force : bool
-        Whether an existing one is replaced.
+        Whether an existing file is replaced.
 
     """
     summary: dict[str, Any] = {

@@ -1,9 +1,9 @@
 """The terms of the model of a recorded effort, which parameters are fitted, and their priors.
 
 effort = k ⊙ (Y(q + z) π + payload + friction + d q̇ + I q̈) + offset, joint by joint, with k the
-inverse of the gain, in units of effort per N m. k is a factor of each joint times one of all:
-drives that one mistake of a unit or a scale feeds are off alike. All parameters stand in one
-vector; those that are not free keep what the robot has.
+inverse of the gain, in units of effort per N m. k is a factor of each joint times a common one,
+since a wrong unit or scale affects all drives alike. All parameters are in one vector; those that
+are not free keep the value of the robot.
 """
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -29,14 +29,14 @@ Array = NDArray[np.float64]
 
 TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload', 'zeros')
 
-_SLOPES = (1.0, 300.0)  # s/rad
-_SLOPE_DEVIATION = 1.5  # of the logarithm
-_ASYMMETRY = 3.0  # slope · velocity offset: friction 20 times as large in one direction
-_ASYMMETRY_DEVIATION = 0.2  # a tenth more in one direction, and a tenth less in the other
-_ZERO_DEVIATION = 0.05  # rad
-_ANGLE_STEP = 1e-4  # rad
-_LARGEST = 10.0  # times the standard deviation of efforts: what no term of a drive is beyond
-_EXTENT = 0.05  # m: what is known of the radius of a payload, within a factor of e
+_SLOPES = (1.0, 300.0)  # bounds of the slope, s/rad
+_SLOPE_DEVIATION = 1.5  # prior deviation of the slope's logarithm
+_ASYMMETRY = 3.0  # bound of slope · velocity offset: 20 times the friction in one direction
+_ASYMMETRY_DEVIATION = 0.2  # prior: a tenth more in one direction, a tenth less in the other
+_ZERO_DEVIATION = 0.05  # prior deviation of a zero, rad
+_ANGLE_STEP = 1e-4  # rad, of differences
+_LARGEST = 10.0  # prior deviation of terms of a drive, over the standard deviation of efforts
+_EXTENT = 0.05  # m, prior radius of a payload, within a factor of e
 _PAYLOAD = np.repeat([  # start, deviation and bounds of log m, c, log diag L and the rest of L
     [0.0, np.inf, np.log(1e-3), np.log(1e3)], [0.0, np.inf, -1.0, 1.0],
     [np.log(_EXTENT), 1.0, np.log(1e-3), 0.0], [0.0, _EXTENT, -1.0, 1.0]], [1, 3, 3, 3], 0).T
@@ -47,14 +47,14 @@ _FRICTION = {
 
 @dataclass(frozen=True)
 class _Kind:
-    """Parameters of one kind: the term that asks for them, what is known of them, and bounds."""
+    """Parameters of one kind: the term that fits them, their prior and their bounds."""
 
     term: str
     start: ArrayLike
     deviation: ArrayLike
     low: ArrayLike = -np.inf
     high: ArrayLike = np.inf
-    needs_motion: bool = True  # of its joint, to both sides
+    needs_motion: bool = True  # of its joint, both ways
 
 
 class Terms:
@@ -63,20 +63,20 @@ class Terms:
     Attributes
     ----------
     places : dict of str to slice
-        Where the parameters of each kind stand in the vector.
+        Slice of the vector for the parameters of each kind.
     start, low, high : (p,) arrays
-        What the robot has, the mean of the prior; and bounds.
+        The robot's values, which are the means of the priors; and bounds.
     free : (p,) bool array
-        What is fitted.
+        Which parameters are fitted.
     curved : (p,) bool array
-        What the model is far from linear in.
+        In which parameters the model is far from linear.
     known : (T, n) bool array
         Which efforts are fitted: those that are recorded while the joint moves.
     prior : (p,) array
-        Standard deviations of `start` as knowledge; those of links for links known to ±100 %, of
-        gains for such known to ±100 %; infinite where nothing is known.
+        Standard deviations of the priors; for links and gains those of an uncertainty of ±100 %,
+        which the fit scales; infinite without a prior.
     shares : (n,) bool array
-        Which joints' gains the factor of all applies to.
+        The joints to whose gains the common factor applies.
 
     """
 
@@ -124,7 +124,7 @@ class Terms:
                 'links', given.ravel(), np.concatenate([uncertainty(row) for row in given])),
             'amplitude': _Kind('friction', friction.amplitude, scale, 0.0),
             'slope': _Kind('friction', np.log(slope_given), _SLOPE_DEVIATION, *np.log(_SLOPES)),
-            # An asymmetry is what the fast motion cannot tell from an offset.
+            # Fast motion cannot distinguish an asymmetry from an offset.
             'asymmetry': _Kind(
                 'friction', asymmetry,
                 _ASYMMETRY_DEVIATION if 'offsets' in self.terms else _ASYMMETRY, -most, most),
@@ -148,14 +148,14 @@ class Terms:
                 those: NDArray[np.bool_] = np.asarray(
                     heard & moving if kind.needs_motion else heard)
                 part[:] = np.tile(those, len(part) // len(those))
-        # A wrong link or gain passes for a payload, so that both are left free beside it.
+        # Wrong links or gains look like a payload, so they are fitted along with it.
         self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
         if {'payload', 'gains'} & self.terms:
             self.of('inverse_gain', self.free)[:] = moving & heard
             self.of('common_gain', self.free)[:] = (moving & heard).any()
 
     def common_gain(self, theta: Array) -> Array:
-        """Return the factor of all drives as it applies to each, (n,)."""
+        """Return the common factor of the drives as it applies to each, (n,)."""
         return np.where(self.shares, self.of('common_gain', theta), 1.0)
 
     def effort_per_torque(self, theta: Array) -> Array:
@@ -171,9 +171,9 @@ class Terms:
         return out
 
     def load_columns(self, theta: Array, carries: NDArray[np.bool_]) -> Array:
-        """Return efforts by mass and first moment of a load on the last body, (T, n, 4).
+        """Return the derivative of efforts by a load's mass and first moment, (T, n, 4).
 
-        It is there at the samples that `carries`, (T,), names.
+        The load is on the last body, at the samples `carries`, (T,).
         """
         count, n = self.data.effort.shape
         last = self.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :EXTENT.start]
@@ -188,7 +188,7 @@ class Terms:
             self.of('viscous', theta))
 
     def move_to(self, theta: Array) -> None:
-        """Take the torques where the joints' zeros of a parameter vector put them."""
+        """Linearise the torques at the zeros of the joints in a parameter vector."""
         self.zero = self.of('zero', theta).copy()
         q = self.data.q.copy()
         q[:, 0] += self.zero
@@ -197,7 +197,7 @@ class Terms:
             count * n, -1)
         self._remainder = np.zeros((count, n))
         if 'links' not in self.terms:
-            # The given inertias, also where no rigid body has them.
+            # The given inertias count as they are, even if they are not physical.
             exact = np.concatenate([
                 inertial_parameters(body.mass, body.com, body.inertia)
                 for body in self.robot.bodies])
@@ -224,7 +224,7 @@ class Terms:
         derivative = np.zeros((count, n, int(self.free.sum())))
 
         def put(kind: str, by: Array) -> None:
-            """Set derivatives by the free of a kind: of each joint's own, (T, n), or of all."""
+            """Set derivatives by free parameters of a kind: one per joint, (T, n), or all."""
             those = np.flatnonzero(self.of(kind, self.free))
             at = column[self.places[kind]][those]
             if by.ndim == 2:
@@ -250,7 +250,7 @@ class Terms:
         inner = inner + friction.amplitude * by_parameters['amplitude'] + (
             friction.viscous * data.q[:, 1]) + rotor * acceleration
         inner = inner + self._turned @ (self.of('zero', theta) - self.zero)
-        # By the logarithm of the slope, with the asymmetry as it is, and by the asymmetry.
+        # Derivatives by the logarithm of the slope at constant asymmetry, and by the asymmetry.
         by_offset = by_parameters['velocity_offset']
         by_parameters['slope'] = friction.slope * by_parameters['slope'] - (
             friction.velocity_offset * by_offset)

@@ -1,4 +1,4 @@
-"""Joints whose efforts are in another unit than the model's torques, as a fit shows."""
+"""Joints whose efforts, according to a fit, are in another unit than the model's torques."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +17,7 @@ def are_far(factors: Array) -> bool:
 
 
 def common_factor(factors: Array) -> float:
-    """Return the median of factors that are alike; NaN where they are not."""
+    """Return the median of similar factors; NaN if they differ."""
     if not len(factors) or np.any(factors <= 0.0):
         return np.nan
     middle = float(np.median(factors))
@@ -25,16 +25,16 @@ def common_factor(factors: Array) -> float:
 
 
 def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
-    """Return the joints whose efforts cannot be in the unit that they are taken for.
+    """Return the joints whose efforts cannot be in the assumed unit.
 
     Parameters
     ----------
     robot : Robot
-        As it was before.
+        The robot before identification.
     data : Data
-        What was fitted to.
+        The fitted data.
     found : Estimate
-        What was found.
+        The result of the fit.
 
     """
     names = robot.joint_names
@@ -48,7 +48,7 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
                 Doubt(names[j], common_factor(factors))
                 for j in np.flatnonzero(unknown & heard))
     else:
-        # Beside a payload they may be off a little; one in another unit would widen that of all.
+        # With a payload, gains may be slightly off; one in another unit would widen all priors.
         recorded = found.parameters['inverse_gain'] * found.parameters['common_gain']
         far = heard & ~((recorded > 1.0 / AGREE) & (recorded < AGREE))
         if far.any():

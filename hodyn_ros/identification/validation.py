@@ -1,4 +1,4 @@
-"""What a written robot file is worth, on the motion it is from and on motion held out from it."""
+"""Errors of a written robot file, on the motion of its fit and on held-out motion."""
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -25,30 +25,31 @@ from hodyn_ros.robot import Robot
 Array = NDArray[np.float64]
 Blocks = NDArray[np.intp]
 
-_WORSE, _DEVIATIONS = 1.01, 2.0  # of errors held out: less is of no account, or chance
+_WORSE, _DEVIATIONS = 1.01, 2.0  # ratio and deviations above which held-out errors are worse
 
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """RMS errors in N m of robots that were read from files, against the recorded efforts.
+    """RMS errors, N m, of robots read from files against the recorded efforts.
 
     Attributes
     ----------
     before, after : (n,) arrays
-        Of the robot as it was and of the written file, over all motion, each by its own gains.
+        Errors of the given robot and of the written file, over all motion, each with its own
+        gains.
     before_by_gains_found : (n,) array
-        `before` times what the gains changed by: errors of one unit of effort are comparable.
+        `before` times the change of the gains, so that errors are comparable.
     bags : list of (n,) arrays
-        `after` of each recording alone.
+        `after` for each recording.
     held_out : (n,) array
-        Over all motion, of files written without the part that they are judged by.
+        Errors over all motion, each part predicted by a file that was written without it.
     held_out_less_mean : (n,) array
         `held_out` without each recording's mean error: the offset of a sensor.
     worse : (n,) bool array
-        Whether `held_out` is beyond `before_by_gains_found` by more than 1 % and two standard
-        deviations, by the spread over blocks of time.
+        Whether `held_out` exceeds `before_by_gains_found` by more than 1 % and by two standard
+        deviations over blocks of time.
     by_bag : bool
-        Whether whole recordings were held out, else stretches of each.
+        Whether whole recordings were held out, or stretches of each.
 
     """
 
@@ -63,7 +64,7 @@ class Validation:
 
 
 class Folds:
-    """Which motion is held out together: whole recordings where there are enough of each kind."""
+    """Which motion is held out together: whole recordings if there are enough of each kind."""
 
     def __init__(self, recordings: Sequence[Recording], data: Data) -> None:
         seen: dict[bool, int] = {}
@@ -86,12 +87,12 @@ class Folds:
 
 
 class BlockErrors:
-    """Sums of the errors of several robots over the blocks of recordings, whose errors are alike.
+    """Sums of errors of several robots over blocks of time, within which errors are correlated.
 
     Parameters
     ----------
     shape : tuple of int
-        Of an error at one sample: (robots, joints).
+        Shape of the errors at one sample: (robots, joints).
 
     """
 
@@ -100,7 +101,7 @@ class BlockErrors:
             lambda: np.zeros((3, *shape)))
 
     def add(self, bag: int, block: Blocks, error: Array) -> None:
-        """Take errors (T, robots, joints) of a recording; those that are NaN do not count."""
+        """Add errors, (T, robots, joints), of a recording; NaN does not count."""
         known = np.isfinite(error)
         error = np.where(known, error, 0.0)
         powers = np.stack([known, error, error ** 2], axis=1)
@@ -115,9 +116,9 @@ class BlockErrors:
         return out
 
     def excess(self, robot: int, other: int, factor: Array) -> NDArray[np.bool_]:
-        """Return of which joints one robot's squares exceed another's beyond chance, (n,).
+        """Return for which joints one robot's squared errors exceed another's significantly.
 
-        The errors of the other one are taken times `factor`, (n,).
+        The errors of the other robot are multiplied by `factor`, (n,).
         """
         squares = np.array([sums[2] for sums in self._blocks.values()])
         more = squares[:, robot] - factor ** 2 * squares[:, other]
@@ -126,7 +127,7 @@ class BlockErrors:
 
 
 def _rms(sums: Array) -> Array:
-    """Return the RMS by count, sum and sum of squares."""
+    """Return the RMS from count, sum and sum of squares."""
     return np.asarray(np.sqrt(sums[2] / np.maximum(sums[0], 1.0)))
 
 
@@ -152,10 +153,9 @@ def validate(
     robot_source: str, source: Source, recordings: Sequence[Recording], data: Data,
     terms: Collection[str], found: Estimate, *, each_bag: bool = False,
 ) -> Validation:
-    """Judge what was found by the files written from it, read back.
+    """Judge an estimate by the robot files written from it, read back.
 
-    Each part of the motion, see `Folds`, is predicted by the file of what is identified from the
-    other ones.
+    Each part of the motion, see `Folds`, is predicted by a file identified from the other parts.
     """
     robot = source.robot
     folds = Folds(recordings, data)
@@ -178,7 +178,7 @@ def validate(
                     robot, data[fold != k], terms, each_bag=each_bag, begin=found))
                 for k in range(folds.count)]
         except HodynError as error:
-            raise HodynError(f'without the part that is held out to judge it: {error}') from None
+            raise HodynError(f'without the held-out part: {error}') from None
     # Efforts as recorded: each file knows its own gain.
     recorded = 1.0 if robot.effort_gain is None else 1.0 / robot.effort_gain
     gain_factors = np.abs(found.gain_factors(robot))
@@ -186,7 +186,7 @@ def validate(
     for bag, recording in enumerate(recordings):
         for piece in source.motion(recording.path).pieces():
             effort, loaded = piece.effort * recorded, recording.loaded
-            # Whether there is gravity is judged as a replay of the given robot does.
+            # Whether efforts contain gravity is decided as in a replay of the given robot.
             given = former.error(piece.q, effort, loaded, piece.gravity)
             held_out = np.empty_like(given)
             part = folds.of(np.full(len(effort), bag), piece.block)

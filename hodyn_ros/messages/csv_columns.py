@@ -7,10 +7,22 @@ import re
 
 from hodyn_ros.common.errors import HodynError
 
-TIMES = ('time', 'time_from_start', 'time (s)', 'time [s]', 'time_s', 'seconds', 't')
+TIMES = ('time', 'time_from_start', 'time_s', 'seconds', 't')
 ENCODING = 'utf-8-sig'  # spreadsheets begin their files with a byte order mark
 KINDS = ('velocity', 'acceleration', 'effort')
 """Kinds of columns other than positions."""
+
+_UNITS = {
+    'time': ('s',), 'position': ('rad', 'm'), 'velocity': ('rad/s', 'm/s'),
+    'acceleration': ('rad/s^2', 'm/s^2'), 'effort': ('N m', 'N')}
+_SPELLINGS = {'rad/s2': 'rad/s^2', 'rad/s²': 'rad/s^2', 'm/s2': 'm/s^2', 'm/s²': 'm/s^2',
+              'Nm': 'N m', 'N·m': 'N m', 'N*m': 'N m'}
+_OTHER_WORDS = {
+    'position': ('pos', 'positions'), 'velocity': ('vel', 'speed', 'velocities'),
+    'acceleration': ('acc', 'accel', 'accelerations'),
+    'effort': ('eff', 'torque', 'tau', 'force', 'efforts')}
+_KIND_OF_WORD = {
+    word: kind for kind, words in _OTHER_WORDS.items() for word in (kind, *words)}
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,8 @@ class JointTable:
 
 def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> JointTable:
     """Return the table in a file; if semicolons separate columns, commas may be decimal points.
+
+    Columns may have their SI unit in brackets after the name.
 
     Parameters
     ----------
@@ -63,6 +77,7 @@ def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> Joint
             lines = [line for line in reader if line]
         except csv.Error as error:
             raise HodynError(f'{path}: not valid CSV: {error}') from None
+    header = _without_units(header, path)
     lower = [column.lower() for column in header]
     time = next((lower.index(name) for name in TIMES if name in lower), None)
     if 'time' not in header and time is not None:
@@ -101,6 +116,7 @@ def _columns(
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise HodynError(f'{path}: column {twice!r} occurs twice')
+    _check_words(header, path)
     found: dict[str, dict[str, int]] = {kind: {} for kind in used}
     for place, column in enumerate(header):
         name, _, kind = column.rpartition('.')
@@ -117,3 +133,31 @@ def _columns(
                 f'{path}: {used[kind]} and positions name different joints: {sorted(odd)}')
         found[kind] = {name: places[name] for name in names if name in places}
     return found
+
+
+def _without_units(header: list[str], path: Path) -> list[str]:
+    """Return the columns without units in brackets; refuse units that the kind does not have."""
+    names = []
+    for column in header:
+        split = re.fullmatch(r'(.*\S)\s*[\[(]([^\])]*[^\])\d][^\])]*)[\])]', column)
+        if split:
+            name, unit = split[1], split[2].strip()
+            kind = 'time' if name.lower() in TIMES else _KIND_OF_WORD.get(
+                name.rpartition('.')[2].lower(), 'position')
+            if _SPELLINGS.get(unit, unit) not in _UNITS[kind]:
+                raise HodynError(
+                    f'{path}: column {column!r}: {kind} is in {" or ".join(_UNITS[kind])}: '
+                    'convert the values, and the unit in the brackets')
+            column = name
+        names.append(column)
+    return names
+
+
+def _check_words(header: list[str], path: Path) -> None:
+    """Refuse columns whose ending is another word for a kind: they would become joints."""
+    for column in header:
+        split = re.fullmatch(r'(.+)([._/ ])([^._/ ]+)', column)
+        kind = _KIND_OF_WORD.get(split[3].lower()) if split else None
+        if split and kind and (split[2] == '.' or split[1] in header) and (
+                split[2] + split[3] != '.' + kind):
+            raise HodynError(f'{path}: column {column!r}: write {split[1]}.{kind}')

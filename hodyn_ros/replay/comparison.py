@@ -1,4 +1,4 @@
-"""Predicted against recorded effort, joint by joint, gathered while a recording streams by."""
+"""Predicted against recorded effort, joint by joint, gathered chunk by chunk."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,12 +7,14 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from hodyn_ros.replay.friction_fit import COULOMB, VISCOUS, FrictionFit
+from hodyn_ros.replay.shifted_efforts import STEP, STEPS, ShiftedEfforts
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
-_SURE = 2.0  # standard deviations beyond which a lag is a finding
+_SURE = 2.0  # standard deviations beyond which a lag is reported
+_LARGE = 5e-3  # s, from which a lag spoils what is identified from the efforts
 _CHANCE = 0.01  # probability below which the lags of the joints count as different
 
 
@@ -20,7 +22,7 @@ _CHANCE = 0.01  # probability below which the lags of the joints count as differ
 class JointComparison:
     """How well the model predicts one joint's effort.
 
-    Where it says N m and rad, those of a prismatic joint are in N and m.
+    For a prismatic joint N m and rad mean N and m.
 
     Attributes
     ----------
@@ -33,24 +35,24 @@ class JointComparison:
     bias, max_error : float
         Mean error, and the error of the largest absolute value, N m.
     max_error_stamp : int
-        When, ns.
+        Stamp of this error, ns.
     variance_accounted_for : float
-        1 − var(error)/var(effort); NaN where the recorded effort never changes.
+        1 − var(error)/var(effort); NaN if the recorded effort never changes.
     rms_fast_error : float
-        RMS of what changes from one message to the next, √½ of the errors' differences: vibration
-        and measurement noise, which the smoothed motion cannot predict, N m.
+        RMS of the error's change from one message to the next, times √½, N m: vibration and
+        measurement noise, which the smoothed motion cannot predict.
     lag, lag_deviation : float
         Lag of the recorded effort behind the prediction, and its standard deviation, s: the
-        least-squares shift to first order, fitted together with a friction of this joint, which
-        could be mistaken for a lag.
+        least-squares shift, fitted together with friction of this joint, which could be mistaken
+        for a lag. It is linearised about the shift that suits all joints best.
     rms_slow_error, slow_share : float
-        RMS of the error within the bandwidth of the motion, N m, and its share of the effort
-        within it: the error that a better model could reduce.
+        RMS of the error within the bandwidth of the motion, N m, and its ratio to the RMS of the
+        effort within this bandwidth: the error that a better model could reduce.
     friction_share : float
         Share of the variance of the error that Coulomb and viscous friction of this joint would
         explain.
     coulomb_left, viscous_left : float
-        This friction, which is missing in the prediction, N m and N m s/rad.
+        Coefficients of this friction, which the prediction lacks, N m and N m s/rad.
 
     """
 
@@ -73,7 +75,7 @@ class JointComparison:
 
 
 def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
-    """Return the lag of all joints, weighed by their variances, and its standard deviation, s.
+    """Return the lag of all joints, weighted by inverse variances, and its deviation, s.
 
     If the joints differ significantly, the deviation is increased by the Birge ratio: other
     effects, such as presliding friction, then cause a different apparent lag in each.
@@ -89,15 +91,42 @@ def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
     return lag, float(np.sqrt((1.0 if is_chance else excess / freedom) / weights.sum()))
 
 
-def lag_sentence(joints: Sequence[JointComparison]) -> str:
-    """Return by how much the efforts lag behind the prediction, or lead; '' if that is chance."""
-    lag, deviation = common_lag(joints)
-    if not abs(lag) > _SURE * deviation:
-        return ''
-    return (
-        f'Recorded efforts run {"behind" if lag > 0.0 else "ahead of"} the prediction by '
-        f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), all '
-        'joints together, estimated together with the friction of each joint.')
+def milliseconds(seconds: float, deviation: float) -> str:
+    """Return a time with two standard deviations, without exponents and sign: 3.2 ± 0.4 ms."""
+    value, width = abs(1e3 * seconds), 2e3 * deviation
+    digit, of_width = (-int(np.floor(np.log10(max(one, 1e-6)))) for one in (value, width))
+    said = (np.format_float_positional(round(one, digits), trim='-') for one, digits in (
+        (value, max(digit + 1, of_width)), (width, of_width)))
+    return f'{" ± ".join(said)} ms'
+
+
+@dataclass(frozen=True)
+class Lag:
+    """The lag of the efforts of all joints, and its standard deviation, s."""
+
+    seconds: float
+    deviation: float
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the lag is so large that friction and inertia found from the efforts are wrong.
+
+        False if the lag may be chance.
+        """
+        return abs(self.seconds) > max(_LARGE, _SURE * self.deviation)
+
+    @property
+    def sentence(self) -> str:
+        """A sentence about the lag; empty if it may be chance."""
+        if not abs(self.seconds) > _SURE * self.deviation:
+            return ''
+        reach = STEP * STEPS
+        size = milliseconds(self.seconds, self.deviation) + ' (two standard deviations)' if abs(
+            self.seconds) < reach + 0.5 * STEP else f'at least {1e3 * reach:.0f} ms'
+        return (
+            f'Recorded efforts run {"behind" if self.seconds > 0.0 else "ahead of"} the '
+            f'prediction by {size}, estimated for all joints together, along with the friction of '
+            'each.')
 
 
 class EffortComparison:
@@ -114,9 +143,10 @@ class EffortComparison:
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
         self._friction_fit = FrictionFit(n, 1)  # of the error, by the rate
+        self._shifted = ShiftedEfforts(n)
 
     def add(self, stamps: Stamps, predicted: Array, recorded: Array) -> None:
-        """Compare efforts, (T, n), N m; what is not finite is left out.
+        """Compare efforts; values that are not finite are left out.
 
         Parameters
         ----------
@@ -148,30 +178,34 @@ class EffortComparison:
         self._worst_stamp[larger] = stamps[worst][larger]
 
     def add_slow(
-        self, predicted: Array, recorded: Array, velocity: Array, rate: Array,
+        self, instants: Stamps, predicted: Array, recorded: Array, velocity: Array, rate: Array,
     ) -> None:
-        """Compare efforts within the bandwidth of the motion, (T, n), N m.
+        """Compare efforts within the bandwidth of the motion, (T, n), N m, at T instants, ns.
 
-        Velocities are in rad/s, rates those of the predicted efforts, N m/s; what is not finite is
-        left out.
+        Velocities are in rad/s, `rate` is of the predicted efforts, N m/s; values that are not
+        finite are left out.
         """
         error = predicted - recorded
         known = np.isfinite(error) & np.isfinite(velocity) & np.isfinite(rate)
         self._slow2 += np.sum(
             np.where(known, [error, recorded], 0.0) ** 2, axis=1)
         self._friction_fit.add(velocity, (rate,), error, known)
+        self._shifted.add(instants, predicted, recorded, velocity, rate)
 
     def _lags(self, fast_variance: Array) -> tuple[Array, Array]:
-        """Return the lags, and their deviations if one sample alone were independent, s.
+        """Return the lags, and their deviations if only one sample were independent, s.
 
         The deviation includes the variance that the low pass removed from the error, so the number
         of independent samples is that of the recorded error.
         """
-        # predicted(t) − recorded(t) ≈ lag · rate(t) when recorded(t) = predicted(t − lag).
-        lag, variance, left = self._friction_fit.coefficients
-        left = left + self._friction_fit.samples * fast_variance
+        # predicted(t) − recorded(t + shift) ≈ (lag − shift) · rate(t) when recorded(t) is
+        # predicted(t − lag).
+        shift, fit = self._shifted.best(fast_variance)
+        fit = fit if shift else self._friction_fit  # which has all samples
+        lag, variance, left = fit.coefficients
+        left = left + fit.samples * fast_variance
         moved = _positive(variance[:, 0])
-        return np.where(moved > 0.0, lag[:, 0], np.nan), np.sqrt(left * moved)
+        return np.where(moved > 0.0, shift + lag[:, 0], np.nan), np.sqrt(left * moved)
 
     def _frictions(self) -> Array:
         """Return the share of the error that friction explains, and its coefficients, (3, n)."""
@@ -184,11 +218,11 @@ class EffortComparison:
 
     @property
     def joints(self) -> list[JointComparison]:
-        """The results, one a joint; NaN where no effort is recorded."""
+        """The results, one per joint; NaN where no effort is recorded."""
         count = np.where(self._count > 0, self._count, np.nan)
         bias, mean = self._error / count, self._effort / count
         error, effort = np.sqrt(self._error2 / count), np.sqrt(self._effort2 / count)
-        # An effort that never changes would leave round-off.
+        # The variance of an effort that never changes would be round-off.
         changes = self._highest > self._lowest
         variance = np.where(changes, _positive(effort ** 2 - mean ** 2), np.nan)
         accounted = 1.0 - (error ** 2 - bias ** 2) / variance
@@ -196,7 +230,7 @@ class EffortComparison:
         removed = np.maximum(np.nan_to_num(error ** 2 - slow ** 2), 0.0)
         lag, deviation = np.where(changes, self._lags(removed), np.nan)
         friction = self._frictions()
-        # The errors of neighbouring samples are correlated: the number of independent ones is
+        # The errors of neighbouring samples are correlated: the number of independent errors is
         # smaller by the share of the error that changes from one sample to the next.
         fast = np.sqrt(0.5 * self._steps2 / _positive(self._steps))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
@@ -217,7 +251,7 @@ def _positive(values: Array) -> Array:
 
 
 class Profile:
-    """Mean and standard deviation of a quantity of each joint over another one, in bins."""
+    """Mean and standard deviation of a quantity of each joint over another, in bins."""
 
     def __init__(self, low: Array, high: Array, bins: int = 40) -> None:
         self.edges = np.linspace(low, high, bins + 1)
@@ -225,7 +259,7 @@ class Profile:
         self._sum, self._sum2 = np.zeros_like(self.count), np.zeros_like(self.count)
 
     def add(self, over: Array, values: Array) -> None:
-        """Add values, (T, n), at `over`, (T, n); what lies outside the bins is left out."""
+        """Add values, (T, n), at `over`, (T, n); values outside the bins are left out."""
         low, high = self.edges[0], self.edges[-1]
         bins, n = self.count.shape
         with np.errstate(invalid='ignore'):

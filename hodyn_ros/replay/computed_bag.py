@@ -1,6 +1,6 @@
-"""The bag of computed topics: the feed-forward of the recorded motion, beside the recording.
+"""The bag of computed topics: the feed-forward of the recorded motion.
 
-It opens in PlotJuggler, Foxglove and ``ros2 bag play``; stamps are those of the recording.
+It opens in PlotJuggler, Foxglove and ``ros2 bag play``, under the stamps of the recording.
 """
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -20,13 +20,13 @@ Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 TOPICS = tuple(f'/feedforward/{name}' for name in TORQUE_NAMES)
-_VERSION: Literal[8] = 8  # of the bag format: the oldest that rosbags writes
+_VERSION: Literal[8] = 8  # version of the bag format, the oldest that rosbags writes
 
 
 class ComputedBag:
     """Writes topics in blocks, as the node publishes them; a context manager.
 
-    The bag is there when the context has ended, and not at all after an error. Position and
+    The bag appears when the context ends, and not after an error. Position and
     velocity of the messages are the estimated motion, effort is Q, Q̇ or Q̈.
     """
 
@@ -56,8 +56,8 @@ class ComputedBag:
         Parameters
         ----------
         stamps, received : (T,) int64 arrays
-            Header stamps and receive times, ns; the latter before 1970, which MCAP cannot say,
-            become 0.
+            Header stamps and receive times, ns; receive times before 1970, which MCAP cannot
+            store, become 0.
         q : (T, 5, n) array
             The motion.
         torque : (T, topics, n) array

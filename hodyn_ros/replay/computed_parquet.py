@@ -21,7 +21,7 @@ NUMBERS = (
 
 
 def need_pyarrow() -> Any:
-    """Return pyarrow; raise HodynError where it is not installed."""
+    """Return pyarrow; raise HodynError if it is not installed."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -33,9 +33,9 @@ def need_pyarrow() -> Any:
 class ComputedParquet:
     """Writes chunks as rows; a context manager.
 
-    Columns are `stamp` and `instant` (of the message, and when its state was sampled), `joint`,
-    and `NUMBERS`. `error` is prediction minus recorded effort, without gravity if the driver
-    reports efforts without it. Joints have their names in the robot's file, not the driver's, so
+    Columns are `stamp` (of the message), `instant` (when its state was sampled), `joint` and
+    `NUMBERS`. `error` is prediction minus recorded effort; the prediction has no gravity if the
+    driver's efforts have none. Joints have their names in the robot file, not the driver's, so
     that recordings can be joined.
     """
 

@@ -1,4 +1,4 @@
-"""The computed torques as a table of comma-separated values, one row a message."""
+"""The computed torques as a table of comma-separated values, one row per message."""
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,7 +15,7 @@ _COLUMNS = (
 
 
 class ComputedTable:
-    """Writes chunks as rows: the stamp, then for each joint the columns; a context manager."""
+    """Writes chunks as rows: the stamp, then each quantity of all joints; a context manager."""
 
     def __init__(self, path: Path, names: tuple[str, ...], *, force: bool = False) -> None:
         self._output = replacing(path, force=force)

@@ -1,4 +1,4 @@
-"""What a recording is instead of what it is taken for, from some samples of its motion."""
+"""What is wrong with a recording, judged by some samples of its motion."""
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
@@ -12,12 +12,12 @@ from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 
 Array = NDArray[np.float64]
 
-_FEW = 8  # number of pieces of a recording that are looked at
+_FEW = 8  # number of pieces of a recording that are judged
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """Whether a recording is what it is taken for.
+    """What is wrong with a recording, if anything.
 
     Attributes
     ----------
@@ -26,11 +26,11 @@ class Diagnosis:
     fit : Fit
         How well the efforts fit the model, and how the recording would have to be read to fit.
     wrong_velocities : list of str
-        What the recorded velocities are instead of those of the positions, a clause each.
+        How recorded velocities contradict the positions, a clause each.
     stamp_factor : float
-        How many times too far apart the stamps are; NaN where they may be in seconds.
+        How many times too far apart the stamps are; NaN if they may be right.
     has_springs : bool
-        Whether the robot has springs, so that motors are not where their links are.
+        Whether the robot has springs, so that motor and link positions differ.
 
     """
 
@@ -42,17 +42,17 @@ class Diagnosis:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether what follows from the recording would mislead."""
+        """Whether conclusions from the recording would mislead."""
         return self.fit.is_wrong or bool(np.isfinite(self.stamp_factor))
 
     @property
     def has_a_cause(self) -> bool:
-        """Whether it is known what is wrong."""
+        """Whether the cause is known."""
         return self.fit.reading is not None or bool(np.isfinite(self.stamp_factor))
 
     @property
     def is_misread(self) -> bool:
-        """Whether the recording says something else than it is taken to; a load alone does not."""
+        """Whether the recording must be read differently; a missing load alone does not count."""
         reading = self.fit.reading
         return bool(np.isfinite(self.stamp_factor)) or (
             reading is not None and reading.without({'payload'}).changes > 0)
@@ -64,19 +64,19 @@ class Diagnosis:
             is_far = self.stamp_factor > 1.0
             return [
                 f'The time stamps are a thousand times too {"far apart" if is_far else "dense"} '
-                'for the recorded velocities: by them the positions change '
+                'for the recorded velocities: by the stamps the positions change '
                 f'{"a thousandth" if is_far else "a thousand times"} as fast. They seem to be '
                 f'{"in milliseconds" if is_far else "divided by 1000"}: let the driver stamp in '
                 'seconds and nanoseconds.']
         said = [self._misread] if self.fit.is_wrong else []
         if self.wrong_velocities:
             said.append(
-                'Recorded velocities are not those of the positions, from which the motion is '
+                'Recorded velocities contradict the positions, from which the motion is '
                 f'estimated: {"; ".join(self.wrong_velocities)}. Correct the driver.')
         return said
 
     def without(self, terms: Collection[str]) -> 'Diagnosis':
-        """Return what is left to say where terms are identified that find the cause."""
+        """Return the diagnosis that remains if `terms`, which may correct it, are identified."""
         reading = self.fit.reading
         if np.isfinite(self.stamp_factor) or reading is None or reading.without(terms).changes:
             return self
@@ -92,7 +92,7 @@ class Diagnosis:
             return said + (
                 '. None of these explains it: swapped joints or efforts, opposite signs, zeros a '
                 'quarter turn away, degrees, a load on the last link. Check that the robot is '
-                'that of the recording.')
+                'the recorded one.')
         causes = '; '.join(fit.reading.causes(self.names))
         return f'{said}; {100 * fit.left:.0f} % would be left if {causes}. ' + ' '.join(
             fit.reading.remedies)
@@ -126,7 +126,7 @@ class DiagnosisSamples:
             self._pieces.append((q[::every], effort[::every], velocity[::every]))
 
     def diagnosis(self, feedforward: FeedForward, names: tuple[str, ...]) -> Diagnosis:
-        """Return what the recording is; `names` are the driver's of the joints."""
+        """Return the diagnosis; `names` are the driver's joint names."""
         if not self._pieces:
             return Diagnosis(names, Fit(np.nan), [])
         q, effort, velocity = (

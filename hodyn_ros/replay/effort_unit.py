@@ -1,4 +1,4 @@
-"""Efforts that are recorded in another unit than the model's torques, as the motion shows."""
+"""Whether efforts are recorded in another unit than the model's torques."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,19 +12,21 @@ FAR = 5.0
 """Factor between efforts and torques that no load and no error of the model explains."""
 
 AGREE = 3.0
-"""Largest factor from the median of the joints that wrong links and loads explain."""
+"""Largest ratio to the median of the joints that wrong links and loads explain."""
 
 _MIN_SAMPLES = 10
-_MATCHES = 0.9  # the same of a joint whose factor is said
+# Least share of the variance left by friction and a constant that the torques explain: of most
+# joints, and of a joint whose gear ratio is reported.
+_EXPLAINS = 0.5
+_MATCHES = 0.9
 _ALIKE = 1.5  # largest ratio of a joint's two factors
-_EXPLAINS = 0.5  # least explained share of the variance left by friction and a constant
 
 
 class EffortUnit:
-    """Fits the efforts of each joint by factors of its gravity and inertia torques.
+    """Fits each joint's efforts by factors of its gravity and inertia torques.
 
-    Friction and a constant are fitted too. The two factors are separate, so that a driver that
-    subtracts gravity is not taken for one with another unit.
+    Friction and a constant are fitted as well. The two factors are separate, so that a driver
+    that subtracts gravity is not mistaken for one with another unit.
 
     Parameters
     ----------
@@ -40,15 +42,16 @@ class EffortUnit:
         self, gravity: Array, inertial: Array, velocity: Array, effort: Array,
         known: NDArray[np.bool_], block: NDArray[np.intp],
     ) -> None:
-        """Take samples, (T, n) each: torques and velocities of the model's motion, and efforts.
+        """Add samples, (T, n) each: torques and velocities of the model's motion, and efforts.
 
-        Of those that are known; (T,) numbers of blocks of time, which count as independent.
+        Only `known` efforts count. `block`, (T,), numbers blocks of time, which count as
+        independent.
         """
         self._fit.add(velocity, (gravity, inertial), effort, known, block)
 
     @property
     def factor(self) -> float:
-        """Factor of the efforts to the model's torques in most joints, if it is far from 1.
+        """Ratio of the efforts to the model's torques in most joints, if it is far from 1.
 
         NaN if the joints differ, or the efforts may be in the unit of the torques.
         """
@@ -61,7 +64,7 @@ class EffortUnit:
             if is_inertia_clear and 1.0 / AGREE < of_inertia < AGREE:
                 return np.nan
             if not is_unexplained:
-                # A load missing in the model adds more to gravity at the wrist than to both.
+                # A missing load raises the factor of gravity at the wrist, so both factors count.
                 factors += [of_gravity] * bool(is_gravity_clear)
                 factors += [of_inertia] * bool(is_inertia_clear)
         factor = _of_most(np.array(factors))
@@ -69,10 +72,10 @@ class EffortUnit:
 
     @property
     def gear_ratios(self) -> Array:
-        """How many times too small the efforts of each joint are, (n,); NaN where they may fit.
+        """How many times too small the efforts of each joint are, (n,); NaN if they may fit.
 
-        That much smaller are torques on the motor's side of a gear. No load and no error of the
-        model makes them so in several joints by a constant factor each: of one alone none is said.
+        Torques on the motor's side of a gear are too small by its ratio. No load and no error of
+        the model causes a constant factor in each of several joints; a single one is not reported.
         """
         coefficients, _, errors = self._fit.coefficients
         matches = errors < (1.0 - _MATCHES) * self._fit.left[:, -1, -1]
@@ -83,7 +86,7 @@ class EffortUnit:
         small &= largest < _ALIKE * least
         ratios = np.full(len(small), np.nan)
         if small.sum() > 1:
-            # Where both torques tell the factor, the fit has it between the two.
+            # If both torques determine the factor, it lies between theirs.
             ratios[small] = 1.0 / np.sqrt(least[small] * largest[small])
         return ratios
 
@@ -98,13 +101,13 @@ def _of_most(factors: Array) -> float:
 
 
 def motor_side(names: Sequence[str], gear_ratios: Array) -> str:
-    """Return what efforts that are too small seem to be, in a sentence; '' where none is."""
+    """Return a sentence that asks whether small efforts are motor torques; '' if none is."""
     far = [
-        f'of {name} {ratio:.0f} times' for name, ratio in zip(names, gear_ratios, strict=True)
+        f'{name} {ratio:.0f} times' for name, ratio in zip(names, gear_ratios, strict=True)
         if np.isfinite(ratio)]
     if not far:
         return ''
     return (
-        f'Efforts are too small for the model, those {", ".join(far)}: are they on the motor\'s '
-        'side of gears of these ratios? Let the driver send torques of the joints, or write '
-        '`effort_gain` to the robot file, which `hodyn identify --terms gains` finds.')
+        f'Efforts are too small for the model ({", ".join(far)}): are they on the motor\'s side '
+        'of gears with these ratios? Let the driver send joint torques, or find `effort_gain` '
+        'by `hodyn identify --terms gains` and write it to the robot file.')

@@ -1,4 +1,4 @@
-"""Efforts of joints by torques of a model, beside a friction of unknown size and a constant."""
+"""Fits of joint efforts by a model's torques, an unknown friction and a constant."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,28 +7,28 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 COULOMB_WIDTH = 0.02
-"""Velocity by which friction has taken its direction, rad/s."""
+"""Velocity w of Coulomb friction, which is proportional to tanh(q̇/w), rad/s."""
 
 CONSTANT, COULOMB, VISCOUS = range(3)
-"""Where the coefficients of a friction stand."""
+"""Indices of the coefficients of friction."""
 
 _FRICTION = slice(0, 3)
-_CLEAR = 5.0  # standard deviations
-_TINY = 1e-12  # of products of signals that are scaled alike
-_NOTHING = 1e-9  # share of a torque's square: what is left of one that friction explains
+_CLEAR = 5.0  # standard deviations from which a coefficient is certain
+_TINY = 1e-12  # regularises products of scaled signals
+_NOTHING = 1e-9  # share of a torque's square; if friction leaves less, it explains the torque
 
 
 class FrictionFit:
     """Least squares of each joint's effort, from products of the signals.
 
-    They are summed up, so that memory does not grow with the recording.
+    The products are summed, so that memory does not grow with the recording.
 
     Parameters
     ----------
     n : int
         Number of joints.
     torques : int
-        How many torques of each joint its effort is fitted by.
+        Number of torques by which the effort of each joint is fitted.
 
     """
 
@@ -41,9 +41,9 @@ class FrictionFit:
         self, velocity: Array, torques: Sequence[Array], effort: Array, known: NDArray[np.bool_],
         block: NDArray[np.intp] | None = None,
     ) -> None:
-        """Take samples, (T, n) each, of those efforts that are known.
+        """Add samples, (T, n) each; only `known` efforts count.
 
-        Numbers of blocks of time, (T,), which count as independent, serve `clear`.
+        `block`, (T,), numbers blocks of time, which `clear` takes as independent.
         """
         if block is not None:
             self._blocks += [len(np.unique(block[own])) for own in known.T]
@@ -55,35 +55,35 @@ class FrictionFit:
 
     @property
     def samples(self) -> Array:
-        """How many efforts were known, (n,)."""
+        """Number of known efforts, (n,)."""
         return self._products[:, CONSTANT, CONSTANT]
 
     @property
     def _factors(self) -> Array:
-        """The friction that explains each of the signals best, (n, 3, torques + 1)."""
+        """Friction coefficients that explain each signal best, (n, 3, torques + 1)."""
         own = self._products[:, _FRICTION, _FRICTION]
         square = np.einsum('jii->ji', own)
         scale = np.sqrt(np.where(square > 0.0, square, 1.0))[:, :, np.newaxis]
-        # A slow joint's direction is its velocity: then any mixture of both will do.
+        # For a slow joint tanh is proportional to velocity: any mixture of the two fits.
         right = self._products[:, _FRICTION, _FRICTION.stop:] / scale
         return np.asarray(np.linalg.solve(
             own / scale / scale.swapaxes(1, 2) + _TINY * np.eye(3), right) / scale)
 
     @property
     def friction(self) -> Array:
-        """Constant, Coulomb and viscous coefficient that explain the effort best, (n, 3)."""
+        """Constant, Coulomb and viscous coefficients that explain the effort best, (n, 3)."""
         return self._factors[:, :, -1]
 
     @property
     def variance(self) -> Array:
-        """Variance of the effort, (n,); NaN where none is known."""
+        """Variance of the effort, (n,); NaN if none is known."""
         count = np.where(self.samples > 0.0, self.samples, np.nan)
         products = self._products
         return np.asarray(products[:, -1, -1] / count - (products[:, 0, -1] / count) ** 2)
 
     @property
     def left(self) -> Array:
-        """Products of torques and effort, less what friction explains, (n, t + 1, t + 1)."""
+        """Products of torques and effort that friction leaves, (n, t + 1, t + 1)."""
         return self._left(self._factors)
 
     def _left(self, factors: Array) -> Array:
@@ -93,9 +93,9 @@ class FrictionFit:
 
     @property
     def coefficients(self) -> tuple[Array, Array, Array]:
-        """Coefficients of the torques, their variances for errors of 1, and the square left.
+        """Coefficients of the torques, their variances for unit errors, and the remaining square.
 
-        (n, t), (n, t) and (n,); 0 of torques that friction explains.
+        (n, t), (n, t) and (n,); 0 for torques that friction explains.
         """
         left = self.left
         inverse = _inverse(left[:, :-1, :-1])
@@ -104,10 +104,11 @@ class FrictionFit:
         return found, np.einsum('jii->ji', inverse), np.maximum(error, 0.0)
 
     def unexplained(self, sign: float = 1.0, gain: float | None = None) -> Array:
-        """Return the share of each effort's variance, (n,), that its one torque leaves.
+        """Return the share of each effort's variance, (n,), that its torque leaves.
 
-        Of the effort times `sign`. Gains of the torque that are not given are not negative.
-        Friction takes energy from the joint: what would give it some is none.
+        Bias and friction are fitted along, and the effort is multiplied by `sign`. A gain of the
+        torque that is not given is fitted, and not negative. Friction that would drive the joint
+        is left out.
         """
         products, factors = self._products, self._factors
         count = np.maximum(self.samples, 1.0)[:, np.newaxis, np.newaxis]
@@ -124,7 +125,7 @@ class FrictionFit:
 
     @property
     def clear(self) -> NDArray[np.bool_]:
-        """Which torques the efforts contain beyond doubt, (n, t): no friction passes for them."""
+        """Which torques the efforts contain for certain, (n, t), beside friction."""
         found, variance, error = self.coefficients
         freedom = np.maximum(self._blocks - self._products.shape[1] + 1, 1.0)
         return np.asarray(
@@ -132,14 +133,14 @@ class FrictionFit:
 
 
 def _notable(left: Array, whole: Array) -> Array:
-    """Return what is left of products of signals, (n, m, m), without what is round-off of them."""
+    """Return the products of signals that are left, (n, m, m); 0 where they are round-off."""
     square = np.einsum('jii->ji', whole)
     there = np.einsum('jii->ji', left) > _NOTHING * np.maximum(square, 1e-20)
     return np.asarray(left * there[:, :, np.newaxis] * there[:, np.newaxis])
 
 
 def _beside(products: Array, sign: float, gain: float | None) -> tuple[Array, Array]:
-    """Return what is left of the square of efforts, (n,), and the gains of their torques, (n,)."""
+    """Return the squares of efforts that torques leave, (n,), and the torques' gains, (n,)."""
     own, across, whole = products[:, [0, 0, 1], [0, 1, 1]].T
     gains = np.full(own.shape, gain) if gain is not None else (
         np.maximum(sign * across, 0.0) / np.maximum(own, 1e-300))
@@ -147,7 +148,7 @@ def _beside(products: Array, sign: float, gain: float | None) -> tuple[Array, Ar
 
 
 def _inverse(products: Array) -> Array:
-    """Return the inverses of matrices of products, of signals scaled alike."""
+    """Return the pseudo-inverses of matrices of products, computed for scaled signals."""
     scale = np.sqrt(np.maximum(np.einsum('jii->ji', products), 1e-300))
     scale = scale[:, :, np.newaxis] * scale[:, np.newaxis]
     return np.asarray(np.linalg.pinv(products / scale, rcond=1e-10, hermitian=True) / scale)

@@ -1,4 +1,4 @@
-"""When and how closely a recorded motion came to limits and reflexes of the vendor."""
+"""When and how closely a recorded motion came to limits and to the vendor's reflexes."""
 from dataclasses import replace
 
 import numpy as np
@@ -20,9 +20,9 @@ class LimitWatch:
     Parameters
     ----------
     feedforward : FeedForward
-        Of the robot.
+        Feed-forward of the robot.
     names : tuple of str
-        The joints as the recording calls them.
+        Joint names in the recording.
 
     """
 
@@ -32,7 +32,7 @@ class LimitWatch:
         self._gathered = self._table.extremes_of(np.int64)
 
     def add(self, chunk: Chunk) -> None:
-        """Look at the estimated motion and its torques."""
+        """Add the estimated motion and its torques."""
         q, torque, stamps = chunk.q[chunk.used], chunk.torque[chunk.used], chunk.stamps[chunk.used]
         if not len(stamps):
             return
@@ -49,7 +49,7 @@ class LimitWatch:
     def reflexes(
         self, motion_supported: NDArray[np.bool_], torque_supported: NDArray[np.bool_],
     ) -> list[LimitMargin]:
-        """Return those of the joint that came closest, of each reflex, the closest first.
+        """Return for each reflex the margin of the joint that came closest, the closest first.
 
         Parameters
         ----------

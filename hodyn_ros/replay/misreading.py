@@ -19,19 +19,19 @@ STILL = 1e-3
 """RMS velocity below which a joint stands still, rad/s."""
 
 HOPELESS = 0.5
-"""A share of the efforts: a model that leaves more of them unexplained does not describe them."""
+"""Unexplained share of the efforts above which a model does not describe them."""
 
-_POOR = 0.1  # unexplained share of a joint's efforts from which another reading is looked for
-_BETTER = 0.25  # of the unexplained share: what the other reading must leave
-_PROGRESS = 0.9  # of the unexplained share: what each change on the way to it must leave
-_RIGHT = 0.01  # unexplained share at which a reading needs no other change
-_CHANGES = 4  # of a reading, one after the other
-_HELD = 3  # readings that are changed further
-_PRICE = 0.01  # of the unexplained share: what a change must be better by than a simpler one
-_NOISE, _NOISE_OF_ARM = 0.01, 0.001  # of the largest effort of the joint, of the arm
-_SHOWS = 0.02  # unexplained share from which motors in place of links are looked for
-_ROUNDS, _DEFLECTED = 8, 1.0  # of the search for links behind springs, and of these, rad
-_HEAVIEST, _FARTHEST = 1.0, 0.5  # a load: in units of the arm's mass; off its link's origin, m
+_POOR = 0.1  # unexplained share of a joint's efforts from which other readings are tried
+_BETTER = 0.25  # greatest part of the unexplained share that another reading may leave
+_PROGRESS = 0.9  # greatest part of the unexplained share that each change to it may leave
+_RIGHT = 0.01  # unexplained share below which a reading needs no other change
+_CHANGES = 4  # greatest number of successive changes of a reading
+_HELD = 3  # number of readings that are changed further
+_PRICE = 0.01  # unexplained share by which each additional change must be better
+_NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise over the largest effort of the joint, of the arm
+_SHOWS = 0.02  # unexplained share from which positions of motors are tried
+_ROUNDS, _DEFLECTED = 8, 1.0  # rounds of the search for links; largest deflection, rad
+_HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
 
 
 @dataclass(frozen=True)
@@ -41,13 +41,12 @@ class Fit:
     Attributes
     ----------
     unexplained : float
-        The share of the efforts that the model does not explain, the mean of all joints that
-        measure one; a bias, friction and an unknown gain of each joint are no matter. NaN if
-        nothing can be said.
+        Share of the efforts that the model does not explain, whatever bias, friction and gain
+        each joint has; the mean of the joints with a measured effort. NaN if undetermined.
     reading : Reading or None
-        How it would fit: with which the share falls to a quarter at most.
+        The reading with which the share falls to a quarter or less, if there is one.
     left : float
-        The share that is left with the reading.
+        The share that this reading leaves unexplained.
 
     """
 
@@ -62,19 +61,19 @@ class Fit:
 
     @property
     def zeros(self) -> dict[int, float]:
-        """Joints of the model to be turned, and by how much, rad."""
+        """Joints of the model that must be turned, and their angles, rad."""
         return {} if self.reading is None else {
             joint: 0.5 * np.pi * quarter
             for joint, quarter in enumerate(self.reading.quarters) if quarter}
 
 
 def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
-    """Return how well efforts fit the model, and how they would if they do not.
+    """Return how well efforts fit the model, and the reading with which they would.
 
-    Joints or efforts that are swapped, opposite signs, zeros a quarter turn away, degrees, a load
-    on the last link and, where joints have springs, positions of the motors are tried, up to four
-    one after the other. Joints whose effort is not
-    recorded or never changes are left out; of an arm at rest nothing is said.
+    Up to four changes are tried one after the other: swapped joints or efforts, opposite signs,
+    zeros a quarter turn away, degrees, a load on the last link and, if joints have springs,
+    positions of the motors. Joints whose effort is not recorded or never changes are left out. An
+    arm at rest is not judged.
 
     Parameters
     ----------
@@ -93,7 +92,7 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     reading = Reading.plain(effort.shape[1])
     joints = trial.unexplained(reading)
     best = start = float(joints.mean())
-    # What hardly changes is mostly noise: not to explain it says nothing against the model.
+    # Efforts that hardly change are mostly noise, which no model has to explain.
     plain = Fit(float(np.mean(joints * trial.notable)))
     if joints.max() < _POOR:
         return trial.of_motors(start) or plain
@@ -114,9 +113,9 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
 
 
 def _judged(q: Array, effort: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return the samples whose efforts are measured, and the joints that measure one, (n,).
+    """Return the samples whose efforts are measured, and which joints measure one, (n,).
 
-    An effort that is not recorded, or never changes, a gripper's say, is no measurement.
+    An effort that is not recorded or never changes, such as a gripper's, is not a measurement.
     """
     known, least = np.isfinite(effort), 5 * effort.shape[1]
     moved = np.isfinite(q).all(axis=(1, 2))
@@ -164,19 +163,19 @@ class _Trial:
         self.has_springs = bool(self._compliance.any())
 
     def unexplained(self, reading: Reading) -> Array:
-        """Return the share of the efforts that is not explained, of each joint that is judged."""
+        """Return the unexplained share of the efforts of each judged joint."""
         return self._of_joints(reading)[0][self.judged]
 
     @property
     def notable(self) -> Array:
-        """How much of each judged joint's changes of effort is more than noise may be."""
+        """Weight of each judged joint: 1, or less if its effort changes less than noise may."""
         effort = np.abs(self._effort[:, self.judged]).max(axis=0)
         noise = np.maximum(_NOISE * effort, _NOISE_OF_ARM * effort.max())
         variance = self._variance[self.judged]
         return np.asarray(variance / np.maximum(variance, noise ** 2))
 
     def of_motors(self, start: float) -> Fit | None:
-        """Return that of positions of motors, if they explain by far more than those of links."""
+        """Return the fit of motor positions, if they explain far more than link positions."""
         if not self.has_springs or start < _SHOWS:
             return None
         reading = replace(Reading.plain(len(self.judged)), are_of_motors=True)
@@ -184,9 +183,9 @@ class _Trial:
         return None if left > _BETTER * start else Fit(start, reading, left)
 
     def with_signs(self, reading: Reading) -> tuple[float, Reading]:
-        """Return the least share with efforts of any sign, and the reading that has these."""
+        """Return the least unexplained share with efforts of any sign, and this reading."""
         right, opposite = self._of_joints(reading)
-        # A sign is changed for what it makes better by far, not by chance.
+        # A sign is changed only if that explains far more, not by chance.
         is_other = self.judged & (opposite < 0.5 * right - 0.1)
         return float(np.where(is_other, opposite, right)[self.judged].mean()), replace(
             reading, reversed_effort=reading.reversed_effort ^ set(
@@ -218,7 +217,7 @@ class _Trial:
         return None if np.abs(centre).max() > _FARTHEST else (mass, *centre.tolist())
 
     def _motion(self, reading: Reading) -> Array:
-        """Return the motion of the links, (S, 5, n), as it is read."""
+        """Return the motion of the links, (S, 5, n), under a reading."""
         motion = reading.motion(self._q, self._turns)
         if not reading.are_of_motors:
             return motion
@@ -232,16 +231,16 @@ class _Trial:
         return links
 
     def _of_joints(self, reading: Reading) -> tuple[Array, Array]:
-        """Return the unexplained share of each joint, (n,), with the effort's sign, and without.
+        """Return each joint's unexplained share, (n,), with its effort's sign and the opposite.
 
-        Of efforts with gravity or without it: whichever fits better.
+        The prediction is with or without gravity, whichever fits better.
         """
         motion = self._motion(reading)
         effort = reading.effort(self._effort)
         model, gain = self._feedforward, None
         if reading.load is not None:
             mass, *centre = reading.load
-            # Another gain would pass for a load.
+            # An unknown gain could be mistaken for a load.
             model, gain = FeedForward(_loaded(model.robot, np.array(centre), mass)), 1.0
         shares = []
         for gravity in (True, False):
@@ -260,7 +259,7 @@ def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:
 
 
 def series_compliance(robot: Robot) -> Array:
-    """Return 1/K of the joints, (n,), 0 of those without a spring or with several motors."""
+    """Return 1/K of the joints, (n,); 0 without a spring or with several motors."""
     if robot.actuators is None:
         return np.zeros(robot.n)
     stiffness = np.where(np.isfinite(robot.actuators.stiffness), robot.actuators.stiffness, 0.0)

@@ -1,4 +1,4 @@
-"""The pictures of a report, drawn by several processes where the machine has cores to spare."""
+"""The pictures of a report, drawn by several processes if there are several cores."""
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -16,7 +16,7 @@ from hodyn_ros.robot import Robot
 
 _Draw = Callable[[int], bytes]
 
-_draw: _Draw  # of a process that draws, which inherits what is drawn
+_draw: _Draw  # set in each drawing process, which inherits the data by fork
 
 
 def pictures(result: Replay, robot: Robot) -> list[tuple[str, str, bytes]]:
@@ -43,7 +43,7 @@ def pictures(result: Replay, robot: Robot) -> list[tuple[str, str, bytes]]:
 
 def _drawn(draw: _Draw, count: int) -> list[bytes]:
     orders = range(count)
-    # A copy of a process with other threads may wait for what these held.
+    # A fork of a process with other threads may wait for locks that these held.
     if threads() > 1 and sys.platform == 'linux' and threading.active_count() == 1:
         try:
             with ProcessPoolExecutor(
@@ -51,14 +51,14 @@ def _drawn(draw: _Draw, count: int) -> list[bytes]:
                     _begin, (draw,)) as pool:
                 return list(pool.map(_draw_one, orders))
         except (BrokenProcessPool, OSError):
-            pass  # no memory for them, or killed
+            pass  # no memory for the processes, or they were killed
     return [draw(order) for order in orders]
 
 
 def _begin(draw: _Draw) -> None:
     global _draw
     _draw = draw
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends them
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the processes
 
 
 def _draw_one(order: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Plots of a replay: drawn without a display, one row a joint."""
+"""Plots of a replay: drawn without a display, one row per joint."""
 from typing import Any
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -19,10 +19,10 @@ Array = NDArray[np.float64]
 RECORDED, PREDICTED, ERROR = plot_style.BLUE, plot_style.RED, plot_style.GREY
 _GRID = plot_style.GRID
 _RAISED = str.maketrans('0123456789-', '⁰¹²³⁴⁵⁶⁷⁸⁹⁻')
-_WIDTH, _ROW = 11.0, 1.55  # in, as all below
+_WIDTH, _ROW = 11.0, 1.55  # in, like the lengths below
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.75, 0.12, 0.32, 0.55
-_GAP = 0.36  # between rows: a title
-_LABEL, _BELOW = 0.53, 0.31  # from a label to its axis: numbers
+_GAP = 0.36  # between rows, for a title
+_LABEL, _BELOW = 0.53, 0.31  # from the axis to its label, for numbers
 
 
 def _rows(
@@ -55,7 +55,7 @@ def _rows(
 
 
 def _set_title(axis: Any, text: str) -> None:
-    axis.set_title(text, loc='left', fontsize=9, y=1.0)  # without y it is found by measuring
+    axis.set_title(text, loc='left', fontsize=9, y=1.0)  # without y, Matplotlib measures its place
 
 
 def _label_once(axes: Any, label: str) -> None:
@@ -76,7 +76,7 @@ def _label_once(axes: Any, label: str) -> None:
 
 
 def _curve(axis: Any, trace: Trace, column: int, color: str, label: str, width: float) -> None:
-    """Draw a curve, or the envelope of one that has more samples than a figure has pixels."""
+    """Draw a curve, or its envelope if it has more samples than a figure has pixels."""
     if trace.bin == 1:
         axis.plot(trace.time, trace.upper[:, column], color=color, linewidth=width, label=label)
     else:
@@ -86,7 +86,7 @@ def _curve(axis: Any, trace: Trace, column: int, color: str, label: str, width: 
 
 
 def torque_figure(result: Replay) -> Figure:
-    """Draw predicted over recorded effort, and below each pair their difference."""
+    """Draw predicted and recorded effort, and below each pair their difference."""
     names, trace, n = result.names, result.curves.torques, len(result.names)
     figure, axes = _rows(2 * n, row=1.05, gap=0.26, sharex=True, height_ratios=[2, 1] * n)
     for i, joint in enumerate(result.joints):
@@ -127,7 +127,7 @@ def _percent(share: float) -> str:
 
 
 def rate_figure(result: Replay) -> Figure:
-    """Draw Q̇ and Q̈ with their bands; draw only the band of unresolved ones."""
+    """Draw Q̇ and Q̈ with their bands; of unresolved ones only the band."""
     names, trace, n = result.names, result.curves.rates, len(result.names)
     figure, axes = _rows(n, 2, sharex=True)
     for i, name in enumerate(names):
@@ -202,7 +202,7 @@ def spectrum_figure(result: Replay) -> Figure:
 
 
 def _power_of_ten(value: float, _: int) -> str:
-    """Return 10⁻³ for 0.001; to set it as mathematics takes more time than to draw the figure."""
+    """Return 10⁻³ for 0.001; mathtext would take more time than the rest of the figure."""
     return '10' + f'{np.log10(value):.0f}'.translate(_RAISED)
 
 

@@ -1,4 +1,4 @@
-"""How a recording is read: as which joint, with which sign, zero and unit each is recorded."""
+"""How a recording is read: which joint each column is, with which sign, zero and unit."""
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
@@ -16,17 +16,17 @@ class Reading:
     Attributes
     ----------
     order, effort_order : tuple of int
-        As which joint each joint of the robot is recorded, and which one its effort is.
+        The recorded joint of each joint of the robot, and the recorded joint of its effort.
     reversed_position, reversed_effort : frozenset of int
         Joints of the robot that are recorded with the opposite sign.
     quarters : tuple of int
-        How many quarter turns are added to the positions, from −1 to 2.
+        Number of quarter turns that are added to the positions, from −1 to 2.
     is_in_degrees : bool
         Whether positions are in degrees.
     are_velocities_in_degrees : bool
-        Whether recorded velocities are too, if positions are.
+        Whether recorded velocities are in degrees as well, if positions are.
     are_of_motors : bool
-        Whether positions are those of motors before springs, at the scale of the joints.
+        Whether positions are the motors' before the springs, at the scale of the joints.
     load : tuple of float or None
         Mass, kg, of a load on the last link, and its centre in the link's axes, m.
 
@@ -44,12 +44,12 @@ class Reading:
 
     @classmethod
     def plain(cls, n: int) -> 'Reading':
-        """Return that of n joints as they are recorded."""
+        """Return the reading of n joints as they are recorded."""
         return cls(tuple(range(n)), tuple(range(n)), n * (0,))
 
     @property
     def changes(self) -> int:
-        """How much is changed: a swap, a sign, a unit, motors, half a zero or half a load each."""
+        """Number of changes: 1 for a swap, a sign, a unit or motors; 2 for a zero or a load."""
         return int(
             sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
             + len(self.reversed_position | self.reversed_effort)
@@ -57,7 +57,7 @@ class Reading:
             + 2 * (np.count_nonzero(self.quarters) + (self.load is not None)))
 
     def without(self, terms: Collection[str]) -> 'Reading':
-        """Return what is left of it once terms of ``hodyn identify`` found their part."""
+        """Return the reading without the changes that these terms of ``hodyn identify`` find."""
         return replace(
             self,
             quarters=len(self.order) * (0,) if 'zeros' in terms else self.quarters,
@@ -66,11 +66,11 @@ class Reading:
 
     @property
     def _efforts(self) -> Order:
-        """As which joint of the recording the effort of each is recorded."""
+        """The joint of the robot under whose name each joint's effort is recorded."""
         return tuple(self.order.index(joint) for joint in self.effort_order)
 
     def motion(self, q: Array, turns: NDArray[np.bool_]) -> Array:
-        """Return the motions, (S, 5, n), of recorded ones, and of joints of which some turn."""
+        """Return recorded motions, (S, 5, n), as they are read; `turns`: which joints turn."""
         read = np.take(q, self.order, axis=2)
         if self.is_in_degrees:
             read[:, :, turns] *= np.pi / 180.0
@@ -79,20 +79,20 @@ class Reading:
         return read
 
     def effort(self, effort: Array) -> Array:
-        """Return the efforts, (S, n), of recorded ones."""
+        """Return recorded efforts, (S, n), as they are read."""
         read = np.take(effort, self.effort_order, axis=1)
         read[:, list(self.reversed_effort)] *= -1.0
         return read
 
     def causes(self, names: tuple[str, ...]) -> list[str]:
-        """Return what it says of the recording, a clause each; `names` are those of the joints."""
+        """Return the changes, a clause each; `names` are the joints'."""
         said = []
-        for order, what in ((self.order, 'joints'), (self._efforts, 'efforts')):
+        for order, what in ((self.order, 'joints'), (self._efforts, 'efforts of')):
             for cycle in _cycles(order):
                 joints = [names[joint] for joint in cycle]
                 said.append(
-                    f'the {what} of {joints[0]} and {joints[1]} are swapped' if len(joints) == 2
-                    else f'the {what} of {", ".join(joints)} are in another order')
+                    f'the {what} {joints[0]} and {joints[1]} are swapped' if len(joints) == 2
+                    else f'the {what} {", ".join(joints)} are in another order')
         both = self.reversed_position & self.reversed_effort
         for some, what in (
                 (both, 'turns the other way'),
@@ -117,7 +117,7 @@ class Reading:
 
     @property
     def remedies(self) -> list[str]:
-        """What to do about it, a sentence each."""
+        """What to do about the changes, a sentence each."""
         n = len(self.order)
         return [said for is_so, said in (
             ((self.order, self._efforts) != 2 * (tuple(range(n)),),
@@ -125,19 +125,20 @@ class Reading:
             (self.reversed_position or self.reversed_effort,
              'Change the signs in the driver, or the axes in the robot file.'),
             (any(self.quarters),
-             'Turn the placements of these joints in the robot file, or take the description that '
+             'Turn the placements of these joints in the robot file, or use the description that '
              'the driver uses.'),
             (self.is_in_degrees, 'Let the driver send radians.'),
             (self.are_of_motors,
-             'Take the positions of the links: those of the motors less Q/K, where Q is the '
-             'effort of the joint and K the stiffness of its spring.'),
+             'Record the positions of the links: motor position minus Q/K, where Q is the effort '
+             'of the joint and K the stiffness of its spring.'),
             (self.load is not None,
-             '`--payload LINK KG` states it, `hodyn identify --terms payload` finds it.'),
+             'Give this load by `--payload LINK KG`, or find it by `hodyn identify --terms '
+             'payload`.'),
         ) if is_so]
 
 
 def _cycles(order: Order) -> list[list[int]]:
-    """Return the cycles of a permutation, of two at least."""
+    """Return the cycles of a permutation that have at least two members."""
     cycles, seen = [], set()
     for start in range(len(order)):
         cycle = []

@@ -22,7 +22,7 @@ _DEVIATION_PERIOD = 0.1  # time between evaluations of the uncertainty, which ch
 
 @dataclass(frozen=True, eq=False)
 class Chunk:
-    """What was computed of some messages, one after the other.
+    """What was computed for consecutive messages.
 
     Attributes
     ----------
@@ -33,13 +33,13 @@ class Chunk:
     q, q_deviation : (T, 5, n) arrays
         The estimated motion and its standard deviation, rad/sᵏ; NaN where not used.
     torque, deviation : (T, 3, n) arrays
-        Q, Q̇, Q̈, N m/sᵏ, and standard deviations that come from those of the motion; NaN where
-        not used.
+        Q, Q̇, Q̈, N m/sᵏ, and the standard deviations that the motion's cause; NaN where not
+        used.
     predicted : (T, 2, n) array
         The prediction of the recorded effort, and its rate: Q and Q̇, without gravity if the driver
         reports efforts without it.
     slow : (T, 2, n) array
-        The same and the recorded effort, both within the bandwidth of the motion, N m.
+        Predicted and recorded effort, both within the bandwidth of the motion, N m.
 
     """
 
@@ -63,14 +63,14 @@ class EffortContents:
     Attributes
     ----------
     gravity_share : float
-        The share of the gravity torque that they contain, by least squares: 1, or 0 where the
-        driver subtracts it; NaN when no effort changes or gravity causes none. Efforts of joints
-        that never change are no measurements, and left out.
+        The share of the gravity torque that they contain, by least squares: 1, or 0 if the driver
+        subtracts it; NaN if no effort changes or gravity causes none. Joints whose effort never
+        changes are left out.
     factor : float
-        Factor of the efforts to the model's torques, see `EffortUnit.factor`, if they are in
-        another unit, and then contain gravity; NaN if they may be in N m.
+        Ratio of the efforts to the model's torques if they are in another unit, see
+        `EffortUnit.factor`; such efforts count as with gravity. NaN if they may be in N m.
     are_recorded : bool
-        Whether any effort is.
+        Whether any effort is recorded.
     gear_ratios : (n,) array
         See `EffortUnit.gear_ratios`.
 
@@ -83,12 +83,12 @@ class EffortContents:
 
     @property
     def with_gravity(self) -> bool:
-        """Whether they are taken to contain gravity."""
+        """Whether the efforts are assumed to contain gravity."""
         return not self.gravity_share < 0.5 or bool(np.isfinite(self.factor))
 
 
 def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortContents:
-    """Return gravity and unit of the efforts, by the parts to which the smoother was fitted."""
+    """Return gravity and unit of the efforts, from the parts to which the smoother is fitted."""
     known = np.isfinite(motion.efforts)
     low, high = (
         getattr(np, name)(np.where(known, motion.efforts, end), axis=0)
@@ -122,9 +122,9 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
 def within_bandwidth(
     piece: MotionPiece, run: Run, predicted: Array, bandwidth: float,
 ) -> Array:
-    """Return predicted and recorded efforts at the samples of a run below a bandwidth.
+    """Return predicted and recorded efforts of a run within a bandwidth, Hz: (S, 2, n), N m.
 
-    From predictions (S, n), N m, and Hz: (S, 2, n), N m, both by the same filter.
+    Predictions are (S, n), N m, at the samples; both efforts go through the same filter.
     """
     both = np.stack([predicted, piece.states.effort[run.first_message]], axis=1)
     slow = low_pass(run.time, both.reshape(len(both), -1), bandwidth)
@@ -148,7 +148,7 @@ class RecordedTorques:
     feedforward : FeedForward
         Feed-forward of the robot.
     bandwidth : float, optional
-        Of the motion, Hz; that of maximum likelihood by default.
+        Bandwidth of the motion, Hz; the most likely one by default.
 
     """
 
@@ -161,7 +161,7 @@ class RecordedTorques:
         self._every = max(1, int(_DEVIATION_PERIOD / self.motion.noise.step))
 
     def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
-        """Compute chunk after chunk, each while the caller uses the one before.
+        """Compute chunk after chunk, each while the caller uses the previous one.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""A replay: the chunks of a recording gathered to results, and written while they come."""
+"""A replay: chunks of a recording are gathered to results, and written as they come."""
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ from hodyn_ros.robot import HodynError, Robot
 Array = NDArray[np.float64]
 
 SUPPORTED_SHARE = 0.25
-"""A derivative counts as resolved while its standard deviation stays below this share of it."""
+"""A derivative is resolved if its standard deviation is below this share of it (both RMS)."""
 
 
 @dataclass
@@ -59,15 +59,15 @@ class Replay:
     friction_modelled : bool
         Whether the robot has a friction law.
     diagnosis : Diagnosis
-        Whether the recording is what it is taken for.
+        What is wrong with the recording, if anything.
     extremes : list of LimitMargin
         Extremes of the estimated motion, with the limits of the robot.
     curves : Curves
-        For the plots.
+        Data of the plots.
     reflexes : list of LimitMargin
         How close the estimated motion came to each reflex of the vendor's controller.
     wanted_bandwidth, payload, moving_locked
-        What `replay` was given.
+        Arguments of `replay`.
 
     """
 
@@ -114,7 +114,7 @@ class Replay:
 
     @property
     def still(self) -> NDArray[np.bool_]:
-        """Whether each joint stands still, (n,), and its derivatives need no resolving."""
+        """Whether each joint stands still, (n,), so that its derivatives count as resolved."""
         return np.asarray(self.motion_rms[1] < STILL)
 
 
@@ -132,7 +132,7 @@ class Curves:
     over_velocity, over_position : Profile
         Recorded effort minus prediction, N m.
     comparison : EffortComparison
-        With the spectrum of the difference.
+        Statistics of the errors, with their spectrum.
     start : int
         Stamp of time 0, ns.
 
@@ -159,7 +159,8 @@ class Curves:
         error = predicted - recorded
         self.comparison.add(chunk.stamps, predicted, recorded)
         self.comparison.add_slow(
-            chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1], chunk.predicted[:, 1])
+            chunk.instants, chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1],
+            chunk.predicted[:, 1])
         self.over_velocity.add(chunk.q[:, 1], -error)
         self.over_position.add(chunk.q[:, 0], -error)
         friction = np.zeros_like(error)
@@ -191,7 +192,7 @@ def replay(
     bag : JointStateBag
         Open.
     feedforward : FeedForward
-        Feed-forward of the robot, the code of the node.
+        Feed-forward of the robot, the same code as in the node.
     output : Path
         Folder for the bag ``computed`` (and ``computed.csv``), written chunk by chunk.
     progress : callable, optional
@@ -203,11 +204,11 @@ def replay(
     listen : callable, optional
         Called with each chunk.
     bandwidth : float, optional
-        Of the estimated motion, Hz; that of maximum likelihood by default.
+        Bandwidth of the estimated motion, Hz; the most likely one by default.
     payload : sequence of str
-        The loads that the robot was given for this replay, which are suspected where it fits ill.
+        The loads given for this replay; if the model fits badly, they are named as suspects.
     moving_locked : sequence of str
-        What `locked_but_moving` says of the recording.
+        Sentences of `locked_but_moving` about the recording.
     force : bool
         Whether files of these names are replaced, see `common.output_files.replacing`.
 

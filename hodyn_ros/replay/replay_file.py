@@ -21,7 +21,7 @@ class RecordedTime:
         self.last: int | None = None
 
     def add(self, chunk: Chunk) -> None:
-        """Look at a chunk."""
+        """Add a chunk."""
         received = chunk.states.received[chunk.used]
         if len(received):
             self.first = int(received[0]) if self.first is None else self.first
@@ -49,7 +49,7 @@ def replay_file(
     prefix : str
         Prefix of the joint names of one arm among several.
     bandwidth : float, optional
-        Of the estimated motion, Hz; that of maximum likelihood by default.
+        Bandwidth of the estimated motion, Hz; the most likely one by default.
     csv : bool
         Write ``computed.csv`` as well.
     parquet : Path, optional
@@ -57,9 +57,9 @@ def replay_file(
     report : bool
         Whether ``report.html`` is written and its plots drawn.
     payload : sequence of str
-        The loads that the robot was given for this replay, which are suspected where it fits ill.
+        The loads given for this replay; if the model fits badly, they are named as suspects.
     locked : mapping of str to float, optional
-        Joints that are locked in the robot and their positions, which the recording may deny.
+        Joints that are locked in the robot, and their positions, which the recording may refute.
     progress : callable, optional
         Called with the number of messages in the bag, and of those done since the last call.
     force : bool
@@ -68,12 +68,12 @@ def replay_file(
     Returns
     -------
     Replay, RecordedTime
-        What was found, and when it was recorded.
+        The results, and when the recording was made.
 
     Raises
     ------
     HodynError, OSError
-        When nothing can be read of the bag, or something cannot be written.
+        When nothing can be read from the bag, or something cannot be written.
 
     """
     time = RecordedTime()

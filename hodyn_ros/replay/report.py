@@ -23,10 +23,10 @@ Array = NDArray[np.float64]
 
 
 class _Report(Contents):
-    """Files of a replay; an earlier one has its motion beside ``summary.json``."""
+    """Files of a replay; an earlier report has the bag ``computed`` beside ``summary.json``."""
 
     def is_result(self, folder: Path) -> bool:
-        """Whether a folder is an earlier report, and nothing else, with or without its page."""
+        """Whether a folder is only an earlier report, with or without its page."""
         return super().is_result(folder) and (folder / 'computed').is_dir()
 
 
@@ -40,7 +40,7 @@ CONTENTS = _Report(
 
 def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = False) -> None:
     """Write ``summary.json``, ``report.html`` and its plots as images."""
-    from hodyn_ros.replay.pictures import pictures  # Matplotlib is for those who want pictures
+    from hodyn_ros.replay.pictures import pictures  # Matplotlib only if pictures are drawn
 
     write_summary(result, output / 'summary.json', force=force)
     images = []
@@ -48,7 +48,7 @@ def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = Fa
         with replacing(output / f'{name}.png', force=force) as file:
             file.write_bytes(picture)
         images.append((title, base64.b64encode(picture).decode()))
-    # The name of a bag may have bytes that are no UTF-8.
+    # The name of a bag may have bytes that are not UTF-8.
     page = _page(result, images).encode('utf-8', 'backslashreplace').decode()
     write_text(output / 'report.html', page, force=force)
 
@@ -78,12 +78,12 @@ def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
 
 
 def _marked_up(sentence: str) -> str:
-    """Return a sentence as HTML, with what stands between backticks as code."""
+    """Return a sentence as HTML, with the text between backticks as code."""
     return re.sub('`([^`]+)`', r'<code>\1</code>', escape(sentence))
 
 
 def figures_of(joint: JointComparison) -> list[str]:
-    """Return the cells of a row of the table: N m or N, and %; empty where there is no value."""
+    """Return the cells of a joint's row, in N m or N, and in %; – for undefined values."""
     values = (
         (joint.rms_error, '.3f', ''), (100 * joint.share, '.1f', ' %'),
         (joint.rms_slow_error, '.3f', ''), (100 * joint.slow_share, '.1f', ' %'),
@@ -123,15 +123,15 @@ img {{ max-width: 100%; height: auto; cursor: zoom-in }}
 <h1>Replay of {title}</h1>
 {warned}<ul>{said}</ul>
 <h2>Prediction minus recorded effort</h2>
-<p>Efforts (of prismatic joints in N) as recorded, unfiltered; and “in band”, both within
-{bandwidth:.2g} Hz, the bandwidth of the motion: no model of the arm predicts what is faster, such
-as vibration. “Fast” is what changes from one message to the next, √½ of the RMS difference:
-vibration and measurement noise. “Resolved” is what the recording determines with a standard
-deviation below a quarter of the signal.</p>
+<p>Errors of the unfiltered efforts (of prismatic joints in N). “In band”, both efforts are
+filtered to {bandwidth:.2g} Hz, the bandwidth of the motion: no model of the arm predicts faster
+changes, such as vibration. “Fast” is √½ of the RMS change of the error from one message to the
+next: vibration and measurement noise. “Resolved” are the torques and rates whose standard
+deviation is below a quarter of the signal.</p>
 <table><tr><th>joint</th><th>RMS, N m</th><th>of signal</th><th>in band, N m</th>
 <th>of signal</th><th>fast, N m</th><th>bias, N m</th><th>largest, N m</th>
 <th>variance explained</th><th>resolved</th></tr>{rows}</table>
-<p>A click on a picture shows it in its full size.</p>
+<p>Click a picture to see its full size.</p>
 {pictures}
 <h2>Limits</h2>
 <table><tr><th>joint</th><th>quantity</th><th>extreme</th><th>limit</th><th>unit</th>

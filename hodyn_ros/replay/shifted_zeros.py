@@ -13,20 +13,20 @@ MAX_SAMPLES = 120
 """Number of samples that are enough to determine a quarter turn."""
 
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
-_WORTH = 0.05  # of the logarithm of the share: what a turn must reduce it by
+_WORTH = 0.05  # decrease of the logarithm of the unexplained share that pays for a turn
 
 
 class ZeroSearch:
-    """Turns the joints of a model by quarters for it to explain the efforts of a recording.
+    """Searches for quarter turns of joints with which a model explains recorded efforts.
 
-    A bias and a friction of each joint are no matter.
+    Bias and friction of each joint are fitted along.
 
     Parameters
     ----------
     feedforward : FeedForward
         Feed-forward of the robot.
     q : (S, 5, n) array
-        Recorded motion, of which `MAX_SAMPLES` count.
+        Recorded motion, of which at most `MAX_SAMPLES` samples are used.
     effort : (S, n) array
         Recorded efforts; only efforts with gravity determine zeros.
     gains : bool
@@ -50,9 +50,9 @@ class ZeroSearch:
         self._known = known & self._told
 
     def unexplained(self, turn: Array) -> Array:
-        """Return the share of the variance that is left of each effort, of joints that have one.
+        """Return the unexplained share of the variance of each measured effort.
 
-        With `turn`, (n,), rad, added to the recorded positions.
+        `turn`, (n,), rad, is added to the recorded positions.
         """
         q = self._q.copy()
         q[:, 0] += turn
@@ -63,10 +63,10 @@ class ZeroSearch:
         return left
 
     def turns(self) -> Array:
-        """Return by how much to turn, (n,) rad.
+        """Return the turns of the joints, (n,), rad.
 
-        Two joints are turned at a time, as long as that explains more; a joint whose turn matters
-        little keeps its zero.
+        Two joints are turned at a time, as long as that explains more. A joint whose turn explains
+        little more keeps its zero.
         """
         robot = self._feedforward.robot
         turnable = [j for j in np.flatnonzero(self._told).tolist() if (

@@ -1,11 +1,11 @@
-"""Results of a replay in sentences: first those that need attention."""
+"""Results of a replay in sentences: problems that need attention, and other facts."""
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
-from hodyn_ros.replay.comparison import lag_sentence
+from hodyn_ros.replay.comparison import Lag, common_lag, milliseconds
 from hodyn_ros.replay.effort_unit import motor_side
 from hodyn_ros.replay.replay_bag import Replay
 
@@ -16,10 +16,11 @@ CLEAR = 0.1
 
 _ANOTHER_UNIT = 5.0  # share of the gravity torque that no load of an arm causes
 
-_POOR, _FRICTION = 0.3, 0.5  # unexplained share of the effort; share of it that is friction's
-_NOTABLE = 1e-3  # of the largest torque of the arm: a smaller error is none
+_POOR = 0.3  # error within the bandwidth, over the effort, from which it is a warning
+_FRICTION = 0.5  # share of the error's variance from which friction is its cause
+_NOTABLE = 1e-3  # share of the arm's largest torque below which an error does not matter
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
-_MORE = 1.1  # times the bandwidth that is used: from there on less is used than was wanted
+_MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
 
 
@@ -32,19 +33,18 @@ def warnings(result: Replay) -> list[str]:
     said += result.moving_locked
     if result.payload and not describes(result):
         said.append(
-            f'The load that was given, --payload {", ".join(result.payload)}, is the first '
-            'suspect: compare without it, or `hodyn identify --terms payload`.')
+            f'The given load, --payload {", ".join(result.payload)}, is the first suspect: '
+            'compare without it, or find it by `hodyn identify --terms payload`.')
     said += result.diagnosis.sentences
     if found.clock == 'receive' and found.headers_not_ahead:
         said.append(
-            f'Of the header stamps on {counts.topic} {found.headers_not_ahead} stand still or go '
-            'backwards: the times at which the messages were received are used, with the jitter '
-            f'of their transport. {STAMP_THEM}')
+            f'{found.headers_not_ahead} header stamps on {counts.topic} stand still or go '
+            'backwards: receive times are used instead, with the jitter of the transport. '
+            f'{STAMP_THEM}')
     if found.counts[StampStatus.STALE]:
         said.append(
-            f'{found.counts[StampStatus.STALE]} messages show states that earlier messages '
-            "showed: two publishers seem to write to the topic. Record only the driver's "
-            'messages.')
+            f'{found.counts[StampStatus.STALE]} messages repeat states of earlier messages: two '
+            "publishers seem to write to the topic. Record only the driver's messages.")
     if torn := found.counts[StampStatus.TORN]:
         said.append(
             f'{torn} message{" has" if torn == 1 else "s have"} positions of one sample and '
@@ -68,25 +68,30 @@ def warnings(result: Replay) -> list[str]:
     wanted = result.wanted_bandwidth
     if wanted is not None and wanted > _MORE * result.bandwidth:
         said.append(
-            f'Of --bandwidth {wanted:g} Hz {result.bandwidth:.2g} Hz are used: samples at '
-            f'{1.0 / result.noise.step:.4g} Hz determine no more.')
+            f'--bandwidth {wanted:g} Hz is too high: {result.bandwidth:.2g} Hz is used, since '
+            f'samples at {1.0 / result.noise.step:.4g} Hz determine no more.')
     share = result.gravity_share
     of_motors = motor_side(result.names, result.gear_ratios)
     if of_motors and not result.diagnosis.is_wrong:
         said.append(of_motors)
     if result.diagnosis.is_wrong:
-        pass  # what follows from it would mislead
+        pass  # statements about gravity would mislead
     elif np.isfinite(result.effort_factor):
         said.append(_another_unit(result.effort_factor))
     elif not (of_motors or describes(result)):
         said.append(_gravity(share))
     said += _about_model(result)
+    late = _lag(result)
+    if late.is_large:
+        said.append(
+            f'{late.sentence} Friction and inertia identified from them would be wrong: shift the '
+            'efforts by the lag, or correct their stamps.')
     lag, deviation = result.velocity_lag
     if abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
         said.append(
             f'Recorded velocities run {"behind" if lag > 0.0 else "ahead of"} the positions by '
-            f'{abs(1e3 * lag):.2g} ± {2e3 * deviation:.1g} ms (two standard deviations), as '
-            'filtered velocities do. Take this into account in a feedback loop.')
+            f'{milliseconds(lag, deviation)} (two standard deviations), as filtered velocities '
+            'do. Take this into account in a feedback loop.')
     for extreme in result.extremes:
         if extreme.beyond:
             said.append(
@@ -100,7 +105,7 @@ def warnings(result: Replay) -> list[str]:
 
 
 def describes(result: Replay) -> bool:
-    """Whether the model describes the efforts, but for a bias of each joint and friction."""
+    """Whether the model describes the efforts, except for bias and friction of each joint."""
     share = abs(result.gravity_share)
     return not (
         result.diagnosis.fit.is_wrong or np.isfinite(result.effort_factor)
@@ -121,10 +126,10 @@ def _astray(result: Replay) -> str:
         names = ', '.join(result.names[joint] for joint in sorted({
             joint for _, joint, _ in found.astray}))
         said = (
-            f'{count} positions of {names} are far off their neighbours, that of '
-            f'{result.names[farthest]} at t = {1e-9 * passed:.4g} s {where}: left out with their '
+            f'{count} positions of {names} are far off their neighbours, the farthest of '
+            f'{result.names[farthest]} (t = {1e-9 * passed:.4g} s) {where}: left out with their '
             'messages.')
-    return f'{said} Faulty reads of an encoder and rows of zeros look so: see to the driver.'
+    return f'{said} Check the driver for faulty reads of encoders and rows of zeros.'
 
 
 def _another_unit(factor: float) -> str:
@@ -142,11 +147,11 @@ def _gravity(share: float) -> str:
             'far more than all: they seem to be in another unit than N m. `hodyn identify '
             '--terms gains` finds the factor; write it to the robot file as `effort_gain`.')
     said += 'more than all: ' if share > 1.0 else 'neither all nor nothing: '
-    said += f'they are compared {"with" if share >= 0.5 else "without"} it. '
+    said += f'they are compared with Q {"with" if share >= 0.5 else "without"} gravity. '
     if share > 1.0:
         said += (
-            'The arm may carry a load that is missing in the model: give it by `--payload LINK '
-            'KG`, or find it by `hodyn identify --terms payload`. If not, ')
+            'The arm may carry a load that the model lacks: give it by `--payload LINK KG`, or '
+            'find it by `hodyn identify --terms payload`. If it carries none, ')
     causes = 'masses, the direction of gravity, zeros of joints or units or signs of effort'
     return said + (causes if share > 1.0 else causes.capitalize()) + (
         ' may be wrong, or the arm hardly changed its posture.')
@@ -163,25 +168,25 @@ def _about_model(result: Replay) -> list[str]:
     said = []
     if constant:
         said.append(
-            f'The recorded effort of {", ".join(constant)} never changes, so the prediction '
-            'cannot be compared there. Check whether the driver reports it.')
+            f'The recorded effort of {", ".join(constant)} never changes, so it cannot be '
+            'compared with the prediction. Check whether the driver reports it.')
     if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong:
         return said
     if rubbing and not result.friction_modelled:
         said.append(
             f'The model has no friction, and friction would explain most of the error of '
-            f'{", ".join(rubbing)}: `hodyn identify` would find its law and write it to the robot '
-            'file.')
+            f'{", ".join(rubbing)}: `hodyn identify` finds a friction law and writes it to the '
+            'robot file.')
     elif poor:
         names = ', '.join(f'{joint.name} ({100 * joint.slow_share:.0f} %)' for joint in poor)
         said.append(
-            'Within the bandwidth of the motion the prediction leaves unexplained much of the '
-            f'effort of {names}: `hodyn identify` can fit the model to this arm. If it has done '
-            'so already, none of its terms explains the rest.')
+            'Within the bandwidth of the motion the prediction does not explain much of the '
+            f'effort of {names}: `hodyn identify` can fit the model to this arm. If it already '
+            'has, none of its terms explains the rest.')
         if result.diagnosis.has_springs:
             said[-1] += (
-                ' Positions are taken as those of the links: if they are those of the motors '
-                'behind the springs, subtract Q/K of each joint from them.')
+                ' Positions are assumed to be those of the links: if they are those of the '
+                'motors, subtract Q/K of each joint from them.')
     return said
 
 
@@ -190,8 +195,8 @@ def facts(result: Replay) -> list[str]:
     found, noise = result.timing_statistics, result.noise
     said = [
         *(said for said in result.counts.sentences if not said.startswith('The bag is damaged')),
-        f'They come at {1.0 / found.period:.4g} Hz by their {found.clock} stamps, with a jitter '
-        f'of {1e3 * found.jitter:.2g} ms.']
+        f'Messages come at {1.0 / found.period:.4g} Hz by their {found.clock} stamps, with a '
+        f'jitter of {1e3 * found.jitter:.2g} ms.']
     for one, word, events in (
             ('gap', 'gaps', found.gaps),
             ('jump back of the clock', 'jumps back of the clock', found.resets)):
@@ -204,28 +209,28 @@ def facts(result: Replay) -> list[str]:
                      'nothing is interpolated between them.')
     if found.republished:
         said.append(
-            f'{found.republished} messages repeat the state before them under a new stamp, and '
-            'are not samples of their own.')
+            f'{found.republished} messages repeat the state of the previous message under a new '
+            'stamp, and do not count as samples.')
     if found.restored:
         rest = found.restored - found.determined
         said.append(
             f'The positions show that the states were sampled by a clock of '
             f'{1e3 * found.sampling_period:.5g} ms: {found.restored} samples are put at whole '
-            f'multiples of it, {1e3 * found.largest_move:.3g} ms from their stamps at most' + (
-                f'; where the arm hardly moves, the stamps alone count them ({rest}).'
+            f'multiples of it, at most {1e3 * found.largest_move:.3g} ms from their stamps' + (
+                f'; where the arm hardly moves, only the stamps count the samples ({rest}).'
                 if rest > 0.01 * found.restored else '.'))
     elif found.republished and not found.evenly_spaced:
         said.append('The states determine no sampling clock: the stamps are used as they are.')
     if found.evenly_spaced:
         said.append(
             f'The messages come in bursts: {found.evenly_spaced} samples, which determine no '
-            f'sampling clock, are spaced evenly, {1e3 * found.largest_move:.3g} ms from their '
-            'stamps at most. Stamp the states where they are sampled.')
+            f'sampling clock, are spaced evenly, at most {1e3 * found.largest_move:.3g} ms from '
+            'their stamps. Stamp the states where they are sampled.')
     rate = 1.0 / noise.step
     measured = 'positions and velocities' if np.isfinite(noise.velocity).all() else 'positions'
     said.append(
         f'The motion is estimated from {measured} with a bandwidth of {_range(noise.bandwidth)} '
-        f'Hz; samples at {rate:.4g} Hz do not show what is faster than {0.5 * rate:.3g} Hz. '
+        f'Hz; samples at {rate:.4g} Hz do not show motion faster than {0.5 * rate:.3g} Hz. '
         f'Position noise is {_range(1e3 * noise.position)} mrad.')
     if result.still.any():
         joints = ', '.join(np.array(result.names)[result.still])
@@ -240,7 +245,8 @@ def facts(result: Replay) -> list[str]:
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
     if not (np.isfinite(result.effort_factor) or result.diagnosis.is_wrong):
         said += _gravity_as_taken(result.gravity_share)
-        said += filter(None, [lag_sentence(result.joints)])
+    if not _lag(result).is_large:
+        said += filter(None, [_lag(result).sentence])
     if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
         said.append('No limit of the robot is known, so none was checked.')
     elif not any(extreme.beyond for extreme in result.extremes):
@@ -248,9 +254,16 @@ def facts(result: Replay) -> list[str]:
     if result.reflexes and result.reflexes[0].share <= 1.0:
         nearest = result.reflexes[0]
         said.append(
-            f"The nearest reflex of the vendor's controller is {nearest.reflex}, "
-            f'{100 * nearest.share:.0f} % of the way to it: {_reflex(nearest)}.')
+            f"Of the reflexes of the vendor's controller, {nearest.reflex} is nearest, at "
+            f'{100 * nearest.share:.0f} % of its limit: {_reflex(nearest)}.')
     return said
+
+
+def _lag(result: Replay) -> Lag:
+    """Return the lag of the efforts, NaN if they do not allow to judge it."""
+    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong:
+        return Lag(np.nan, np.nan)
+    return Lag(*common_lag(result.joints))
 
 
 def _gravity_as_taken(share: float) -> list[str]:

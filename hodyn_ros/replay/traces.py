@@ -13,7 +13,7 @@ class Trace:
     Attributes
     ----------
     bin : int
-        Samples in a bin; 1 means that nothing was left out.
+        Samples in a bin; 1 if the trace has every sample.
 
     """
 

@@ -1,4 +1,4 @@
-"""The uncertainty of an estimated motion carried to the torques, to first order."""
+"""The uncertainty of an estimated motion, propagated to the torques to first order."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,10 +11,10 @@ _PROBE = 1e-3  # standard deviations: a step so small that the torques are linea
 
 
 def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -> Array:
-    """Return the standard deviations of Q, Q̇, Q̈, (S, 3, n), caused by those of the motion.
+    """Return the standard deviations of Q, Q̇, Q̈, (S, 3, n), that the motion's cause.
 
-    Each joint's covariance is split into five independent directions, along each of which the
-    torques are differentiated numerically. The model itself is taken as exact.
+    Each joint's covariance is split into five independent directions, along which the torques are
+    differentiated numerically. The model itself is taken as exact.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -
     motion : Motion
         The motion at S samples, with its covariance.
     every : int
-        Evaluate every this many samples only, and interpolate between them.
+        Evaluate only each `every`-th sample, and interpolate between them.
 
     """
     count, orders, n = motion.q.shape

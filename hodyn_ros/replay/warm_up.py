@@ -1,4 +1,4 @@
-"""Compiling what a replay needs, before many processes would do so side by side."""
+"""Compiling the kernels of a replay once, before many processes need them."""
 from pathlib import Path
 import tempfile
 
@@ -12,7 +12,7 @@ _RATE, _SAMPLES = 100, 64
 
 
 def warm_up(robot: Robot) -> None:
-    """Replay a moment of a made-up motion; its result is thrown away."""
+    """Replay a moment of a made-up motion and discard the result."""
     time = np.arange(_SAMPLES) / _RATE
     q = np.zeros((_SAMPLES, 5, robot.n))
     for k in range(5):

@@ -1,4 +1,4 @@
-"""What recorded velocities are instead of those of the positions."""
+"""How recorded velocities contradict the positions."""
 from itertools import combinations
 
 import numpy as np
@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_LIKE = 0.9  # correlation of a recorded velocity with what it is
-_NEAR = 0.2  # logarithm of two factors that are the same
-_OTHER = 0.4  # of one that is not 1
+_LIKE = 0.9  # correlation from which a recorded velocity is a joint's, apart from a factor
+_NEAR = 0.2  # difference of logarithms below which two factors are the same
+_OTHER = 0.4  # logarithm from which a factor is not 1
 _DEGREES = 180.0 / np.pi
 _OF_TURNS = (
     (_DEGREES, 'in degrees per second'), (30.0 / np.pi, 'in revolutions per minute'),
@@ -17,10 +17,10 @@ _OF_SLIDES = ((1000.0, 'in millimetres per second'),)
 
 
 class RecordedVelocities:
-    """Compares recorded velocities, (S, n), with those of the positions, (S, n), of joints."""
+    """Compares recorded velocities with the velocities of the positions, (S, n) each."""
 
     def __init__(self, moved: Array, recorded: Array, turns: NDArray[np.bool_]) -> None:
-        """Take both, and which joints turn, (n,)."""
+        """Take velocities of the positions, recorded ones, and which joints turn, (n,)."""
         known = np.isfinite(moved).all(axis=1) & np.isfinite(recorded).all(axis=1)
         moved, recorded = moved[known], recorded[known]
         squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
@@ -31,7 +31,7 @@ class RecordedVelocities:
 
     @property
     def stamp_factor(self) -> float:
-        """How many times too far apart the stamps are, 1000 or 0.001, by all joints; else NaN."""
+        """How many times too far apart the stamps are: 1000 or 0.001 by all joints, or NaN."""
         turning = self._alike & self._turns
         for factor in (1e3, 1e-3):
             if turning.any() and self._are(factor)[self._alike].all():
@@ -40,14 +40,14 @@ class RecordedVelocities:
 
     @property
     def positions_are_in_degrees(self) -> bool:
-        """Whether velocities in radians show that the positions alone are in degrees."""
+        """Whether velocities in radians show that only the positions are in degrees."""
         turning = self._alike & self._turns
         return bool(turning.any() and self._are(1.0 / _DEGREES)[turning].all())
 
     def clauses(self, names: tuple[str, ...]) -> list[str]:
-        """Return what they are, a clause each.
+        """Return the differences, a clause each.
 
-        Of the opposite sign, in another unit, larger or smaller, or those of another joint.
+        Velocities may have the opposite sign, another unit or scale, or be another joint's.
         """
         own = np.diag(self._like)
         said = [

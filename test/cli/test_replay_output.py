@@ -63,7 +63,7 @@ def test_the_bandwidth_is_that_asked_for(capsys, tmp_path):
 
 def test_a_bandwidth_that_the_samples_do_not_have_is_said(capsys):
     assert main(('replay', 'bag', '--no-report', '--bandwidth', '1000')) == 0
-    assert '! Of --bandwidth 1000 Hz 8 Hz are used: samples at 50 Hz determine' in (
+    assert '! --bandwidth 1000 Hz is too high: 8 Hz is used, since samples at 50 Hz' in (
         ' '.join(capsys.readouterr().out.split()))
 
 
@@ -72,8 +72,7 @@ def test_a_load_that_was_given_is_suspected_where_nothing_fits(capsys):
         assert main((
             'replay', 'bag', '--no-report', '--output', load, '--payload', 'link7', load)) == 0
         said = ' '.join(capsys.readouterr().out.split())
-        assert (f'! The load that was given, --payload link7 {load}, is the first' in said) == (
-            is_suspected)
+        assert (f'! The given load, --payload link7 {load}, is the first' in said) == is_suspected
 
 
 @pytest.mark.slow
@@ -87,8 +86,8 @@ def test_one_bag_its_page_and_many_bags_say_the_same(capsys, tmp_path):
     assert main(('replay', 'bag', *given, '--jobs', '1', '--output', 'many')) == 0
     rows = parquet.read_table('many/summary.parquet').to_pylist()
     findings = rows[0]['findings']
-    for begin in ('joint7 is locked at 0.3, and moves', 'The load that was given, --payload link6',
-                  'Of --bandwidth 1000 Hz'):
+    for begin in ('joint7 is locked at 0.3, but moves', 'The given load, --payload link6',
+                  '--bandwidth 1000 Hz is too high'):
         assert sum(said.startswith(begin) for said in findings) == 1, begin
     pages = [
         tmp_path / 'hodyn_replay', tmp_path / 'many' / 'reports' / rows[0]['bag']]
@@ -105,8 +104,8 @@ def test_efforts_on_the_motors_side_are_named_with_their_ratios(capsys, tmp_path
     write(tmp_path / 'motors', {'/joint_states': messages(recording)})
     assert main(('replay', 'motors', '--no-report')) == 0
     said = (
-        '! {}Efforts are too small for the model, those of fer_joint2 100 times, of fer_joint4 50 '
-        "times: are they on the motor's side of gears of these ratios?")
+        '! {}Efforts are too small for the model (fer_joint2 100 times, fer_joint4 50 times): are '
+        "they on the motor's side of gears with these ratios?")
     assert said.format('') in ' '.join(capsys.readouterr().out.split())
     main(('identify', 'motors'))
     assert said.format('motors: ') in ' '.join(capsys.readouterr().out.split())

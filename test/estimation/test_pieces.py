@@ -125,7 +125,7 @@ def test_what_is_no_motion_is_refused():
     noise = fit_noise([one])
     position = one.position.copy()
     position[20] = np.inf
-    with pytest.raises(HodynError, match='not those of a motion'):
+    with pytest.raises(HodynError, match='cannot be a motion'):
         smooth(Samples(one.time, position, one.velocity), noise)
 
 

@@ -77,7 +77,7 @@ def test_a_worker_that_dies_costs_its_file_one_retry_and_then_a_row(tmp_path, ca
     for name, text in what.items():
         assert begun.count(name) == 1 + text.startswith('kill')
         assert found[name].status == (
-            '2 workers died of it, perhaps for lack of memory' if text == 'kill' else 'ok')
+            'it killed 2 workers, perhaps for lack of memory' if text == 'kill' else 'ok')
         assert found[name].has_result == (text != 'kill')
     assert capfd.readouterr() == ('', '')  # what Dask has to say of it is no user's
 

@@ -169,8 +169,9 @@ def test_messages_that_are_lost_are_told_and_counted_bag_by_bag(tmp_path, capsys
     assert line.startswith(
         f'hodyn identify: {cut}: {lost} of 250 messages on /joint_states are lost: ')
     assert main(['identify', str(cut), '--output', str(tmp_path / 'none')]) == 2
-    assert f'at least 8 s are needed to tell parameters from noise; {cut}: {lost} of 250' in (
-        capsys.readouterr().err)
+    assert (
+        'at least 8 s are needed to distinguish parameters from noise; '
+        f'{cut}: {lost} of 250') in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -243,7 +244,7 @@ def test_efforts_that_are_not_measured_are_refused(tmp_path, capsys):
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
     line, = capsys.readouterr().err.strip().splitlines()
-    assert 'joint2, joint6 are the same all the time though they move' in line
+    assert 'joint2, joint6 never change though the joints move' in line
 
 
 def test_with_zeros_unknown_efforts_are_taken_to_contain_gravity(tmp_path, monkeypatch):

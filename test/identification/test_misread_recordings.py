@@ -11,7 +11,7 @@ from hodyn_ros.cli import main
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.replay_bag import replay
-from hodyn_ros.replay.statements import facts
+from hodyn_ros.replay.statements import warnings
 
 
 def swapped(recording):
@@ -44,7 +44,7 @@ def misread(path, change=lambda recording: None):
 
 
 @pytest.mark.parametrize(('change', 'said'), [
-    (swapped, 'the joints of fer_joint2 and fer_joint4 are swapped'),
+    (swapped, 'the joints fer_joint2 and fer_joint4 are swapped'),
     (in_degrees, 'positions and velocities are in degrees'),
     (flipped, 'fer_joint2 has efforts of the opposite sign'),
     (slow_velocities, 'those of fer_joint3 have the opposite sign'),
@@ -81,12 +81,13 @@ def test_a_delay_of_efforts_is_said_as_by_replay(tmp_path, capsys, late):
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     with open_recording(path, PANDA) as source:
         result = replay(source, FeedForward(PANDA), tmp_path / 'replay')
-    sentences = [said for said in facts(result) if said.startswith('Recorded efforts run')]
+    sentences = [said for said in warnings(result) if said.startswith('Recorded efforts run')]
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 0
     out = ' '.join(capsys.readouterr().out.split())
     assert out.count('Recorded efforts run') == len(sentences) == abs(np.sign(late))
     for said in sentences:
-        assert f'• {path}: {said}' in out
+        begin, _, _ = said.partition(' Friction and inertia')
+        assert f'! {path}: {begin}' in out
         where, lag = re.match(r'Recorded efforts run (\w+).* by ([0-9.]+)', said).groups()
         assert where == ('behind' if late > 0 else 'ahead')
         assert float(lag) == pytest.approx(2.0 * abs(late), rel=0.1)
@@ -120,7 +121,7 @@ def test_where_a_recording_is_misread_no_other_cause_is_given(tmp_path, capsys):
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
     said = capsys.readouterr()
     assert 'would be left if positions are in degrees' in ' '.join(said.out.split())
-    assert 'unit efforts are recorded' not in said.err
+    assert 'the unit of the recorded efforts' not in said.err
 
 
 @pytest.mark.parametrize(('change', 'terms', 'is_said'), [

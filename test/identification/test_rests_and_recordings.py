@@ -118,7 +118,7 @@ def test_an_effort_that_never_changes_is_refused_of_joints_that_move(bags, share
     effort[::2, 5] = np.nan  # not always heard
     bags['a'] = (q, effort, *rest), True, []
     if refused:
-        with pytest.raises(ValueError, match='a: the efforts of joint5 are the same all the time'):
+        with pytest.raises(ValueError, match='a: the efforts of joint5 never change'):
             read('a')
     else:
         read('a')

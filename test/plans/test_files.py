@@ -173,6 +173,8 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', 'time,a\n0,x', 'point 0: expected numbers'),
     ('p.csv', 'time,a,a\n0,1,1', "column 'a' occurs twice"),
     ('p.csv', 'time,a,b.velocity\n0,1,1', 'name different joints'),
+    ('p.csv', 'time,a,a.acc\n0,1,1', "column 'a.acc': write a.acceleration"),
+    ('p.csv', 'time,a [deg]\n0,1', "column 'a [deg]': position is in rad or m"),
     ('p.csv', 'time,a\n0,' + 200_000 * '1', 'not valid CSV: field larger'),
     ('p.txt', '', 'not a plan file'),
     ('p.urdf', '', "a robot's file, not a plan; give it by --robot"),
@@ -216,7 +218,7 @@ def test_a_lone_storage_file_is_a_bag_with_and_without_its_folder(tmp_path, anno
 
 def test_an_empty_folder_is_no_bag(tmp_path, capsys):
     assert main(['check', str(tmp_path)]) == 2
-    assert 'no plan there, a bag or a .yaml, .json or .csv file' in capsys.readouterr().err
+    assert 'no plan there (a bag, or a .yaml, .json or .csv file)' in capsys.readouterr().err
 
 
 def test_names_of_another_model_need_their_prefix(tmp_path, capsys):

@@ -118,10 +118,10 @@ def test_sums_of_parts_are_those_of_the_whole():
     stamps = np.arange(500)
     whole, parts = EffortComparison(('a', 'b')), EffortComparison(('a', 'b'))
     whole.add(stamps, predicted, recorded)
-    whole.add_slow(predicted, recorded, velocity, rate)
+    whole.add_slow(stamps, predicted, recorded, velocity, rate)
     for cut in (slice(0, 100), slice(100, 450), slice(450, 500)):
         parts.add(stamps[cut], predicted[cut], recorded[cut])
-        parts.add_slow(predicted[cut], recorded[cut], velocity[cut], rate[cut])
+        parts.add_slow(stamps[cut], predicted[cut], recorded[cut], velocity[cut], rate[cut])
     for one, other in zip(whole.joints, parts.joints, strict=True):
         assert one.rms_error == pytest.approx(other.rms_error, rel=1e-12)
         assert one.max_error_stamp == other.max_error_stamp
@@ -147,7 +147,7 @@ def test_friction_that_the_model_has_not_passes_for_no_lag(lag):
     recorded += 0.1 * np.random.default_rng(0).standard_normal(recorded.shape)
     found = EffortComparison(('a', 'b'))
     found.add(np.arange(len(time)), predicted, recorded)
-    found.add_slow(predicted, recorded, velocity, rate)
+    found.add_slow((1e9 * time).astype(np.int64), predicted, recorded, velocity, rate)
     seconds, deviation = common_lag(found.joints)
     assert abs(seconds - lag) < max(3.0 * deviation, 1e-3)
     assert deviation < 0.005
@@ -165,9 +165,8 @@ def test_the_lag_deviates_as_is_said_where_the_errors_are_low_passed():
         recorded = predicted + 0.3 * np.random.default_rng(seed).standard_normal(predicted.shape)
         found = EffortComparison(('a',))
         found.add(np.arange(len(time)), predicted, recorded)
-        found.add_slow(
-            predicted, predicted + sosfiltfilt(low_pass, recorded - predicted, axis=0), velocity,
-            rate)
+        slow = predicted + sosfiltfilt(low_pass, recorded - predicted, axis=0)
+        found.add_slow((1e9 * time).astype(np.int64), predicted, slow, velocity, rate)
         lags.append(found.joints[0].lag)
         deviations.append(found.joints[0].lag_deviation)
     assert 0.7 < np.std(lags) / np.mean(deviations) < 1.4

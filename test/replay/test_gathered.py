@@ -141,7 +141,8 @@ def compared(predicted, recorded, velocity, rate, rng):
     for part in cuts(len(predicted), 6, rng):
         if part.start < part.stop:
             comparison.add(stamps[part], predicted[part], recorded[part])
-        comparison.add_slow(predicted[part], recorded[part], velocity[part], rate[part])
+        comparison.add_slow(*(
+            values[part] for values in (stamps, predicted, recorded, velocity, rate)))
     return comparison.joints
 
 

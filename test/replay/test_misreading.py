@@ -63,7 +63,7 @@ def mistaken(rng, q, effort, fault):
         if fault == 'joints':
             q[:, :, [i, j]] = q[:, :, [j, i]]
         effort[:, [i, j]] = effort[:, [j, i]]
-        return q, effort, f'the {fault} of', {i, j}
+        return q, effort, f'the {fault} ', {i, j}
     if fault == 'zero':
         q[:, 0, i] += 0.5 * np.pi * rng.choice([-1, 1, 2])
         return q, effort, 'π rad are added', {i}
@@ -358,4 +358,4 @@ def test_replay_says_that_positions_are_those_of_the_motors(tmp_path, monkeypatc
         said = ' '.join(capsys.readouterr().out.split())
         assert ('positions are those of the motors' in said) == (name == 'motors')
     assert '% of the efforts unexplained' in said
-    assert 'those of the motors less Q/K' in said
+    assert 'motor position minus Q/K' in said

@@ -125,7 +125,7 @@ def test_a_position_that_no_arm_had_is_left_out_and_named(tmp_path, capsys, undr
     assert main([command, str(bag), '--output', str(tmp_path / 'out')]) == 0
     said = ' '.join(capsys.readouterr().out.split())
     assert '1499 of 1500 messages' in said
-    assert ('Left out: 1 (a position off its neighbours, that of fer_joint2 by 0.1 rad at t = '
+    assert ('Left out: 1 (a position off its neighbours, fer_joint2 by 0.1 rad at t = '
             '7.77 s)') in said
     assert 'The positions show that' not in said
     assert ('! 1 position of fer_joint2 (t = 7.77 s) is 0.1 rad off' in said) == (
@@ -134,7 +134,7 @@ def test_a_position_that_no_arm_had_is_left_out_and_named(tmp_path, capsys, undr
 
 @pytest.mark.parametrize('command', ['replay', 'identify'])
 @pytest.mark.parametrize(('position', 'said'), [
-    ('0', 'joint7 is locked at 0, and moves from '), ('moves', ''), ('away', 'stands at 0.8 in'),
+    ('0', 'joint7 is locked at 0, but moves from '), ('moves', ''), ('away', 'stands at 0.8 in'),
     ('there', '')])
 def test_a_joint_that_is_locked_and_moves_is_named(
         tmp_path, capsys, undrawn, command, position, said):

@@ -67,9 +67,9 @@ def result(timing_statistics=None, **changes):
 def test_where_all_is_well_there_is_no_warning_and_the_facts_are_few():
     assert warnings(result()) == []
     assert facts(result()) == [
-        '7 messages.', 'They come at 100 Hz by their own stamps, with a jitter of 0.12 ms.',
+        '7 messages.', 'Messages come at 100 Hz by their own stamps, with a jitter of 0.12 ms.',
         'The motion is estimated from positions and velocities with a bandwidth of 1 to 4 Hz; '
-        'samples at 100 Hz do not show what is faster than 50 Hz. Position noise is 0.02 mrad.',
+        'samples at 100 Hz do not show motion faster than 50 Hz. Position noise is 0.02 mrad.',
         'The driver reports efforts with gravity: they contain 1.000 of the gravity torque of '
         'the model.',
         'The estimated motion keeps all known limits of the robot.']
@@ -100,7 +100,7 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      'of b. Turn the placements'),
     ({'diagnosis': diagnosis(Fit(0.01), 'those of a are swapped')},
      'those of a are swapped. Correct'),
-    ({'timing_statistics': STALE}, '4 messages show states that earlier messages showed'),
+    ({'timing_statistics': STALE}, '4 messages repeat states of earlier messages: two'),
     ({'timing_statistics': timing(counts=Counter({StampStatus.TORN: 15}))},
      '15 messages have positions of one sample and velocities of another: the state was read'),
     ({'timing_statistics': timing(counts=Counter({StampStatus.TORN: 1}))},
@@ -110,17 +110,17 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      '1 position of b (t = 3.885 s) is 0.1 rad off its neighbours: left out with its message'),
     ({'timing_statistics': timing(
         counts=Counter({StampStatus.ASTRAY: 2}), astray=[(10**9, 1, -0.1), (2 * 10**9, 0, 0.3)])},
-     '2 positions of a, b are far off their neighbours, that of a at t = 2 s 0.3 rad off'),
+     '2 positions of a, b are far off their neighbours, the farthest of a (t = 2 s) 0.3 rad'),
     ({'timing_statistics': timing(misfit=1.01e-3)},
      'The stamps contradict the positions by 1 ms (RMS)'),
     ({'timing_statistics': timing(clock_steps=[1])}, 'The clock of the stamps was set once by'),
     ({'timing_statistics': timing(clock_steps=[1, 2])}, 'stamps was set 2 times by'),
     ({'gravity_share': 0.89}, 'The efforts contain 0.89 of'),
     ({'gravity_share': 1.11}, 'The efforts contain 1.11 of the model'),
-    ({'gravity_share': 1.11}, 'they are compared with it. The arm may carry a load'),
+    ({'gravity_share': 1.11}, 'they are compared with Q with gravity. The arm may carry'),
     ({'gravity_share': 5.1}, 'far more than all: they seem to be in another unit than N m'),
-    ({'gravity_share': 0.5}, 'they are compared with it'),
-    ({'gravity_share': 0.49}, 'they are compared without it'),
+    ({'gravity_share': 0.5}, 'they are compared with Q with gravity'),
+    ({'gravity_share': 0.49}, 'they are compared with Q without gravity'),
     ({'gravity_share': 0.11}, 'The efforts contain 0.11 of'),
     ({'gravity_share': -0.11}, 'The efforts contain -0.11 of'),
     ({'joints': [joint('a'), POOR]}, 'much of the effort of b (31 %): `hodyn identify` can fit'),
@@ -216,20 +216,20 @@ def test_samples_that_were_put_where_they_were_taken_are_told():
         period=0.004, sampling_period=0.008, restored=1000, determined=1000, largest_move=3e-3,
         republished=50)
     assert fact('a clock of', timing_statistics=one).endswith(
-        'sampled by a clock of 8 ms: 1000 samples are put at whole multiples of it, 3 ms from '
-        'their stamps at most.')
+        'sampled by a clock of 8 ms: 1000 samples are put at whole multiples of it, at most 3 ms '
+        'from their stamps.')
     assert fact('repeat the state', timing_statistics=one).startswith('50 messages')
     # The rate is that of the samples, not of the clock that they are multiples of.
-    assert 'samples at 100 Hz do not show what is faster than 50 Hz' in fact(
+    assert 'samples at 100 Hz do not show motion faster than 50 Hz' in fact(
         'bandwidth', timing_statistics=one)
     one.determined = 900
-    assert 'the stamps alone count them (100).' in fact('a clock of', timing_statistics=one)
+    assert 'only the stamps count the samples (100).' in fact('a clock of', timing_statistics=one)
     one.determined = 990
-    assert 'alone count' not in fact('a clock of', timing_statistics=one)
+    assert 'only the stamps' not in fact('a clock of', timing_statistics=one)
     one = timing(evenly_spaced=300, largest_move=12e-3)
     assert fact('come in bursts', timing_statistics=one).startswith(
         'The messages come in bursts: 300 samples, which determine no sampling clock, are spaced '
-        'evenly, 12 ms from their stamps at most.')
+        'evenly, at most 12 ms from their stamps.')
     assert not any('stamps are used' in said for said in facts(result(one)))
     assert warnings(result(timing(evenly_spaced=300, misfit=9e-3))) == []
     one = timing(republished=50)
@@ -274,8 +274,8 @@ def test_limits_and_reflexes_are_told_as_they_are_known():
     assert fact('No limit of the robot is known', extremes=[extreme(limit=np.inf)])
     assert not any(
         'limit' in said for said in facts(result(extremes=[extreme(), extreme(1)])))
-    assert fact('The nearest reflex', reflexes=[reflex(1.0), reflex(0.5)]).endswith(
-        'is stop, 100 % of the way to it: jerk 100 of b, where 100 is allowed.')
+    assert fact('Of the reflexes', reflexes=[reflex(1.0), reflex(0.5)]).endswith(
+        'stop is nearest, at 100 % of its limit: jerk 100 of b, where 100 is allowed.')
     assert not any('reflex' in said for said in facts(result(reflexes=[reflex(1.01)])))
 
 

@@ -1,0 +1,84 @@
+"""Errors of a prediction against efforts that are shifted in time, for the lag of efforts."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.replay.friction_fit import FrictionFit
+
+Array = NDArray[np.float64]
+Instants = NDArray[np.int64]
+
+STEP, STEPS = 0.02, 12
+"""Step of the shifts, s, and number of steps each way; a lag is linear within a step."""
+
+_SPACING = 0.01  # s between compared samples: they are within the bandwidth of the motion
+_GAP, _PERIODS = 0.05, 3.0  # s, and median periods, beyond which nothing is interpolated
+_MOST = 0.5  # share of the samples that a shift must leave
+_TINY = 1e-12  # share of the effort's square; smaller errors are round-off
+
+
+class ShiftedEfforts:
+    """Fits of the error by the predicted rate, for efforts shifted by each of several times.
+
+    To first order in the time, a lag is underestimated if the effort bends within the lag.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._fits = [FrictionFit(n, 1) for _ in range(2 * STEPS + 1)]
+        self._square = np.zeros(n)
+
+    def add(
+        self, instants: Instants, predicted: Array, recorded: Array, velocity: Array, rate: Array,
+    ) -> None:
+        """Add consecutive samples, as in `EffortComparison.add_slow`."""
+        there = np.flatnonzero(np.isfinite(recorded).any(axis=1))
+        spacings = np.diff(instants[there]) * 1e-9
+        if not spacings.size:
+            return
+        period = float(np.median(spacings))
+        breaks = (spacings <= 0.0) | (spacings > max(_GAP, _PERIODS * period))
+        stride = max(1, int(_SPACING / period)) if period > 0.0 else 1
+        for run in np.split(there, np.flatnonzero(breaks) + 1):
+            if len(run) < 2:
+                continue
+            time, some = (instants[run] - instants[run[0]]) * 1e-9, run[::stride]
+            for k, fit in enumerate(self._fits):
+                late = _at(time[::stride] + STEP * (k - STEPS), time, recorded[run])
+                error = predicted[some] - late
+                known = np.isfinite(error) & np.isfinite(velocity[some]) & np.isfinite(rate[some])
+                fit.add(velocity[some], (rate[some],), error, known)
+                if k == STEPS:
+                    self._square += np.sum(np.where(known, late, 0.0) ** 2, axis=0)
+
+    def best(self, variance: Array) -> tuple[float, FrictionFit]:
+        """Return the shift of the efforts, s, from which the lag is linear, and its fit.
+
+        From 0 on, the shift follows falling errors: at a far shift, a wrong model may fit by
+        chance. `variance`, (n,), is added to that of each joint's errors: noise that was filtered.
+        """
+        errors = [self._size(fit, variance) for fit in self._fits]
+        k = STEPS
+        while True:
+            nearest = min((i for i in (k - 1, k, k + 1) if 0 <= i < len(errors)),
+                          key=lambda i: errors[i])
+            if not errors[nearest] < errors[k]:
+                return STEP * (k - STEPS), self._fits[k]
+            k = nearest
+
+    def _size(self, fit: FrictionFit, variance: Array) -> float:
+        """Return the mean logarithm of the joints' errors that rate and friction leave."""
+        samples, all_samples = fit.samples, self._fits[STEPS].samples
+        used = self._square > 0.0
+        if not used.any() or np.any(samples[used] < _MOST * all_samples[used]):
+            return np.inf
+        left = fit.coefficients[2][used] / samples[used]
+        least = _TINY * self._square[used] / all_samples[used]
+        return float(np.mean(np.log(np.maximum(left + variance[used], least))))
+
+
+def _at(wanted: Array, time: Array, values: Array) -> Array:
+    """Return values at other times, linearly interpolated; NaN outside."""
+    place = np.clip(np.searchsorted(time, wanted, side='right') - 1, 0, len(time) - 2)
+    weight = ((wanted - time[place]) / (time[place + 1] - time[place]))[:, None]
+    found = (1.0 - weight) * values[place] + weight * values[place + 1]
+    inside = (wanted >= time[0]) & (wanted <= time[-1])
+    return np.where(inside[:, None], found, np.nan)

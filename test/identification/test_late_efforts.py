@@ -1,0 +1,83 @@
+"""Friction found from efforts that are late is doubted; a payload passes for no lag."""
+from dataclasses import replace
+import json
+import re
+
+import known_recordings
+import numpy as np
+import pytest
+from recordings import messages, motion, record, write
+
+from hodyn_ros import load_robot
+from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.cli import main
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.identification.payload import Payload
+
+ROBOT = load_robot('twolink')
+FRICTION = SigmoidFriction(np.array([2.0, 1.0]), np.full(2, 20.0), np.zeros(2))
+LOAD = Payload(1.5, np.array([0.1, 0.05, 0.0]), np.zeros((3, 3)))
+
+
+def bag(path, *, late=0.0, load=None, seed=1):
+    """Write a recording of an arm with friction, whose efforts are of earlier motion."""
+    recording = record(rate=100.0, duration=20.0, robot=ROBOT, prefix='', seed=seed)
+    arm = replace(ROBOT if load is None else load.fixed_to(ROBOT), friction=FRICTION)
+    recording.effort += FeedForward(arm).torque(
+        motion(recording.stamp * 1e-9 - 100.0 - late, ROBOT))[:, 0] - recording.torque[:, 0]
+    return write(path, {'/joint_states': messages(recording)})
+
+
+@pytest.mark.parametrize('late', [0.0, 0.02, -0.05, 0.1, 0.2])
+def test_the_interval_of_a_lag_of_any_size_has_the_truth(tmp_path, capsys, late):
+    path = bag(tmp_path / 'bag', late=late)
+    assert main(['replay', str(path), '--robot', 'twolink', '--no-report', '--output',
+                 str(tmp_path / 'out')]) == 0
+    summary = json.loads((tmp_path / 'out/summary.json').read_text())
+    assert abs(summary['lag']['seconds'] - late) < 3.0 * summary['lag']['deviation'] + 2e-4
+    said = [one for one in summary['warnings'] if 'efforts run' in one]
+    assert len(said) == (late != 0.0)
+    assert not any('efforts run' in one for one in summary['statements'] if one not in said)
+    for one in said:
+        way, size, width = re.search(
+            r'run (\w+).* by ([\d.]+) ± ([\d.]+) ms .*: shift the efforts', one).groups()
+        assert way == ('behind' if late > 0.0 else 'ahead')
+        assert float(size) == pytest.approx(1e3 * abs(late), abs=2.0 * float(width))
+
+
+def test_friction_found_from_late_efforts_is_not_recommended(tmp_path, capsys):
+    for late in (0.0, 0.05):
+        path = bag(tmp_path / f'bag{late}', late=late)
+        output = tmp_path / f'out{late}'
+        assert main(['identify', str(path), '--robot', 'twolink', '--terms', 'friction',
+                     'offsets', '--output', str(output)]) == 0
+        out = ' '.join(capsys.readouterr().out.split())
+        is_late = late > 0.0
+        assert bool(re.search(
+            r'! \S+: Recorded efforts run behind .*not to be trusted.*shift the efforts by it',
+            out)) == is_late
+        assert ('resolve the doubts above before using it' in out) == is_late
+        summary = json.loads((output / 'identification.json').read_text())
+        assert len(summary['recordings'][0]['findings']) == is_late
+
+
+def test_late_efforts_of_an_arm_with_a_payload_are_doubted(tmp_path, capsys):
+    loaded, unloaded = bag(tmp_path / 'loaded', load=LOAD, late=0.05), bag(
+        tmp_path / 'unloaded', seed=2)
+    assert main(['identify', str(loaded), '--unloaded', str(unloaded), '--robot', 'twolink',
+                 '--terms', 'payload', 'friction', '--output', str(tmp_path / 'out')]) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    assert out.count('Recorded efforts run') == 1
+    assert f'! {loaded}: Recorded efforts run behind' in out
+
+
+def test_a_payload_that_is_found_passes_for_no_lag(tmp_path, capsys):
+    """Guards a lag of 14 ± 10 ms of efforts that have none."""
+    path = known_recordings.bag(
+        tmp_path / 'bag', payload=replace(known_recordings.PAYLOAD, mass=0.4), duration=20.0,
+        bandwidth=0.3)
+    assert main(['identify', str(path), '--terms', 'payload', '--output',
+                 str(tmp_path / 'out')]) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    assert 'Payload 0.' in out
+    assert 'Recorded efforts run' not in out
