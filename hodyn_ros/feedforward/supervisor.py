@@ -31,10 +31,8 @@ WATCH_PERIOD = 0.005
 """How often `watch` is to be called, s."""
 # So slow a reference may be led to where the arm is, rad/s or m/s.
 AT_REST = 1e-3
-
 # What is missing is longer where a clock was set, s.
 LONGEST_HOLD_UP = 1.0
-
 UNLIKE = 'for three joint states in a row that agree with each other'
 CLOCK_SET_BACK = 'the clock was set back'
 ZEROS = 'velocities of the joint states are 0 though positions move'
@@ -83,8 +81,7 @@ class Supervisor(StateMachine):
         at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
             if self._plausible.is_nowhere(position):
-                self.why_no_state = beyond_range(
-                    self.feedforward.robot, self._joints, position)[0]
+                self.why_no_state = beyond_range(self.feedforward.robot, self._joints, position)[0]
                 raise HodynError(self.why_no_state)
             self._check_stamp(stamp, at)
         self.arrivals.arrived(at)

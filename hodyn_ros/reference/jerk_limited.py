@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.limits import (
-    DECELERATION,
-    LOWER_END,
-    OFFSET,
-    MotionLimits,
-)
+from hodyn_ros.reference.limits import DECELERATION, LOWER_END, OFFSET, MotionLimits
 from hodyn_ros.reference.pieces import Array
 
 # Factor of the limits for Ruckig, which may exceed them by round-off.
