@@ -51,7 +51,7 @@ class ControllerStatePublisher:
         self._writers = {part: JointStateWriter(names) for part in self._parts}
 
     def publish(self, controller: FeedforwardController, measured: Array, stamp: int) -> None:
-        """Publish the last cycle at its stamp, ns; `measured` are position and velocity, (2, n)."""
+        """Publish the last cycle at its stamp, ns; `measured` is position and velocity, (2, n)."""
         q = controller.q[:2]
         values = {
             'reference': (q[0], q[1], controller.torque[0]),
