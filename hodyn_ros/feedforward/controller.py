@@ -1,4 +1,4 @@
-"""One robot's feed-forward in real time, free of ROS: what is computed in each cycle."""
+"""One robot's feed-forward in real time, free of ROS: the computations of each cycle."""
 from dataclasses import replace
 from functools import partial
 import math
