@@ -27,8 +27,8 @@ class FeedForward:
     """The joint torques of a motion, Q, Q̇ and Q̈: rigid bodies and, if known, friction and rotors.
 
     A motion is (5, n), positions and derivatives to the snap, or a batch (T, 5, n); torques are
-    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are writeable, C-contiguous float64; values are not
-    checked for being finite. With `out` nothing is allocated.
+    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are writeable, C-contiguous float64. Values are
+    not checked for being finite. With `out` nothing is allocated.
 
     Attributes
     ----------
