@@ -1,4 +1,4 @@
-"""What is measured of a base that moves: which readings are believed, and for how long."""
+"""The measured state of a moving base: which readings are believed, and for how long."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,35 +15,35 @@ _Found = tuple[Array, Array, int]
 NO_ODOMETRY = 'no odometry yet, so its tilt is unknown'
 UNLIKE = 'three readings in a row must agree with each other'
 FASTEST = 3.0
-"""How fast a base may turn beyond twice what it says, rad/s."""
+"""How much faster than twice its reported angular velocity a base may turn, rad/s."""
 SLACK = 0.05
-"""What noise and jitter of stamps make of a rotation, rad."""
+"""Error of a rotation from noise and jitter of stamps, rad."""
 QUICKEST, VELOCITY_SLACK = 100.0, 0.5
 """How fast velocities may change, rad/s² and m/s², and their noise, rad/s and m/s."""
 LARGEST_TURN = 20.0
-"""What is believed of an angular velocity, rad/s."""
+"""Largest angular velocity that is believed, rad/s."""
 LARGEST_ACCELERATION = np.array([50.0, 20.0])
-"""What is taken of an angular acceleration and of an acceleration, rad/s², m/s²; more is cut."""
+"""Largest angular and linear acceleration used, rad/s² and m/s²; larger ones are cut."""
 LARGEST_AGE = 0.5
-"""So far the stamp of a reading may be from that of the joint states, s, or `base_timeout`."""
+"""Largest difference between stamps of a reading and of joint states, s, or `base_timeout`."""
 SET_BACK = 1_000_000_000
-"""A stamp that goes further back, ns, is one of a clock that was set."""
+"""A stamp that goes back by more than this, ns, shows that a clock was set."""
 
 
 @dataclass(frozen=True, eq=False)
 class BaseReading:
-    """What an odometry says of a frame of the base.
+    """An odometry reading of a frame of the base.
 
     Attributes
     ----------
     frame, child_frame : str
-        In whose axes the rotation is, with z up; the frame that turns.
+        The reference frame, with z up, and the moving frame.
     quaternion : (4,) array
         Orientation (w, x, y, z) of the child frame.
     linear, angular : (3,) arrays
         Velocity of the child frame's origin and angular velocity, in the child frame's axes.
     stamp : int
-        ns.
+        Stamp of the reading, ns.
 
     """
 
@@ -56,29 +56,29 @@ class BaseReading:
 
 
 class BaseInput:
-    """The measured base; times of arrival are on a clock that nobody sets, s.
+    """The measured base; times of arrival are on a monotonic clock, s.
 
     Parameters
     ----------
     robot : Robot
-        On a floating base.
+        A robot with a floating base.
     timeout : float
         How long readings may stay away, as for `StateArrivals`.
     bandwidth : float
-        Of the filter of accelerations, rad/s; 0 takes them to be 0.
+        Bandwidth of the filter of accelerations, rad/s; with 0 they are assumed to be 0.
 
     Attributes
     ----------
     arrivals : StateArrivals
-        When readings that are believed came.
+        When the believed readings came.
     rotation : (3, 3) array
         From the axes of the base's body to the world's.
     hybrid : (4, 6) array
-        Its angular velocity and the velocity of its origin in world axes, with derivatives.
+        Angular velocity of the body and velocity of its origin in world axes, with derivatives.
     why : str
-        Why the last reading is not taken; empty if it is. Whoever refuses one sets it.
+        Why the last reading was refused; empty if it was not. Also set by callers that refuse one.
     left_out : int
-        How many readings contradicted the ones before.
+        How many readings were not believed.
 
     """
 
@@ -97,15 +97,15 @@ class BaseInput:
         self._agreeing = 0
 
     def is_known(self, at: float) -> bool:
-        """Return whether the base is known at a time."""
+        """Return whether believed readings are recent enough at a time."""
         return self._believed is not None and not self.arrivals.are_lost(at)
 
     def take(self, reading: BaseReading, now: int | None, prefix: str, at: float) -> bool:
         """Take a reading; return whether it is believed.
 
-        `now` is the stamp that joint states have now, ns, if there are any, and `prefix` that of
-        the driver's names. Raises HodynError for a reading that is not of this base, or not of
-        now.
+        `now` is the present stamp of the joint states, ns, None without joint states; `prefix` is
+        the prefix of the driver's names. Raises HodynError for a reading of another base, or of
+        another time.
         """
         rotation, velocity = self._of_base(reading, prefix)
         self._check_stamp(reading.stamp, now)
@@ -136,13 +136,13 @@ class BaseInput:
         return True
 
     def _forget(self) -> None:
-        """Believe nothing of before any more: three readings must agree."""
+        """Forget all readings: three new ones must agree first."""
         self._last = self._believed = None
         self._agreeing = 0
         self.hybrid[:] = 0.0
 
     def _of_base(self, reading: BaseReading, prefix: str) -> tuple[Array, Array]:
-        """Return rotation (3, 3) and velocities (6,), in world axes, of the base's body."""
+        """Return the rotation (3, 3) and velocities (6,) of the base's body, in world axes."""
         if self._frame and reading.frame != self._frame:
             raise HodynError(
                 f'its frame_id is {reading.frame!r}, and was {self._frame!r}: let one odometry '
@@ -154,7 +154,7 @@ class BaseInput:
         turned = lie.rotation_of_quaternion(reading.quaternion)
         rotation = turned @ placement[:3, :3].T
         angular = turned @ reading.angular
-        # The body's origin as seen from that of the frame, in world axes.
+        # From the frame's origin to the body's, in world axes.
         lever = -rotation @ placement[:3, 3]
         linear = turned @ reading.linear + np.cross(angular, lever)
         return rotation, np.concatenate([angular, linear])
@@ -172,7 +172,7 @@ class BaseInput:
             f'expected {", ".join(links)}')
 
     def _check_stamp(self, stamp: int, now: int | None) -> None:
-        """Refuse a stamp that is not of now, and not newer, unless a clock was set back."""
+        """Refuse a stamp far from now, or not newer than the last unless a clock was set back."""
         if not stamp:
             raise HodynError('it has no stamp')
         if now is not None and abs(late := (now - stamp) * 1e-9) > self._oldest:
@@ -185,7 +185,7 @@ class BaseInput:
             self._forget()
 
     def _filter(self, rate: Array, seconds: float) -> None:
-        """Take a rate of the velocities, (6,), over a time: a low pass of order 1."""
+        """Filter the rate of the velocities, (6,), over `seconds` by a low pass of order 1."""
         kept: Array = self.hybrid[1]
         kept += -np.expm1(-self._bandwidth * seconds) * (rate - kept)
         for half, most in zip((kept[:3], kept[3:]), LARGEST_ACCELERATION, strict=True):
@@ -193,7 +193,7 @@ class BaseInput:
 
 
 def _agree(before: _Found, after: _Found) -> bool:
-    """Return whether a reading is possible after another."""
+    """Return whether the reading `after` is possible after `before`."""
     seconds = (after[2] - before[2]) * 1e-9
     if not 0.0 < seconds < LONGEST:
         return False

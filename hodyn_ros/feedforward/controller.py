@@ -1,4 +1,4 @@
-"""One robot's feed-forward in real time, free of ROS: what is computed in each cycle."""
+"""One robot's feed-forward in real time, free of ROS: the computations of each cycle."""
 from dataclasses import replace
 from functools import partial
 import math
@@ -28,16 +28,16 @@ from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 
-MAX_FADE = 60.0  # s, of a change of the model
-# How long the limits of a stream or a stiffness count after they were found at a position, ns.
+MAX_FADE = 60.0  # longest fade from one model to another, s
+# How long limits that were found at one position are used for a stream or a stiffness, ns.
 LIMITS_AGE = 50_000_000
 
 
 class FeedforwardController:
     """The reference and its torques at each instant.
 
-    What is published goes over from what was published last, whatever changes: see
-    `output_curve`.
+    Whatever changes, the outputs go smoothly from the last published values to the new ones:
+    see `output_curve`.
 
     Attributes
     ----------
@@ -46,12 +46,12 @@ class FeedforwardController:
     reference : ReferenceManager
         The reference.
     excess : EffortExcess or None
-        What of the motion, with all terms, is beyond its limit by more than `limit_margin`, or
-        no number, or refused by the last gate.
+        The effort of the motion, with all terms, that passes its limit by more than
+        `limit_margin`, is not finite or was refused by the last gate; None if none does.
     now : int
-        The last instant, ns. Earlier ones count as this one.
+        The last instant, ns. An earlier instant is treated as this one.
     motors : MotorStage or None
-        θ, θ̇, θ̈, τ_m of the motors for `torque`, where the robot has actuators.
+        θ, θ̇, θ̈, τ_m of the motors for `torque`; None for a robot without actuators.
 
     """
 
@@ -70,7 +70,7 @@ class FeedforwardController:
         self.now = now
         self._feedforward = feedforward
         self._options = options
-        # Of a base that moves: what it is taken to do, and what is measured of it.
+        # The motion of a moving base: as the model assumes it (at rest), and as measured.
         self._base: BaseMotion | None = None
         self._measured_base: BaseMotion | None = None
         self._base_is_left = False
@@ -100,7 +100,7 @@ class FeedforwardController:
         self._given_wrenches: Array | None = None
         self._wrench_filters: dict[int, SmoothingFilter] = {}
         limits = feedforward.robot.limits
-        # Copies of limits, which are read-only: another kernel would be compiled for those.
+        # Limits are read-only arrays, for which another kernel would be compiled: hence copies.
         self._range = limits.position_min.copy(), limits.position_max.copy()
         self._judged = np.zeros_like(self.torque)
         n = self._judged.shape[1]
@@ -115,12 +115,12 @@ class FeedforwardController:
 
     @property
     def output(self) -> Array:
-        """What is commanded, (3, n)."""
+        """The commanded torques Q, Q̇, Q̈, (3, n)."""
         return self._output.torque
 
     @property
     def base_wrench(self) -> Array:
-        """The wrench (moment, force) on a base that moves, in its axes, with derivatives, (3, 6).
+        """The wrench (moment, force) on a moving base, in its axes, with derivatives, (3, 6).
 
         (3, 0) on a fixed base.
         """
@@ -128,7 +128,7 @@ class FeedforwardController:
 
     @property
     def clipped(self) -> bool:
-        """Whether the output is less than the motion takes, as that is beyond a limit."""
+        """Whether a limit keeps the output from the torque that the motion needs."""
         return self._output.stage.is_saturated
 
     def evaluate(self, now: int, measured: Array | None = None) -> None:
@@ -139,7 +139,7 @@ class FeedforwardController:
         now : int
             The instant, ns.
         measured : (2, n) array, optional
-            Position and velocity as measured, for `at_measurement`. Without them the last
+            Measured position and velocity, for `at_measurement`. Without them the last
             deviation from the reference fades to zero over the time `fade`.
 
         """
@@ -177,7 +177,7 @@ class FeedforwardController:
             if self._stiffness is not None and self._sigma is not None:
                 asked, when, _ = self._stiffness_taken
                 if now - when > LIMITS_AGE and self.q[1:].any():
-                    # What was possible at rest may be too little in motion.
+                    # A stiffness that was possible at rest may not be possible in motion.
                     self.set_stiffness(asked)
                 self._sigma = self._stiffness.advance(dt)
             self.motors.evaluate(self.q, self.torque, self._sigma, dt)
@@ -188,25 +188,25 @@ class FeedforwardController:
 
     @property
     def may_be_published(self) -> bool:
-        """Whether all are numbers, and the last gate lets them pass."""
+        """Whether all outputs are finite and pass the last gate."""
         return self._has_passed and bool(is_finite(self.output))
 
     @property
     def is_fading(self) -> bool:
-        """Whether what is published still goes over to what it should be."""
+        """Whether an output is still on its way to the value that is wanted."""
         return any(each.stage.is_changing for each in self._outputs) or (
             self.motors is not None and self.motors.is_changing)
 
     @property
     def excess_of_weight(self) -> str:
-        """Which effort limit the weight at the reference passes; empty if none."""
+        """Message about the effort limit that the weight at the reference passes, or empty."""
         weight = self._weight(self._feedforward)
         return self._passed_by_weight(weight, np.zeros_like(weight))
 
     def stream(
         self, now: int, position: Array, velocity: Array | None, until: int,
     ) -> None:
-        """Follow a streamed sample from an instant (ns) on, see `ReferenceManager.set_target`."""
+        """Follow a streamed sample from `now` (ns) on, see `ReferenceManager.set_target`."""
         now = max(now, self.now)
         if self._stream_limits is None or now - self._stream_limits[0] > LIMITS_AGE:
             limits = self._motion_limits()
@@ -215,19 +215,19 @@ class FeedforwardController:
         self.reference.set_target(now, position, velocity, until, self._stream_limits[1])
 
     def stop(self, now: int) -> None:
-        """Bring the reference to rest as fast as the limits allow, from an instant (ns) on."""
+        """Bring the reference to rest as fast as the limits allow, from `now` (ns) on."""
         self.reference.stop(max(now, self.now), self._motion_limits())
 
     def within_range(self, position: Array) -> Array:
-        """Return a position, (n,), no further beyond the range than the reference is."""
+        """Return a position, (n,), cut to be no further out of range than the reference."""
         within: Array = within_range(position, *self._range, self.q[0])
         return within
 
     def latch(self, position: Array) -> None:
-        """Hold a position, (n,), from now on; the outputs go over from what they were.
+        """Hold a position, (n,), from now on; the outputs go there from their last values.
 
-        A joint that is beyond its range, or further beyond than the reference was, is held at the
-        end of it.
+        A joint that is beyond its range is held at the end of the range, or at the reference if
+        the reference is beyond the range itself.
         """
         held = self.within_range(position)
         self.reference.latch(held)
@@ -238,13 +238,13 @@ class FeedforwardController:
             self.motors.go_over(self.q, self.torque, self._sigma)
 
     def replace(self, feedforward: FeedForward) -> None:
-        """Take another model of the same robot, with a payload say, without a step in torque.
+        """Use another model of the same robot, for instance with a payload.
 
-        It goes over in the time `fade`, or a longer one if half the effort-rate limits ask for
-        that; the other half is the motion's.
+        The torque has no step: it changes over the time `fade`, or longer where it would need
+        more than half the effort-rate limits; the other half is for the motion.
 
-        Raises HodynError for a model whose weight the efforts cannot hold where the reference is:
-        a slip of the decimal point in a payload would throw the arm.
+        Raises HodynError for a model whose weight exceeds the effort limits at the reference:
+        a misplaced decimal point in a payload would throw the arm.
         """
         if self._measured_base is not None and isinstance(feedforward, MovingBaseFeedForward):
             feedforward.resting.rest(self._measured_base.rotation)
@@ -252,7 +252,7 @@ class FeedforwardController:
         before, after = self._weight(self._feedforward), self._weight(feedforward)
         if refusal := self._passed_by_weight(after, before):
             raise HodynError(refusal)
-        # Copies of limits, which are read-only: another kernel would be compiled for those.
+        # Limits are read-only arrays, for which another kernel would be compiled: hence a copy.
         joint, change = largest_ratio(after - before, np.array(limits.effort_rate))
         if not change / RATE_SHARE <= MAX_FADE:
             raise HodynError(
@@ -265,10 +265,11 @@ class FeedforwardController:
         self._go_over()
 
     def set_base(self, rotation: Array, hybrid: Array) -> None:
-        """Take what is measured of a base that moves.
+        """Use the measured motion of a moving base.
 
-        Its rotation, (3, 3), its angular velocity and the velocity of its origin in world axes,
-        with derivatives, (4, 6). The outputs go over to it as to a measured deviation.
+        `rotation` is (3, 3); `hybrid`, (4, 6), is the angular velocity and the velocity of the
+        base's origin in world axes, with derivatives. The outputs follow both smoothly, as they
+        follow a measured deviation.
         """
         if self._measured_base is not None and isinstance(
                 self._feedforward, MovingBaseFeedForward):
@@ -276,17 +277,17 @@ class FeedforwardController:
             self._feedforward.resting.rest(rotation)
 
     def hold_base(self) -> None:
-        """Take a base that moves to be at rest as it was tilted last; the outputs fade to that."""
+        """Assume that a moving base rests at its last tilt; the outputs fade to that."""
         if self._measured_base is not None:
             self._measured_base.twist[:] = 0.0
             self._base_is_left = True
 
     def set_external_wrench(self, body: int, wrench: Array) -> tuple[float, int]:
-        """Take the wrench of the environment, (6,), on a body, in its axes about its origin.
+        """Apply the wrench of the environment, (6,), on a body, in its axes about its origin.
 
-        Returns which share of the wrenches, on all bodies, the effort limits leave room for at the
-        reference, and the joint it is due to, −1 for none: that share of them is taken. A
-        sequence of any wrenches keeps a reference at rest within the limits.
+        Returns the share of the wrenches on all bodies for which the effort limits leave room at
+        the reference, and the joint that limits it, −1 for none. That share is applied, so that
+        a reference at rest keeps the limits under any sequence of wrenches.
         """
         if self._wrenches is None or self._given_wrenches is None:
             bodies = len(self._feedforward.robot.bodies)
@@ -305,7 +306,7 @@ class FeedforwardController:
         return share, joint
 
     def drop_wrenches(self) -> None:
-        """Give up all wrenches, and what their filters have in them; the outputs go over."""
+        """Drop all wrenches and the state of their filters; the outputs go over smoothly."""
         if self._wrenches is not None:
             self._wrenches = self._given_wrenches = None
             self._wrench_filters = {}
@@ -313,13 +314,13 @@ class FeedforwardController:
             self._go_over()
 
     def set_stiffness(self, stiffness: Array) -> tuple[Array, int]:
-        """Ask for a stiffness, (n,), N m/rad; return what is taken of it, see `ask_for`."""
+        """Request a stiffness, (n,), N m/rad; return the stiffness used, see `ask_for`."""
         if self._stiffness is None:
             return stiffness, -1
         if self._sigma is None:
             self._sigma = self._stiffness.advance(0.0)
         asked, when, taken = self._stiffness_taken
-        # The same again is looked at again only when the motion has gone on.
+        # The same request is checked again only after the motion has gone on.
         if self.now - when > LIMITS_AGE or not np.array_equal(asked, stiffness):
             taken = self._stiffness.ask_for(stiffness, self.q, self.torque)
             self._stiffness_taken = stiffness.copy(), self.now, taken
@@ -329,13 +330,13 @@ class FeedforwardController:
         return motion_limits(self._feedforward, wrenches=self._wrenches)
 
     def _go_over(self) -> None:
-        """Let the outputs go over to what the model says now of the last reference."""
+        """Let the outputs go over to the present model's torques for the last reference."""
         for each in self._outputs:
             each.want(self._feedforward, self.q, self._wrenches, self._base)
             each.go_over()
 
     def _judge(self) -> None:
-        """Find what of the motion is beyond its limit, and what must not be published."""
+        """Find the effort that is beyond its limit or must not be published."""
         self._judged[0], self._judged[1] = self._to_judge
         self.excess = self._watch.excess(
             self._judged, None if self.motors is None else self.motors.judged)
@@ -346,9 +347,9 @@ class FeedforwardController:
         self.excess = self._refused or self.excess
 
     def _passed_by_weight(self, weight: Array, before: Array) -> str:
-        """Return which effort limit a weight (n,) passes that is more than before; empty if none.
+        """Return a message if a weight, (n,), passes an effort limit by more than `limit_margin`.
 
-        By more than `limit_margin`.
+        Only joints that carry more than `before`, (n,), count; empty if none of them does.
         """
         robot = self._feedforward.robot
         grown = np.where(np.abs(weight) > np.abs(before), weight, 0.0)
@@ -361,7 +362,7 @@ class FeedforwardController:
             'the links right, or the limit')
 
     def _weight(self, feedforward: FeedForward) -> Array:
-        """Return the efforts (n,) by which a model is held where the reference is."""
+        """Return the efforts (n,) that hold a model at the reference's position."""
         weight: Array = feedforward.torque(_still(self.q[0]))[0]
         return weight
 

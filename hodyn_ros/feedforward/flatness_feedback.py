@@ -3,7 +3,7 @@
 The links' motion q to the snap, and the stiffness σ of antagonistic joints to its second
 derivative, determine all states and inputs. So q⁗ and σ̈ can be chosen freely, and the motor
 torque that gives them follows from the model (De Luca and Book; Palli, Melchiorri and De Luca
-2008): the errors of the links then decay as linear equations of order four say.
+2008). The errors of the links then decay by linear differential equations of order four.
 """
 from math import factorial
 
@@ -28,27 +28,27 @@ DEGREE, STIFFNESS_DEGREE = 4, 2
 class FlatnessFeedback:
     """Motor torques that bring q, q̇, q̈ and q⃛ to a reference, from q, q̇, θ and θ̇.
 
-    The spring torques and their rates at the measured state give q̈ and q⃛ by forward dynamics of
-    first order. Then q⁗ = q⁗_d + Σ kᵢ (q⁽ⁱ⁾_d − q⁽ⁱ⁾) with i = 0 … 3 and, at antagonistic joints,
+    The spring torques and their rates at the measured state give q̈ and q⃛ by first-order forward
+    dynamics. Then q⁗ = q⁗_d + Σ kᵢ (q⁽ⁱ⁾_d − q⁽ⁱ⁾) with i = 0 … 3 and, at antagonistic joints,
     σ̈ = σ̈_d + Σ cᵢ (σ⁽ⁱ⁾_d − σ⁽ⁱ⁾), and the motor side of that motion is the torque. With an exact
     model each error e of a joint obeys e⁗ + Σ kᵢ e⁽ⁱ⁾ = 0.
 
     Attributes
     ----------
     motion : (5, n) array
-        q … q⃛ at the measured state, and the q⁗ that is asked for.
+        q … q⃛ at the measured state, and the commanded q⁗.
     limited : (m,) array of bool
-        Whose torque was cut at the motor's `max_effort` in the last cycle.
+        Motors whose torque was cut at `max_effort` in the last cycle.
 
     Parameters
     ----------
     robot : Robot
-        A fixed-base arm or tree with a spring at each joint, without dampers beside them.
+        A fixed-base arm or tree with a spring at each joint and no dampers.
     poles : float or array
-        ω, rad/s: all poles of the error at −ω; or four poles, (4,), negative or complex pairs
-        with negative real parts, of every joint.
+        Poles of the error, the same for every joint, rad/s: ω puts all at −ω; or four poles,
+        (4,), negative, or complex pairs with negative real parts.
     stiffness_poles : float or array
-        The same for the stiffness of antagonistic joints, two poles.
+        The same for the stiffness of antagonistic joints, with two poles.
 
     Raises
     ------
@@ -89,7 +89,7 @@ class FlatnessFeedback:
         Parameters
         ----------
         reference : (5, n) array
-            q_d … q⁗_d, `ahead` after the state.
+            q_d … q⁗_d, at the time `ahead` after the state.
         q : (2, n) array
             Positions and velocities of the links.
         theta : (2, m) array
@@ -97,7 +97,7 @@ class FlatnessFeedback:
         stiffness : (3, n) array, optional
             σ_d, σ̇_d, σ̈_d of joints with variable stiffness, N m/rad; by default the robot's.
         ahead : float
-            How long after the state the torque acts, s; half a period where it is held for one.
+            How long after the state the torque acts, s; half a period if it is held for one.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class FlatnessFeedback:
 
 
 def why_no_feedback(robot: Robot) -> str:
-    """Return why there is no `FlatnessFeedback` of a robot with actuators, or nothing."""
+    """Return why `FlatnessFeedback` does not support a robot with actuators; empty if it does."""
     actuators = robot.require_actuators()
     for name, joint in zip(actuators.names, actuators.joints, strict=True):
         if joint.law.kind == RIGID:
@@ -169,7 +169,7 @@ def why_no_feedback(robot: Robot) -> str:
 
 
 def _gains(poles: ArrayLike, degree: int) -> Array:
-    """Return k₀ … of an error whose equation has these poles."""
+    """Return the gains k₀ … for which the equation of the error has these poles."""
     values = np.asarray(poles)
     if values.ndim == 0:
         values = np.full(degree, -numbers(poles, 'poles'))

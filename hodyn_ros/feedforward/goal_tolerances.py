@@ -1,4 +1,4 @@
-"""How far the arm may be away from a reference that it was given as a goal.
+"""How far the arm may be from the reference of a goal.
 
 The rules are those of joint_trajectory_controller (`tolerances.hpp` of ros2_controllers 6).
 """
@@ -16,23 +16,23 @@ from hodyn_ros.reference.limits import largest_ratio
 Array = NDArray[np.float64]
 
 QUANTITIES = ('position', 'velocity')
-# Asks for no tolerance where there is one by default; single precision's epsilon about it will do.
+# Value that removes a default tolerance, within the epsilon of single precision.
 ERASED = -1.0
 EPSILON = 1.2e-7
 
 
 @dataclass(frozen=True, eq=False)
 class GoalTolerances:
-    """Tolerances of one goal; infinite where any distance will do.
+    """Tolerances of one goal; infinite if any distance is allowed.
 
     Attributes
     ----------
     path : (2, n) array
-        Of position and velocity while the reference moves, rad and rad/s, or m and m/s.
+        Tolerances of position and velocity while the reference moves, rad, rad/s or m, m/s.
     goal : (2, n) array
-        The same, once it has come to its end.
+        The same once the reference has come to its end.
     goal_time : float
-        How long after that the arm may take to be within `goal`, s; 0 for ever.
+        How long after its end the arm may take to be within `goal`, s; 0 for no limit.
 
     """
 
@@ -43,7 +43,7 @@ class GoalTolerances:
 
 @dataclass(frozen=True)
 class JointTolerance:
-    """What a goal asks for a joint: 0 takes the default, -1 asks for none."""
+    """Tolerances that a goal sets for a joint: 0 is the default, -1 removes the tolerance."""
 
     name: str
     position: float
@@ -54,16 +54,17 @@ def default_tolerances(
     joints: Sequence[str], goal_time: float, stopped_velocity: float,
     trajectory: Mapping[str, float], goal: Mapping[str, float],
 ) -> GoalTolerances:
-    """Return the tolerances that hold for goals that ask for none.
+    """Return the tolerances of goals that set none.
 
     Parameters
     ----------
     joints : sequence of str
         The robot's own names of its joints, n.
     goal_time, stopped_velocity : float
-        As `GoalTolerances.goal_time`; goal tolerance of each velocity, rad/s or m/s. 0 for none.
+        As `GoalTolerances.goal_time`, and the goal tolerance of each velocity, rad/s or m/s;
+        0 for none.
     trajectory, goal : mapping of str to float
-        Path and goal tolerances of positions by the names of joints, with any prefix.
+        Path and goal tolerances of positions by joint name, with any prefix.
 
     Raises
     ------
@@ -94,13 +95,13 @@ def goal_tolerances(
     Parameters
     ----------
     defaults : GoalTolerances
-        Hold where the goal asks for nothing.
+        Used for tolerances that the goal does not set.
     names : sequence of sequences of str
-        Names that the joints may be given, one sequence or more of n.
+        Accepted names of the joints, in one or more sequences of n.
     path, goal : iterables of JointTolerance
-        What the goal asks for.
+        Path and goal tolerances that the goal sets.
     goal_time : float
-        The same, s: 0 takes the default, -1 waits for ever.
+        Goal time that it sets, s: 0 is the default, -1 is no limit.
 
     Raises
     ------
@@ -125,9 +126,9 @@ def goal_tolerances(
 
 
 def violation(tolerances: Array, error: Array) -> tuple[int, int] | None:
-    """Return quantity and joint that are beyond their tolerance most; None if none is.
+    """Return the quantity and joint furthest beyond their tolerance; None if all are within.
 
-    `error` has the rows of `tolerances`, (2, n), or, where the velocity is not known, the first.
+    `error` has the rows of `tolerances`, (2, n), or only the first if the velocity is unknown.
     """
     worst, found = 1.0, None
     for k in range(len(error)):
@@ -138,7 +139,7 @@ def violation(tolerances: Array, error: Array) -> tuple[int, int] | None:
 
 
 def _chosen(asked: float, default: float, none: float, what: str) -> float:
-    """Return the tolerance that an asked one and the default make; `none` is that of no bound."""
+    """Return the tolerance by a requested value and the default; `none` stands for no bound."""
     if asked > 0.0:
         return asked
     if asked == 0.0:

@@ -1,4 +1,4 @@
-"""Whether a value may be published after the one before: judged by the limits alone."""
+"""Whether a value may be published after the last one, judged only by the limits."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,9 +7,9 @@ from hodyn_ros.common.jit import njit
 Array = NDArray[np.float64]
 
 ROUND_OFF = 1e-6
-"""By which a limit of the rate may be passed, as a fraction of it."""
+"""Fraction of a limit by which round-off may pass it."""
 SMALLEST_STEP = 1e-8
-"""What a value may change by in no time, as a fraction of it, or in its unit if it is below 1."""
+"""Change of a value allowed at any interval: as its fraction, or in its unit if below 1."""
 
 
 @njit()
@@ -18,10 +18,10 @@ def first_wrong(
 ) -> tuple[int, int]:
     """Return the row and column of the first value that must not be published; (-1, -1) if none.
 
-    `before` and `after`, (3, n), are values with their two derivatives, published last and to be
-    published `interval` (s) later; values may be up to `top` in units of their limits, (n,) each.
-    What is no number, what is beyond a limit, and a step (row 0) that no rate within its limit
-    makes must not.
+    `before` and `after`, (3, n), are the values with two derivatives that were published last and
+    that are to be published `interval`, s, later. Refused are values that are not finite, values
+    and rates beyond `top` times their limits, (n,) each, and a step (row 0) that is too large for
+    the rate limit.
     """
     for row in range(after.shape[0]):
         for i in range(after.shape[1]):

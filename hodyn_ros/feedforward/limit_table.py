@@ -1,8 +1,8 @@
 """The limits of a robot's motions in one table: each quantity of each joint, motor and reflex.
 
-Check, stretch and retiming of plans, and what watches cycles and recordings, ask it how near a
-motion is to what. A column is a quantity of a joint or motor; its bounds may depend on where and
-how fast the joint is.
+The check, stretch and retiming of plans and the checks of cycles and recordings use the table to
+find how near a motion is to each limit. A column is a quantity of a joint or motor; its bounds may
+depend on the position and velocity of the joint.
 """
 from __future__ import annotations
 
@@ -47,16 +47,15 @@ class Column:
     joint : str
         Name of the joint, or of the motor.
     quantity, unit : str
-        As of `limits.quantities`; SI.
+        As in `limits.quantities`; SI.
     order : int
-        The highest derivative of the position along the path that it depends on.
+        Order of the highest derivative of the position along the path on which it depends.
     place : int
-        Of the joint in the robot.
+        Index of the joint in the robot.
     rank : tuple
-        Columns in order of it stand joint by joint, then motor by motor, then spring by spring,
-        reflexes last.
+        Sort key: joint by joint, then motor by motor, then spring by spring, reflexes last.
     reflex : Reflex or None
-        What stops the arm beyond the bounds; None for limits.
+        The reflex that stops the arm beyond the bounds; None for limits.
 
     """
 
@@ -71,7 +70,7 @@ class Column:
     def margin(
         self, time: float, value: float, lower: float, upper: float, **more: Any,
     ) -> LimitMargin:
-        """Return it where it comes closest to its limits; the values are as of `LimitMargin`."""
+        """Return the margin at the closest approach; the values are as for `LimitMargin`."""
         if self.reflex is not None:
             more.update(reflex=self.reflex.name, commands=self.reflex.commands)
         return LimitMargin(
@@ -80,7 +79,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Columns next to each other that are of the same quantity: places in what its source has."""
+    """Adjacent columns of one quantity; `places` are their indices in the array of `source`."""
 
     quantity: Quantity
     source: str
@@ -92,30 +91,31 @@ class _Part:
 
 
 class LimitTable:
-    """What a robot's motions are judged by.
+    """The limits and reflexes against which motions of a robot are checked.
 
     Parameters
     ----------
     feedforward : FeedForward
-        Torques are full ones, with gravity and friction, whatever outputs leave out.
+        Gives the torques, always with gravity and friction, whatever outputs leave out.
     *commands : 'effort' or 'position', optional
-        What the arm is commanded: the reflexes that its vendor's controller has for it are columns
-        as well, of the derivatives that its differences are means of: a motion from rest to rest
-        within these bounds trips none.
+        Quantities that are commanded to the arm. The reflexes that the vendor's controller has
+        for them become columns too. A reflex compares differences, which are means of a
+        derivative; its column bounds that derivative, so a motion from rest to rest within the
+        bounds trips no reflex.
     quantities : sequence of str, optional
-        The columns that are no reflexes, in this order.
+        The columns other than reflexes, in this order.
 
     Attributes
     ----------
     columns : list of Column
-        All, also of what has no limit.
+        All columns, with or without a limit.
     lower, upper : (C,) arrays
-        The bounds as far as they are constant, infinite where there is none.
+        The constant bounds, infinite for none.
     limited : (K,) array of int
-        The columns that a slower motion comes away from its bounds in: all with bounds but
-        positions, and reflexes that another column is within anyway.
+        The columns with bounds that a slower motion gets away from: all except positions, and
+        except reflexes that a limit with the same or narrower bounds makes redundant.
     orders : (K,) array of int
-        Of these.
+        `Column.order` of the `limited` columns.
     bounded, is_reflex : (C,) arrays of bool
         Which columns have a bound, and which are reflexes.
 
@@ -150,7 +150,7 @@ class LimitTable:
             sprung = ~np.asarray(actuators.rigid)[actuators.motor_joints]
             return _Part(row, row.name, np.flatnonzero(sprung | (row.name != 'deflection')),
                          -bound, bound)
-        # What is left of a spring's torque, or of the stiffness, where the law has such.
+        # The remaining torque or stiffness of a spring, if its law has such a limit.
         room: Array = side.sample(np.zeros((1, 5, robot.n)), np.zeros((1, 3, robot.n)))[2][0]
         chosen = np.isfinite(room) & (actuators.variable == (row.name == 'stiffness_left'))
         return _Part(row, SPRING, np.flatnonzero(chosen), np.zeros(robot.n),
@@ -165,7 +165,7 @@ class LimitTable:
             np.flatnonzero(np.isfinite(bound)), -bound, bound, reflex=stop)
 
     def _arrange(self, parts: list[_Part]) -> None:
-        """Set what follows from parts."""
+        """Set the columns and arrays that follow from parts."""
         robot = self.feedforward.robot
         self.columns: list[Column] = []
         self._parts: list[tuple[_Part, slice]] = []
@@ -185,7 +185,7 @@ class LimitTable:
             bounded = np.isfinite(part.lower) | np.isfinite(part.upper)
             if part.source == 'velocity':
                 bounded |= robot.limits.depend_on_position
-            # A limit of the same bounds, or narrower ones, does for a reflex.
+            # A limit with the same or narrower bounds makes a reflex redundant.
             spare = (part.reflex is not None) & (part.source == row.name) & (
                 part.upper >= getattr(robot.limits, row.name, np.inf))
             spare &= part.reflex is None or part.reflex.speed.size == 1
@@ -205,7 +205,7 @@ class LimitTable:
 
     @cached_property
     def halves(self) -> tuple[LimitTable, LimitTable]:
-        """The tables of what the positions alone say, which is cheap, and of all else."""
+        """Two tables: of the kinematic quantities, which are cheap, and of all others."""
         tables = copy.copy(self), copy.copy(self)
         for is_kinematic, table in zip((True, False), tables, strict=True):
             table._arrange([
@@ -213,7 +213,7 @@ class LimitTable:
         return tables
 
     def found(self, motion: Array, torque: Array | None = None) -> dict[str, Array]:
-        """Return by source what motions (T, 5, n), and their torques (T, 3, n), are made of."""
+        """Return the values by source of motions (T, 5, n) and their torques (T, 3, n)."""
         feedforward, sources = self.feedforward, self._sources
         found = dict(zip(KINEMATIC, motion.transpose(1, 0, 2), strict=False))
         if sources <= set(KINEMATIC):
@@ -238,7 +238,7 @@ class LimitTable:
     ) -> Iterator[tuple[slice, Array, Array, Array]]:
         """Return, quantity by quantity, its columns, values (T, k), lower and upper bounds.
 
-        Of motions and what they are `found` to be made of. Bounds that are constant are (k,).
+        `found` are the values of the motions by source. Constant bounds are (k,), others (T, k).
         """
         limits = self.feedforward.robot.limits
         for part, columns in self._parts:
@@ -255,7 +255,7 @@ class LimitTable:
             yield columns, values, lower, upper
 
     def taken(self, motion: Array) -> tuple[Array, Array, Array]:
-        """Return what motions take, (T, C), and its bounds there, (T, C) or (C,)."""
+        """Return the values of motions, (T, C), and their bounds, (T, C) or (C,)."""
         _, *parts = zip(*self.rows(motion, self.found(motion)), strict=True)
         values = np.hstack(parts[0])
         if not self._depends:
@@ -276,14 +276,14 @@ class LimitTable:
                 else -margins(values, lower, upper)))
 
     def extremes_of(self, instants: Any) -> Extremes:
-        """Return what gathers samples at instants of a type."""
+        """Return an `Extremes` that gathers samples, for instants of this type."""
         return Extremes(np.where(
             self.bounded, np.where(self.is_reflex, 1.0 + TOLERANCE, 0.0), np.inf), instants)
 
     def shares(self, motion: Array) -> Array:
-        """Return the parts of their bounds that motions (T, 5, n) take, (T, K) of `limited`.
+        """Return the shares of their bounds that motions (T, 5, n) use, (T, K), of `limited`.
 
-        1 at an upper bound, −1 at a lower one, 0 where nothing is taken.
+        1 at an upper bound, −1 at a lower one, 0 if the bound is not used at all.
         """
         values, lower, upper = (part[..., self.limited] for part in self.taken(motion))
         taken = values - self._neutral_limited
@@ -296,9 +296,9 @@ class LimitTable:
     def worst_of_reflexes(
         self, gathered: Extremes, known: Sequence[bool] | NDArray[np.bool_] | None = None,
     ) -> tuple[LimitMargin, ...]:
-        """Return each reflex where its closest joint is, by shares gathered, the closest first.
+        """Return each reflex at its closest joint, by gathered shares, the closest reflex first.
 
-        Of the columns that are `known`, (C,), by default all.
+        `known`, (C,), marks the columns that count; by default all do.
         """
         worst: dict[Reflex, LimitMargin] = {}
         order = np.argsort(-gathered.nearness, kind='stable').tolist()
@@ -307,7 +307,7 @@ class LimitTable:
             stop = column.reflex
             if stop is None or stop in worst or not (known is None or known[c]):
                 continue
-            # Columns come by nearness: of those that trip it first, the nearest.
+            # Columns are ordered by nearness: of columns that trip it first, the nearest counts.
             by = min(
                 (other for other in order if gathered.intervals[other]
                  and self.columns[other].reflex is stop),
@@ -318,7 +318,7 @@ class LimitTable:
         return tuple(worst.values())
 
     def extremes(self, gathered: Extremes) -> list[LimitMargin]:
-        """Return what was gathered of each column."""
+        """Return the gathered extreme of each column."""
         return [
             self._margin_of(
                 gathered, c, beyond=int(gathered.beyond[c]),

@@ -1,4 +1,4 @@
-"""What the motion of a robot must stay within: the limits of its file, and of its efforts."""
+"""The limits of a robot's motion: those in its file, including efforts."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,17 +11,17 @@ from hodyn_ros.reference.limits import MotionLimits, largest_ratio
 
 Array = NDArray[np.float64]
 
-# Durations that stand in for limits which the robot file does not have, s.
+# Durations from which limits that the robot file does not have are derived, s.
 STOP_TIME, JERK_TIME = 0.25, 0.05
 
 
 def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> MotionLimits:
-    """Return the limits of a robot's motions; efforts are those of the worst of its models.
+    """Return the limits of a robot's motions; for efforts, the worst of its models counts.
 
-    Where the robot file has no acceleration limit, it is that which stops the joint from its
-    velocity limit (or 1 rad/s) in STOP_TIME; where it has no jerk limit, that which reaches the
-    acceleration limit in JERK_TIME. Efforts are those with gravity, friction and the external
-    wrenches as they are, (ORDER + 1, n_bodies, 6).
+    If the robot file has no acceleration limit, it is the acceleration that stops the joint from
+    its velocity limit (or 1 rad/s) in STOP_TIME. Without a jerk limit, it is the jerk that reaches
+    the acceleration limit in JERK_TIME. Efforts include gravity, friction and constant external
+    wrenches: the values of `wrenches`, (ORDER + 1, n_bodies, 6).
     """
     limits = models[-1].robot.limits
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
@@ -47,9 +47,9 @@ def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> Motion
 
 
 def effort_jerk(feedforward: FeedForward, position: Array) -> float:
-    """Return the jerk at which changing all accelerations at once needs the effort-rate limits.
+    """Return the jerk of all joints at once that uses the effort-rate limits up.
 
-    At a position (n,), at rest; infinite without such limits.
+    For an arm at rest at a position, (n,); infinite without such limits.
     """
     units = np.zeros((position.size + 1, 5, position.size))
     units[:, 0] = position
@@ -66,16 +66,15 @@ class EffortExcess:
     Attributes
     ----------
     place : int
-        The joint or, of a motor's quantities, the motor.
+        Index of the joint or, for a motor's quantities, of the motor.
     quantity : str
-        'torque', 'torque rate', 'motor velocity', 'motor torque' or 'deflection'; 'motor position'
-        of what the gate refused.
+        'torque', 'torque rate', 'motor velocity', 'motor torque' or 'deflection'; if the gate
+        refused it, also another published quantity, such as 'motor position'.
     value, limit : float
         The value, with its sign, and the limit of its magnitude: N m, N m/s, rad/s (prismatic:
         N, N/s, m/s).
     is_refused : bool
-        Whether the last gate refused it, as no cycle may follow the one before with it: it is not
-        published.
+        Whether the last gate refused it, so that it is not published.
 
     """
 
@@ -90,18 +89,18 @@ class EffortWatch:
     """Compares the efforts of each cycle, of links and motors, with their limits."""
 
     def __init__(self, feedforward: FeedForward, margin: float) -> None:
-        """Take the robot's limits, and by which fraction of them they may be passed."""
-        # Of Q̈, and of the motors' positions and accelerations, there are no limits.
+        """Take the robot's limits, and the fraction by which they may be passed."""
+        # Q̈ and the motors' positions and accelerations have no limits.
         self._of_links = _Rows(feedforward, (*EFFORTS, ''))
         self._of_motors = _Rows(
             feedforward, ('', 'motor_velocity', '', 'motor_effort', 'deflection'))
         self._margin = 1.0 + margin
 
     def excess(self, torque: Array, motors: Array | None) -> EffortExcess | None:
-        """Return the worst value beyond what is allowed, if one is.
+        """Return the worst value beyond its limit and margin, or None.
 
-        Of Q and Q̇, the first rows of (3, n), or of θ̇ and τ_m of the motors' reference and the
-        elongations of their springs, (5, m).
+        `torque`, (3, n), is checked in Q and Q̇. If these are within their limits, `motors`,
+        (5, m), the reference θ, θ̇, θ̈, τ_m and the springs' elongations, is checked.
         """
         found = self._of_links.excess(torque, self._margin)
         if found is None and motors is not None:
@@ -110,7 +109,7 @@ class EffortWatch:
 
 
 class _Rows:
-    """Bounds of the table as rows of an array, infinite where the name of a row is empty."""
+    """Bounds of the table as rows of an array; a row without a name has infinite bounds."""
 
     def __init__(self, feedforward: FeedForward, names: tuple[str, ...]) -> None:
         tables = {name: LimitTable(feedforward, quantities=(name,)) for name in names if name}
@@ -123,7 +122,7 @@ class _Rows:
         self._limits = limits.ravel()
 
     def excess(self, values: Array, most: float) -> EffortExcess | None:
-        """Return the value that is the largest part of its limit, if that is above `most`."""
+        """Return the value that is the largest share of its limit, if above `most`."""
         place, ratio = largest_ratio(values.ravel(), self._limits)
         if ratio <= most:
             return None

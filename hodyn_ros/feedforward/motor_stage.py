@@ -1,4 +1,4 @@
-"""The motors' reference as it is published: no step in θ, θ̇ and τ_m, and within their limits."""
+"""The published reference of the motors: without steps in θ, θ̇, τ_m, and within their limits."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,32 +12,32 @@ from hodyn_ros.feedforward.soft_limit import soft_limit, soft_part
 Array = NDArray[np.float64]
 
 MOST_CARRIED = 0.9
-"""Of a motor's limit: the rest is there to change its velocity whatever it carries."""
-# Of θ and of what a motor carries, each with two derivatives.
+"""Largest load that counts, as a share of a motor's limit: the rest changes its velocity."""
+# Names of θ and of the load of a motor, each with two derivatives.
 QUANTITIES = (
     ('motor position', 'motor velocity', 'motor acceleration'), 3 * ('motor torque',))
 
 
 class MotorStage:
-    """The motors' θ, θ̇, θ̈ and τ_m for the torque that is published.
+    """The motors' θ, θ̇, θ̈ and τ_m for the published torque.
 
-    θ goes over from what was published last, as torques do, whatever changes: where the arm is
-    held elsewhere, and while the motors of a joint cannot follow the motion, for which they keep
-    θ and what they carry, and are led back afterwards. τ_m is that of the published θ̇ and θ̈ and
-    of the torque that the springs carry; θ̈ is no more than the limit of τ_m leaves room for.
+    Like torques, θ goes smoothly from its last published value to a new one. While the motors of
+    a joint cannot follow the motion, their θ and load are kept, and are led back afterwards. τ_m
+    belongs to the published θ̇ and θ̈ and to the torque that the springs carry; the limit of τ_m
+    bounds θ̈.
 
     Attributes
     ----------
     reference : (4, m) array
-        θ, θ̇, θ̈, τ_m of the motors, as published.
+        The published θ, θ̇, θ̈, τ_m of the motors.
     wanted : (4, m) array
-        The same as the torque would have it, without a transition and without limits.
+        θ, θ̇, θ̈, τ_m that the torque needs, without transitions and limits.
     feasible : (n,) array
         Whether the joint's motors can follow the motion.
     is_finite : bool
-        Whether all of `reference` are numbers.
+        Whether all of `reference` are finite.
     held : (n,) array
-        Whether the reference of a joint's motors is not that of the motion: kept, or led back.
+        Whether the reference of a joint's motors is kept or led back, so not the motion's.
     side : MotorSide
         The motors.
     actuators : Actuators
@@ -48,7 +48,7 @@ class MotorStage:
     def __init__(
         self, side: MotorSide, fade: float, margin: float, *, strict: bool = False,
     ) -> None:
-        """Take the motors, how long going over takes, s, and how limits are kept."""
+        """Take the motors, and `fade` (s), `margin` and `strict` as for `OutputStage`."""
         side.reset()
         self.actuators = side.actuators
         self.feasible = side.feasible
@@ -72,7 +72,7 @@ class MotorStage:
 
     @property
     def is_changing(self) -> bool:
-        """Whether the reference still goes over to that of the motion."""
+        """Whether the published reference is still on its way to the motion's."""
         return self._theta is not None and self._load is not None and (
             self._theta.is_changing or self._load.is_changing)
 
@@ -83,7 +83,7 @@ class MotorStage:
 
     @property
     def held(self) -> NDArray[np.bool_]:
-        """Whether a joint's reference is not that of the motion, (n,)."""
+        """Whether the reference of a joint's motors is not the motion's, (n,)."""
         held = ~self.feasible
         if self._theta is not None and self._load is not None:
             changing = self._theta.changing | self._load.changing
@@ -92,7 +92,7 @@ class MotorStage:
 
     @property
     def refused(self) -> EffortExcess | None:
-        """What the gate refused in the last cycle."""
+        """The value that the gate refused in the last cycle, if any."""
         for stage, quantities in zip((self._theta, self._load), QUANTITIES, strict=True):
             if stage is not None and stage.refused is not None:
                 value, row, motor = stage.refused
@@ -103,12 +103,12 @@ class MotorStage:
 
     @property
     def judged(self) -> Array:
-        """The motors as the motion would have them, and the elongation of springs, (5, m)."""
+        """The wanted motor reference, and the elongation of the springs, (5, m)."""
         self._judged[:4], self._judged[4] = self.wanted, self.side.elongation
         return self._judged
 
     def evaluate(self, q: Array, torque: Array, stiffness: Array | None, dt: float) -> None:
-        """Evaluate the reference dt (s) after the last, as `MotorSide.evaluate` without check."""
+        """Evaluate the reference `dt`, s, after the last, as `MotorSide.evaluate` unchecked."""
         wanted = self.side.evaluate(q, torque, stiffness, dt, check=False)
         is_other, self._all_feasible = _load(
             self.actuators.motors, wanted, self.feasible, self._was_feasible, self._carried)
@@ -129,7 +129,7 @@ class MotorStage:
             self.actuators.motors, theta, carried, self._effort, *self._soft, self.reference)
 
     def go_over(self, q: Array, torque: Array, stiffness: Array | None) -> None:
-        """Go over to another motion from now on, of which these are the values."""
+        """Go over to another motion from now on, given its present values."""
         if self._theta is None or self._load is None:
             return
         wanted = self.side.evaluate(q, torque, stiffness, 0.0, check=False)
@@ -155,9 +155,9 @@ def _load(
     motors: Array, reference: Array, feasible: NDArray[np.bool_],
     was_feasible: NDArray[np.bool_], out: Array,
 ) -> tuple[bool, bool]:
-    """Write what the motors carry, τ_m without their own inertia and friction, to out[0].
+    """Write the motors' load, τ_m without their own inertia and friction, to out[0].
 
-    Returns whether what is feasible has changed, and whether all joints are.
+    Returns whether the feasibility of any joint has changed, and whether all joints are feasible.
     """
     for j in range(reference.shape[1]):
         out[0, j] = reference[3, j] - _own(motors, j, reference[1, j], reference[2, j])
@@ -177,7 +177,7 @@ def _bound(motors: Array, reference: Array, carried: Array, effort: Array, out: 
             out[0, j], out[1, j] = -np.inf, np.inf
             continue
         held = carried[0, j] + _own(motors, j, reference[1, j], 0.0)
-        # Also one that carries too much already must come to rest.
+        # A motor that is overloaded already must be able to come to rest too.
         held = min(max(held, -MOST_CARRIED * effort[j]), MOST_CARRIED * effort[j])
         out[0, j] = (-effort[j] - held) / inertia
         out[1, j] = (effort[j] - held) / inertia
@@ -188,7 +188,7 @@ def _publish(
     motors: Array, theta: Array, carried: Array, effort: Array, knee: float, top: float,
     out: Array,
 ) -> bool:
-    """Write θ, θ̇, θ̈, τ_m to out; return whether all are numbers."""
+    """Write θ, θ̇, θ̈, τ_m to out; return whether all are finite."""
     are_numbers = True
     for j in range(theta.shape[1]):
         for k in range(3):

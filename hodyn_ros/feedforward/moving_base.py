@@ -1,8 +1,8 @@
-"""The torques of an arm whose base moves, a ship or a drone, and the wrench on that base.
+"""The torques of an arm on a moving base, such as a ship or a drone, and the wrench on that base.
 
-Joint torques do not depend on where the base is, on its heading, or on a constant velocity of it:
-only its tilt, its angular velocity and its accelerations matter. So the base is taken in a frame
-that has its origin and its velocity at the instant, without losing digits far from the world's.
+Joint torques do not depend on the base's position, heading or constant velocity, only on its
+tilt, angular velocity and accelerations. So the motion of the base is described in a frame with
+its momentary origin and velocity, which loses no digits far from the world's origin.
 """
 from dataclasses import dataclass, field
 
@@ -28,10 +28,10 @@ class BaseMotion:
     Attributes
     ----------
     pose : (1, 4, 4) array
-        Its rotation; its origin is that of the axes.
+        Rotation of the base; its position is 0.
     twist : (1, 4, 6) array
-        Its spatial twist about its origin at the instant, relative to the velocity of that
-        origin, and the derivatives.
+        Spatial twist about the momentary origin of the base, relative to the velocity of that
+        origin, and its derivatives.
 
     """
 
@@ -56,21 +56,21 @@ class BaseMotion:
 
 
 class MovingBaseFeedForward(FeedForward):
-    """The same for a robot with a floating base.
+    """The `FeedForward` of a robot with a floating base.
 
-    `torque` is that on a base at rest; `on_base` takes a motion of the base.
+    `torque` is for a base at rest; `on_base` takes a motion of the base.
 
     Attributes
     ----------
     resting : BaseMotion
-        Where the base rests in `torque`; written as it is measured.
+        Pose at which the base rests in `torque`; set to the measured rotation.
 
     """
 
     is_floating = True
 
     def __init__(self, robot: Robot) -> None:
-        """Raise HodynError where a body is not carried by the base."""
+        """Raise HodynError if a body is not carried by the base."""
         for body in robot.bodies[1:]:
             if body.parent < 0:
                 raise HodynError(
@@ -90,7 +90,7 @@ class MovingBaseFeedForward(FeedForward):
 
     @property
     def planned_robot(self) -> Robot:
-        """The robot that plans are judged with: its base rests as it is tilted now."""
+        """The robot that plans are checked with: its base rests at its present tilt."""
         return with_base_held(self.robot, self.resting.rotation)
 
     def on_base(
@@ -99,15 +99,15 @@ class MovingBaseFeedForward(FeedForward):
     ) -> Array:
         """Write Q, Q̇, Q̈ and, after them, the wrench on the base with its derivatives.
 
-        The wrench (moment, force) that must act on the base is in its axes about its origin, and
-        derivatives are those of the components.
+        The wrench (moment, force) that must act on the base is in the base's axes about its
+        origin; its derivatives are those of the components.
 
         Parameters
         ----------
         q : (5, n) array
             The motion of the joints.
         base : BaseMotion
-            That of the base.
+            The motion of the base.
         out : (3, n + 6) array
             Written in place.
         gravity, friction, wrenches
@@ -152,10 +152,10 @@ class _AtRest:
 
 @njit()
 def write_twist(hybrid: Array, twist: Array) -> None:
-    """Write the spatial twist about the origin of the moment, (4, 6), of a hybrid one, (4, 6).
+    """Write the spatial twist about the momentary origin, (4, 6), of a hybrid twist, (4, 6).
 
-    v = ṗ − ω × p with p = ṗ = 0 at the instant, and its derivatives. Row 0 of the velocity does
-    not count.
+    v = ṗ − ω × p with p = ṗ = 0 at the instant, and its derivatives. The velocity ṗ in row 0 of
+    `hybrid` is not used.
     """
     for k in range(4):
         for i in range(3):
@@ -185,8 +185,8 @@ def _transported(twist: Array, wrench: Array, out: Array) -> None:
 def write_base_wrench(pose: Array, twist: Array, wrench: Array, out: Array) -> None:
     """Write a wrench in world axes about the base's origin, (3, 6), to the last columns of out.
 
-    In the base's axes there, AGF26 Table 5(b): W = Adᵀ W⁰, Ẇ = Adᵀ U with U = Ẇ⁰ + ad_Vᵀ W⁰, and
-    Ẅ = Adᵀ (U̇ + ad_Vᵀ U).
+    It is written in the base's axes, by AGF26 Table 5(b): W = Adᵀ W⁰, Ẇ = Adᵀ U with
+    U = Ẇ⁰ + ad_Vᵀ W⁰, and Ẅ = Adᵀ (U̇ + ad_Vᵀ U).
     """
     moved = wrench.copy()
     _transported(twist[0], wrench[0], moved[1])

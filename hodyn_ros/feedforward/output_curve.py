@@ -1,28 +1,29 @@
-"""What is published goes over from what was published last, whatever it should be from now on.
+"""The curve by which a published quantity goes from its last value to a wanted one.
 
-A quantity P, a joint's torque or a motor's position, should be W(t), which is C² but where a cause
-changes it: the arm is held elsewhere, a payload, a wrench that is given up. Published is
+A quantity P, a joint's torque or a motor's position, should be W(t). W is C² except at a cause
+that changes it: a new held position, a payload, a dropped wrench. The published value is
 
     P = W + v(σ(t)) + m(t).
 
-- At a cause, at which W, Ẇ, Ẅ become others, *m* takes over the difference in rate and second
-  derivative: m = (a₁ t + a₂ t²) exp(−ω t), which begins at 0 and ends there.
-- *v* takes over the difference in value, and what is added to W sample by sample (`set_target`).
-  Its target is first approached at a bounded slope, then smoothed by 1/(s/ω + 1)⁵, whose impulse
-  response is nowhere negative and has area 1: v stays between its beginning and its targets, and
-  its slope keeps the bound.
-- *v* runs on a time σ of its own, which slows down where W itself uses the limit L of Ṗ up:
-  with x = Ẇ/L, dσ/dt = ε + (1 − ε)(1 − x²)², 0 beyond x = 1. Since x + ½ (1 − x²)² ≤ 1, a slope
-  of ½ L in σ leaves |Ẇ + v̇| ≤ (1 + ε/2) L.
-- Where Ẇ + v̇ + ṁ is beyond L all the same, or W changes in a cycle by more than L allows, P goes
-  on from where it was at L s(Ṗ/L), and v leads it to W afterwards; where |P| is beyond its limit
-  E, E s(P/E) is published. s is C², the identity up to 1 and below 1 + margin beyond.
-- Where P̈ has bounds, a motor's by its torque, and Ṗ would change faster, Ṗ goes to where it should
-  be by a second derivative within them that changes no faster than ω of their width.
+- At a cause, W, Ẇ and Ẅ jump. *m* takes over the difference in rate and second derivative:
+  m = (a₁ t + a₂ t²) exp(−ω t), which begins and ends at 0.
+- *v* takes over the difference in value, and the values added to W sample by sample
+  (`set_target`). Its input approaches the target at a bounded slope and is smoothed by
+  1/(s/ω + 1)⁵, whose impulse response is nowhere negative and has area 1. So v stays between its
+  beginning and its targets, and its slope keeps the bound.
+- *v* runs on a time σ of its own, which slows down while W itself uses the limit L of Ṗ:
+  with x = Ẇ/L, dσ/dt = ε + (1 − ε)(1 − x²)², and ε beyond x = 1. Since x + ½ (1 − x²)² ≤ 1, a
+  slope of ½ L in σ leaves |Ẇ + v̇| ≤ (1 + ε/2) L.
+- If Ẇ + v̇ + ṁ still exceeds L, or W changes in a cycle by more than L allows, P continues from
+  its last value at the rate L s(Ṗ/L), and v leads it to W afterwards. If |P| exceeds its limit E,
+  E s(P/E) is published. s is C², the identity up to 1, and below 1 + margin beyond.
+- P̈ of a motor has bounds, given by its torque. If Ṗ would change faster, it approaches its wanted
+  value with a second derivative within the bounds, which changes per second by at most ω times
+  their width.
 
-So P is C², Ṗ and P̈ are its derivatives, and |P| and |Ṗ| keep their limits by the margin, whatever
-causes come in whatever order. `last_gate` sees to it without knowing how: what it refuses is not
-published, and P goes over from what was published last.
+So P is C², Ṗ and P̈ are its derivatives, and |P| and |Ṗ| keep their limits by the margin, for any
+sequence of causes. `last_gate` checks this independently: a value that it refuses is not
+published, and P goes over from the last published value.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -35,32 +36,32 @@ from hodyn_ros.reference.smoothing import advance_joint
 Array = NDArray[np.float64]
 
 BANDWIDTH = 100.0
-"""ω, rad/s: what is added sample by sample, a measured deviation, comes 5/ω late."""
+"""ω, rad/s: values added sample by sample, such as a measured deviation, are delayed by 5/ω."""
 RATE_SHARE = 0.5
-"""Of the rate limit, the slope of v."""
+"""Slope of v as a share of the rate limit."""
 SLOWEST = 0.02
 """ε, the least speed of v's time."""
 TRANSIENT_SHARE = 4.6
-"""ω of m, times L/|m̈₀|, at which m̈₀ adds 0.05 L to Ṗ: 0.231/0.05."""
-# After so many time constants a change has come to rest to round-off of what is published.
+"""ω L/|m̈₀| of m at which m̈₀ adds 0.05 L to Ṗ: 0.231/0.05."""
+# After this many time constants a change has settled to round-off of the published value.
 SETTLED = 40.0
 CLOSE = 1e-9
-# Rows of the state of a stage, one column a quantity.
+# Rows of the state of a stage, one column per quantity.
 (RAW, CHAIN, INPUT, TARGET, SLOPE, FIRST, SECOND, OMEGA, SINCE, WAIT, CLOCK, EVEN, LIMIT, RATE,
  KNEE, TOP, LED, FADE) = (0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24)
 ROWS = 25
 CHANGING, SATURATED = 1, 2
-# In units of the quantity, 1/s.
+# Least slope of v's input, units of the quantity per second.
 LEAST_SLOPE = 1e-9
-# In less time, s, the input of v does not move: its slope would lose digits.
+# In a shorter interval, s, the input of v does not move: its slope would lose digits.
 SHORTEST = 1e-7
-# Of the second derivative with which a rate just comes to rest at another.
+# Share used of the second derivative that just brings a rate to rest at another.
 BRAKING = 0.8
-# By which a second derivative may pass its bounds before it is held back.
+# A second derivative is held back beyond this multiple of its bounds.
 SLACK = 1.05
-# Of their width, by which it may change at once, besides ω in a second.
+# Share of the bounds' width by which a second derivative may jump, besides ω per second.
 STEP = 0.02
-# Of their width, what there is of it at the top of the rate.
+# Share of the bounds' width that remains at the top of the rate.
 LEAST_SHARE = 0.05
 
 
@@ -80,15 +81,15 @@ def _clock(rate: float, second: float, limit: float) -> tuple[float, float]:
 def go_over(
     state: Array, wanted: Array, which: NDArray[np.bool_], ahead: float, fade: float,
 ) -> None:
-    """Let each channel, of those marked, go over from what was published to what is wanted."""
+    """Let each marked channel go over from the published values to the wanted ones."""
     for i in range(wanted.shape[1]):
         if not which[i]:
             continue
         raw0, raw1, raw2 = state[RAW, i], state[RAW + 1, i], state[RAW + 2, i]
         limit = state[RATE, i]
         raw1, slope = before_limit(raw1, limit, state[KNEE, i], state[TOP, i])
-        # What is wanted, taken back to the last cycle: the transition decays from there on. With a
-        # cause in each cycle what is published stays where it is, and does not run on.
+        # The wanted values are extrapolated back to the last cycle, from which the transition
+        # decays. So with a cause in each cycle the published value stays, and does not drift.
         value = raw0 - (wanted[0, i] - ahead * (wanted[1, i] - 0.5 * ahead * wanted[2, i]))
         rate = raw1 - (wanted[1, i] - ahead * wanted[2, i])
         second = raw2 / slope - wanted[2, i]
@@ -102,7 +103,7 @@ def go_over(
         state[FIRST, i] = rate
         state[SECOND, i] = 0.5 * second + omega * rate
         state[SINCE, i] = 0.0
-        # A slope so small that its steps vanish in round-off would never arrive.
+        # With a smaller slope the steps would vanish in round-off and never arrive.
         state[SLOPE, i] = max(abs(value - state[TARGET, i]) / fade, LEAST_SLOPE)
         state[WAIT, i] = SETTLED / BANDWIDTH
         state[CLOCK, i], state[CLOCK + 1, i] = _clock(wanted[1, i], wanted[2, i], limit)
@@ -110,13 +111,13 @@ def go_over(
 
 @njit()
 def _follow_input(state: Array, i: int, own: float) -> None:
-    """Let v's input approach its target at its slope, and v follow it, for a time of its own."""
+    """Move v's input towards its target at its slope, and v after it, by `own` of v's time."""
     begin, target = state[INPUT, i], state[TARGET, i]
     most = min(RATE_SHARE * state[RATE, i], state[SLOPE, i]) * own
     end = target
     if abs(target - begin) > most:
         end = begin + (most if target > begin else -most)
-    # Behind an input that goes on evenly, the filter's output is 5/ω late, and else free.
+    # The filter's output is 5/ω behind a steady input, plus its free response.
     slope = (end - begin) / own
     late = 5.0 * slope / BANDWIDTH
     chain = state[CHAIN:CHAIN + 5]
@@ -130,7 +131,7 @@ def _follow_input(state: Array, i: int, own: float) -> None:
 
 @njit()
 def _before_top(rate: float, top: float, low: float, high: float) -> tuple[float, float]:
-    """Return the bounds of the second derivative from which a rate still ends below its top."""
+    """Return bounds of the second derivative with which a rate can still stay below its top."""
     steepest = BRAKING * (high - low) * BANDWIDTH
     least = LEAST_SHARE * (high - low)
     return (
@@ -142,7 +143,7 @@ def _before_top(rate: float, top: float, low: float, high: float) -> tuple[float
 def _lead(
     state: Array, i: int, rate: float, second: float, low: float, high: float, h: float,
 ) -> tuple[float, float]:
-    """Return rate and second derivative on the way to others, the second derivative in bounds."""
+    """Return the next rate and second derivative, within bounds, on the way to wanted ones."""
     before, acceleration = state[RAW + 1, i], state[RAW + 2, i]
     steepest = 0.5 * (high - low) * BANDWIDTH
     gap = rate - before - 0.5 * h * acceleration
@@ -164,7 +165,7 @@ def advance(
     state: Array, wanted: Array, interval: float, bounds: Array, before: Array, published: Array,
     limit: Array, rate_limit: Array, top: float,
 ) -> tuple[int, int, int]:
-    """Publish the next values; return the flags, and the row and column that must not be."""
+    """Write the next values; return the flags, and row and column of a value that is refused."""
     before[:] = published
     flags = _next(state, wanted, interval, bounds, published)
     row, column = first_wrong(before, published, interval, limit, rate_limit, top)
@@ -205,7 +206,7 @@ def _next(
                     + omega * omega * a2 * t * t)
             near = CLOSE * max(abs(w0), 1.0)
             if state[INPUT, i] == target:
-                # From here on it comes as fast as the limits allow.
+                # From here on v follows its target as fast as the limits allow.
                 state[SLOPE, i] = np.inf
                 state[WAIT, i] -= own
                 if abs(v0 - target) + abs(m0) < near and (
@@ -255,7 +256,7 @@ def _next(
 
 @njit()
 def begin_at(state: Array, published: Array) -> None:
-    """Set what is published of which, and without a limit; write what there is of it."""
+    """Set the state, before the limit of the value, that gives `published`, and publish it."""
     for i in range(published.shape[1]):
         raw, slope = before_limit(
             published[0, i], state[LIMIT, i], state[KNEE, i], state[TOP, i])
@@ -267,7 +268,7 @@ def begin_at(state: Array, published: Array) -> None:
 
 @njit()
 def _limit_value(state: Array, i: int, published: Array) -> int:
-    """Write what is published of a column, its value within the limit; return SATURATED or 0."""
+    """Write the published values of a column, within the limit; return SATURATED or 0."""
     raw0, raw1, raw2 = state[RAW, i], state[RAW + 1, i], state[RAW + 2, i]
     limit, knee, top = state[LIMIT, i], state[KNEE, i], state[TOP, i]
     if abs(raw0) <= knee * limit:

@@ -1,4 +1,4 @@
-"""Quantities that are published: they go over from what was last by curves of `output_curve`."""
+"""Published quantities, which follow a change smoothly by the curves of `output_curve`."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -28,28 +28,28 @@ Array = NDArray[np.float64]
 
 
 class OutputStage:
-    """n quantities that are published with two derivatives, see `output_curve`.
+    """Quantities that are published with two derivatives, see `output_curve`.
 
     Parameters
     ----------
     start : (3, n) array
-        What counts as published last: value, rate and second derivative.
+        Value, rate and second derivative that count as published last.
     limit, rate_limit : (n,) arrays
-        E and L, infinite where there is none.
+        The limits E of the value and L of its rate; infinite for none.
     fade : float
-        How long a change of value takes at least, s.
+        Least duration of a change of value, s.
     margin : float
-        By which fraction of them limits may be passed.
+        Fraction of the limits by which they may be passed.
     strict : bool
-        Whether the limits themselves are kept, the soft part being below them.
+        Whether the limits themselves are kept; their soft part is then below them.
 
     Attributes
     ----------
     published : (3, n) array
-        What is published, with its derivatives.
+        The published values and their derivatives.
     refused : (float, int, int) or None
-        The value, its derivative and its column, that the gate refused in the last cycle:
-        `published` is what it was.
+        A value that the gate refused in the last cycle, with its row and column; `published`
+        then keeps the values of the cycle before.
 
     """
 
@@ -72,39 +72,40 @@ class OutputStage:
 
     @property
     def is_changing(self) -> bool:
-        """Whether what is published still goes over to what it should be."""
+        """Whether the published values are still on their way to the wanted ones."""
         return bool(self._flags & CHANGING)
 
     @property
     def is_saturated(self) -> bool:
-        """Whether what should be published is beyond a limit, so that less is."""
+        """Whether a limit keeps the published values from the wanted ones."""
         return bool(self._flags & SATURATED)
 
     @property
     def changing(self) -> NDArray[np.bool_]:
-        """Which of the quantities, (n,), still go over."""
+        """Which quantities, (n,), are still on their way to the wanted values."""
         changing: NDArray[np.bool_] = self._state[WAIT] > 0.0
         return changing
 
     @property
     def unlimited(self) -> Array:
-        """Value, (n,), as it would be without the limit of the value."""
+        """The values, (n,), before the limit of the value applies."""
         raw: Array = self._state[RAW]
         return raw
 
     def go_over(
         self, wanted: Array, which: NDArray[np.bool_] | None = None, ahead: float = 0.0,
     ) -> None:
-        """Go over to another curve from now on: its value and derivatives now are (3, n).
+        """Go over to another curve from now on, given its present value and derivatives.
 
         Parameters
         ----------
         wanted : (3, n) array
-            What should be published, at the instant of the last cycle.
+            The new curve `ahead` after the last cycle.
         which : (n,) array, optional
-            Which quantities have become others; all by default.
+            Which quantities have a new curve; all by default.
         ahead : float
-            How long after the last cycle `wanted` is, s; up to 1/ω, as it is taken to be even.
+            Time from the last cycle to `wanted`, s; at most 1/ω, as `wanted` is extrapolated
+            back over it.
 
         """
         if which is None:
@@ -113,9 +114,10 @@ class OutputStage:
         self._flags |= CHANGING
 
     def set_target(self, added: Array, *, fades: bool = False) -> None:
-        """Add a value, (n,), to what should be published, from now on.
+        """Add a value, (n,), to the wanted one from now on.
 
-        It comes as fast as the limits allow, smoothed, or over the time `fade`.
+        The sum is reached as fast as the limits allow, smoothed, or over the time `fade` if it
+        `fades`.
         """
         state = self._state
         state[TARGET] = added
@@ -128,10 +130,10 @@ class OutputStage:
             np.maximum(state[SLOPE], needed, out=state[SLOPE])
 
     def advance(self, wanted: Array, interval: float, bounds: Array | None = None) -> Array:
-        """Return what is published an interval (s) after the last, (3, n), in place.
+        """Return the values to publish an `interval`, s, after the last ones, (3, n), in place.
 
-        `wanted`, (3, n), is what should be, without what `set_target` adds; `bounds`, (2, n), are
-        the least and the largest second derivative that there may be.
+        `wanted`, (3, n), are the wanted values without the addition of `set_target`; `bounds`,
+        (2, n), are the least and the largest second derivative allowed.
         """
         published: Array = self.published
         self._flags, row, column = output_curve.advance(
@@ -145,7 +147,7 @@ class OutputStage:
         return published
 
     def _begin_at(self, published: Array) -> None:
-        """Let what is published be all that is known."""
+        """Restart from the published values, and forget every transition."""
         state = self._state
         state[:] = 0.0
         state[SLOPE] = np.inf

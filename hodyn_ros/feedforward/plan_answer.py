@@ -1,4 +1,4 @@
-"""Who makes trajectories plans, and what becomes of one that was asked for."""
+"""The interface that makes plans from trajectories, and its answers."""
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,17 +14,17 @@ class Accepted:
     Attributes
     ----------
     plan : Plan
-        What is followed.
+        The plan that is followed.
     pace : float or None
-        How fast it runs, 1 as its points ask for; None where it has times of its own.
+        Its speed relative to the times of its points; None if it does not use these times.
     summary : str
-        What there is to say of it, in a line.
+        A line for the log.
     message : bytes
-        The annotated plan, serialized, where it was asked for.
+        The annotated plan, serialized, if it was requested.
     wait : float
         How long it waits for its start, s.
     dropped : int
-        How many plans that would have started later it replaces.
+        Number of plans with later starts that it replaces.
 
     """
 
@@ -45,9 +45,9 @@ class Refused:
     why : str
         The reason, in a line.
     fault : 'joints', 'past', 'other' or ''
-        Of what kind it is, where the trajectory could not be accepted.
+        Kind of the fault in the trajectory; empty for other reasons.
     traceback : str
-        Of an error in this program, if it was one.
+        The traceback of an error in this program, else empty.
 
     """
 
@@ -57,7 +57,7 @@ class Refused:
 
 
 class PlanMaker(Protocol):
-    """Makes trajectories plans, without a cycle waiting for it; see `plans.planner.Planner`."""
+    """Makes plans from trajectories while cycles go on; see `plans.planner.Planner`."""
 
     @property
     def busy(self) -> bool:
@@ -67,10 +67,10 @@ class PlanMaker(Protocol):
         self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,
         left_out: int = 0,
     ) -> None:
-        """Have a serialized trajectory made a plan, in the place of one that is being made."""
+        """Make a plan from a serialized trajectory; it replaces a plan that is being made."""
 
     def poll(self, reference: ReferenceManager, now: int) -> Accepted | Refused | None:
-        """Let the reference follow a plan that is ready; None if there is none."""
+        """Let the reference follow a plan that is ready; return the answer, None if none is."""
 
     def cancel(self) -> bool:
         """Drop the plan that is being made; return whether there was one."""

@@ -12,34 +12,37 @@ Array = NDArray[np.float64]
 _State = tuple[Array, Array, int]
 
 PERSISTENCE = 3
-"""So many readings that agree with each other are believed, whatever was before."""
+"""Number of agreeing readings in a row that are believed, whatever was before."""
 FACTOR = 2.0
-"""How much faster than its velocity limit an arm may be measured."""
+"""Largest measured velocity that is believed, as a multiple of the velocity limit."""
 FREE_VELOCITY = 50.0
-"""What is believed of a joint without a velocity limit, rad/s or m/s."""
+"""Largest velocity that is believed of a joint without a velocity limit, rad/s or m/s."""
 SLACK = 1e-3
-"""What resolution and jitter of stamps make of a position, rad or m."""
+"""Error of a position from resolution and jitter of stamps, rad or m."""
 VELOCITY_SLACK = 0.5
-"""By which a velocity may differ from that of the positions: filters of drivers; of its limit."""
+"""Allowed difference of a velocity, which drivers filter, from the rate of the positions, as a
+share of the largest velocity that is believed."""
 LONGEST = 2.0
-"""An interval that is longer says nothing, s."""
+"""Readings that are further apart than this are not compared, s."""
 STAY = 0.1
-"""So long after the last reading there a place is not given up for another, s: two drivers that
-contradict each other must not take turns."""
+"""Time after the last reading at a place before the arm may be believed elsewhere, s: two drivers
+that contradict each other must not alternate."""
 BEYOND = 1e-3
-"""So far beyond its range a joint is not said to be, rad or m."""
+"""A joint is reported beyond its range only by more than this, rad or m."""
 UNMEASURED = 0.05
-"""So far no joint moves with velocities of 0, rad or m: the driver does not measure them."""
+"""If a joint moves further than this while all velocities are 0, rad or m, the driver does not
+measure them."""
 FAR, FAR_TOGETHER = 2.0, 0.1
-"""So far beyond its range no joint is, nor several of them at a time, rad or m."""
+"""Distance beyond its range that is impossible for one joint, and for several joints at a time,
+rad or m."""
 
 
 def beyond_range(
     robot: Robot, names: Sequence[str], position: Array,
 ) -> tuple[str, bool]:
-    """Return which joints a position, (n,), puts beyond their ranges; whether an arm may be so.
+    """Return which joints are beyond their ranges at a position, (n,), and if that is possible.
 
-    Empty if none is beyond by `BEYOND`. `names` are the joints' in the joint states.
+    The text is empty if no joint is beyond by `BEYOND`. `names` are those in the joint states.
     """
     limits = robot.limits
     low, high = limits.position_min.copy(), limits.position_max.copy()
@@ -55,38 +58,38 @@ def beyond_range(
 
 
 class PlausibleState:
-    """Judges each measured state by the one before it.
+    """Judges each measured state by the states before it.
 
-    A joint moves no faster than twice its velocity limit, and as fast as its velocity says. A
-    state that contradicts the last one believed is left out, unless it is the third in a row of
-    which each agrees with the one before, and none came from where the arm was for `STAY`: then
-    the arm is there.
+    A joint moves no faster than twice its velocity limit, and as fast as its measured velocity. A
+    state that contradicts the last believed one is left out, with one exception: if three states
+    in a row agree with each other, and no state has come from the former place for `STAY`, the
+    arm is believed to be at the new place.
 
     Parameters
     ----------
     limits : Limits
-        Of the robot.
+        Limits of the robot.
 
     Attributes
     ----------
     joint : int
-        The joint for which the last state was left out; −1 where its stamp is far away.
+        The joint for which the last state was left out; −1 if its stamp is far from the last.
     is_there : bool
-        Whether the last position is believed, whatever its velocity is: a driver may have
-        velocities wrong for good.
+        Whether the last position is believed, whatever its velocity: a driver's velocities may
+        be wrong permanently.
 
     """
 
     def __init__(self, limits: Limits) -> None:
         self._fastest = FACTOR * np.where(
             np.isfinite(limits.velocity), limits.velocity, FREE_VELOCITY / FACTOR)
-        # Copies, since limits are read-only, for which another kernel would be compiled.
+        # Limits are read-only arrays, for which another kernel would be compiled: hence copies.
         self._low, self._high = limits.position_min.copy(), limits.position_max.copy()
         self.joint = 0
         self.forget()
 
     def forget(self) -> None:
-        """Believe nothing of before any more: three readings must agree."""
+        """Forget all states: three new ones must agree first."""
         self._believed: _State | None = None
         self._last: _State | None = None
         self._there: _State | None = None
@@ -94,12 +97,12 @@ class PlausibleState:
         self.is_there = False
 
     def is_nowhere(self, position: Array) -> bool:
-        """Return whether no arm can be at a position, (n,): so far it is beyond the ranges."""
+        """Return whether a position, (n,), is too far beyond the ranges for any arm."""
         nowhere: bool = _is_nowhere(position, self._low, self._high)
         return nowhere
 
     def believe(self, position: Array, velocity: Array | None, stamp: int) -> bool:
-        """Return whether a state, (n,) each, of a stamp (ns), is believed."""
+        """Return whether a state, (n,) each, with a stamp in ns is believed."""
         known = velocity is not None
         state = position.copy(), (velocity.copy() if velocity is not None else position), stamp
         last = self._last
@@ -108,7 +111,7 @@ class PlausibleState:
         self._agreeing = self._agreeing + 1 if agrees else 1
         self._last = state
         is_left = self._there is None or not 0 <= stamp - self._there[2] <= STAY * 1e9
-        # They were the last one, most often.
+        # The last state is most often also the last one believed: then nothing is recomputed.
         self.is_there = (is_left and self._agreeing_positions >= PERSISTENCE) or (
             positions if self._there is last else self._agree(self._there, state, known)[0])
         if self.is_there:
@@ -122,7 +125,7 @@ class PlausibleState:
     def _agree(
         self, before: _State | None, after: _State, known: bool,
     ) -> tuple[bool, bool]:
-        """Return whether positions agree, and whether velocities, where they are known, do too."""
+        """Return whether positions agree, and whether known velocities agree with them too."""
         if before is None:
             return False, False
         seconds = (after[2] - before[2]) * 1e-9
@@ -137,12 +140,12 @@ class PlausibleState:
 
 
 class ZeroVelocities:
-    """Sees velocities that are 0 for all joints though positions move.
+    """Detects velocities that are 0 for all joints although positions move.
 
     Attributes
     ----------
     joint : int
-        The joint that has moved so, from the last velocity on that was not 0; −1 if none has.
+        A joint that has moved since the last velocity other than 0; −1 if none has.
 
     """
 
@@ -150,7 +153,7 @@ class ZeroVelocities:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew: where the arm was says nothing any more."""
+        """Begin anew, without the former position."""
         self.joint = -1
         self._from: Array | None = None
 
@@ -182,7 +185,7 @@ def _is_nowhere(position: Array, low: Array, high: Array) -> bool:
 def _contradiction(
     before: Array, position: Array, velocity: Array, known: bool, seconds: float, fastest: Array,
 ) -> tuple[bool, int]:
-    """Return whether a position leaps, and the first joint at which anything is wrong, or −1."""
+    """Return whether any position leaps, and the first joint with a contradiction, or −1."""
     leaps, first = False, -1
     for i in range(position.size):
         change, most = position[i] - before[i], fastest[i] * seconds

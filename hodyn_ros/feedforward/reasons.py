@@ -1,4 +1,4 @@
-"""Why the node does what it does, in words: what is logged once, and what is told for a while."""
+"""Why the node does what it does: lines that are logged once, and notices shown for a while."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
@@ -13,7 +13,7 @@ from hodyn_ros.limits.quantities import QUANTITIES
 from hodyn_ros.robot import Robot
 
 TELL = 1.0
-"""How long a thing is told after it was seen last, s: long enough to be read."""
+"""How long a notice is shown after its last occurrence, s: long enough to be read."""
 
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
@@ -25,7 +25,7 @@ OF_MOTORS = {
 
 @dataclass(frozen=True)
 class Event:
-    """Something to log; `topic` is that of an input that is rejected."""
+    """A line to log; `topic` is the topic of a rejected input, else empty."""
 
     level: Level
     text: str
@@ -33,14 +33,14 @@ class Event:
 
 
 class Reasons:
-    """What there is to say; times are on a clock that nobody sets, s.
+    """Collects reasons and log lines; times are on a monotonic clock, s.
 
     Attributes
     ----------
     why : str
-        Why the reference stopped or was led elsewhere, until it is asked for something again.
+        Why the reference stopped or was led elsewhere, until it follows an input again.
     events : list of Event
-        What there is to log; whoever logs it empties it.
+        Lines to log; the caller logs and removes them.
 
     """
 
@@ -51,13 +51,14 @@ class Reasons:
         self._told: dict[str, tuple[str, float]] = {}
 
     def tell(self, level: Level, text: str, topic: str = '') -> None:
-        """Have a line logged; with a topic, that a message of it is rejected."""
+        """Queue a line for the log; a topic says that one of its messages is rejected."""
         self.events.append(Event(level, text, topic))
 
     def notice(self, kind: str, text: str, at: float, level: Level, line: str = '') -> None:
-        """Tell a thing that comes and goes, in the words in which it began, and log it then.
+        """Show a condition that comes and goes; log it when it begins.
 
-        Its values change with each cycle: one event is one line.
+        The text stays as it began, although its values change in each cycle: one occurrence gives
+        one line.
         """
         known = self._told.get(kind)
         is_new = known is None or at > known[1]
@@ -66,19 +67,19 @@ class Reasons:
             self.tell(level, line or text)
 
     def forget(self, *kinds: str) -> None:
-        """No longer tell things of some kinds."""
+        """Show no longer the notices of these kinds."""
         for kind in kinds:
             self._told.pop(kind, None)
 
     def text(self, at: float, why: str = '') -> str:
-        """Return all that there is to say at a time, in one line; `why` in the place of `why`."""
+        """Return the reason and the current notices in one line; `why` replaces `self.why`."""
         if not self._told:
             return why or self.why
         self._told = {kind: told for kind, told in self._told.items() if at <= told[1]}
         return joined(why or self.why, *(text for text, _ in self._told.values()))
 
     def notice_cycle(self, controller: FeedforwardController, at: float) -> None:
-        """Tell what there is to tell of a cycle."""
+        """Notice what a cycle shows: an excess, motors that are held, a stream held back."""
         excess, motors = controller.excess, controller.motors
         if excess is not None:
             self.notice(
@@ -95,7 +96,7 @@ class Reasons:
             self.notice('held back', '', at, 'warning', HELD_BACK)
 
     def of_excess(self, excess: EffortExcess) -> str:
-        """Return what is beyond its limit."""
+        """Return the sentence that says what is beyond its limit."""
         names: Sequence[str] = self._robot.joint_names
         if excess.quantity in OF_MOTORS and self._robot.actuators is not None:
             names = self._robot.actuators.motor_names
@@ -112,12 +113,12 @@ class Reasons:
 
 
 def of_departure(watch: TrackingWatch, joints: Sequence[str], when: str = '') -> str:
-    """Return which joint is how far away from its reference."""
+    """Return the sentence that says which joint is how far from its reference."""
     return (
         f'{joints[watch.joint]} is {watch.error:+.3g} away from the reference{when} '
         f'(tracking_tolerance {watch.tolerance[watch.joint]:g})')
 
 
 def joined(*reasons: str) -> str:
-    """Return those that are not empty, in one line, each once."""
+    """Return the reasons that are not empty in one line, each once."""
     return '; '.join(dict.fromkeys(filter(None, reasons)))

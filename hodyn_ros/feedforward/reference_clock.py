@@ -1,25 +1,25 @@
-"""The time on which a reference runs: that of the joint states' stamps, without what they skip."""
+"""The time on which a reference runs: the stamps of joint states, without the time they skip."""
 from collections import deque
 import math
 
 WINDOW = 9
-# So many intervals are seen before they count, and none is longer, s.
+# Number of intervals needed before they count, and the longest interval that counts, s.
 MIN_INTERVALS = 5
 MAX_INTERVAL = 1.0
 MAX_PERIODS = 3.0
-# How much faster than this machine's a simulated clock may go.
+# How many times faster than this machine's clock a simulated clock may run.
 MAX_SPEED = 20.0
-# Below this, times of arrival say nothing, s.
+# Uncertainty of times of arrival, s.
 ARRIVAL = 1e-3
 
 
 class TypicalInterval:
-    """The interval of a given rank among the latest nine: one gap, or two at once, do not move it.
+    """The interval of a given rank among the latest nine: one or two gaps do not change it.
 
     Parameters
     ----------
     rank : float
-        From 0, the shortest, to 1: 0.5 is the median.
+        From 0, the shortest interval, to 1, the longest; 0.5 is the median.
 
     """
 
@@ -36,19 +36,19 @@ class TypicalInterval:
 
     @property
     def value(self) -> float:
-        """The interval, in the unit in which they are given; 0 while there are fewer than five."""
+        """The interval, in the unit of those given; 0 while there are fewer than five."""
         if self._value is None:
             self._value = sorted(self._latest)[int(self._rank * len(self._latest))]
         return self._value
 
 
 class ReferenceClock:
-    """Turns stamps into instants that go on evenly: what a stamp skips is left out.
+    """Turns stamps into instants without gaps: the time that a stamp skips is left out.
 
-    A stamp that is a few periods after the last takes the reference there. Where more is missing
-    (the process was held up, states were lost, the clock was set ahead or back), the reference
-    has moved on by one period only: it goes on from where it was, as smoothly as if nothing had
-    been. It never catches up.
+    A stamp up to a few periods after the last moves the reference by the same time. If more is
+    missing (the process was held up, states were lost, the clock was set ahead or back), the
+    reference moves on by one period only. It continues smoothly from where it was and never
+    catches up.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class ReferenceClock:
     stamp : int
         The last stamp, ns.
     left_out : int
-        What was left out so far, ns.
+        Total time that was left out, ns.
 
     """
 
@@ -73,7 +73,7 @@ class ReferenceClock:
         self.left_out = 0
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
-        # Lost states and hold-ups make intervals longer, many of them at times, none shorter.
+        # Lost states and hold-ups lengthen intervals, at times many; none shortens one.
         self._period = TypicalInterval(0.25)
         self._moved_at = -math.inf
 
@@ -88,17 +88,17 @@ class ReferenceClock:
         return self.stamp + self._lookahead - self.left_out
 
     def move_to(self, stamp: int, at: float) -> float:
-        """Go on to a stamp, ns; return how many seconds were left out, negative when set back.
+        """Go on to a stamp, ns; return the seconds that were left out, negative if set back.
 
-        `at` is when, s, on a clock that nobody sets: steps that are far from the time that has
-        passed are not the stamps' period. While that is not known yet, what the stamps skip is
-        left out without a word.
+        `at` is the time of the call on a monotonic clock, s: a step much longer than the time
+        that has passed is not taken as the stamps' period. While the period is unknown, time that
+        stamps skip is left out, but 0 is returned.
         """
         step = stamp - self.stamp
         self.stamp = stamp
         passed, self._moved_at = at - self._moved_at, at
         is_allowed = 0 <= step <= self._max_step * 1e9
-        # The period is asked for only where it matters: most steps are allowed without it.
+        # The period is computed only if it matters: most steps are allowed without it.
         known = 0.0 if is_allowed else self._period.value
         longest = 0 if is_allowed else self.max_step
         if 0 < step <= 1e9 * min(MAX_INTERVAL, MAX_SPEED * passed + ARRIVAL):
@@ -110,13 +110,16 @@ class ReferenceClock:
         return (step - kept) * 1e-9 if known or step < 0 else 0.0
 
     def skip_to(self, stamp: int) -> None:
-        """Go on to a stamp, ns, with all left out but a period: nothing was followed meanwhile."""
+        """Go on to a stamp, ns, and leave out all but a period: nothing was followed meanwhile."""
         step = stamp - self.stamp
         self.left_out += step - min(max(step, 0), round(self._period.value))
         self.stamp = stamp
 
     def resume_at(self, stamp: int) -> None:
-        """Go on to a stamp, ns, of another clock: with all left out if it is not soon after."""
+        """Go on to a stamp, ns, of joint states that are back.
+
+        If it is not soon after the last one, all but a period is left out.
+        """
         if 0 <= stamp - self.stamp <= self.max_step:
             self.stamp = stamp
         else:

@@ -1,4 +1,4 @@
-"""What is asked of a cycle, and how long and how far things may be away."""
+"""Settings of the controller's cycle, and timeouts and tolerances of the supervisor."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ControllerSettings:
-    """What a cycle computes.
+    """Settings of the controller's cycle.
 
     Attributes
     ----------
@@ -19,7 +19,8 @@ class ControllerSettings:
         Whether the output keeps the effort and effort-rate limits themselves, not only by
         `limit_margin`.
     at_measurement : bool
-        Evaluate at the measured position and velocity (computed torque), not at the reference's.
+        Whether to evaluate at the measured position and velocity (computed torque) instead of the
+        reference's.
     bandwidth : float
         Bandwidth of the filter of streamed references, rad/s.
     wrench_bandwidth : float
@@ -27,7 +28,7 @@ class ControllerSettings:
     limit_margin : float
         Fraction of the effort and effort-rate limits by which they may be passed.
     fade : float
-        Least time in which the output changes to another value, s.
+        Least duration of a change of the output to another value, s.
 
     """
 
@@ -43,20 +44,20 @@ class ControllerSettings:
 
 @dataclass(frozen=True, eq=False)
 class SupervisorSettings:
-    """How long and how far things may be away; see docs/node.md, *Parameters*.
+    """Timeouts and tolerances; see docs/node.md, *Parameters*.
 
     Attributes
     ----------
     controller : ControllerSettings
-        What a cycle computes.
+        Settings of the cycle.
     tracking_tolerance : (n,) array
-        How far each joint may be away from the reference, rad or m.
+        How far each joint may be from the reference, rad or m.
     lookahead, max_time_step, state_timeout, stream_delay, stream_timeout, wrench_timeout : float
-        As the parameters, s.
+        The parameters of these names, s.
     max_force, max_moment : float
-        As the parameters, N, N m.
+        The parameters of these names, N and N m.
     base_timeout, base_acceleration_bandwidth : float
-        As the parameters, s, rad/s.
+        The parameters of these names, s and rad/s.
 
     """
 

@@ -1,18 +1,18 @@
-"""A limit that is C²: values are themselves up to a knee, and stay below a top beyond."""
+"""A C² limit: values up to a knee are unchanged, larger ones stay below a top."""
 import numpy as np
 
 from hodyn_ros.common.jit import njit
 
 LEAST_MARGIN = 0.01
-"""So soft is the limit at least, as a fraction of it."""
-# So near to the top of a limit its slope is taken at the least.
+"""Least width of the soft part, as a fraction of the limit."""
+# Largest share of the soft part that is inverted: nearer to the top the slope vanishes.
 ALMOST = 0.999
 
 
 def soft_part(margin: float, *, strict: bool) -> tuple[float, float]:
-    """Return from where on, and up to where, values are held back, in units of the limit.
+    """Return the knee and the top of a soft limit, in units of the limit.
 
-    `strict` is below the limit itself, else it may be passed by the margin.
+    With `strict` the top is the limit itself; else the limit may be passed by the margin.
     """
     if strict:
         return 1.0 - LEAST_MARGIN, 1.0
@@ -33,7 +33,7 @@ def soft_limit(x: float, knee: float, top: float) -> tuple[float, float, float]:
 
 @njit()
 def before_limit(value: float, limit: float, knee: float, top: float) -> tuple[float, float]:
-    """Return what the soft limit makes a value of, and the slope of the limit there."""
+    """Return the value from which the soft limit makes `value`, and the slope there."""
     if abs(value) <= knee * limit:
         return value, 1.0
     width = top - knee

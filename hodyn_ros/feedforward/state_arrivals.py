@@ -3,35 +3,35 @@ from collections import deque
 
 from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
 
-# A driver is no slower, s: what is longer is a silence.
+# Longest period of a driver, s: a longer interval is a silence.
 MAX_PERIOD = 0.2
 SILENT_PERIODS = 5.0
-# Without a joint state, while the period of the driver is not known yet, s.
+# Timeout while the period of the driver is not known yet, s.
 FIRST_SILENCE = 1.0
-# What is taken for the timeout where none is given: at least and at most, s, and how many times
-# the pause that came twice in a while, s.
+# Timeout if none is given: its least and largest value, s, its multiple of the second longest
+# pause, and the time, s, over which pauses are remembered.
 SHORTEST, LONGEST = 0.05, 0.25
 PAUSES = 2.0
 MEMORY = 60.0
-# How late a watch may be that looks every so often, in its periods.
+# How late a call of the watch may be, in its periods.
 LATE = 2.0
 
 
 class StateArrivals:
-    """Times of arrival, on a clock that nobody sets, s.
+    """Times of arrival, on a monotonic clock, s.
 
     Parameters
     ----------
     timeout : float
-        How long states may stay away, five periods at least, s; 0 to choose it by how they come:
-        twice the pause that was seen twice within a minute, between 0.05 and 0.25 s.
+        How long states may stay away, s, at least five periods. 0 chooses it by their arrivals:
+        twice the second longest pause within a minute, between 0.05 and 0.25 s.
 
     Attributes
     ----------
     last : float
-        When the last came.
+        When the last state came.
     gaps : int
-        How often more than three periods were between two.
+        How often two states were more than three periods apart.
 
     """
 
@@ -47,7 +47,7 @@ class StateArrivals:
 
     @property
     def period(self) -> float:
-        """Median interval, s; 0 before there are some."""
+        """Median interval, s; 0 before it is known."""
         return self._intervals.value
 
     @property
@@ -62,7 +62,7 @@ class StateArrivals:
         return max(timeout, min(max(SHORTEST, PAUSES * usual), LONGEST))
 
     def arrived(self, at: float) -> None:
-        """Take the time of a state."""
+        """Note the time at which a state arrived."""
         interval, self.last = at - self.last if self.last else 0.0, at
         self._is_late = False
         if interval > 0.0:
@@ -74,10 +74,10 @@ class StateArrivals:
                 self._pauses.append((at, interval))
 
     def may_judge(self, at: float, period: float) -> bool:
-        """Return whether a watch that looks every `period` s may judge now.
+        """Return whether a watch that is called every `period`, s, may judge now.
 
-        Not where this process was held up itself, so that states may wait to be read. It is
-        excused once, not each time: it may always be late.
+        It may not if this process was held up itself, as states may then still wait to be read.
+        That excuses one call, not the next as well: the process may always be late.
         """
         since, self._watched_at = at - self._watched_at, at
         self._is_excused = since > LATE * period and not self._is_excused

@@ -1,4 +1,4 @@
-"""What an active node is doing, and why: the state machine that the table describes."""
+"""The state machine of an active node: its state, and why, by the table of `transitions`."""
 from collections import Counter
 from collections.abc import Sequence
 
@@ -31,18 +31,18 @@ Array = NDArray[np.float64]
 STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'
 WAITS = 'a plan waits for its start'
-NOTABLE_WAIT = 1.0  # s from which on it is said that a plan waits
+NOTABLE_WAIT = 1.0  # a plan that waits longer, s, is reported as waiting
 BASE_LOST = 'the odometry of the base is lost'
-SAME_TILT = 1e-3  # rad, within which plans are judged as before
-# Why nothing is taken.
+SAME_TILT = 1e-3  # a smaller change of tilt, rad, does not change the model for plans
+# Why no input is taken.
 UNREADY = {
     State.WAITING: 'no joint state yet, so the position of the arm is unknown',
     State.DEPARTING: '{why}: stopping', State.ADRIFT: BASE_LOST,
     State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
     State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}
-# Notices about joint states, of which none are taken any more.
+# Notices about joint states, forgotten when joint states are no longer used.
 OF_STATES = 'hold-up', 'clock', 'state', 'velocity', 'no velocity', 'still'
-# What `~/state` calls the states in which it does not say what the reference does.
+# Names in `~/state` of the states that are not named by the reference's mode.
 NAMES = {
     State.SILENT: 'fault', State.ENDING: 'stopping', State.FADING: 'fading'}
 CODES = {
@@ -56,31 +56,31 @@ class StateMachine:
     Attributes
     ----------
     state : State
-        What is done.
+        The state.
     controller : FeedforwardController or None
         Reference and torques; None while `WAITING`.
     feedforward : FeedForward
         The model, with its payload.
     settings : SupervisorSettings
-        How long and how far things may be away.
+        Timeouts, tolerances and settings of the cycle.
     reasons : Reasons
-        What there is to say of it.
+        Reasons for the state, notices and log lines.
     counts : Counter
         How often things happened, for diagnostics.
     left_out : float
-        How long the reference did not move in all, as time was missing between cycles, s.
+        Total time for which the reference stood still as time was missing between cycles, s.
     why_waiting : str
-        Why none of the states so far is taken; empty if none came.
+        Why no joint state has been taken so far; empty if none came.
     why_no_state : str
-        Why the first joint state after the last that was taken was not; empty if none came.
+        Why a joint state was refused since the last one was taken; empty if none was.
     goals : TrajectoryGoals
-        Those of the action.
+        The goals of the action.
     stream : StreamSchedule
-        What is streamed.
+        The streamed samples.
     arrivals : StateArrivals
         When joint states came.
     base : BaseInput or None
-        What is measured of a base that moves; None on a fixed one.
+        The measured state of a moving base; None for a fixed base.
 
     """
 
@@ -113,7 +113,7 @@ class StateMachine:
         planner.cancel()
 
     def bind(self, joints: Sequence[str]) -> None:
-        """Take the names of the joints in the joint states."""
+        """Set the names of the joints in the joint states."""
         self._joints = joints
         self.goals.bind(joints)
 
@@ -124,20 +124,20 @@ class StateMachine:
         self._go(Cause.HELD, why=why)
 
     def deactivate(self) -> None:
-        """Come to rest, and let the output go over to the weight: `evaluate` until `ENDED`."""
-        if self.controller is not None:  # nothing is heard of it any more
+        """Stop, then let the output fade to the weight: call `evaluate` until `ENDED`."""
+        if self.controller is not None:  # no more odometry comes
             self.controller.hold_base()
         self._go(Cause.DEACTIVATED)
 
     def change_model(self, feedforward: FeedForward) -> None:
-        """Take another model of the robot, with another payload say, without a step in torque."""
+        """Use another model of the robot, for instance another payload, without a torque step."""
         if self.controller is not None:
             self.controller.replace(feedforward)
         self.feedforward = feedforward
         self._planner.change_robot(feedforward.planned_robot)
 
     def take_base(self, reading: BaseReading, now: int | None, prefix: str, at: float) -> None:
-        """Take a measured state of a base that moves, see `BaseInput.take`."""
+        """Take a measured state of a moving base, see `BaseInput.take`."""
         base, controller = self.base, self.controller
         assert base is not None
         since = at - base.arrivals.last
@@ -147,7 +147,7 @@ class StateMachine:
                 self._go(Cause.BASE_BACK, seconds=since)
 
     def _watch_base(self, at: float) -> None:
-        """Stop when the odometry of a base that moves stays away."""
+        """Stop when the odometry of a moving base stays away."""
         if self.base is None or not self.base.arrivals.are_lost(at):
             return
         if self.base.fell_silent(at):
@@ -167,7 +167,7 @@ class StateMachine:
         return True
 
     def _plan_on_base(self) -> None:
-        """Have plans judged with the base as it is tilted now."""
+        """Have plans judged with the present tilt of the base."""
         if self.base is None:
             return
         tilt = self.base.rotation[2]
@@ -176,7 +176,7 @@ class StateMachine:
             self._planner.change_robot(self.feedforward.planned_robot)
 
     def why_no_plan(self) -> str:
-        """Return why no trajectory at all can be taken now; empty if one can."""
+        """Return why no trajectory can be taken now; empty if one can."""
         try:
             controller = self._ready()
         except HodynError as error:
@@ -191,7 +191,7 @@ class StateMachine:
             self._go(Cause.CANCELED)
 
     def report(self, at: float) -> tuple[str, str]:
-        """Return what `~/state` says: what is done, and why."""
+        """Return the state and its reason, as `~/state` reports them."""
         controller = self.controller
         if controller is None:
             return 'waiting', self.why_waiting
@@ -208,7 +208,7 @@ class StateMachine:
         return name, joined(self.reasons.text(at, self.why), waits)
 
     def statistics(self) -> dict[str, str]:
-        """Return what is counted, for diagnostics."""
+        """Return the counters for diagnostics."""
         return {
             'gaps': str(self.arrivals.gaps), 'time left out (s)': f'{self.left_out:.3f}',
             **{name: str(self.counts[name]) for name in (
@@ -217,7 +217,7 @@ class StateMachine:
 
     @property
     def why(self) -> str:
-        """Why it does what it does, without what is told for a while; empty without a reason."""
+        """Reason for the present state, without the passing notices; empty if there is none."""
         if self.state is State.ADRIFT and self.base is not None:
             return BASE_LOST + (self.base.why and f': {self.base.why}')
         if self.state not in (State.LOST, State.SILENT):
@@ -230,13 +230,13 @@ class StateMachine:
         return self.controller
 
     def _ready(self) -> FeedforwardController:
-        """Return what takes an input; raise HodynError while nothing can be taken."""
+        """Return the controller; raise HodynError while no input can be taken."""
         if why := UNREADY.get(self.state, ''):
             raise HodynError(why.format(why=self.reasons.why))
         return self._running
 
     def _go(self, cause: Cause, **words: object) -> None:
-        """Do what the table says of a cause."""
+        """Carry out the transition that the table gives for a cause."""
         row = TRANSITIONS[self.state, cause]
         self.state = row.after or self.state
         why = row.reason.format(**words)
@@ -270,5 +270,5 @@ class StateMachine:
 
     @property
     def _topic(self) -> str:
-        """Where the trajectory came from that is being prepared."""
+        """Action or topic of the trajectory that is being prepared."""
         return ACTION if self.goals.prepares else PLAN

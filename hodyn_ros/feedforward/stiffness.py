@@ -1,4 +1,4 @@
-"""The stiffness that variable joints are asked for, as far as motors and springs can follow."""
+"""The requested stiffness of variable joints, as far as motors and springs can follow."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,28 +8,28 @@ from hodyn_ros.reference.smoothing import SmoothingFilter
 Array = NDArray[np.float64]
 
 STEPS = 64
-"""Of the way to what is asked for, at which the motors' reference is looked at."""
+"""Number of steps towards the requested stiffness at which the motors' reference is checked."""
 LEAST_EFFORT = 0.25
-"""Of the effort limit, what a spring must carry within its deflection, however soft."""
+"""Share of the effort limit that the softest spring must carry within its deflection."""
 RATE_SHARE = 0.5
-"""Of the motors' velocity limits, how much a change of stiffness may take."""
+"""Share of the motors' velocity limits that a change of stiffness may use."""
 MAX_DEFLECTION = 0.5 * np.pi
-"""Elongation of a spring whose `max_deflection` the robot file does not give, rad or m."""
+"""Elongation limit of a spring without `max_deflection` in the robot file, rad or m."""
 
 
 class StiffnessReference:
-    """σ, σ̇, σ̈ of each joint: smoothed by 1/(s/ω + 1)⁵, within what motors and springs can do.
+    """σ, σ̇, σ̈ of each joint: smoothed by 1/(s/ω + 1)⁵, within the limits of motors and springs.
 
-    The logarithm of σ goes to what is asked for at a bounded rate, at which the motors turn at no
-    more than half their velocity limits; the filter, whose impulse response is nowhere negative,
-    keeps the bound of σ̇/σ.
+    The logarithm of σ approaches the requested one at a bounded rate, at which the motors use at
+    most half their velocity limits. The filter keeps the bound of σ̇/σ, as its impulse response is
+    nowhere negative.
 
     Parameters
     ----------
     side : MotorSide
         The motors; only their actuators and single instants are used.
     effort : (n,) array
-        The joints' limits, N m or N.
+        The joints' effort limits, N m or N.
     bandwidth : float
         ω, rad/s.
 
@@ -49,13 +49,13 @@ class StiffnessReference:
             np.isfinite(effort), LEAST_EFFORT * effort / deflection, 0.0)
 
     def ask_for(self, wanted: Array, q: Array, torque: Array) -> tuple[Array, int]:
-        """Take a stiffness, (n,), N m/rad, as far as possible; return what is taken.
+        """Set the goal as near to a stiffness, (n,), N m/rad, as possible.
 
-        And the joint that is held back most, in proportion, −1 for none. It is gone from the
-        stiffness of the robot file towards the one that is asked for as far as the law of the
-        joint can do it for the torque (3, n) of the motion (5, n), and as the limits of motors
-        and springs are kept; and never so far that a quarter of the effort limit would stretch
-        the spring beyond its own.
+        Returns the stiffness that is used, (n,), and the joint that is furthest from its request
+        in proportion, −1 for none. From the stiffness of the robot file, each joint goes towards
+        the request as far as its law allows for the torque (3, n) of the motion (5, n) and motors
+        and springs keep their limits. It never gets so soft that a quarter of the effort limit
+        would stretch the spring beyond its deflection limit.
         """
         actuators = self._side.actuators
         start = actuators.constant_stiffness()[0]
@@ -75,7 +75,7 @@ class StiffnessReference:
         taken = np.where(last == STEPS, wanted, stiffness[last, 0, np.arange(start.size)])
         self._rate = self._fastest(path, reference, possible)
         self._goal = np.log(taken)
-        # How far a joint that is not variable is beyond a limit is not the stiffness' doing.
+        # A joint that is not variable does not count, even if it is beyond a limit.
         held = np.where(actuators.variable, np.abs(np.log(taken / asked)), 0.0)
         joint = int(held.argmax())
         return taken, joint if held[joint] > 0.0 else -1
@@ -90,7 +90,10 @@ class StiffnessReference:
         return self._filter.advance(interval)[:3]
 
     def _use(self, reference: Array, elongation: Array, margin: Array) -> Array:
-        """Return how much of its limits each joint uses, (T, n); infinite where it cannot."""
+        """Return the largest share of its limits that each joint uses, (T, n).
+
+        Infinite if the spring cannot give the torque or stiffness.
+        """
         actuators = self._side.actuators
         velocity, effort, deflection = actuators.motor_limits()
         deflection = np.where(np.isfinite(deflection), deflection, MAX_DEFLECTION)
@@ -101,7 +104,7 @@ class StiffnessReference:
         return np.where(margin > 0.0, use, np.inf)
 
     def _fastest(self, path: Array, reference: Array, possible: Array) -> Array:
-        """Return the rate of log σ at which motors keep their share of velocity, (n,), 1/s."""
+        """Return the rate of log σ at which motors use `RATE_SHARE` of their limits, (n,), 1/s."""
         actuators = self._side.actuators
         step = np.abs(path[1] - path[0])[actuators.motor_joints]
         moved = np.abs(np.diff(reference[:, 0], axis=0))

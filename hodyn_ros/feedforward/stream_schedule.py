@@ -1,4 +1,4 @@
-"""Streamed samples in the order of their stamps, each until it is due."""
+"""Queue of streamed samples in the order of their stamps, each kept until it is due."""
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ from hodyn_ros.robot import HodynError, Limits
 Array = NDArray[np.float64]
 
 MAX_WAITING = 1000
-# By how much the clocks of senders may go wrong.
+# Largest relative error of the rate of a sender's clock.
 DRIFT = 1e-3
-# How long a stream must pause when it was stopped, s: more than a slow slider does.
+# How long a stream must pause after a stop, s: longer than the pauses of a slow slider.
 PAUSE = 2.0
-# By how much a stamp may be older than the last and only be out of order, ns.
+# A stamp that is older than the last by more than this, ns, shows a clock that was set back.
 SET_BACK = 100_000_000
 
 
@@ -27,13 +27,13 @@ class Sample:
     Attributes
     ----------
     due : int
-        When it counts, ns.
+        Instant at which the sample is due, ns.
     position : (n,) array
-        rad or m.
+        Position, rad or m.
     velocity : (n,) array or None
-        How it moves on from there; None if it stays.
+        Velocity from there on, rad/s or m/s; None to stay.
     until : int
-        How long the velocity holds, ns.
+        Instant until which the velocity is used, ns.
 
     """
 
@@ -46,17 +46,17 @@ class Sample:
 class StreamSchedule:
     """Orders samples by their stamps and, with a delay, times them.
 
-    Without a delay a sample counts when it comes, if its stamp is newer than the last. With one
-    each is held back for what is left of the delay: the sample that was under way for the shortest
-    time is held for all of it. So an uneven transport does not show, and between two samples the
-    reference goes from one to the next. The stamps are of a clock of the sender's own: only their
-    differences count. Times of arrival (`at`) are on a clock that nobody sets, s.
+    Without a delay a sample is due when it arrives, if its stamp is newer than the last. With a
+    delay, the sample with the shortest transport time is held for all of the delay, others for
+    what is left of it. So an uneven transport has no effect, and the reference moves from each
+    sample to the next. Stamps are on the sender's own clock, so only their differences count.
+    Times of arrival (`at`) are on a monotonic clock, s.
 
     Parameters
     ----------
     delay, timeout : float
-        How long a sample is held back, and how long a velocity holds after the sample that
-        brought it, s.
+        How long a sample is held back, and how long a velocity is used after its sample is due,
+        s.
 
     """
 
@@ -71,7 +71,7 @@ class StreamSchedule:
         self._is_held = self._is_followed = False
 
     def heard(self, at: float) -> None:
-        """Note that a sample came: also one that is refused is no pause."""
+        """Note that a sample came; a refused sample is not a pause either."""
         self._pause, self._heard_at = at - self._heard_at, at
 
     def hold(self) -> None:
@@ -80,7 +80,7 @@ class StreamSchedule:
         self.clear()
 
     def check_pause(self) -> None:
-        """Raise HodynError while a stream goes on that was stopped."""
+        """Raise HodynError while a stopped stream goes on."""
         if self._is_held and self._pause <= PAUSE:
             raise HodynError(
                 f'the reference was stopped; let the stream fall silent for {PAUSE:g} s, then '
@@ -99,9 +99,9 @@ class StreamSchedule:
     ) -> None:
         """Take a sample at an instant (ns).
 
-        `stamp` is by the sender's clock, ns, None if it has none; the first after a silence
-        begins a new stream, and so does a clock that was set back. Raises HodynError for one that
-        is late or out of order.
+        `stamp` is by the sender's clock, ns, None if there is none. The first sample after a
+        silence begins a new stream, as does one whose clock was set back. Raises HodynError for a
+        sample that is too late or out of order.
         """
         due = now if stamp is None else self._due(stamp, now, is_first=self._is_silent(at))
         if len(self._waiting) >= MAX_WAITING:
@@ -121,7 +121,7 @@ class StreamSchedule:
             self._last = last
             raise HodynError('a stamp is not newer than the last')
         else:
-            # Clocks go at different rates: what was the shortest way is forgotten in time.
+            # Clocks run at different rates, so the shortest transport time is slowly forgotten.
             self._shift = min(shift, self._shift + round(DRIFT * (now - last[1])))
         late = shift - self._shift
         if not self._delay:
@@ -134,7 +134,7 @@ class StreamSchedule:
         return now + self._delay - late
 
     def take(self, now: int) -> Sample | None:
-        """Return the last sample that is due at an instant (ns), as it is then, or None."""
+        """Return the last sample due at an instant (ns), moved on to that instant, or None."""
         sample = None
         while self._waiting and self._waiting[0].due <= now:
             sample = self._waiting.pop(0)
@@ -153,7 +153,7 @@ class StreamSchedule:
         return Sample(now, position, velocity, until)
 
     def clear(self) -> None:
-        """Drop what waits."""
+        """Drop the waiting samples."""
         self._waiting.clear()
 
     def _is_silent(self, at: float) -> bool:

@@ -1,7 +1,6 @@
-"""What an active node does with all that comes in, free of ROS.
+"""How an active node handles its inputs, free of ROS.
 
-What takes it from one state to another stands in the table of `transitions`; what it computes
-in a cycle is the controller's.
+The table of `transitions` defines its states; the controller computes each cycle.
 """
 
 import numpy as np
@@ -28,10 +27,10 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 WATCH_PERIOD = 0.005
-"""How often `watch` is to be called, s."""
-# So slow a reference may be led to where the arm is, rad/s or m/s.
+"""Period at which `watch` is called, s."""
+# Only a reference that is slower than this may be led to where the arm is, rad/s or m/s.
 AT_REST = 1e-3
-# What is missing is longer where a clock was set, s.
+# If more time than this is missing, s, a clock was set.
 LONGEST_HOLD_UP = 1.0
 UNLIKE = 'for three joint states in a row that agree with each other'
 CLOCK_SET_BACK = 'the clock was set back'
@@ -42,18 +41,18 @@ NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at 
 class Supervisor(StateMachine):
     """One arm's feed-forward from activation to the end of its deactivation.
 
-    Instants (`now`, `stamp`) are ns on the clock of the joint states' stamps, times of arrival
-    (`at`) s on a clock that nobody sets. Inputs that cannot be taken raise HodynError.
+    Instants (`now`, `stamp`) are ns on the clock of the joint states' stamps; times of arrival
+    (`at`) are s on a monotonic clock. Inputs that cannot be used raise HodynError.
 
     Attributes
     ----------
     measured : (2, n) array
-        Position and velocity of the last state.
+        Position and velocity of the last joint state.
     clock : ReferenceClock
         Turns stamps into instants.
     annotated : bytes
-        The last plan that was accepted, annotated, if that was asked for; whoever publishes it
-        empties it.
+        The last accepted plan, annotated, if that was requested; whoever publishes it empties
+        it.
 
     """
 
@@ -128,7 +127,7 @@ class Supervisor(StateMachine):
         return True
 
     def evaluate(self, stamp: int, at: float) -> FeedforwardController:
-        """Evaluate a cycle at a stamp; a plan or a sample that is ready is taken first."""
+        """Evaluate a cycle at a stamp, after taking a plan or sample that is ready."""
         controller, clock = self._running, self.clock
         if stamp != clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
@@ -137,7 +136,7 @@ class Supervisor(StateMachine):
             self._take_plan(now)
             self._take_samples(now)
         measured = None
-        # A sensor that stays wrong says nothing of where the arm is.
+        # A sensor that stays wrong does not show where the arm is.
         if self.state in HEARING and self._unbelieved < PERSISTENCE and (
                 self._has_velocity or not self.settings.controller.at_measurement):
             measured = self._believed
@@ -145,7 +144,7 @@ class Supervisor(StateMachine):
         return controller
 
     def judge(self, at: float) -> None:
-        """Decide what follows from a cycle: when what was evaluated is published."""
+        """Decide what follows from a cycle, once its outputs are published."""
         controller = self._running
         self.counts['clipped cycles'] += controller.clipped
         mode = controller.reference.mode(controller.now)
@@ -162,13 +161,13 @@ class Supervisor(StateMachine):
             self._go(Cause.FADED)
 
     def compare(self, stamp: int, at: float) -> FeedforwardController:
-        """Compare a measured state with the reference and with the goal that is followed."""
+        """Compare the last measured state with the reference and with the followed goal."""
         controller, watch = self._running, self._tracking
         if self.state is State.DEPARTING and controller.reference.is_idle(controller.now):
             self._go(Cause.AT_REST)
         has_velocity = self._has_velocity and not self._unbelieved
         if self._unbelieved and not self._plausible.is_there:
-            watch.forget()  # one wrong reading is no departure, and no place to be held at
+            watch.forget()  # one wrong reading must neither stop the arm nor be held
             return controller
         # The reference is ahead of the measurement by the lookahead.
         watch.compare(
@@ -187,7 +186,7 @@ class Supervisor(StateMachine):
         return controller
 
     def watch(self, at: float) -> bool:
-        """Look after what falls silent; return whether a cycle by the own clock is due."""
+        """Handle inputs that fell silent; return whether a cycle by the node's clock is due."""
         controller = self.controller
         if controller is None or not self.is_watched:
             return False
@@ -224,16 +223,16 @@ class Supervisor(StateMachine):
 
     @property
     def is_watched(self) -> bool:
-        """Whether something may fall silent, so that `watch` has something to do."""
+        """Whether `watch` has something to do: an input may fall silent."""
         return self.state in HEARING or self.state is State.LOST
 
     def stamp_at(self, at: float) -> int:
-        """Return what the stamp of a joint state would be at a time."""
+        """Return the stamp that a joint state would have at a time."""
         elapsed = round((at - self._answered_at) * 1e9)
         return max(self._last_stamp + elapsed, self.clock.stamp)
 
     def take_trajectory(self, data: bytes, goal: Goal | None, *, annotate: bool) -> None:
-        """Have a serialized trajectory made a plan, of a goal of the action or of the topic."""
+        """Have a serialized trajectory planned: a goal's, or the topic's if `goal` is None."""
         if refusal := self.why_no_plan():
             raise HodynError(refusal)
         controller = self._running
@@ -248,7 +247,7 @@ class Supervisor(StateMachine):
     def take_sample(
         self, position: Array, velocity: Array | None, stamp: int | None, at: float,
     ) -> None:
-        """Follow a streamed sample, (n,) each, from when it is due; `stamp` is its sender's."""
+        """Follow a streamed sample, (n,) each, once it is due; `stamp` is its sender's, ns."""
         controller = self._ready()
         check_range(self.feedforward.robot.limits, self._joints, position, velocity)
         self.stream.check_pause()
@@ -265,7 +264,7 @@ class Supervisor(StateMachine):
                 'wrench', 'external_wrench is scaled down: see the log', at, 'warning', line)
 
     def take_stiffness(self, stiffness: Array, at: float) -> None:
-        """Ask for the stiffness, N m/rad, of the joints that can vary theirs, in their order."""
+        """Request the stiffness, N m/rad, of the variable joints, in their order."""
         controller = self._ready()
         motors = controller.motors
         if motors is None or not motors.actuators.variable.any():
@@ -286,7 +285,7 @@ class Supervisor(StateMachine):
     # What follows
 
     def _begin(self, position: Array, stamp: int, at: float) -> bool:
-        """Hold a position, unless no arm is there, or is too heavy there; return whether it is."""
+        """Hold a position; return False if no arm can be there or hold its weight there."""
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
         if not is_plausible:
             self.why_waiting = beyond
@@ -316,17 +315,17 @@ class Supervisor(StateMachine):
             raise HodynError('a stamp is not newer than the last')
         if back > 0 and stamp < clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
-            # Their starts are times of the clock as it was.
+            # The starts of waiting plans are times of the clock before it was set.
             self._drop_plan(CLOCK_SET_BACK)
             if self._running.reference.drop_waiting():
-                # The last plan that was taken is among them, so that of a goal is.
+                # A goal's plan is the last one taken, so it is among the dropped plans.
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
                 self.reasons.tell(
                     'error', f'plans that wait for their start are dropped: {CLOCK_SET_BACK}',
                     PLAN)
 
     def _take_plan(self, now: int) -> None:
-        """Let the reference follow a plan that is ready, if there is one."""
+        """Let the reference follow a plan if one is ready."""
         answer = self._planner.poll(self._running.reference, now)
         if answer is None:
             return
@@ -366,7 +365,7 @@ class Supervisor(StateMachine):
             else 'at the end of its range')
 
     def _leave_time_out(self, seconds: float, at: float) -> None:
-        """Say that the reference did not move for a time, s; negative: the clock was set back."""
+        """Report time, s, for which the reference stood still; negative: clock set back."""
         reference = self._running.reference
         moves = not reference.is_idle(self._running.now)
         if not seconds or (self.state in (State.ENDING, State.FADING) and not moves):
@@ -376,15 +375,15 @@ class Supervisor(StateMachine):
         missing = (
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
-        # A clock that is set is no hold-up, however shortly after one it is set.
+        # A set clock is reported as its own kind, even if it is set shortly after a hold-up.
         kind = 'hold-up' if 0.0 < seconds < LONGEST_HOLD_UP else 'clock'
         continues = ': the reference continues from where it was' if moves else ''
         self.reasons.notice(kind, missing + continues, at, 'warning')
 
     def _leave_out(self, at: float) -> None:
-        """Say that a measured state does not reach the torque: it contradicts the ones before."""
+        """Report a measured state that is left out as it contradicts the states before."""
         joint = self._plausible.joint
-        if joint < 0:  # the clock was set, which is said as such
+        if joint < 0:  # the clock was set, which `_leave_time_out` reports
             return
         position, velocity = self.measured[:, joint]
         self.counts['states left out'] += 1

@@ -1,7 +1,7 @@
-"""From a reference motion to the joint torques that it takes, with their derivatives.
+"""From a reference motion to the joint torques that it needs, with their derivatives.
 
-The node's cycle, the replay of bags and the check of plans all go through `FeedForward`, so that
-what is checked offline is what is published.
+The node's cycle, the replay of bags and the check of plans all use `FeedForward`, so that the
+torques that are checked offline are the published ones.
 """
 from typing import Any
 
@@ -18,17 +18,17 @@ from hodyn_ros.robot.robot_check import check_robot
 Array = NDArray[np.float64]
 
 ORDER = 2
-"""Torques are published with their derivatives to this order, so motions go to snap."""
+"""Order to which derivatives of torques are published; motions therefore include the snap."""
 TORQUE_NAMES = ('torque', 'torque_rate', 'torque_accel')
-"""Names of Q, Q̇ and Q̈, in topics as in files."""
+"""Names of Q, Q̇ and Q̈ in topics and files."""
 
 
 class FeedForward:
     """The joint torques of a motion, Q, Q̇ and Q̈: rigid bodies and, if known, friction and rotors.
 
     A motion is (5, n), positions and derivatives to the snap, or a batch (T, 5, n); torques are
-    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are writeable, C-contiguous float64. Values that
-    are not finite are not looked for. With `out` nothing is allocated.
+    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are writeable, C-contiguous float64. Values are
+    not checked for being finite. With `out` nothing is allocated.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class FeedForward:
 
     @property
     def planned_robot(self) -> Robot:
-        """The robot that plans are judged with."""
+        """The robot that plans are checked with."""
         return self.robot
 
     def torque(
@@ -91,8 +91,8 @@ class FeedForward:
         out : (3, n) or (T, 3, n) array, optional
             Written in place when given.
         gravity, friction : bool
-            False leaves out these terms and their derivatives, for a controller that adds them
-            itself.
+            Whether to include these terms and their derivatives; False for a controller that adds
+            them itself.
         wrenches : (3, n_bodies, 6) array, or (T, …) for a batch, optional
             External wrenches and their derivatives, as `inverse_dynamics` takes them.
 
@@ -122,7 +122,7 @@ class FeedForward:
                 check_kind(values, name)
             dynamics.batch(q[np.newaxis], out[np.newaxis], wrenches[np.newaxis])
         if friction and self.robot.friction is not None:
-            self.robot.friction.add_to(q, out, check=False)  # the dynamics have looked at them
+            self.robot.friction.add_to(q, out, check=False)  # the dynamics have checked them
         if self.robot.rotor_inertia is not None:
             if motions:
                 _add_rotors_batch(self.robot.rotor_inertia, q, out)
@@ -133,7 +133,7 @@ class FeedForward:
 
 @njit()
 def add_rotors(inertia: Array, q: Array, torque: Array) -> None:
-    """Add what turning rotors of inertia (n,) takes to the torques (3, n) of a motion (5, n)."""
+    """Add the torque that rotors of inertia (n,) need to the torques (3, n) of a motion (5, n)."""
     for k in range(ORDER + 1):
         for i in range(q.shape[1]):
             torque[k, i] += inertia[i] * q[k + 2, i]

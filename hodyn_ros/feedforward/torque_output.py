@@ -1,4 +1,4 @@
-"""A torque that is published: what the model asks for, and the stage that it goes over by."""
+"""A published torque: the model's torque, and the stage through which it is published."""
 from typing import TypedDict
 
 import numpy as np
@@ -24,20 +24,20 @@ class Terms(TypedDict, total=False):
 
 
 class TorqueOutput:
-    """Q, Q̇, Q̈ with some of their terms, as the model has them and as they are published.
+    """Q, Q̇, Q̈ with chosen terms, as the model gives them and as they are published.
 
-    On a base that moves the wrench on it follows in six more columns, m = n + 6; else m = n.
+    For a moving base, m = n + 6: six more columns have the wrench on it. Else m = n.
 
     Attributes
     ----------
     wanted : (3, m) array
-        What the model asks for.
+        The model's values.
     stage : OutputStage
-        What is published.
+        The stage with the published values.
     torque : (3, n) array
-        Q, Q̇, Q̈ that are published.
+        The published Q, Q̇, Q̈.
     base_wrench : (3, 6) or (3, 0) array
-        The wrench on the base that is published, with its derivatives.
+        The published wrench on the base, with its derivatives.
 
     """
 
@@ -45,12 +45,12 @@ class TorqueOutput:
         self, feedforward: FeedForward, motion: Array, terms: Terms, *, fade: float,
         margin: float, strict: bool, base: BaseMotion | None = None,
     ) -> None:
-        """Take the motions of joints, (5, n), and base at whose torque it begins.
+        """Begin at the torque of a motion of the joints, (5, n), and of the base.
 
-        The others are how `OutputStage` goes over.
+        `fade`, `margin` and `strict` are as for `OutputStage`.
         """
         limits, self._n = feedforward.robot.limits, feedforward.robot.n
-        # There is no limit of the wrench on a base.
+        # The wrench on a base has no limit.
         effort, rate = np.full((2, feedforward.columns), np.inf)
         effort[:self._n], rate[:self._n] = limits.effort, limits.effort_rate
         self.wanted = np.empty((3, feedforward.columns))
@@ -59,7 +59,7 @@ class TorqueOutput:
         self.stage = OutputStage(self.wanted, effort, rate, fade, margin, strict=strict)
         published, n = self.stage.published, self._n
         self.base_wrench: Array = published[:, n:]
-        # Kernels take whole arrays.
+        # Kernels need contiguous arrays, hence the copy.
         self.torque: Array = published[:, :n].copy() if self.base_wrench.size else published
         self._bounds = effort, rate
         self._most = effort * (1.0 + margin)
@@ -69,7 +69,7 @@ class TorqueOutput:
 
     @property
     def refused(self) -> EffortExcess | None:
-        """What the gate refused in the last cycle."""
+        """The value that the gate refused in the last cycle, if any."""
         if self.stage.refused is None:
             return None
         value, row, joint = self.stage.refused
@@ -78,7 +78,7 @@ class TorqueOutput:
             joint, QUANTITIES[row], value, float(bound), is_refused=True)
 
     def advance(self, interval: float) -> None:
-        """Publish what is wanted an interval (s) after the last."""
+        """Compute the values to publish, an `interval` (s) after the last ones."""
         self.stage.advance(self.wanted, interval)
         if self.base_wrench.size:
             self.torque[:] = self.stage.published[:, :self._n]
@@ -87,7 +87,7 @@ class TorqueOutput:
         self, feedforward: FeedForward, motion: Array, wrenches: Array | None,
         base: BaseMotion | None = None,
     ) -> None:
-        """Evaluate what should be published for motions of the joints, (5, n), and of the base."""
+        """Evaluate the wanted values for motions of the joints, (5, n), and of the base."""
         self._evaluate(feedforward, motion, wrenches, base, self.wanted)
 
     def _evaluate(
@@ -101,15 +101,15 @@ class TorqueOutput:
             feedforward.on_base(motion, base, out, wrenches=wrenches, **self._terms)
 
     def go_over(self) -> None:
-        """Go over to what is wanted, which a cause has changed."""
-        # What is kept goes over when there are numbers again.
+        """Go over to the wanted values after a cause has changed them."""
+        # Kept values go over later, when the wanted ones are finite again.
         if self._kept is None and is_finite(self.wanted):
             self.stage.go_over(self.wanted)
 
     def keep(self, interval: float) -> None:
-        """Want what was published last, at rest, instead of what is no number.
+        """Keep the last published values, at rest, in place of values that cannot be published.
 
-        `interval` is the time, s, since the last cycle.
+        `interval` is the time since the last cycle, s.
         """
         begins = self._kept is None
         if self._kept is None:
@@ -119,7 +119,7 @@ class TorqueOutput:
             self.stage.go_over(self.wanted, ahead=interval)
 
     def resume(self, interval: float) -> None:
-        """Go over to what is wanted again, if something was kept."""
+        """Go over to the wanted values again, if values were kept."""
         if self._kept is not None:
             self._kept = None
             self.stage.go_over(self.wanted, ahead=interval)
@@ -128,15 +128,15 @@ class TorqueOutput:
         self, feedforward: FeedForward, point: Array | None, wrenches: Array | None,
         base: BaseMotion | None = None, *, is_measured: bool = True, fades: bool = False,
     ) -> None:
-        """Add what the torque differs by at another point, (5, n), and base; None for nothing.
+        """Add the torque's difference at another point, (5, n), and base; nothing for None.
 
-        It fades where that is asked for, and where `is_measured`, of the point, changes.
+        The addition fades in if `fades`, or if `is_measured` differs from the last cycle's.
         """
         added = np.zeros(self.wanted.shape[1])
         if point is not None and self._kept is None:
             self._evaluate(feedforward, point, wrenches, base, self._there)
             if is_finite(self._there):
-                # No more than may be published: it would take as long to come back.
+                # Cut to what may be published: a larger addition would take longer to undo.
                 added = np.clip(self._there[0], -self._most, self._most) - self.wanted[0]
         is_measured = is_measured and point is not None
         fades = fades or is_measured != self._deviates
@@ -147,7 +147,7 @@ class TorqueOutput:
 
 @njit()
 def is_finite(values: Array) -> bool:
-    """Return whether all of an array, (rows, n), are numbers."""
+    """Return whether all values of an array, (rows, n), are finite."""
     for row in values:
         for value in row:
             if not np.isfinite(value):

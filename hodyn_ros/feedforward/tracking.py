@@ -16,16 +16,16 @@ class TrackingWatch:
     Parameters
     ----------
     tolerance : (n,) array
-        How far each joint may be away, rad or m; infinite where it does not matter.
+        How far each joint may be from the reference, rad or m; infinite for any distance.
 
     Attributes
     ----------
     joint : int
-        The joint that is away most, in proportion.
+        The joint whose error is the largest in units of its tolerance.
     error : float
-        How far it is away, measured minus reference, rad or m.
+        The error of that joint, measured minus reference, rad or m.
     ratio : float
-        Its error in units of its tolerance.
+        The magnitude of that error in units of the tolerance.
     has_departed : bool
         Whether a joint was beyond its tolerance in each of the last three comparisons.
 
@@ -44,21 +44,21 @@ class TrackingWatch:
 
     @property
     def is_notable(self) -> bool:
-        """Whether a joint is so far away that it should be told."""
+        """Whether a joint is far enough from the reference to be reported."""
         return self.ratio > WARN_FRACTION
 
     @property
     def has_departed(self) -> bool:
-        """Whether a joint was beyond its tolerance each of the last times."""
+        """Whether a joint was beyond its tolerance in each of the last comparisons."""
         return self._beyond >= PERSISTENCE
 
     def compare(self, measured: Array, reference: Array, readings: int = 1) -> None:
-        """Compare positions, (n,) each, of the same instant, of so many readings that agree."""
+        """Compare positions, (n,) each, at one instant; they count as `readings` comparisons."""
         error = measured - reference
         self.joint, self.ratio = largest_ratio(error, self.tolerance)
         self.error = error.item(self.joint)
         self._beyond = self._beyond + readings if self.ratio > 1.0 else 0
 
     def forget(self) -> None:
-        """Begin anew: the reference was led to the arm."""
+        """Begin anew, as the reference was led to the arm."""
         self._beyond, self.ratio = 0, 0.0

@@ -1,4 +1,4 @@
-"""The goals of `~/follow_joint_trajectory`: which one is followed, how it goes, how it ends."""
+"""The goals of `~/follow_joint_trajectory`: which is followed, its progress and its end."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -17,12 +17,12 @@ Array = NDArray[np.float64]
 ACTION = 'follow_joint_trajectory'
 PLAN = 'joint_trajectory'
 REPLACED = 'a newer trajectory came while it was prepared'
-# As joint_trajectory_controller's action_monitor_rate by default.
+# The default action_monitor_rate of joint_trajectory_controller.
 FEEDBACK_PERIOD = 0.05
 
 
 class ErrorCode(IntEnum):
-    """Of control_msgs/action/FollowJointTrajectory."""
+    """Error codes of control_msgs/action/FollowJointTrajectory."""
 
     SUCCESSFUL = 0
     INVALID_GOAL = -1
@@ -37,7 +37,7 @@ REACHED = 'Goal successfully reached!'
 
 
 class GoalRequest(Protocol):
-    """What a client asks for."""
+    """A client's request."""
 
     @property
     def joints(self) -> Sequence[str]:
@@ -48,7 +48,7 @@ class GoalRequest(Protocol):
         """Seconds from the start of its trajectory to each point."""
 
     def tolerances(self, names: Sequence[Sequence[str]]) -> GoalTolerances:
-        """Return its tolerances; `names` are those that its joints may be given."""
+        """Return its tolerances; `names` are the accepted names of its joints."""
 
 
 class Goal(GoalRequest, Protocol):
@@ -61,20 +61,20 @@ class Goal(GoalRequest, Protocol):
         self, stamp: int, names: Sequence[str], elapsed: float, point: int, desired: Array,
         actual: Array, effort: Array,
     ) -> None:
-        """Tell the client how it goes.
+        """Send the client feedback.
 
-        `point` is the one that it goes to; `desired`, (3, n), and `actual`, (2, n) or, without
-        velocities, (1, n), are positions and derivatives at the stamp, ns; `effort`, (n,), is
-        what the motion takes.
+        `elapsed` is the time since the start, s; `point` is the index of the next point.
+        `desired`, (3, n), and `actual`, (2, n), or (1, n) without velocities, are positions and
+        derivatives at the stamp, ns. `effort`, (n,), is the torque that the motion needs.
         """
 
     def end(self, code: ErrorCode, text: str) -> None:
-        """Tell the client that it is over, canceled where it was asked for."""
+        """Tell the client that the goal has ended, as canceled if that was requested."""
 
 
 @dataclass(eq=False)
 class _Followed:
-    """A goal whose plan the reference follows, or was told to stop; `end` once that is decided."""
+    """A goal whose plan is followed or being stopped; `end` is set once its end is decided."""
 
     goal: Goal
     plan: object
@@ -85,21 +85,21 @@ class _Followed:
     end: tuple[ErrorCode, str] | None = None
 
     def point(self, elapsed: float) -> int:
-        """Return which point of its trajectory it goes to."""
+        """Return the index of the point to which the reference moves."""
         left = (self.duration - elapsed) * self.pace
         at = np.searchsorted(self.point_times, self.point_times[-1] - left, side='right')
         return min(int(at), len(self.point_times) - 1)
 
 
 class TrajectoryGoals:
-    """One goal that is followed at most, and one at most whose plan is being prepared.
+    """At most one goal that is followed, and at most one whose plan is being prepared.
 
     Parameters
     ----------
     names : sequence of str
         The robot's own names of its joints.
     lookahead : float
-        How far the reference is after the stamps, s.
+        How far the reference is ahead of the stamps, s.
 
     """
 
@@ -114,25 +114,25 @@ class TrajectoryGoals:
         self._told_at = 0.0
 
     def bind(self, names: Sequence[str]) -> None:
-        """Take the names of the joints in the joint states."""
+        """Set the names of the joints in the joint states."""
         self._names = names
 
     @property
     def names(self) -> tuple[Sequence[str], Sequence[str]]:
-        """The names that joints may be given: those of the joint states, and the robot's own."""
+        """The accepted names of joints: those in the joint states, and the robot's own."""
         return self._names, self._own_names
 
     @property
     def prepares(self) -> bool:
-        """Whether what is being prepared is a goal's plan."""
+        """Whether a goal's plan is being prepared."""
         return self._prepared is not None
 
     def is_prepared(self, goal: Goal) -> bool:
-        """Whether it is a goal's plan that is being prepared."""
+        """Whether the plan of this goal is being prepared."""
         return goal is self._prepared and self._taken is None
 
     def prepare(self, goal: Goal | None) -> None:
-        """Note whose plan is prepared from now on, in the place of another: None, a topic's."""
+        """Note whose plan is prepared from now on, instead of another's; None for the topic's."""
         self.drop(REPLACED)
         self._prepared = goal
 
@@ -144,11 +144,11 @@ class TrajectoryGoals:
             goal.end(ErrorCode.INVALID_GOAL, why)
 
     def take(self, answer: Accepted | Refused) -> None:
-        """Note what became of the plan: `settle` tells, when the torque of the cycle is out."""
+        """Note the answer about the plan; `settle` tells it once the cycle's torque is sent."""
         self._taken = answer
 
     def cancel(self, goal: Goal) -> bool:
-        """Give up a goal on request; return whether the reference must stop for it."""
+        """Give up a goal on request; return whether it is followed, so that it must be stopped."""
         self._catch_up()
         if goal is self._prepared:
             self._prepared = None
@@ -160,13 +160,13 @@ class TrajectoryGoals:
         return True
 
     def stop(self, code: ErrorCode, why: str) -> None:
-        """Decide how the goal that is followed ends; it is told once no stop is under way."""
+        """Decide how the followed goal ends; its client is told once no stop is under way."""
         self._catch_up()
         if self._followed is not None and self._followed.end is None:
             self._followed.end = code, why
 
     def settle(self, *, is_stopping: bool) -> None:
-        """Tell the clients of goals that are over; while the reference stops for one, it waits.
+        """Tell clients that their goals are over; a followed goal waits while the reference stops.
 
         It does not wait for rest: a stream may begin right after the end of a plan or a stop.
         """
@@ -179,10 +179,10 @@ class TrajectoryGoals:
     def watch(
         self, controller: FeedforwardController, measured: Array, stamp: int,
     ) -> str:
-        """Compare the arm with the goal that is followed, and tell the client how it goes.
+        """Compare the arm with the followed goal, and send its client feedback.
 
-        `measured` are position and velocity at the stamp, ns, (2, n), or (1, n) where the velocity
-        is not known. Returns why the goal is aborted, so that the reference must stop; else empty.
+        `measured` are position and velocity at the stamp, ns, (2, n), or (1, n) if the velocity
+        is unknown. Returns why the goal is aborted, so that the reference must stop, or empty.
         """
         followed = self._followed
         if followed is None or self._taken is not None:
@@ -212,7 +212,7 @@ class TrajectoryGoals:
         self.settle(is_stopping=False)
 
     def _catch_up(self) -> None:
-        """Follow the goal whose plan was taken, or refuse it; a taken plan preempts."""
+        """Follow the goal whose plan was accepted, or refuse it; an accepted plan preempts."""
         answer, self._taken = self._taken, None
         if answer is None:
             return
@@ -232,14 +232,14 @@ class TrajectoryGoals:
             answer.pace or times[-1] / max(plan.duration, 1e-9))
 
     def _tell_end(self) -> None:
-        """Tell the client of the goal that was followed how it ended, if that is decided."""
+        """Tell the client of the followed goal how it ended, if that is decided."""
         followed = self._followed
         if followed is not None and followed.end is not None:
             self._followed = None
             followed.goal.end(*followed.end)
 
     def _judge(self, followed: _Followed, elapsed: float, error: Array) -> str:
-        """Decide whether the goal is over; return why it is aborted, empty if it is not."""
+        """Decide whether the goal is over; return why it is aborted, or empty."""
         tolerances, late = followed.tolerances, elapsed - followed.duration
         if late < 0.0:
             beyond = violation(tolerances.path, error)

@@ -1,11 +1,11 @@
-"""What an active node may be doing, and what takes it from one state to another: one table."""
+"""The states of an active node, and the table of the transitions between them."""
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal
 
 
 class State(Enum):
-    """What the node does; `RUNNING` is holding, following, streaming or stopping."""
+    """The states; a node that is `RUNNING` holds, follows, streams or stops."""
 
     WAITING = 'waits for joint states that agree with each other'
     RUNNING = 'follows, holds or stops the reference'
@@ -19,7 +19,7 @@ class State(Enum):
 
 
 class Cause(Enum):
-    """What happened."""
+    """The causes of transitions."""
 
     FOUND = 'three joint states agree with each other'
     LOST = 'no joint state came for longer than the timeout'
@@ -44,23 +44,23 @@ class Transition:
     Attributes
     ----------
     before : tuple of State
-        In which the cause may come.
+        States in which the cause may come.
     cause : Cause
-        What happened.
+        The cause.
     after : State or None
-        What is done from then on; None for what was done before.
+        The state from then on; None to keep the state.
     reference : 'stop', 'latch' or ''
-        Brought to rest along its way, or led to where the arm is.
+        Whether the reference is brought to rest along its way, or led to where the arm is.
     gives_up : bool
-        Whether what was asked for (a plan in preparation, a goal, a stream) is given up.
+        Whether the requested motion (a plan in preparation, a goal, a stream) is given up.
     drops_wrenches : bool
-        Whether external wrenches are given up.
+        Whether external wrenches are dropped.
     level : 'info', 'error' or ''
-        How it is logged.
+        Level of the log line; empty for none.
     says : str
-        The line that is logged.
+        The log line.
     reason : str
-        What `~/state` says from then on; empty if it says what it said.
+        The reason in `~/state` from then on; empty to keep the reason.
 
     """
 
@@ -77,7 +77,7 @@ class Transition:
 
 _RUNS = State.RUNNING, State.DEPARTING
 HEARING = *_RUNS, State.ADRIFT
-"""In which joint states come, and are answered."""
+"""States in which joint states are expected and answered."""
 _ACTIVE = *HEARING, State.LOST, State.SILENT
 DEACTIVATED = 'the node is deactivated'
 
@@ -109,7 +109,7 @@ TABLE = (
         (State.ADRIFT,), Cause.ELSEWHERE, None, 'latch', level='error',
         says='{why}: the arm is held {where}', reason='{why}: the arm is held {where}'),
     Transition(
-        # What is beyond its limit is logged when it begins, also at rest.
+        # The excess itself is logged when it begins, also at rest.
         (State.RUNNING,), Cause.EXCEEDED, None, 'stop', gives_up=True, reason='{why}'),
     Transition(
         _ACTIVE, Cause.HELD, None, 'stop', gives_up=True, level='info', says='{why}',

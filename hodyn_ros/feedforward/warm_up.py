@@ -1,4 +1,4 @@
-"""Compiles what the real-time controller needs before it is needed."""
+"""Compiles the kernels of the real-time controller before they are needed."""
 from collections.abc import Callable
 from dataclasses import replace
 import importlib.util
@@ -33,12 +33,12 @@ def warm_up(
     Parameters
     ----------
     feedforward : FeedForward
-        Of the controller.
+        Model of the controller.
     options : ControllerSettings
-        Of the controller.
+        Settings of the controller.
     wait : callable
-        Called before the first batch of motions: those kernels the process that prepares plans
-        compiles as well, meanwhile, and they are on disk when it has.
+        Called before the first batch of motions, to wait for the process that prepares plans: it
+        compiles the kernels for batches meanwhile and leaves them on disk.
 
     """
     position = np.zeros(feedforward.robot.n)
@@ -53,7 +53,7 @@ def warm_up(
                 f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
 
     evaluate()
-    # Where Ruckig is missing, streams are refused when one comes.
+    # Without Ruckig, streams are refused when they come.
     has_streams = importlib.util.find_spec('ruckig') is not None
     if has_streams:
         _warm_up_streams(motion_limits(feedforward), options.bandwidth)
@@ -78,13 +78,13 @@ def warm_up(
     evaluate()
     controller.within_range(position)
     plausible = PlausibleState(feedforward.robot.limits)
-    for now in range(2):  # the first is judged by none
+    for now in range(2):  # the first state is not compared with any
         plausible.is_nowhere(position)
         plausible.believe(position, position, now)
 
 
 def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
-    """Compile what follows streams, by one whose efforts, of batches of motions, do not count."""
+    """Compile the kernels of streams; efforts are ignored, as they need kernels for batches."""
     limits = replace(limits, effort_ratio=lambda motion: 0.0)
     position = np.zeros(limits.lower.size)
     stream = Stream(position, 0, bandwidth, limits)
@@ -98,9 +98,9 @@ def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
 def is_warm(*, is_floating: bool = False) -> bool:
     """Return whether an earlier warm-up has left its compiled kernels on disk.
 
-    Those of a robot on a floating base, or on a fixed one.
+    `is_floating` asks for the kernels of a robot on a floating base.
     """
-    # Other commands compile the first, and a warm-up that was ended did not reach the last.
+    # The first may be compiled by other commands; the last only exist after a whole warm-up.
     of_base = (spatial.floating(ORDER, 1), write_base_wrench) if is_floating else ()
     return all(map(is_kept, (
         spatial.single(2), spatial.batch(2), *of_base, go_over)))

@@ -2,8 +2,8 @@
 
 The wrench is smoothed by 1/(s/ω + 1)⁵, whose impulse response h is nowhere negative and has area
 1: the output is a mean of the input. So if the joint torques of the input stay between two bounds,
-those of the output do. Their rate is at most the distance of these bounds times max h, since
-∫ḣ = 0 and ∫|ḣ| = 2 max h.
+the joint torques of the output do too. Their rate is at most the distance between these bounds
+times max h, since ∫ḣ = 0 and ∫|ḣ| = 2 max h.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -14,18 +14,18 @@ from hodyn_ros.robot import Limits
 Array = NDArray[np.float64]
 
 RATE_SHARE = 0.5
-"""Share of the effort-rate limits for wrenches; the rest is for the motion."""
+"""Share of the effort-rate limits that wrenches may use; the rest is for the motion."""
 
 
 def wrench_bounds(limits: Limits, torque: Array, bandwidth: float) -> tuple[Array, Array]:
-    """Return lower and upper bounds, each (n,), N m, of the joint torques of wrenches.
+    """Return lower and upper bounds, (n,) each, N m, of the joint torques from wrenches.
 
-    0 is between them, also if the torque is already beyond its limit.
+    0 is within the bounds even if the torque is already beyond its limit.
 
     Parameters
     ----------
     limits : Limits
-        Of effort and effort rate.
+        Limits of effort and effort rate.
     torque : (n,) array
         Torque of the motion without wrenches, N m.
     bandwidth : float
@@ -39,7 +39,7 @@ def wrench_bounds(limits: Limits, torque: Array, bandwidth: float) -> tuple[Arra
 
 
 def largest_share(wanted: Array, lower: Array, upper: Array) -> tuple[float, int]:
-    """Return the largest share in [0, 1] of torques, (n,), that is within bounds around 0.
+    """Return the largest share in [0, 1] of torques, (n,), that keeps bounds around 0.
 
     Also returns the joint that limits it, −1 if all torques are within the bounds.
     """

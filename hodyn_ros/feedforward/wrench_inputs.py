@@ -1,4 +1,4 @@
-"""Measured wrenches: as large as they may be, and no longer than they are heard of."""
+"""Measured wrenches: scaled to their limits, and faded out when their messages stop."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,16 +9,16 @@ Array = NDArray[np.float64]
 
 
 class WrenchInputs:
-    """The external wrenches that are there; times are on a clock that nobody sets, s.
+    """The external wrenches that act; times are on a monotonic clock, s.
 
     Parameters
     ----------
     robot : Robot
-        With any payload: frames do not hang on it.
+        The robot, with any payload: frames do not depend on it.
     max_force, max_moment : float
-        A wrench beyond is scaled down, N, N m.
+        Limits of a wrench, N and N m; a larger one is scaled down.
     timeout : float
-        After which one that is not heard of fades away, s.
+        Time without a message after which a wrench fades away, s.
 
     """
 
@@ -35,8 +35,9 @@ class WrenchInputs:
     ) -> str:
         """Take a wrench, (6,), on a link, in its axes about its origin.
 
-        Returns which share of it is taken, and what leaves no room for more, in a line; empty if
-        all of it is. Raises HodynError for a link that there is not, or that does not move.
+        Returns a line that says which share is applied and which limit leaves no room for more;
+        empty if all of it is applied. Raises HodynError for a link that does not exist or that is
+        fixed to the world.
         """
         body, frame = self._robot.frame(link)
         if body < 0:
@@ -56,7 +57,7 @@ class WrenchInputs:
             f'{share * room:.3g} of it: {why} no room for more')
 
     def silent(self, controller: FeedforwardController, at: float) -> list[str]:
-        """Let fade away those that have not been heard of; return their links, each once."""
+        """Fade out the wrenches without recent messages; return their bodies' names, once each."""
         found = [
             body for body, heard in self._heard_at.items() if at - heard > self._timeout]
         for body in found:
@@ -65,6 +66,6 @@ class WrenchInputs:
         return [self._robot.bodies[body].name for body in found]
 
     def forget(self, controller: FeedforwardController) -> None:
-        """Give up all of them, at once."""
+        """Drop all wrenches at once."""
         controller.drop_wrenches()
         self._heard_at.clear()

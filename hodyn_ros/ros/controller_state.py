@@ -1,4 +1,4 @@
-"""`~/controller_state`: the reference, where the arm is, the difference, and what is commanded."""
+"""`~/controller_state`: reference, measured state, error and commanded torque."""
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ PARTS = ('reference', 'feedback', 'error', 'output')
 
 
 class ControllerStatePublisher:
-    """Publishes what joint_trajectory_controller does, of the same type where it is installed.
+    """Publishes the state message of joint_trajectory_controller, if control_msgs is installed.
 
     Without control_msgs each part is a JointState on a topic of its own,
     ``~/controller_state/reference`` and so on.
@@ -46,12 +46,12 @@ class ControllerStatePublisher:
                 for part in PARTS}
 
     def begin(self, names: list[str]) -> None:
-        """Take the joint names of the messages to come."""
+        """Set the joint names of the messages."""
         self._names = names
         self._writers = {part: JointStateWriter(names) for part in self._parts}
 
     def publish(self, controller: FeedforwardController, measured: Array, stamp: int) -> None:
-        """Publish the last cycle, of a stamp (ns), with position and velocity measured, (2, n)."""
+        """Publish the last cycle at its stamp, ns; `measured` is position and velocity, (2, n)."""
         q = controller.q[:2]
         values = {
             'reference': (q[0], q[1], controller.torque[0]),

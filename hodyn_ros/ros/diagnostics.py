@@ -1,4 +1,4 @@
-"""What the node counts and measures, published once a second."""
+"""Counters and measured times of the node, published once a second."""
 from collections import Counter
 from collections.abc import Callable, Mapping
 import time
@@ -22,11 +22,11 @@ class Durations:
         self._count += 1
 
     def percentiles(self) -> tuple[float, float]:
-        """Return p50 and p99 of the latest, s; 0 when there are none."""
+        """Return p50 and p99 of the latest durations, s; 0 if there are none."""
         count = min(self._count, WINDOW)
         if not count:
             return 0.0, 0.0
-        # By rank, without interpolation: a state may be waiting for an answer meanwhile.
+        # By rank, without interpolation, to be fast: a state may be waiting for its answer.
         ranks = count // 2, 99 * count // 100
         ordered = np.partition(self._values[:count], ranks)
         return float(ordered[ranks[0]]), float(ordered[ranks[1]])
@@ -59,7 +59,7 @@ class Complaints:
 
 
 def printable(text: str, *, keep: str = '') -> str:
-    """Return a text that messages and logs can carry, whatever a sender put into it."""
+    """Return a text in which unprintable characters, except those in `keep`, are '?'."""
     return ''.join(c if c.isprintable() or c in keep else '?' for c in text)
 
 
@@ -69,18 +69,18 @@ class Monitor:
     Attributes
     ----------
     received : Counter
-        Messages of each topic, also those that were rejected.
+        Number of messages by topic, including rejected ones.
     complaints : Complaints
         Rejected inputs.
     work : Durations
-        Durations from the arrival of a joint state to its answers published, s.
+        Durations from the arrival of a joint state until its answers are published, s.
     age : Durations
         Age of joint states on arrival, by their stamps, s.
 
     """
 
     def __init__(self, error: Callable[[str], object] = lambda line: None) -> None:
-        """Take what logs an error."""
+        """Take the function that logs errors."""
         self._error = error
         self.received: Counter[str] = Counter()
         self.complaints = Complaints()
@@ -92,14 +92,14 @@ class Monitor:
         self._reported_at = time.monotonic()
 
     def reject(self, topic: str, cause: Exception | str) -> bool:
-        """Count a message that is rejected; log why, and return True, unless it just was."""
+        """Count a rejected message; log the cause and return True unless it was just logged."""
         is_news = self.complaints.add(topic, str(cause))
         if is_news:
             self._error(f'{topic} rejected: {self.complaints.last[topic]}')
         return is_news
 
     def cycle(self, work: float, period: float) -> None:
-        """Count a cycle that took `work` s of its `period`, 0 if that is not known yet."""
+        """Count a cycle that took `work`, s; `period`, s, is 0 if it is not known yet."""
         self.cycles += 1
         self.work.add(work)
         self.overruns += 0.0 < period < work
@@ -107,7 +107,7 @@ class Monitor:
     def status(
         self, name: str, robot: str, state: str, reason: str, statistics: Mapping[str, str],
     ) -> DiagnosticStatus:
-        """Return the report since the last one; `statistics` are those of the supervisor."""
+        """Return the report since the last one; `statistics` come from the supervisor."""
         now = time.monotonic()
         rate = (self.cycles - self._reported_cycles) / max(now - self._reported_at, 1e-9)
         self._reported_cycles, self._reported_at = self.cycles, now
@@ -121,7 +121,7 @@ class Monitor:
             'work p99 (us)': f'{late_work * 1e6:.0f}',
             'state age p50 (us)': f'{age * 1e6:.0f}',
             'state age p99 (us)': f'{late_age * 1e6:.0f}',
-            # The torque acts at the earliest when it is published: so far the state is past.
+            # The torque acts when it is published or later: by then the state is this old.
             'suggested lookahead (s)': f'{max(age + work, 0.0):.6f}',
             'cycles': str(self.cycles),
             'overruns': str(self.overruns),

@@ -1,4 +1,4 @@
-"""What the executables do first: heed signals, before anything is imported that takes long."""
+"""Entry points of the executables: they handle signals before slow imports."""
 import contextlib
 import ctypes
 import importlib
@@ -7,7 +7,7 @@ import signal
 import sys
 
 END_WITH_PARENT = 'HODYN_END_WITH_PARENT'
-"""Environment variable; not empty: SIGINT when the process dies that started this one (Linux)."""
+"""Environment variable; if not empty, SIGINT comes when the parent process dies (Linux)."""
 _SIGNAL_AT_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl
 
 
@@ -24,7 +24,7 @@ def feedforward() -> int:
 def simulated_driver() -> int:
     """Run the simulated driver."""
     _begin()
-    # A signal that raises where this is being imported would pass for a library that is missing.
+    # If a signal raised an exception during this import, MuJoCo would seem to be missing.
     with contextlib.suppress(ImportError):
         importlib.import_module('mujoco')
     try:
@@ -41,9 +41,9 @@ def _missing(name: str, error: ModuleNotFoundError) -> int:
 
 
 def end_signals() -> list[signal.Signals]:
-    """Return the signals that end a process in order: SIGHUP too, unless it is left out by nohup.
+    """Return the signals that end a process in order, including SIGHUP unless nohup ignores it.
 
-    It comes when the terminal is closed, or the connection to it breaks.
+    SIGHUP comes when the terminal is closed or its connection breaks.
     """
     numbers = [signal.SIGINT, signal.SIGTERM]
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
@@ -52,7 +52,7 @@ def end_signals() -> list[signal.Signals]:
 
 
 def _begin() -> None:
-    # Nothing moves yet, and there is nothing to bring to an end.
+    # Nothing moves yet, so the process can end at once.
     for number in end_signals():
         signal.signal(number, lambda *_: os._exit(0))
     if os.environ.get(END_WITH_PARENT) and sys.platform == 'linux':

@@ -54,7 +54,7 @@ NAME = 'feedforward'
 REPORT_PERIOD = 1.0
 RESULT_TIME = 0.1
 COMPILES = 'the kernels are compiled, once on this machine: 10 to 30 s, longer while it is busy'
-WORKER_TIMEOUT = 120.0  # it compiles at its first run
+WORKER_TIMEOUT = 120.0  # s, as the process that prepares plans compiles at its first start
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
 
@@ -64,7 +64,7 @@ class FeedforwardNode(LifecycleNode):
     Attributes
     ----------
     is_moving : bool
-        Whether it is active, or being deactivated: its end takes a stop and a fade.
+        Whether it is active or being deactivated: its end then needs a stop and a fade.
 
     """
 
@@ -96,7 +96,7 @@ class FeedforwardNode(LifecycleNode):
             raise
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Load and check the robot, compile the kernels, make the topics."""
+        """Load and check the robot, compile the kernels, create the topics."""
         result = self._guarded('configured', self._configure)
         if result != SUCCESS:
             self._guarded('released', self._release, foreseen=())
@@ -113,7 +113,7 @@ class FeedforwardNode(LifecycleNode):
         return result
 
     def on_deactivate(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop within limits, fade out, and say so."""
+        """Stop within limits, fade out, and report it."""
         result = self._guarded('deactivated', self._end_session, foreseen=())
         return super().on_deactivate(state) if result == SUCCESS else result
 
@@ -122,7 +122,7 @@ class FeedforwardNode(LifecycleNode):
         return self._guarded('cleaned up', self._release, foreseen=())
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Stop if need be, and release everything."""
+        """Stop if necessary, and release everything."""
         return self._guarded('shut down', self._shut_down, foreseen=())
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -138,13 +138,13 @@ class FeedforwardNode(LifecycleNode):
     def set_parameters_atomically(
         self, parameter_list: list[Parameter[Any]],
     ) -> SetParametersResult:
-        """Set parameters as one batch, as the services do; one that there is not is named."""
+        """Set parameters as one batch, as the services do; an error names unknown parameters."""
         if wrong := undeclared(self, parameter_list):
             return SetParametersResult(successful=False, reason=wrong)
         return super().set_parameters_atomically(parameter_list)
 
     def destroy_node(self) -> None:
-        """Release everything, the worker process too."""
+        """Release everything, including the process that prepares plans."""
         self._release()
         super().destroy_node()
 
@@ -152,7 +152,7 @@ class FeedforwardNode(LifecycleNode):
         return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
 
     def _send_results(self) -> None:
-        """Let the results of goals go out, which the client library sends in callbacks."""
+        """Let the client library send the results of goals, which it does in callbacks."""
         end = time.monotonic() + RESULT_TIME
         while self.executor is not None and time.monotonic() < end:
             spin_once(self.executor, self, 0.1 * RESULT_TIME)
@@ -161,7 +161,7 @@ class FeedforwardNode(LifecycleNode):
         self, what: str, transition: Callable[[], None],
         foreseen: tuple[type[Exception], ...] = (HodynError, OSError),
     ) -> TransitionCallbackReturn:
-        """Return what became of a transition; the client library would swallow its errors."""
+        """Run a transition and return its result; the client library would hide its errors."""
         try:
             transition()
         except foreseen as error:
@@ -201,7 +201,7 @@ class FeedforwardNode(LifecycleNode):
             f'by {get_rmw_implementation_identifier()}')
 
     def _load(self) -> None:
-        """Read the parameters, load the robot, compile the kernels, start the worker."""
+        """Read parameters, load the robot, compile kernels, start the process for plans."""
         settings = parameters.read(self)
         source = settings.robot
         if source == DESCRIPTION:
@@ -229,7 +229,7 @@ class FeedforwardNode(LifecycleNode):
                 raise HodynError('the process that prepares plans did not start')
 
         try:
-            # Both processes compile, at the same time.
+            # Both processes compile at the same time.
             with compiling():
                 feedforward = feedforward_of(robot)
                 warm_up(feedforward, controller_settings(settings), wait)
@@ -237,7 +237,7 @@ class FeedforwardNode(LifecycleNode):
             worker.close()
             raise
         self._planner = Planner(worker, feedforward.planned_robot, plan_settings(settings))
-        # Only now: what failed must not pass for what is loaded when it is tried again.
+        # Set last, so that after a failure the next attempt loads everything again.
         self._unloaded_robot, self._feedforward, self._settings = unloaded, feedforward, settings
 
     def _activate(self) -> None:
@@ -295,7 +295,7 @@ class FeedforwardNode(LifecycleNode):
             self._release()
             return
         self._end_session()
-        # The client library sends the results of goals in callbacks: these come first.
+        # Release later: first the client library must send the results of goals in callbacks.
         self._timer = self.create_timer(RESULT_TIME, self._release, clock=self._steady)
 
     def _release(self) -> None:
@@ -318,7 +318,7 @@ class FeedforwardNode(LifecycleNode):
             self._timer = None
 
     def _call(self, callback: Callable[..., None], *arguments: Any) -> None:
-        """Call a method of the session, if there is one; log and count errors nobody foresaw."""
+        """Call a method of the session, if there is one; log and count unexpected errors."""
         session = self._session
         if session is None:
             return
@@ -327,13 +327,13 @@ class FeedforwardNode(LifecycleNode):
         except Exception as error:
             if session.failed(callback.__name__, error):
                 self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
-        # While nothing can fall silent nothing wakes the process for it.
+        # While no input can fall silent, the timer of the watch must not wake the process.
         if session.supervisor.is_watched != self._watches:
             self._watches = not self._watches
             (self._watch.reset if self._watches else self._watch.cancel)()
 
     def _every(self, period: float, callback: Callable[[Session], None]) -> Timer:
-        # A callback that could take an argument would be given one.
+        # rclpy passes an argument to callbacks that accept one: hence the lambda.
         return self.create_timer(period, lambda: self._call(callback), clock=self._steady)
 
     def _report(self, session: Session) -> None:
@@ -350,7 +350,7 @@ class FeedforwardNode(LifecycleNode):
         if session is not None:
             try:
                 refusal = session.hold('held on request')
-            except Exception as error:  # whoever asked must have an answer
+            except Exception as error:  # the client must get an answer
                 refusal = f'{type(error).__name__}: {error}'
                 if session.failed('hold', error):
                     self.get_logger().error(printable(traceback.format_exc(), keep='\n'))

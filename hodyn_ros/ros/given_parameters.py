@@ -1,8 +1,8 @@
-"""Parameters that are given at start, by files and `-p`: judged before ROS reads them.
+"""Parameters that are given at start, by files and `-p`, checked before ROS reads them.
 
-ROS keeps of a parameter that is given twice the values of each type, and takes the truth value
-before a whole number, that before a number, and that before a text, whichever came last: a file's
-`true` wins over `-p NAME:=0`, and its `1` over `-p NAME:=0.3`.
+If a parameter is given twice, ROS keeps one value of each type and prefers a truth value, then a
+whole number, then a number, then a text, whichever came last. So a file's `true` would win over
+`-p NAME:=0`, and its `1` over `-p NAME:=0.3`.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from hodyn_ros.ros.parameters import TABLE, fault, row_of, unknown
 OF_ROS = (
     '--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e', '--enclave',
     '--log-config-file', '--log-file-name')
-"""Options after --ros-args that take a word."""
+"""Options after --ros-args that take an argument."""
 ARRAYS = {
     str: Parameter.Type.STRING_ARRAY, int: Parameter.Type.INTEGER_ARRAY,
     float: Parameter.Type.DOUBLE_ARRAY}
@@ -31,19 +31,20 @@ _RULE = re.compile(r'(?:(?P<node>[^:=]*):)?(?P<name>[^:=]+):=(?P<value>.*)', re.
 
 
 def read_file(path: str, node: str) -> dict[str, Any]:
-    """Return what a file gives the node, each value of the kind that its parameter is of.
+    """Return the parameters that a file gives the node, converted to their types.
 
-    Raises HodynError in one line with file and line.
+    Raises HodynError, one line with file and line number.
     """
     values = parameter_file.read(path, node, _wrong)
     return {name: _as_meant(name, value) for name, value in values.items()}
 
 
 def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
-    """Return what a node's command line gives it: `-p` wins over files, else the last one.
+    """Return the parameters on a node's command line: `-p` wins over files, else the last one.
 
-    Raises HodynError for a value, in a file or of `-p`, that its parameter cannot have, for an
-    unknown name, and for words that ROS would pass over. Asked for help it prints it and ends.
+    Raises HodynError for a value, in a file or by `-p`, that its parameter cannot have, for an
+    unknown name, and for words that ROS would ignore. With -h or --help it prints the usage and
+    exits.
     """
     options, others = _options(argv[1:])
     if {'-h', '--help'} & set(others):
@@ -95,9 +96,9 @@ def usage(node: str) -> str:
 
 
 def undeclared(node: Node, changes: Sequence[Parameter[Any]]) -> str:
-    """Return what is wrong with names that a node has not; empty if it has them all.
+    """Return an error for the first parameter that a node does not have; empty if it has all.
 
-    The client library refuses these before it asks, with an empty list of names.
+    The client library would refuse them with an empty list of names, before any callback.
     """
     for change in changes:
         if not node.has_parameter(change.name):
@@ -111,7 +112,7 @@ def as_overrides(values: Mapping[str, Any]) -> list[Parameter[Any]]:
     overrides = []
     for name, value in values.items():
         row = row_of(name)
-        if row is None:  # of ROS itself
+        if row is None:  # a parameter of ROS itself
             continue
         kind = ARRAYS[type(row.default[0])] if isinstance(row.default, tuple) else None
         overrides.append(Parameter(name, kind, value))
@@ -119,12 +120,12 @@ def as_overrides(values: Mapping[str, Any]) -> list[Parameter[Any]]:
 
 
 def _read_rule(option: str, rule: str, node: str) -> dict[str, Any]:
-    """Return what one `-p` gives the node."""
+    """Return the parameter that one `-p` gives the node, if any."""
     parts = _RULE.fullmatch(rule)
     if parts is None:
         if ':=' not in rule and '=' in rule:
             raise HodynError(f'{option} {rule}: write {option} {rule.replace("=", ":=", 1)}')
-        return {}  # what is wrong with it ROS says
+        return {}  # ROS reports the error
     if parts['node'] and not parameter_file.is_for(parts['node'], node):
         return {}
     name = parts['name']
@@ -137,7 +138,7 @@ def _read_rule(option: str, rule: str, node: str) -> dict[str, Any]:
 
 
 def _wrong(name: str, value: Any) -> str:
-    """Return what is wrong with a parameter that is given; empty if nothing is."""
+    """Return what is wrong with a given parameter, or empty."""
     if row_of(name) is not None:
         return fault(name, _as_meant(name, value))
     if name == 'use_sim_time' and not isinstance(value, bool):
@@ -151,7 +152,7 @@ def _as_meant(name: str, value: Any) -> Any:
 
 
 def _as_number(value: Any, default: Any) -> Any:
-    """Return numbers as they are meant: ROS reads 1e-3 as one, YAML as text, and 1 as a whole."""
+    """Return floats for a float parameter: YAML reads 1e-3 as text, and 1 as a whole number."""
     if isinstance(value, list) and isinstance(default, tuple):
         return [_as_number(entry, default[0]) for entry in value]
     if isinstance(default, float) and isinstance(value, str | int) and not isinstance(value, bool):
@@ -163,7 +164,7 @@ def _as_number(value: Any, default: Any) -> Any:
 
 
 def _options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
-    """Return the options of ROS with their words, and what belongs to no option."""
+    """Return the options of ROS with their arguments, and the words that belong to no option."""
     options: list[tuple[str, str]] = []
     others: list[str] = []
     is_of_ros, option = False, ''

@@ -16,9 +16,9 @@ Input = tuple[Any, str, Callable[[Session, bytes], None], QoSProfile]
 
 
 def inputs(*, has_base: bool) -> list[Input]:
-    """Return type, topic, method and quality of each; `has_base` adds that of a moving base.
+    """Return type, topic, method and quality of service of each input.
 
-    Raises HodynError where the type of a base's messages is not installed.
+    `has_base` adds the odometry of a moving base; raises HodynError if its type is not installed.
     """
     rows: list[Input] = [
         (JointState, 'joint_states', Session.on_state, BEST_EFFORT),
@@ -29,7 +29,7 @@ def inputs(*, has_base: bool) -> list[Input]:
     ]
     if has_base:
         try:
-            from nav_msgs.msg import Odometry  # an arm on a fixed base needs none
+            from nav_msgs.msg import Odometry  # not needed for an arm on a fixed base
         except ImportError as error:
             raise HodynError(
                 'the robot has a floating base, and nav_msgs, of which its odometry is, is not '

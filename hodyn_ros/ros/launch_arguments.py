@@ -1,7 +1,7 @@
-"""The arguments of the launch files, and the node that they ask for.
+"""The arguments of the launch files, and the node that follows from them.
 
-Of the parameters those on the command line come first, then those of the user's file, then those
-of the package's file for the robot. What is not given overrides nothing.
+Parameters on the command line override those in the user's file, which override those in the
+package's file for the robot. An argument that is not given overrides nothing.
 """
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, row_of
 
 TRUTH = ('', 'true', 'false')
 DRIVERS_STATES = {'panda': 'franka/joint_states', 'fr3': 'franka/joint_states'}
-END_TIMEOUT = 25.0  # s for a stop, of 20 s at most, and for the end of the process
+END_TIMEOUT = 25.0  # time for a stop of at most 20 s and for the end of the process, s
 
 
 @dataclass(frozen=True)
 class Argument:
-    """An argument of a launch file; an empty value is one that was not given."""
+    """An argument of a launch file; an empty value means that it was not given."""
 
     name: str
     description: str
@@ -71,14 +71,14 @@ ROOTED = ('joint_states', 'robot_description', 'odom')
 
 @dataclass(frozen=True)
 class LaunchedNode:
-    """What launch is told of the node.
+    """Description of the node for launch.
 
     Attributes
     ----------
     parameters : dict
-        All that are given, by name.
+        The given parameters by name.
     remappings : list of (str, str)
-        Topics.
+        Topics and their new names.
     ros_arguments : list of str
         Further arguments.
     end_timeout : float
@@ -95,21 +95,21 @@ class LaunchedNode:
 def launched_node(
     given: Mapping[str, str], config: Path | None, *, name: str = '', namespace: str = '',
 ) -> LaunchedNode:
-    """Return the node that the arguments ask for.
+    """Return the node that follows from the arguments.
 
     Parameters
     ----------
     given : mapping of str to str
-        The arguments, empty where none was given.
+        The arguments; empty for those that were not given.
     config : Path or None
-        Folder of the package's parameter files; None for the defaults of the node alone.
+        Folder of the package's parameter files; None to use only the defaults of the node.
     name, namespace : str
-        Of the node, where they are no arguments.
+        Name and namespace of the node, if they are not arguments.
 
     Raises
     ------
     HodynError
-        In one line, naming file and line or the argument.
+        One line that names the file and line, or the argument.
 
     """
     node = parameter_file.full_name(
@@ -136,10 +136,10 @@ def launched_node(
 
 
 def check_names(given: Iterable[str], declared: Iterable[Argument]) -> list[str]:
-    """Return what to say of arguments that there are not, but parameters of their names.
+    """Return warnings for unknown arguments that have the name of a parameter.
 
-    Others may be those of a launch file that includes this one, and so may these: HodynError is
-    raised only for one that has nearly the name of an argument.
+    An unknown argument may belong to a launch file that includes this one. So HodynError is raised
+    only if its name is close to that of an argument.
     """
     names = [argument.name for argument in declared]
     others = sorted(set(given) - set(names))

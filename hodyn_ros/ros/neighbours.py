@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 STATE_TYPE = 'sensor_msgs/msg/JointState'
 SAY_AGAIN = 10.0  # period of repeated errors, s
 WAIT_AGAIN = 60.0  # period of repeated warnings while waiting, s
-# Positions that go back and forth by more, rad or m, from one state to the next, are of two arms.
+# If positions alternate by more than this, rad or m, two drivers report different arms.
 MIN_CONTRADICTION = 0.01
 MIN_CONTRADICTIONS = 3  # number of contradictions in a second that are reported
 ANSWER_TIMEOUT = 1.0  # time in which a running node repeats its latched state, s
@@ -24,14 +24,14 @@ UNTIL_LEFT = (
 
 
 class Neighbours:
-    """Other nodes on the topics of this one, and whether they are in its way.
+    """Other nodes on the topics of this one, and whether they conflict with it.
 
     Attributes
     ----------
     fault : str
         Conflicting nodes, and what to do; empty if there are none.
     share_states : bool
-        Whether several nodes publish the joint states: then call `compare` with each state.
+        Whether several nodes publish joint states; if so, call `compare` with each state.
 
     """
 
@@ -51,7 +51,7 @@ class Neighbours:
         self._last_change: Array | None = None
 
     def compare(self, position: Array, stamp: int) -> None:
-        """Take a joint state of this arm, (n,) and ns, to see whether two drivers take turns."""
+        """Take a joint state, (n,), ns, to detect two drivers whose states alternate."""
         if self._last is not None:
             change = position - self._last
             change[np.abs(change) <= MIN_CONTRADICTION] = 0.0
@@ -62,7 +62,7 @@ class Neighbours:
         self._last, self._last_stamp = position.copy(), stamp
 
     def look(self) -> None:
-        """See who else is there; log who is in the way, at once and then every ten seconds."""
+        """Look for other nodes; log conflicts at once and then every ten seconds."""
         self.fault = ''
         name = self._node.get_fully_qualified_name()
         namesakes = Counter(
@@ -86,7 +86,7 @@ class Neighbours:
             self._say('fault', self.fault)
 
     def why_waiting(self) -> str:
-        """Return why there is no joint state yet; log it when that changes, and every minute."""
+        """Return why there is no joint state yet; log a new reason, and each one every minute."""
         topic, received = self._states, self._monitor.received['joint_states']
         reason = f'for a joint state on {topic}'
         if time.monotonic() - self._began < 1.0:  # others are still being found
@@ -115,7 +115,7 @@ class Neighbours:
         return printable(reason)
 
     def publishers(self, topic: str) -> str:
-        """Return the names of the nodes that publish a topic, named as the node names it."""
+        """Return the names of the nodes that publish a topic, given by this node's name for it."""
         return self._publishers(self._node.resolve_topic_name(topic))
 
     def _publishers(self, topic: str) -> str:
@@ -134,17 +134,17 @@ class Neighbours:
 
 
 def full_name(name: str, namespace: str) -> str:
-    """Return the fully qualified name of a node, which may not be known yet."""
+    """Return the fully qualified name of a node, or a phrase if it is not known yet."""
     if 'UNKNOWN' in name or 'UNKNOWN' in namespace:
         return 'a node that is still being discovered'
     return f'{namespace.rstrip("/")}/{name}'
 
 
 def state_of_another(node: Node) -> str:
-    """Return the state, not `inactive`, of another node with this one's topics; '' if none lives.
+    """Return the state of another active node with this node's topics; empty if there is none.
 
-    To be asked before this one reports a state. It takes a second if a publisher on its topics
-    does not answer: one that was killed is seen for a while.
+    Call it before this node reports a state. It takes a second if another publisher on the topics
+    does not answer: a node that was killed is still listed for a while.
     """
     if node.count_publishers(node.resolve_topic_name('~/torque')) < 2:
         return ''

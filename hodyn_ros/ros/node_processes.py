@@ -19,7 +19,7 @@ CHECK_PERIOD = 0.1
 @contextmanager
 def local_ros() -> Iterator[None]:
     """Set ROS up for this process and its children, out of reach of the network."""
-    # What is tried out here must never reach a robot.
+    # Nodes that run here must never reach a robot.
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     try:
@@ -41,7 +41,7 @@ def process(
     module : str
         Name within `hodyn_ros.ros`.
     parameters : str
-        ``name:=value`` each.
+        Parameters as ``name:=value``.
 
     """
     arguments = [word for parameter in parameters for word in ('-p', parameter)]
@@ -65,9 +65,9 @@ def spin(
     meanwhile: Callable[[], None] = lambda: None,
     until: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Spin for some seconds, or until something is so; return whether it became so.
+    """Spin for some seconds, or until `until` returns True; return whether it did.
 
-    `meanwhile` is called now and then, and may raise.
+    `meanwhile` is called about every `CHECK_PERIOD`, and may raise.
     """
     end = time.monotonic() + seconds
     check = 0.0

@@ -31,7 +31,7 @@ class Outputs:
     """Publishers, and the serialized messages that they reuse."""
 
     def __init__(self, node: LifecycleNode, base: str = '') -> None:
-        """Take the link of a base that moves, if there is one."""
+        """Take the link of a moving base, empty for a fixed one."""
         self._node = node
         self._wrenches = [WrenchWriter(base) for _ in WRENCH_NAMES] if base else []
         self._publishers: dict[str, Any] = {
@@ -59,7 +59,7 @@ class Outputs:
         self, names: list[str], motors: list[str], commands: CommandWriter | None,
         motor_commands: CommandWriter | None,
     ) -> None:
-        """Take the names of joints and motors, and the commands, of the messages to come."""
+        """Set the names of joints and motors, and the command writers, for the messages."""
         self._torques = [JointStateWriter(names) for _ in TORQUE_NAMES]
         self._motors = JointStateWriter(motors)
         self._commands, self._motor_commands = commands, motor_commands
@@ -98,10 +98,10 @@ class Outputs:
     def follow_up(
         self, controller: FeedforwardController, measured: Array, stamp: int,
     ) -> None:
-        """Publish reference, feedback, error and output, and how far the plan has come.
+        """Publish reference, feedback, error and output, and the progress of the plan.
 
-        `measured`, (2, n), are the position and velocity at the stamp, ns. It is called less often
-        than the cycle runs.
+        `measured`, (2, n), are the position and velocity at the stamp, ns. Not called in every
+        cycle.
         """
         progress = controller.reference.progress(controller.now)
         done = np.nan if progress is None else progress[0] / progress[1]
@@ -112,7 +112,7 @@ class Outputs:
 
     @property
     def annotated_is_wanted(self) -> bool:
-        """Whether anybody listens to annotated trajectories."""
+        """Whether annotated trajectories have subscribers."""
         return bool(self._publishers['annotated_trajectory'].get_subscription_count())
 
     def annotated(self, data: bytes) -> None:
@@ -122,9 +122,9 @@ class Outputs:
     def report(
         self, robot: str, state: str, reason: str = '', *, logged: str | None = None,
     ) -> None:
-        """Publish the state of the node when it or its reason changed; log another state.
+        """Publish the state of the node if it or its reason changed; log a new state.
 
-        `logged` is what is logged in the place of the reason: the part that is not in the log yet.
+        `logged` replaces the reason in the log: it is the part that has not been logged yet.
         """
         if (state, reason) == (self.state, self.reason):
             return

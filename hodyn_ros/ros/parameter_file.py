@@ -1,4 +1,4 @@
-"""Parameter files, checked before a node reads them: it would pass over what it does not know."""
+"""Parameter files, checked before a node reads them: it would ignore unknown parameters."""
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import difflib
 from pathlib import Path
@@ -33,13 +33,13 @@ def read(
     node : str
         Name of the node with its namespace, as ``/left/feedforward``.
     fault : callable
-        Tells what is wrong with a name and its value; empty if nothing is.
+        Returns what is wrong with a name and its value, or empty.
 
     Raises
     ------
     HodynError
-        In one line with file and line, when the file cannot be read, has no entry for the node or
-        a parameter with a fault.
+        One line with file and line number, if the file cannot be read, has no entry for the node
+        or has a parameter with a fault.
 
     """
     file = Path(path)
@@ -85,19 +85,19 @@ def read(
 
 
 def full_name(name: str, namespace: str) -> str:
-    """Return the name of a node with its namespace, from the root on."""
+    """Return the name of a node with its namespace, from the root."""
     return '/' + '/'.join([*filter(None, namespace.split('/')), name])
 
 
 def unknown(name: str, known: Sequence[str]) -> str:
-    """Return what is wrong with the name of a parameter; empty if nothing is."""
+    """Return what is wrong with the name of a parameter, or empty."""
     if name in known or name in OF_EVERY_NODE or name.startswith(OF_EVERY_TOPIC):
         return ''
     return f'unknown parameter {name!r}{did_you_mean(name, known)}'
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Return the end of a message that names the nearest of the known names, if one is near."""
+    """Return the end of a message with the most similar known name, or empty."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return f'; did you mean {near[0]!r}?' if near else ''
 
@@ -105,7 +105,7 @@ def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str
 def _entries(
     data: Mapping[Any, Any], names: tuple[str, ...] = (),
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the names of nodes, by namespaces that may be nested, and their parameters."""
+    """Yield the names of nodes, with nested namespaces, and their parameters."""
     for key, value in data.items():
         if key == VALUES:
             yield names, value
@@ -114,9 +114,9 @@ def _entries(
 
 
 def is_for(entry: str, node: str) -> bool:
-    """Return whether an entry's name, with wildcards for whole parts of it, is a node's."""
+    """Return whether an entry's name, which may have wildcards for whole parts, fits a node."""
     parts = [part for part in node.split('/') if part]
-    ends = {0}  # how many of them what has been looked at may stand for
+    ends = {0}  # possible numbers of parts that the entry matches so far
     for wanted in filter(None, entry.split('/')):
         ends = (
             set(range(min(ends, default=len(parts) + 1), len(parts) + 1)) if wanted == '**' else
@@ -135,7 +135,7 @@ def _flat(
 
 
 def _lines(text: str) -> dict[tuple[str, ...], int]:
-    """Return the line of each key, by the keys above it."""
+    """Return the line of each key, by the path of keys."""
     found: dict[tuple[str, ...], int] = {}
 
     def walk(node: Any, above: tuple[str, ...]) -> None:
@@ -150,7 +150,7 @@ def _lines(text: str) -> dict[tuple[str, ...], int]:
 
 
 def fault_of_qos(name: str, value: Any) -> str:
-    """Return what is wrong with a policy of `qos_overrides.…`; empty if nothing is."""
+    """Return what is wrong with a policy of `qos_overrides.…`, or empty."""
     policy = name.rpartition('.')[2]
     if not name.startswith(OF_EVERY_TOPIC) or value in QOS_VALUES.get(
             policy, (value,)):

@@ -1,4 +1,4 @@
-"""The node's parameters: one table, from which they are declared, described, checked and read."""
+"""The node's parameters: the table by which they are declared, described, checked and read."""
 from __future__ import annotations
 
 from array import array
@@ -37,14 +37,14 @@ def _row(
     choices: tuple[str, ...] | None = None,
     runtime: bool = False,
 ) -> Any:
-    """Return a row of the table; `runtime` ones may change while the node is active."""
+    """Return a row of the table; with `runtime` it may change while the node is active."""
     return field(default=default, metadata={
         'description': description, 'bounds': bounds, 'choices': choices, 'runtime': runtime})
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """The table, and its values."""
+    """The table of parameters; an instance has their values."""
 
     robot: str = _row(
         'panda', 'Built-in robot, path of a robot file or URDF, or robot_description to take the '
@@ -175,7 +175,7 @@ class Parameters:
     keep_awake: bool = _row(False, 'Keep idle processors of the machine from sleeping.')
 
 
-# Named as joint_trajectory_controller names them; JOINT stands for the name of a joint.
+# Same names as in joint_trajectory_controller; JOINT stands for the name of a joint.
 CONSTRAINTS: dict[str, Field[Any]] = {
     'constraints.goal_time': _row(
         0.0, 'How long after the end of its trajectory a goal of ~/follow_joint_trajectory may '
@@ -196,15 +196,14 @@ OF_A_JOINT = re.compile(r'constraints\.(.+)\.(trajectory|goal)')
 
 
 def row_of(name: str) -> Field[Any] | None:
-    """Return the row of a parameter, by its name; None if there is none."""
+    """Return the row of a parameter by its name, or None."""
     return TABLE.get(OF_A_JOINT.sub(r'constraints.JOINT.\2', name))
 
 
 def declare(node: Node) -> None:
-    """Declare the parameters of the table on a node; of its joints, those given at start.
+    """Declare the parameters of the table on a node; those of joints only if given at start.
 
-    Raises HodynError for a value given at start that is out of range, and for a parameter given
-    that there is not.
+    Raises HodynError if an unknown parameter, or a value out of range, was given at start.
     """
     for name, parameter in given(node).items():
         if wrong := unknown(name) or parameter_file.fault_of_qos(name, parameter.value):
@@ -224,9 +223,9 @@ def declare(node: Node) -> None:
 
 
 def qos_of_user(node: Node) -> QoSOverridingOptions | None:
-    """Return what lets the user's `qos_overrides.…` count for a topic; None where there are none.
+    """Return options that apply the user's `qos_overrides.…` to a topic; None if there are none.
 
-    Declared only then: they are read-only, and a dump of them could not be loaded again.
+    They are declared only if given: they are read-only, and a dump of them could not be loaded.
     """
     if not any(name.startswith(parameter_file.OF_EVERY_TOPIC) for name in given(node)):
         return None
@@ -234,7 +233,7 @@ def qos_of_user(node: Node) -> QoSOverridingOptions | None:
 
 
 def check_qos_overrides(node: Node) -> None:
-    """Raise HodynError for a `qos_overrides.…` that no topic or policy has taken."""
+    """Raise HodynError for a `qos_overrides.…` that applies to no topic or policy."""
     for name in given(node):
         if name.startswith(parameter_file.OF_EVERY_TOPIC) and not node.has_parameter(name):
             raise HodynError(
@@ -244,14 +243,14 @@ def check_qos_overrides(node: Node) -> None:
 
 
 def unknown(name: str) -> str:
-    """Return what is wrong with the name of a parameter; empty if nothing is."""
+    """Return what is wrong with the name of a parameter, or empty."""
     return '' if row_of(name) is not None else parameter_file.unknown(name, list(TABLE))
 
 
 def read_tolerances(node: Node, joints: Sequence[str]) -> GoalTolerances:
-    """Return the tolerances of goals as they are now.
+    """Return the present tolerances of goals.
 
-    `joints` are the robot's own names; raises HodynError for one given that is none of them.
+    `joints` are the robot's own names. Raises HodynError for a tolerance of an unknown joint.
     """
     given_of: dict[str, dict[str, float]] = {'trajectory': {}, 'goal': {}}
     for name, parameter in node.get_parameters_by_prefix('constraints').items():
@@ -264,13 +263,13 @@ def read_tolerances(node: Node, joints: Sequence[str]) -> GoalTolerances:
 
 
 def given(node: Node) -> Mapping[str, Any]:
-    """Return what a node was given at start, by name: by command line or parameter files."""
+    """Return the parameters given at start, on the command line or in parameter files, by name."""
     overrides: Mapping[str, Any] = getattr(node, '_parameter_overrides', {})
     return overrides
 
 
 def read(node: Node) -> Parameters:
-    """Return the values as they are now; raise HodynError for one that cannot be."""
+    """Return the present values; raise HodynError for an invalid one."""
     values: dict[str, Any] = {
         row.name: node.get_parameter(row.name).value for row in fields(Parameters)}
     for row in fields(Parameters):
@@ -289,11 +288,11 @@ def check(
     changes: Sequence[Parameter[Any]], current: Callable[[str], Any], *, active: bool,
     robot: str = '', limits_file: str = '',
 ) -> SetParametersResult:
-    """Check a batch of changes, accepted as a whole or not at all; equal values are no change.
+    """Check a batch of changes, accepted as a whole or not at all; equal values are ignored.
 
-    `current` returns a value as it is now; `robot` and `limits_file` are what the parameters of
-    these names were at start. These alone may be files: whoever may set parameters could have any
-    file opened otherwise.
+    `current` returns the present value of a parameter; `robot` and `limits_file` are the values of
+    these parameters at start. Only these files may be set later: otherwise anyone who can set
+    parameters could have any file opened.
     """
     for change in changes:
         row = row_of(change.name)
@@ -318,7 +317,7 @@ def check(
 
 
 def as_declared(changes: Sequence[Parameter[Any]]) -> list[Parameter[Any]]:
-    """Return changes with whole numbers as numbers, where the parameter is one: types are kept."""
+    """Return changes with whole numbers converted to floats for parameters that are floats."""
     kept = []
     for change in changes:
         row = row_of(change.name)
@@ -340,7 +339,7 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 
 def _descriptor(row: Field[Any]) -> ParameterDescriptor:
-    # Types are checked here too: what the client library says names them by number.
+    # Types are dynamic and checked by `fault`: the client library's errors give them as numbers.
     descriptor = ParameterDescriptor(
         description=row.metadata['description'], dynamic_typing=True)
     bounds, choices = row.metadata['bounds'], row.metadata['choices']
@@ -355,7 +354,7 @@ def _descriptor(row: Field[Any]) -> ParameterDescriptor:
 
 
 def fault(name: str, value: Any) -> str:
-    """Return what is wrong with a value of a parameter of the table; empty if nothing."""
+    """Return what is wrong with a value for a parameter of the table, or empty."""
     row = row_of(name)
     assert row is not None
     default: Any = row.default
@@ -386,7 +385,7 @@ def fault(name: str, value: Any) -> str:
 
 
 def _is_of(kind: type, value: Any) -> bool:
-    """Return whether a value is of a type; a whole number is a number too."""
+    """Return whether a value is of a type; a whole number is also a float."""
     if isinstance(value, bool):
         return kind is bool
     return isinstance(value, (int, float) if kind is float else kind)

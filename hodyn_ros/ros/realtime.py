@@ -29,24 +29,24 @@ def freeze_gc() -> None:
 
 
 def warm_up_log() -> None:
-    """Let the first line of the log delay a cycle no longer than the others.
+    """Let the first log line delay a cycle no longer than later ones.
 
-    A logger of rclpy names its caller's file by `inspect`, which asks for that of every module the
-    first time: tens of milliseconds.
+    A logger of rclpy finds its caller's file by `inspect`, which looks up the files of all modules
+    the first time. That takes tens of milliseconds.
     """
-    unknown = compile('', 'of no module', 'exec')  # of one that is known, it asks for no others
+    unknown = compile('', 'of no module', 'exec')  # a known file would end the lookup early
     inspect.getmodule(unknown)
 
 
 def unfreeze_gc() -> None:
-    """Return the objects that `freeze_gc` took out of garbage collection to it."""
+    """Let the garbage collector collect again the objects that `freeze_gc` took out."""
     gc.unfreeze()
 
 
 def apply(
     warn: Callable[[str], object], *, priority: int, lock_memory: bool, cpus: Sequence[int],
 ) -> None:
-    """Ask the system for what the parameters want; each refusal is one warning.
+    """Apply the real-time parameters; each one that the system refuses gives one warning.
 
     Parameters
     ----------
@@ -54,12 +54,12 @@ def apply(
         Takes a line for the log.
     priority : int
         SCHED_FIFO priority, 1 to 99, of the thread that runs the cycles and of the middleware's
-        threads, but of no process that they start; 0 leaves the scheduler alone.
+        threads, but not of processes that they start; 0 keeps the scheduler.
     lock_memory : bool
-        Keep all memory in RAM.
+        Whether to keep all memory in RAM.
     cpus : sequence of int
-        Processors for the same threads; those below 0 are left out, and none leaves the choice
-        open.
+        Processors for the same threads; values below 0 are ignored, and an empty choice allows
+        any.
 
     """
     try:
@@ -84,7 +84,7 @@ def apply(
 
 
 def permitted() -> list[str]:
-    """Return the parameters of a node that make it real-time as far as this user may."""
+    """Return the real-time parameters of a node that this user is permitted to set."""
     parameters = []
     if os.geteuid() == 0 or resource.getrlimit(resource.RLIMIT_RTPRIO)[0] >= PRIORITY:
         parameters.append(f'realtime_priority:={PRIORITY}')
@@ -94,9 +94,9 @@ def permitted() -> list[str]:
 
 
 def keep_awake(warn: Callable[[str], object]) -> Callable[[], object]:
-    """Keep idle processors from sleeping, from which to wake takes long; return what ends it.
+    """Keep idle processors from sleeping, as waking up is slow; return the function that ends it.
 
-    The machine uses more power meanwhile. A refusal is one warning.
+    The machine uses more power meanwhile. A refusal gives one warning.
     """
     try:
         file = io.FileIO(LATENCY, 'w')  # it counts as long as it is open
@@ -109,7 +109,7 @@ def keep_awake(warn: Callable[[str], object]) -> Callable[[], object]:
 
 
 def _threads_of_cycles() -> list[int]:
-    """Return the threads of this process without those that Python started."""
+    """Return the threads of this process except those that Python started."""
     others = {
         thread.native_id for thread in threading.enumerate()
         if thread is not threading.main_thread()}

@@ -1,4 +1,4 @@
-"""The robot and the settings of its controller, supervisor and plans, from the parameters."""
+"""Makes the robot and the settings of controller, supervisor and plans from the parameters."""
 from collections.abc import Callable, Container
 from typing import Any
 import warnings
@@ -12,9 +12,9 @@ from hodyn_ros.robot.files import load_robot, with_actuators
 from hodyn_ros.ros.parameters import Parameters
 
 MAX_BODIES = 500
-# With more a stop takes longer to compute than joint states may be silent.
+# With more joints a stop takes longer to compute than the timeout of joint states.
 MAX_JOINTS = 64
-# The tracking tolerance where the robot file gives none, rad or m.
+# Tracking tolerance if the robot file has none, rad or m.
 TRACKING_ERROR = 0.2
 
 
@@ -23,8 +23,7 @@ def load_with(
 ) -> Robot:
     """Return the robot of a source with the options of the parameters, without its payload.
 
-    `warn` is called with each warning. Raises HodynError for what does not fit, naming the
-    parameter.
+    `warn` is called with each warning. Raises HodynError for parameters that do not fit the robot.
     """
     locked = {}
     for text in filter(None, settings.locked_joints):
@@ -53,7 +52,7 @@ def load_with(
 
 
 def with_payload(robot: Robot, settings: Parameters) -> Robot:
-    """Return a robot with the payload that the parameters give it, if they do."""
+    """Return a robot with the payload of the parameters, if they have one."""
     if not settings.payload_link:
         if settings.payload_mass:
             links = [body.name for body in robot.bodies] + [
@@ -121,7 +120,7 @@ def plan_settings(settings: Parameters) -> PlanSettings:
 def contents_of_torque(
     settings: Parameters, given: Container[str], has_friction: bool,
 ) -> str:
-    """Return a line about the terms of the torque: the robot's controller must not add these too.
+    """Return a line about the terms in the torque, which the controller must not add again.
 
     `given` are the names of the parameters that the user has set.
     """

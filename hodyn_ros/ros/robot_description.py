@@ -1,4 +1,4 @@
-"""The robot as `robot_state_publisher` has it: a URDF on a topic."""
+"""The robot as a URDF on a topic, as `robot_state_publisher` publishes it."""
 from collections.abc import Callable
 
 from rclpy.node import Node
@@ -17,19 +17,19 @@ class RobotDescription:
     Attributes
     ----------
     text : str
-        The URDF; empty before one came.
+        The URDF; empty until one has come.
 
     """
 
     def __init__(self, node: Node, on_change: Callable[[], object]) -> None:
-        """Take whose topic it is, and what is called when a URDF came."""
+        """Take the node that subscribes, and the function to call when a URDF has come."""
         self.text = ''
         self._node = node
         self._on_change = on_change
         self._listens = False
 
     def listen(self) -> None:
-        """Listen from now on."""
+        """Subscribe, unless that is done already."""
         if not self._listens:
             self._listens = True
             self._node.create_subscription(
@@ -46,7 +46,7 @@ class RobotDescription:
         except Exception:  # the client library raises bare ones
             text = ''
         if not text.lstrip().startswith('<'):
-            # Nothing that comes in a message may name a file.
+            # A message must not be able to name a file.
             self._node.get_logger().error(
                 f'{DESCRIPTION} rejected: {len(message)} bytes that are no URDF')
             return

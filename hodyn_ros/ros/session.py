@@ -1,4 +1,4 @@
-"""From activation to deactivation: what comes in by topics, and what goes out by them."""
+"""Inputs and outputs of the node by topics, from activation to deactivation."""
 from collections.abc import Callable
 import time
 
@@ -32,17 +32,17 @@ Array = NDArray[np.float64]
 
 FOLLOW_UP_PERIOD = 0.02
 WIND_DOWN_STEP = 0.001
-# What coming to rest may take, s, and how many times `fade` to go over to the weight.
+# Longest time to come to rest, s, and to fade to the weight, as a multiple of `fade`.
 LONGEST_STOP, FADES = 60.0, 4.0
-# Bytes of a message: one that is longer is not looked at. A plan of 7 joints with velocities has
-# some 130 a point.
+# Largest messages that are read, bytes. A plan of 7 joints with velocities has some 130 bytes per
+# point.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
 MAX_SHORT_BYTES = 4096
 
 
 class Session:
-    """What an active node hears, has its supervisor decide, publishes and logs."""
+    """Passes an active node's inputs to its supervisor, and publishes and logs the results."""
 
     def __init__(
         self, node: Node, settings: Parameters, feedforward: FeedForward, planner: Planner,
@@ -65,7 +65,7 @@ class Session:
         self._followed_up_at = 0.0
         self._why_waiting = ''
         logger = node.get_logger()
-        # Each from a line of its own, of which the client library keeps the severity.
+        # On separate lines: the client library remembers the severity by the calling line.
         self._log: dict[str, Callable[[str], object]] = {
             'info': lambda line: logger.info(line),
             'warning': lambda line: logger.warning(line),
@@ -105,17 +105,17 @@ class Session:
             if begin - self._followed_up_at >= FOLLOW_UP_PERIOD:
                 self._followed_up_at = begin
                 self._outputs.follow_up(controller, supervisor.measured, stamp)
-            # Measured when the answer is out, so as not to delay it.
+            # Measured after the answer is published, so as not to delay it.
             now = self._node.get_clock().now().nanoseconds
             self.monitor.age.add((now - stamp) * 1e-9 - (time.monotonic() - begin))
         self._say()
 
     def on_trajectory(self, data: bytes) -> None:
-        """Have a serialized trajectory made a plan."""
+        """Plan a serialized trajectory, and follow it."""
         self._take(PLAN, data, MAX_PLAN_BYTES, self._trajectory)
 
     def on_goal(self, goal: Goal, data: bytes) -> None:
-        """Have the serialized trajectory of a goal made a plan, and follow it."""
+        """Plan the serialized trajectory of a goal, and follow it."""
         why = self._take(ACTION, data, MAX_PLAN_BYTES, lambda data: self._prepare(data, goal))
         if why:
             goal.end(ErrorCode.INVALID_GOAL, why)
@@ -131,13 +131,13 @@ class Session:
         self._take('external_wrench', data, MAX_SHORT_BYTES, self._wrench)
 
     def on_odometry(self, data: bytes) -> None:
-        """Take what a serialized Odometry says of a base that moves."""
+        """Take the state of a moving base, a serialized Odometry."""
         base = self.supervisor.base
         if (why := self._take('odom', data, MAX_SHORT_BYTES, self._odometry)) and base is not None:
             base.why = printable(why)
 
     def on_stiffness(self, data: bytes) -> None:
-        """Take the stiffness, in a serialized joint state, of joints that can vary theirs."""
+        """Take the stiffness of variable joints, a serialized joint state."""
         self._take('stiffness', data, MAX_STATE_BYTES, lambda data: (
             self.supervisor.take_stiffness(self._stiffness_reader.effort(data), time.monotonic())))
 
@@ -162,7 +162,7 @@ class Session:
         return ''
 
     def cancel_goal(self, goal: Goal) -> None:
-        """Stop for a goal, if it is followed or prepared."""
+        """Give up a goal, and stop if it is followed."""
         self.supervisor.cancel(goal)
         self._say()
 
@@ -178,14 +178,14 @@ class Session:
             self._say()
 
     def watch(self) -> None:
-        """Take over when joint states stay away: stop the reference and publish on."""
+        """If joint states stay away, stop the reference and keep publishing."""
         now = time.monotonic()
         if self.supervisor.watch(now):
             self._step(self.supervisor.stamp_at(now), now)
         self._say()
 
     def wind_down(self) -> None:
-        """Stop the reference within limits, fade the output out, publishing all the while."""
+        """Stop the reference within limits and fade the output out, while publishing."""
         self.supervisor.deactivate()
         end = time.monotonic() + LONGEST_STOP + FADES * self._settings.fade
         while self.supervisor.state is not State.ENDED:
@@ -212,13 +212,13 @@ class Session:
         self._settings = settings
 
     def status(self) -> DiagnosticStatus:
-        """Return what the node counts and measures, since the last time."""
+        """Return the node's counters and measured times for diagnostics."""
         return self.monitor.status(
             self._node.get_fully_qualified_name(), self.supervisor.feedforward.robot.name,
             self._outputs.state, self._outputs.reason, self.supervisor.statistics())
 
     def failed(self, what: str, error: Exception) -> bool:
-        """Count an error that nobody foresaw; return whether it should be logged."""
+        """Count an unexpected error; return whether it should be logged."""
         if what in ('on_state', 'on_timer', 'watch'):
             self._report('fault', 'a cycle failed: see the log')
         return self.monitor.complaints.add(what, f'{type(error).__name__}: {error}')
@@ -231,7 +231,7 @@ class Session:
     # How it comes in
 
     def _now(self) -> int:
-        """Return the time in the place of a stamp that a joint state has not, ns."""
+        """Return the time that replaces the missing stamp of a joint state, ns."""
         if not self._has_said_unstamped:
             self._has_said_unstamped = True
             self._log['warning'](
@@ -278,7 +278,7 @@ class Session:
     def _wrench(self, data: bytes) -> None:
         link, wrench = frame_and_wrench(data)
         robot = self.supervisor.feedforward.robot
-        # Drivers name links with their joints' prefix.
+        # Drivers may name links with the prefix of their joints.
         if link not in {*robot.frames, *(body.name for body in robot.bodies)}:
             link = link.removeprefix(self._prefix or '')
         self.supervisor.take_wrench(link, wrench, time.monotonic())
@@ -291,7 +291,7 @@ class Session:
             self._prefix or '', at)
 
     def _bind_joints(self) -> bool:
-        """Make all topics those of the joints that the driver names; return whether they fit."""
+        """Use the driver's joint names on all topics; return whether the commands fit them."""
         settings, joints = self._settings, self._reader.names
         names = self._names.of_driver(joints)
         robot = self.supervisor.feedforward.robot
@@ -350,7 +350,7 @@ class Session:
         state, reason = supervisor.report(time.monotonic())
         if state == 'waiting':
             reason = reason or self._why_waiting
-        # What is told for a while was logged when it began.
+        # Notices that are shown for a while were logged when they began.
         logged = reason if state == 'waiting' or not reason else supervisor.why
         self._report(
             state, reason, '' if any(logged in event.text for event in events) else logged)

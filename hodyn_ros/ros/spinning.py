@@ -22,32 +22,32 @@ from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.executables import end_signals
 
 SPIN_TIMEOUT = 0.1
-GRACE = 1.0  # s in which the main thread should notice a signal, before the process just ends
-END_TIMEOUT = 4.0  # s more for the end itself, on a busy machine
+GRACE = 1.0  # time for the main thread to notice a signal before the process is ended, s
+END_TIMEOUT = 4.0  # additional time for the end itself, on a busy machine, s
 PATIENCE = 1.0  # time from which another signal counts as a second one, s
 POLL = 0.05
 
 
 class Interrupted(BaseException):
-    """Raised in the main thread by a signal that nothing has to be brought to an end for."""
+    """Raised in the main thread by a signal when nothing has to be ended in order."""
 
 
 class StopFlag:
-    """Set by the signals that end a process: the loop ends while it can still publish.
+    """Set by the signals that end a process, so that its loop ends while it can still publish.
 
-    While nothing moves, a signal raises `Interrupted` in the main thread instead of waiting for
-    what is under way there, a robot that is loaded say; and where the main thread does not listen
-    within `GRACE`, because it compiles, the process ends all the same. While something moves a
-    signal only sets the flag, and a second one, `PATIENCE` later or more, raises `Interrupted`.
+    While nothing moves, a signal raises `Interrupted` in the main thread and so interrupts its
+    work, such as loading a robot. If the main thread does not react within `GRACE`, as while it
+    compiles, the process ends all the same. While something moves, a signal only sets the flag; a
+    second one, `PATIENCE` later or more, raises `Interrupted`.
 
     Attributes
     ----------
     is_set : bool
         Whether a signal has come.
     is_moving : callable
-        Tells whether the process has something to end in order; always so, unless replaced.
+        Returns whether the process has something to end in order; True unless replaced.
     exit_code : int
-        0, or 128 and the number of the signal that cut an orderly end short.
+        0, or 128 plus the number of the signal that cut an orderly end short.
 
     """
 
@@ -59,7 +59,7 @@ class StopFlag:
         self._ends = self._is_put_off = False
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._writer, False)
-        # The interpreter writes to it at once, whatever the main thread does.
+        # The interpreter writes to this pipe at once, whatever the main thread does.
         signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         threading.Thread(target=self._watch, daemon=True).start()
         self._before = {
@@ -67,11 +67,11 @@ class StopFlag:
             for number in end_signals()}
 
     def begin_end(self) -> None:
-        """Say that the signal was heard: what follows lasts no longer than it must."""
+        """Note that the main thread has noticed the signal, and ends now."""
         self._ends, self.is_moving = True, lambda: False
 
     def close(self) -> None:
-        """Leave signals to whom they were left before."""
+        """Restore the former signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(-1)
@@ -83,18 +83,18 @@ class StopFlag:
         if is_first:
             self._set_at = now
             is_moving = self.is_moving()
-            # There, an exception would be printed and lost; `_watch` gives the signal again.
+            # In a compiler's callback an exception would be lost; `_watch` repeats the signal.
             self._is_put_off = not is_moving and _is_called_by_compiler(frame)
             if not is_moving and not self._is_put_off:
                 raise Interrupted
         elif self.is_moving() and now - self._set_at > PATIENCE:
-            # A terminal and a launcher may both pass one Ctrl-C on: that is one signal.
+            # A terminal and a launcher may both pass on one Ctrl-C, which counts as one signal.
             self.exit_code = 128 + number
             self.begin_end()
             raise Interrupted
 
     def _watch(self) -> None:
-        """End the process after a signal that the main thread does not heed in time."""
+        """End the process if the main thread does not react to a signal in time."""
         number, deadline = 0, 0.0
         while True:
             if select.select([self._reader], [], [], POLL if number else None)[0]:
@@ -113,7 +113,7 @@ class StopFlag:
 
 
 def _is_called_by_compiler(frame: FrameType | None) -> bool:
-    """Whether LLVM has called back, to hand over what it compiled."""
+    """Whether the frame is within a callback of LLVM, which hands over compiled code."""
     while frame is not None:
         if frame.f_code.co_name.startswith('_raw_object_cache'):
             return True
@@ -141,7 +141,7 @@ def until_told(argv: Sequence[str] | None) -> Iterator[StopFlag]:
         traceback.clear_frames(interruption.__traceback__)
     finally:
         stop.begin_end()
-        # Shared memory is given back only when nothing refers to the context any more.
+        # Shared memory is released only when nothing refers to the context any more.
         gc.collect()
         context = rclpy.get_default_context()
         rclpy.try_shutdown()
@@ -150,9 +150,9 @@ def until_told(argv: Sequence[str] | None) -> Iterator[StopFlag]:
 
 
 def make_executor() -> Executor:
-    """Return the events executor, or the single-threaded one where rclpy has none.
+    """Return the events executor, or the single-threaded one if rclpy has no events executor.
 
-    It must be spun with a finite timeout: with an infinite one it runs no callback.
+    Spin it with a finite timeout: with an infinite one it runs no callback.
     """
     try:
         from rclpy.experimental.events_executor import EventsExecutor
@@ -163,9 +163,9 @@ def make_executor() -> Executor:
 
 @contextmanager
 def executor_of(node: Node) -> Iterator[Executor]:
-    """Have an executor that spins a node; both end with the context, after an error too.
+    """Provide an executor for a node; both are destroyed with the context, also after an error.
 
-    What is left to the interpreter's end stays in shared memory.
+    If they were left until the interpreter ends, they would leave shared memory behind.
     """
     executor = make_executor()
     executor.add_node(node)
@@ -188,8 +188,8 @@ def run(
 ) -> int:
     """Run a node until a signal ends it; return the exit code.
 
-    While it is moving it is finished first. A HodynError of the node's construction, wrong
-    parameters say, is logged and gives 2.
+    If it is moving, it is finished in order. A HodynError when the node is made, for instance for
+    wrong parameters, is logged and gives 2.
     """
     with until_told(argv) as stop:
         try:
@@ -210,9 +210,9 @@ def run(
 
 
 def spin_once(executor: Executor, node: Node, timeout: float = SPIN_TIMEOUT) -> None:
-    """Run what is due; an error outside the callbacks that the node guards is logged and left.
+    """Run the callbacks that are due; log errors outside those that the node guards, and go on.
 
-    A message that cannot even be taken is one, and a failure of a service.
+    Such errors are a message that cannot be taken, or a failure of a service.
     """
     try:
         executor.spin_once(timeout_sec=timeout)

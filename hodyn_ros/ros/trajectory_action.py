@@ -1,4 +1,4 @@
-"""`~/follow_joint_trajectory`, the action by which MoveIt and other planners have plans followed.
+"""`~/follow_joint_trajectory`, the action by which MoveIt and other planners send plans.
 
 Its type is control_msgs/action/FollowJointTrajectory; without that package there is no action.
 """
@@ -28,7 +28,7 @@ except ImportError:
 
 if TYPE_CHECKING:
     _AnyActionServer = ActionServer[Any, Any, Any]
-else:  # not generic in each release of the client library
+else:  # not generic in every release of the client library
     _AnyActionServer = ActionServer
 
 Array = NDArray[np.float64]
@@ -38,16 +38,16 @@ IS_AVAILABLE = FollowJointTrajectory is not None
 
 
 class GoalReceiver(Protocol):
-    """What goals are handed to."""
+    """The receiver of goals."""
 
     def why_no_goal(self, request: GoalRequest) -> str:
         """Return why a goal cannot be taken now, whatever its points; empty if it can."""
 
     def on_goal(self, goal: Goal, data: bytes) -> None:
-        """Have the serialized trajectory of a goal made a plan, and follow it."""
+        """Plan the serialized trajectory of a goal, and follow it."""
 
     def cancel_goal(self, goal: Goal) -> None:
-        """Stop for a goal, if it is followed or prepared."""
+        """Give up a goal, and stop if it is followed."""
 
 
 class TrajectoryAction:
@@ -56,11 +56,11 @@ class TrajectoryAction:
     Parameters
     ----------
     node : Node
-        Whose action it is.
+        The node that offers the action.
     receiver : callable
-        Returns what receives the goals now; None while nothing does.
+        Returns the present receiver of goals, or None.
     reject : callable
-        Counts and logs a goal that is rejected, and why.
+        Counts and logs a rejected goal, given the cause.
 
     """
 
@@ -115,7 +115,7 @@ class TrajectoryAction:
 
 
 class _Request:
-    """What a client asks for."""
+    """A client's request."""
 
     def __init__(self, node: Node, request: Any) -> None:
         self._node, self._request = node, request
@@ -124,9 +124,9 @@ class _Request:
             _seconds(point.time_from_start) for point in request.trajectory.points]
 
     def tolerances(self, names: Sequence[Sequence[str]]) -> GoalTolerances:
-        """Return its own tolerances, or the parameters' where it has none.
+        """Return its own tolerances, or the parameters' if it has none.
 
-        Raises HodynError for what means nothing.
+        Raises HodynError for an unknown joint or an invalid value.
         """
         request = self._request
         path, goal = (
@@ -155,7 +155,7 @@ class _ClientsGoal(_Request):
         self, stamp: int, names: Sequence[str], elapsed: float, point: int, desired: Array,
         actual: Array, effort: Array,
     ) -> None:
-        """Tell the client how it goes, see `trajectory_goals.Goal`."""
+        """Send the client feedback, see `trajectory_goals.Goal`."""
         message = self._feedback
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         message.joint_names = list(names)
@@ -172,7 +172,7 @@ class _ClientsGoal(_Request):
         self._forget()
         handle = self._handle
         if handle.status == GoalStatus.STATUS_ACCEPTED:
-            # From here the protocol knows no other way to an end.
+            # By the protocol, an accepted goal can only end after it is executed.
             handle.execute()
         if code != ErrorCode.SUCCESSFUL:
             handle.abort()
@@ -181,27 +181,27 @@ class _ClientsGoal(_Request):
         else:
             handle.succeed()
         result = FollowJointTrajectory.Result(error_code=int(code), error_string=text)
-        if self._node.executor is not None:  # nothing is sent any more for one that is destroyed
+        if self._node.executor is not None:  # a destroyed node cannot send any more
             self._server.send_result(handle, result)
 
 
 class _Server(_AnyActionServer):
     """Sends results when they are known.
 
-    The client library runs a callback for each goal, and a coroutine that waits in one keeps the
-    executor busy.
+    The client library would run a callback for each goal; a coroutine that waits in it would keep
+    the executor busy.
     """
 
     def notify_execute(self, goal_handle: Any, execute_callback: Any) -> None:
-        """Run no callback for a goal that is executed from now on."""
+        """Run no callback when the execution of a goal begins."""
 
     def send_result(self, goal_handle: Any, result: Any) -> None:
-        """Send a result to the client that asks for it, now or later."""
+        """Send a result when the client requests it, now or later."""
         super().notify_execute(goal_handle, lambda _: result)
 
 
 def _never(handle: Any) -> None:
-    """Stand for the callback that the client library wants for each goal."""
+    """Placeholder for the callback that the client library requires."""
 
 
 def _seconds(duration: Any) -> float:
