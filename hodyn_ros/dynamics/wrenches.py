@@ -1,4 +1,4 @@
-"""Wrenches with time derivatives: between body and world axes, of gravity, and their efforts."""
+"""Wrenches with time derivatives: change of axes, gravity, efforts that balance them."""
 from collections.abc import Iterator
 import math
 
@@ -65,7 +65,7 @@ def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
 
 
 def body_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
-    """Return a wrench in world axes in the axes of a body: the inverse of `world_wrench`.
+    """Convert a wrench from world axes to a body's axes: the inverse of `world_wrench`.
 
     AGF26 Table 5(b), where it is the wrench that the rotors must exert on the base: W = Ad_Cᵀ W⁰,
     Ẇ = Ad_Cᵀ (ad_Vᵀ W⁰ + Ẇ⁰), and so on. Shapes and errors are the same as for `world_wrench`.

@@ -31,7 +31,7 @@ def likelihood(off: Array, deviation: Array) -> tuple[float, float]:
 def _as_multiples(interval: Array, deviation: Array, period: float) -> float:
     """Return the log-likelihood of an interval as a multiple of a period.
 
-    Large numbers of periods cost more, since any interval is nearly a multiple of a short period.
+    Varied numbers of periods cost more, since any interval is nearly a multiple of a short one.
     """
     count = np.round(interval / period)
     share = np.unique(count, return_counts=True)[1] / len(count)
@@ -60,7 +60,7 @@ def likely_period(interval: Array, deviation: Array, typical: float) -> tuple[fl
 
 
 def likely_part(interval: Array, deviation: Array, period: float) -> int:
-    """Return 1, 2 or 3: intervals are best multiples of the period over this divisor."""
+    """Return the divisor, 1, 2 or 3, of the period that fits the intervals best."""
     well = deviation < _WELL * period
     if np.count_nonzero(well) < MIN_DETERMINED:
         return 1

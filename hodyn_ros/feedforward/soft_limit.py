@@ -21,7 +21,7 @@ def soft_part(margin: float, *, strict: bool) -> tuple[float, float]:
 
 @njit()
 def soft_limit(x: float, knee: float, top: float) -> tuple[float, float, float]:
-    """Return s(x) and its first two derivatives: x up to the knee, below the top beyond; C²."""
+    """Return s(x), C², and two derivatives: s is x up to the knee, then below the top."""
     if abs(x) <= knee:
         return x, 1.0, 0.0
     width = top - knee
@@ -33,7 +33,7 @@ def soft_limit(x: float, knee: float, top: float) -> tuple[float, float, float]:
 
 @njit()
 def before_limit(value: float, limit: float, knee: float, top: float) -> tuple[float, float]:
-    """Return the value from which the soft limit makes `value`, and the slope there."""
+    """Return the value that the soft limit maps to `value`, and the slope there."""
     if abs(value) <= knee * limit:
         return value, 1.0
     width = top - knee

@@ -68,9 +68,9 @@ class StateMachine:
     counts : Counter
         How often things happened, for diagnostics.
     left_out : float
-        Total time for which the reference stood still as time was missing between cycles, s.
+        Total time by which stamps jumped, ahead or back, and the reference did not, s.
     why_waiting : str
-        Why no joint state has been taken so far; empty if none came.
+        Why the joint states so far were not taken; empty if none came.
     why_no_state : str
         Why a joint state was refused since the last one was taken; empty if none was.
     goals : TrajectoryGoals

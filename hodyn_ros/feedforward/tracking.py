@@ -49,16 +49,16 @@ class TrackingWatch:
 
     @property
     def has_departed(self) -> bool:
-        """Whether a joint was beyond its tolerance in each of the last comparisons."""
+        """Whether a joint was beyond its tolerance in the last three comparisons."""
         return self._beyond >= PERSISTENCE
 
     def compare(self, measured: Array, reference: Array, readings: int = 1) -> None:
-        """Compare positions, (n,) each, at one instant; they count as `readings` comparisons."""
+        """Compare positions, (n,) each, at one instant; count this as `readings` comparisons."""
         error = measured - reference
         self.joint, self.ratio = largest_ratio(error, self.tolerance)
         self.error = error.item(self.joint)
         self._beyond = self._beyond + readings if self.ratio > 1.0 else 0
 
     def forget(self) -> None:
-        """Begin anew, as the reference was led to the arm."""
+        """Forget the comparisons so far."""
         self._beyond, self.ratio = 0, 0.0

@@ -105,7 +105,7 @@ def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> Joint
 def _columns(
     header: list[str], path: Path, used: Mapping[str, str],
 ) -> dict[str, dict[str, int]]:
-    """Return the column of each joint for each kind, in the joints' order of the positions."""
+    """Return each joint's column for each kind, in the order of the position columns."""
     if 'time' not in header:
         listed = ', '.join(map(repr, header)) or 'nothing'
         others = ' and '.join(f'NAME.{kind}' for kind in KINDS if kind in used)

@@ -45,7 +45,7 @@ def pose_fault(matrix: Array) -> str | None:
 
 
 def nearest_rotation(matrix: Array) -> Array:
-    """Return the rotation next to one that is off by little (a step of Newton's to R Rᵀ = I)."""
+    """Return the rotation nearest to a matrix that is almost one, by a Newton step."""
     rotation: Array = 1.5 * matrix - 0.5 * matrix @ matrix.T @ matrix
     return rotation
 

@@ -143,7 +143,7 @@ class Robot:
         Merged links by name: index of the body that carries the link (−1 world) and its pose in
         that body.
     base_pose : (4, 4) array
-        Pose of the base in the world; the placements of the first bodies contain it.
+        Pose of the base in the world; the placements of bodies on the base contain it.
     locked : tuple of (str, float)
         Joints locked when the robot was loaded, and their positions, rad or m.
     kernel_model : KernelModel
@@ -290,7 +290,7 @@ class Robot:
                 for name, (index, placement) in self.frames.items()})
 
     def with_rotation(self, joint: str, rotation: ArrayLike) -> Robot:
-        """Return the same robot whose coordinates of a spherical joint are 0 at a rotation (3, 3).
+        """Return the same robot, with a spherical joint's coordinates 0 at a rotation (3, 3).
 
         It is that of the body from where its file has it at 0. The joint NAME is three revolute
         ones, NAME_x, NAME_y, NAME_z, whose limits stay. Raises HodynError for any other joint, and

@@ -33,7 +33,7 @@ types: Any = _types
 
 
 class _Number:
-    """A number of a type; of the formula that is being written, its registers there."""
+    """A number in a formula: its type and, while code is written, its registers."""
 
     def __init__(self, kind: Any, registers: Any = None, builder: Any = None) -> None:
         self.kind, self.registers, self.builder = kind, registers, builder
@@ -45,7 +45,7 @@ class _Number:
         return count
 
     def made_of(self, numbers: Sequence[_Number]) -> _Number:
-        """Return the number of the same type that has these floats, or lanes, in its registers."""
+        """Return the number of the same type whose coefficients are these floats, or lanes."""
         if self.builder is None:
             return self
         parts = [number.registers[0] for number in numbers]
@@ -98,7 +98,7 @@ class _Number:
 
 
 class Memory:
-    """An array of doubles; of the formula that is being written, where it is there.
+    """An array of doubles; while code is written, the address of its data.
 
     Indices are integers of the kernel, and nothing is known of them before it runs.
     """
