@@ -43,7 +43,8 @@ def test_a_motion_beyond_limits_is_searched_again_slower(capsys, tmp_path, asked
     assert plan['points'][-1]['time_from_start'] == pytest.approx(periods[-1], abs=1e-6)
     assert plan['points'][50]['positions'][0] == pytest.approx(1.0)
     said = capsys.readouterr().out
-    assert f'motion.yaml: {periods[-1]:.1f} s within all limits' in said
+    assert said.startswith('motion.yaml, for robot panda (the default')
+    assert f': {periods[-1]:.1f} s within all limits' in said
     assert 'number 12 of 43 base parameters' in said
     assert 'It begins and ends at 0.000, 0.000, 0.000, -1.500, 0.000, 1.800, 0.000' in said
     assert 'No limit' not in said

@@ -119,7 +119,7 @@ def test_a_request_of_stiffness_names_the_variable_joints_alone(tendons):
 
     def asked(joints, values):
         supervisor = Supervisor(tendons, SupervisorSettings(
-            ControllerSettings(), np.full(7, 0.2)), Mock())
+            ControllerSettings(), np.full(7, 0.2)), Mock(poll=lambda *_: None))
         supervisor.bind([f'fer_{name}' for name in names])
         for cycle in range(4):
             if supervisor.take_state(HOME, np.zeros(7), 4 * MS * (cycle + 1), 1000.0):

@@ -1,4 +1,4 @@
-"""Parameters that the command line of a node gives: the last one counts, and each is judged."""
+"""Parameters of a node's command line: -p wins over files, else the last one counts."""
 import json
 from pathlib import Path
 import subprocess
@@ -90,7 +90,7 @@ def test_values_are_read_as_they_are_meant(words, values):
 def test_the_last_of_files_and_options_counts(file):
     first, second = file('fade: 3', name='a.yaml'), file('fade: 0.5', name='b.yaml')
     assert given('--params-file', first, '--params-file', second) == {'fade': 0.5}
-    assert given('-p', 'fade:=2', '--params-file', first) == {'fade': 3.0}
+    assert given('-p', 'fade:=2', '--params-file', first) == {'fade': 2.0}
     assert given('--params-file', first, '-p', 'fade:=2') == {'fade': 2.0}
 
 

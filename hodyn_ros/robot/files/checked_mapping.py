@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 LARGEST = 1e15
 """Largest magnitude of a quantity of a robot: its squares and products are still finite."""
 # A number with an exponent: its digits, and the sign and the digits of the exponent.
-_EXPONENT = re.compile(r'([-+]?(?:\d+\.?\d*|\.\d+))[eE]([-+]?)(\d+)')
+_EXPONENT = re.compile(r'([-+]?(?:\d+(?:\.\d*)?|\.\d+))[eE]([-+]?)(\d+)')
 
 
 class CheckedMapping:
