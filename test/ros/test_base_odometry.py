@@ -189,7 +189,7 @@ def test_wrong_odometry_is_named_and_reaches_no_torque(live, home, ship_file, ch
 
 
 def test_two_odometries_are_both_ignored(live, home, ship_file):
-    """They pulled the torque to and fro, and nobody said so."""
+    """They pulled the torque back and forth, and nobody said so."""
     node = live(f'robot:={ship_file}', 'state_timeout:=5.0', 'base_timeout:=1.0')
     deck = Deck(node, home)
     deck.sail(20.0, until=lambda: 'holding' in node.states)
