@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.plausible_state import LONGEST, PERSISTENCE
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
+from hodyn_ros.feedforward.stream_schedule import SET_BACK
 from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import HodynError, Robot, lie
 
@@ -26,8 +27,10 @@ LARGEST_ACCELERATION = np.array([50.0, 20.0])
 """Largest angular and linear acceleration used, rad/s² and m/s²; larger ones are cut."""
 LARGEST_AGE = 0.5
 """Largest difference between stamps of a reading and of joint states, s, or `base_timeout`."""
-SET_BACK = 1_000_000_000
-"""A stamp that goes back by more than this, ns, shows that a clock was set."""
+WINDOW, MOST_TURN = 0.2, 2.0
+"""Time, s, and angle, rad, over which orientation and angular velocity are compared."""
+TURN_SLACK = 0.1
+"""Allowed difference of the two, rad, besides half the turn: filters delay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +80,8 @@ class BaseInput:
         Angular velocity of the body and velocity of its origin in world axes, with derivatives.
     why : str
         Why the last reading was refused; empty if it was not. Also set by callers that refuse one.
+    jumped : bool
+        Whether the last believed reading contradicts the one believed before.
     left_out : int
         How many readings were not believed.
 
@@ -88,6 +93,7 @@ class BaseInput:
         self.hybrid = np.zeros((ORDER + 2, 6))
         self.why = NO_ODOMETRY
         self.left_out = 0
+        self.jumped = False
         self._robot = robot
         self._bandwidth = bandwidth
         self._oldest = max(LARGEST_AGE, timeout)
@@ -95,6 +101,13 @@ class BaseInput:
         self._last: _Found | None = None
         self._believed: _Found | None = None
         self._agreeing = 0
+        self._is_silent = True
+        self._turns = _Turns()
+
+    def check_age(self, now: int) -> None:
+        """Refuse the last believed reading if it is not of `now`, a stamp of joint states, ns."""
+        if self._believed is not None:
+            self._check_age(self._believed[2], now)
 
     def is_known(self, at: float) -> bool:
         """Return whether believed readings are recent enough at a time."""
@@ -112,6 +125,7 @@ class BaseInput:
         found = rotation, velocity, reading.stamp
         last, before = self._last, self._believed
         continues = last is not None and _agree(last, found)
+        self._turns.take(found, continues=continues)
         self._agreeing = self._agreeing + 1 if continues else 1
         self._last = found
         if before is None or not (continues if before is last else _agree(before, found)):
@@ -120,7 +134,8 @@ class BaseInput:
                 self.why = UNLIKE
                 self.left_out += 1
                 return False
-        self.why, self._frame = '', reading.frame
+        self.jumped = before is last and last is not self._believed
+        self.why, self._frame, self._is_silent = '', reading.frame, False
         self.arrivals.arrived(at)
         self._believed, self.rotation, self.hybrid[0] = found, rotation, velocity
         if self._bandwidth and before is not None:
@@ -130,8 +145,9 @@ class BaseInput:
 
     def fell_silent(self, at: float) -> bool:
         """Return, once, that readings have stayed away for longer than they may."""
-        if self._believed is None or not self.arrivals.are_lost(at):
+        if self._is_silent or not self.arrivals.are_lost(at):
             return False
+        self._is_silent = True
         self._forget()
         return True
 
@@ -175,14 +191,18 @@ class BaseInput:
         """Refuse a stamp far from now, or not newer than the last unless a clock was set back."""
         if not stamp:
             raise HodynError('it has no stamp')
-        if now is not None and abs(late := (now - stamp) * 1e-9) > self._oldest:
-            raise HodynError(
-                f'its stamp is {abs(late):.3f} s {"behind" if late > 0.0 else "ahead of"} that of '
-                f'the joint states; at most {self._oldest:g} are taken: let both take one clock')
+        if now is not None:
+            self._check_age(stamp, now)
         if self._last is not None and stamp <= self._last[2]:
             if self._last[2] - stamp <= SET_BACK:
                 raise HodynError('a stamp is not newer than the last')
             self._forget()
+
+    def _check_age(self, stamp: int, now: int) -> None:
+        if abs(late := (now - stamp) * 1e-9) > self._oldest:
+            raise HodynError(
+                f'its stamp is {abs(late):.3f} s {"behind" if late > 0.0 else "ahead of"} that of '
+                f'the joint states; at most {self._oldest:g} are taken: let both take one clock')
 
     def _filter(self, rate: Array, seconds: float) -> None:
         """Filter the rate of the velocities, (6,), over `seconds` by a low pass of order 1."""
@@ -190,6 +210,43 @@ class BaseInput:
         kept += -np.expm1(-self._bandwidth * seconds) * (rate - kept)
         for half, most in zip((kept[:3], kept[3:]), LARGEST_ACCELERATION, strict=True):
             half *= min(1.0, float(most) / max(float(np.linalg.norm(half)), 1e-9))
+
+
+class _Turns:
+    """Compares how far the base turned with the integral of its angular velocity.
+
+    A driver may give degrees per second, or the twist with a pose that stands still.
+    """
+
+    def __init__(self) -> None:
+        self._start: _Found | None = None
+        self._last: _Found | None = None
+        self._integral = np.zeros(3)
+        self._fault = ''
+
+    def take(self, found: _Found, *, continues: bool) -> None:
+        """Take a reading that `continues` the last one or not; refuse it if the two contradict."""
+        start, last, self._last = self._start, self._last, found
+        if start is None or last is None or not continues or (
+                (found[2] - last[2]) * 1e-9 > WINDOW):
+            self._start, self._integral = found, np.zeros(3)
+        else:
+            mean = 0.5 * (last[1][:3] + found[1][:3])
+            self._integral = self._integral + (found[2] - last[2]) * 1e-9 * mean
+            if (found[2] - start[2]) * 1e-9 >= WINDOW or (
+                    np.linalg.norm(self._integral) > MOST_TURN):
+                self._compare(start, found)
+                self._start, self._integral = found, np.zeros(3)
+        if self._fault:
+            raise HodynError(self._fault)
+
+    def _compare(self, start: _Found, found: _Found) -> None:
+        turn = lie.rotation_log(found[0] @ start[0].T)
+        angle, said = (float(np.linalg.norm(each)) for each in (turn, self._integral))
+        off = float(np.linalg.norm(turn - self._integral))
+        self._fault = '' if off <= TURN_SLACK + 0.5 * angle else (
+            f'its orientation turned by {angle:.2g} rad, and by {said:.2g} as '
+            'twist.twist.angular says: is that in rad/s, in the axes of child_frame_id?')
 
 
 def _agree(before: _Found, after: _Found) -> bool:

@@ -276,6 +276,10 @@ class FeedforwardController:
             self._measured_base.move(rotation, hybrid)
             self._feedforward.resting.rest(rotation)
 
+    def fade_to_base(self) -> None:
+        """Fade the outputs to a base that is elsewhere than before, over the time `fade`."""
+        self._base_is_left = True
+
     def hold_base(self) -> None:
         """Assume that a moving base rests at its last tilt; the outputs fade to that."""
         if self._measured_base is not None:

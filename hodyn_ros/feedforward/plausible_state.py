@@ -50,7 +50,7 @@ def beyond_range(
     said = ', '.join(
         f'{names[i]} is at {position[i]:.4g}, {beyond[i]:.3g} beyond its range'
         for i in np.flatnonzero(beyond > BEYOND).tolist())
-    if not _is_nowhere(position, low, high):
+    if not _is_nowhere(position, low, high, FAR_TOGETHER):
         return said, True
     in_rad = unit(robot, int(beyond.argmax()), 'position') == 'rad'
     asked = 'rad: are these degrees?' if in_rad else 'm: are these millimetres?'
@@ -97,8 +97,11 @@ class PlausibleState:
         self.is_there = False
 
     def is_nowhere(self, position: Array) -> bool:
-        """Return whether a position, (n,), is too far beyond the ranges for any arm."""
-        nowhere: bool = _is_nowhere(position, self._low, self._high)
+        """Return whether a position, (n,), has a joint beyond its range by `FAR`.
+
+        Several joints may be beyond theirs by less: a running arm may be pushed there.
+        """
+        nowhere: bool = _is_nowhere(position, self._low, self._high, np.inf)
         return nowhere
 
     def believe(self, position: Array, velocity: Array | None, stamp: int) -> bool:
@@ -170,14 +173,14 @@ class ZeroVelocities:
 
 
 @njit()
-def _is_nowhere(position: Array, low: Array, high: Array) -> bool:
-    """Return whether a joint is beyond its range by `FAR`, or several by `FAR_TOGETHER`."""
+def _is_nowhere(position: Array, low: Array, high: Array, together: float) -> bool:
+    """Return whether a joint is beyond its range by `FAR`, or several by `together`."""
     far = 0
     for i in range(position.size):
         beyond = max(position[i] - high[i], low[i] - position[i])
         if beyond > FAR:
             return True
-        far += beyond > FAR_TOGETHER
+        far += beyond > together
     return far > 1
 
 

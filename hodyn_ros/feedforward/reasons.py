@@ -16,6 +16,7 @@ TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
+CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
 Level = Literal['info', 'warning', 'error']
 OF_MOTORS = {
@@ -91,6 +92,8 @@ class Reasons:
                 if motors.feasible.all() else
                 f'the motors of {joints[int(np.argmin(motors.feasible))]} cannot do it: their '
                 'reference is held'), at, 'warning')
+        if controller.clipped and controller.base_wrench.size:
+            self.notice('clipped', CLIPPED_ON_BASE, at, 'error')
         if controller.reference.is_held_back:
             self.why = HELD_BACK
             self.notice('held back', '', at, 'warning', HELD_BACK)

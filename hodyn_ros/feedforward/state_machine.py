@@ -32,6 +32,7 @@ STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'
 WAITS = 'a plan waits for its start'
 NOTABLE_WAIT = 1.0  # a plan that waits longer, s, is reported as waiting
+BASE_JUMPED = 'the odometry of the base has jumped: the torque goes over to the new tilt'
 BASE_LOST = 'the odometry of the base is lost'
 SAME_TILT = 1e-3  # a smaller change of tilt, rad, does not change the model for plans
 # Why no input is taken.
@@ -134,6 +135,7 @@ class StateMachine:
         if self.controller is not None:
             self.controller.replace(feedforward)
         self.feedforward = feedforward
+        self._planned_tilt = np.full(3, np.inf)
         self._planner.change_robot(feedforward.planned_robot)
 
     def take_base(self, reading: BaseReading, now: int | None, prefix: str, at: float) -> None:
@@ -143,6 +145,10 @@ class StateMachine:
         since = at - base.arrivals.last
         if base.take(reading, now, prefix, at) and controller is not None:
             controller.set_base(base.rotation, base.hybrid)
+            if base.jumped:
+                controller.fade_to_base()
+                if self.state is not State.ADRIFT:
+                    self.reasons.notice('base', BASE_JUMPED, at, 'warning')
             if self.state is State.ADRIFT:
                 self._go(Cause.BASE_BACK, seconds=since)
 
@@ -155,10 +161,15 @@ class StateMachine:
         if self.state in (State.RUNNING, State.DEPARTING):
             self._go(Cause.BASE_LOST, seconds=at - self.base.arrivals.last)
 
-    def _knows_base(self, at: float) -> bool:
+    def _knows_base(self, stamp: int, at: float) -> bool:
         """Return whether the tilt of the base is known, so that the arm can be held."""
         if self.base is None:
             return True
+        try:
+            self.base.check_age(stamp)
+        except HodynError as error:
+            self.why_waiting = f'for the base: {error}'
+            return False
         if not self.base.is_known(at):
             self.why_waiting = (self.base.why and f'for the base: {self.base.why}') or BASE_LOST
             return False

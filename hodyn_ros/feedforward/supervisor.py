@@ -291,7 +291,7 @@ class Supervisor(StateMachine):
             self.why_waiting = beyond
             self.reasons.notice('range', beyond, at, 'error')
             return False
-        if not self._knows_base(at):
+        if not self._knows_base(stamp, at):
             return False
         self.clock = ReferenceClock(stamp, self.settings.max_time_step, self.settings.lookahead)
         controller = FeedforwardController(

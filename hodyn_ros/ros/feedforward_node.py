@@ -174,8 +174,8 @@ class FeedforwardNode(LifecycleNode):
 
     def _configure(self) -> None:
         self._load()
-        robot, self._has_base = self._feedforward.robot, self._feedforward.is_floating
-        self._outputs = Outputs(self, robot.bodies[0].name if self._has_base else '')
+        robot, self._base = self._feedforward.robot, self._moving_base
+        self._outputs = Outputs(self, self._base)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         for kind, topic, callback, qos in inputs(has_base=self._feedforward.is_floating):
             subscription = self.create_subscription(
@@ -199,6 +199,12 @@ class FeedforwardNode(LifecycleNode):
         self.get_logger().info(
             f'configured for robot {robot.name!r}, {robot.n} joints; '
             f'by {get_rmw_implementation_identifier()}')
+
+    @property
+    def _moving_base(self) -> str:
+        """Name of the body that is a moving base; empty on a fixed one."""
+        feedforward = self._feedforward
+        return feedforward.robot.bodies[0].name if feedforward.is_floating else ''
 
     def _load(self) -> None:
         """Read parameters, load the robot, compile kernels, start the process for plans."""
@@ -245,10 +251,10 @@ class FeedforwardNode(LifecycleNode):
             self._load()
         if self._outputs is None or self._planner is None:
             raise HodynError('not configured')
-        if self._feedforward.is_floating != self._has_base:
+        if self._moving_base != self._base:
             raise HodynError(
-                'the robot is on another base, floating or fixed, than the one before: clean the '
-                'node up and configure it again')
+                f'the robot is on another base ({self._moving_base or "fixed"}) than the one '
+                f'before ({self._base or "fixed"}): clean the node up and configure it again')
         if state := state_of_another(self):
             raise HodynError(
                 f'another node {self.get_fully_qualified_name()} is active ({state}), and two '

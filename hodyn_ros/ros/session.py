@@ -264,11 +264,7 @@ class Session:
         self.supervisor.take_trajectory(data, goal, annotate=self._outputs.annotated_is_wanted)
 
     def _sample(self, data: bytes) -> None:
-        topic = self._node.resolve_topic_name('~/reference')
-        if (senders := self._node.count_publishers(topic)) > 1:
-            raise HodynError(
-                f'{senders} nodes publish it ({self._neighbours.publishers(topic)}); '
-                f'all are ignored until one is left; {UNTIL_LEFT}')
+        self._check_one_sender('~/reference')
         position, velocity = self._stream_reader.state(data)
         if (sent := self._stream_reader.sent_joints) > len(position):
             raise HodynError(f'{sent} joints for a robot with {len(position)}')
@@ -283,8 +279,16 @@ class Session:
             link = link.removeprefix(self._prefix or '')
         self.supervisor.take_wrench(link, wrench, time.monotonic())
 
+    def _check_one_sender(self, name: str) -> None:
+        topic = self._node.resolve_topic_name(name)
+        if (senders := self._node.count_publishers(topic)) > 1:
+            raise HodynError(
+                f'{senders} nodes publish it ({self._neighbours.publishers(topic)}); '
+                f'all are ignored until one is left; {UNTIL_LEFT}')
+
     def _odometry(self, data: bytes) -> None:
         supervisor, at = self.supervisor, time.monotonic()
+        self._check_one_sender('odom')
         has_stamp = supervisor.controller is not None
         supervisor.take_base(
             BaseReading(*read_odometry(data)), supervisor.stamp_at(at) if has_stamp else None,

@@ -1,4 +1,5 @@
 """Which readings of a base that moves are believed, and what is made of them."""
+import contextlib
 from dataclasses import replace
 
 import numpy as np
@@ -91,13 +92,16 @@ def test_any_link_of_the_base_may_be_what_is_measured():
 @pytest.mark.parametrize('bandwidth', [0.0, 20.0])
 def test_accelerations_are_filtered_differences_of_velocities_or_none(bandwidth):
     base = BaseInput(SHIP, 0.0, bandwidth)
-    feed(base, [
-        reading(1.0 + 0.01 * k, linear=(0.0, 0.0, 0.02 * k), angular=(0.01 * k, 0.0, 0.0))
-        for k in range(3)])
+
+    def measured(k):
+        t = 0.01 * k
+        rotation = lie.rotation_exp([0.5 * t**2, 0.0, 0.0])
+        return reading(
+            1.0 + t, rotation, rotation.T @ [0.0, 0.0, 2.0 * t], angular=(t, 0.0, 0.0))
+
+    feed(base, map(measured, range(3)))
     assert base.hybrid[1, 5] < 2.0  # it has only begun
-    feed(base, [
-        reading(1.0 + 0.01 * k, linear=(0.0, 0.0, 0.02 * k), angular=(0.01 * k, 0.0, 0.0))
-        for k in range(3, 150)])
+    feed(base, map(measured, range(3, 150)))
     expected = [1.0, 0.0, 0.0, 0.0, 0.0, 2.0] if bandwidth else np.zeros(6)
     np.testing.assert_allclose(base.hybrid[1], expected, atol=1e-9)
     assert not base.hybrid[2:].any()
@@ -107,7 +111,58 @@ def test_no_jump_of_the_velocity_makes_a_larger_acceleration_than_is_taken():
     base = BaseInput(SHIP, 0.0, 100.0)
     for k in range(40):
         speed = (0.0, 0.0, 1.4 * (k % 2))
-        base.take(reading(1.0 + 0.01 * k, linear=speed, angular=speed), None, '', 1.0 + 0.01 * k)
+        rotation = lie.rotation_exp([0.0, 0.0, 0.007 * k])
+        feed(base, [reading(1.0 + 0.01 * k, rotation, linear=speed, angular=speed)])
         found = np.linalg.norm(base.hybrid[1].reshape(2, 3), axis=1)
         assert (found <= LARGEST_ACCELERATION * (1.0 + 1e-9)).all()
     assert (found > 1.0).all()
+
+
+@pytest.mark.parametrize('wrong', ['degrees per second', 'another axis', 'a standing pose'])
+def test_a_twist_that_contradicts_the_orientation_is_refused(wrong):
+    """Of 0.2 rad/s in degrees centrifugal torques would reach their limits."""
+    base = BaseInput(SHIP, 0.0, 0.0)
+    for k in range(200):
+        t = 1.0 + 0.01 * k
+        angular = np.array([0.2 if wrong == 'degrees per second' else 1.0, 0.0, 0.0])
+        rotation = lie.rotation_exp(angular * t)
+        said = {'degrees per second': np.degrees(angular), 'another axis': angular[[1, 0, 2]]}.get(
+            wrong, angular)
+        if wrong == 'a standing pose':
+            rotation = np.eye(3)
+        if k < 25:
+            with contextlib.suppress(hd.HodynError):
+                base.take(reading(t, rotation, angular=said), None, '', t)
+        else:
+            with pytest.raises(hd.HodynError, match='is that in rad/s'):
+                base.take(reading(t, rotation, angular=said), None, '', t)
+
+
+@pytest.mark.parametrize('period', [0.002, 0.02, 0.1])
+def test_a_base_that_tumbles_is_believed(period):
+    base = BaseInput(SHIP, 0.0, 0.0)
+    rotation, angular = np.eye(3), np.zeros(3)
+    for k in range(round(4.0 / period)):
+        t = 1.0 + period * k
+        assert base.take(reading(t, rotation, angular=angular), None, '', t) or k < 2
+        later = 3.0 * np.sin([2.0 * t, 1.3 * t, 0.7 * t]) * min(1.0, t - 1.0)
+        rotation = rotation @ lie.rotation_exp(0.5 * period * (angular + later))
+        angular = later
+
+
+def test_a_jump_is_told_from_readings_that_go_on():
+    base = BaseInput(SHIP, 0.0, 0.0)
+    feed(base, [reading(1.0 + 0.01 * k) for k in range(5)])
+    assert not base.jumped
+    tilted = lie.rotation_exp([0.5, 0.0, 0.0])
+    feed(base, [reading(1.05 + 0.01 * k, tilted) for k in range(3)])
+    assert base.jumped
+    feed(base, [reading(1.08, tilted)])
+    assert not base.jumped
+
+
+def test_readings_that_end_after_their_clock_was_set_back_fall_silent_once():
+    base = BaseInput(SHIP, 0.0, 0.0)
+    feed(base, [reading(100.0 + 0.01 * k) for k in range(5)])
+    base.take(reading(5.0), None, '', 100.05)
+    assert [base.fell_silent(at) for at in (100.06, 105.0, 106.0)] == [False, True, False]

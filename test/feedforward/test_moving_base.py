@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from supervised import HOME, PERIOD, SHIP, SHIP_MODEL, World
+from supervised import FADE, HOME, PERIOD, SHIP, SHIP_MODEL, World
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.controller import FeedforwardController
@@ -245,6 +245,55 @@ def test_a_jump_of_the_odometry_makes_no_step(at_measurement):
     for _ in range(400):
         world.state()
     np.testing.assert_allclose(world.published, before, atol=1e-6)
+
+
+def test_a_jump_of_the_odometry_is_said_and_takes_as_long_as_a_fade():
+    world = ship()
+    world.list = 0.8
+    before, found = world.published.copy(), []
+    for _ in range(200):
+        world.state()
+        found.append(np.abs(world.published - before).max())
+    assert found[-1] > 3.0
+    assert found[round(0.6 * FADE / PERIOD)] < 0.6 * found[-1]
+    assert sum('has jumped' in line for line in world.logged) == 1
+
+
+def test_torque_that_the_tilt_takes_beyond_the_limits_is_said():
+    effort = 1.02 * np.abs(ship().published) + 0.5
+    world = World(model=feedforward_of(replace(SHIP, limits=replace(SHIP.limits, effort=effort))))
+    for tilt, is_said in ((0.0, False), (0.6, True), (0.0, False)):
+        world.list = tilt
+        for _ in range(800):
+            world.state()
+        assert ('cut to its limits' in world.supervisor.report(world.at)[1]) == is_said
+
+
+def test_after_another_payload_plans_are_judged_with_the_tilt_of_now():
+    world = ship()
+    world.supervisor.take_trajectory(b'0.1', None, annotate=False)
+    world.settle()
+    world.list = 0.4
+    for _ in range(50):
+        world.state()
+    world.supervisor.change_model(SHIP_MODEL)
+    world.list = 0.0
+    for _ in range(50):
+        world.state()
+    world.supervisor.take_trajectory(b'0.1', None, annotate=False)
+    np.testing.assert_allclose(
+        world.plans.robot.gravity, world.deck()[0].T @ SHIP.gravity, atol=1e-12)
+
+
+def test_an_arm_is_not_held_by_odometry_of_another_time():
+    world = World(model=SHIP_MODEL)
+    world.is_measured = False
+    for _ in range(50):
+        world.odometry(late=10.0)
+        world.state()
+    name, reason = world.supervisor.report(world.at)
+    assert name == 'waiting'
+    assert reason.startswith('for the base: its stamp is 10.00')
 
 
 def test_on_a_swaying_ship_it_is_what_mujoco_computes():

@@ -239,6 +239,19 @@ def test_joint_states_that_become_degrees_count_as_none(at_measurement):
     np.testing.assert_array_equal(world.supervisor.controller.q[0], HOME)
 
 
+def test_a_running_arm_may_be_pushed_beyond_several_ranges():
+    """It was rejected as if in degrees: no torque, and a lasting fault."""
+    world = running()
+    target = HOME.copy()
+    target[[3, 5]] = PANDA.limits.position_max[[3, 5]] + 0.3
+    start = HOME.copy()
+    for k in range(1500):
+        wanted = start + (target - start) * min(1.0, k / 1000)
+        world.away = wanted - world.supervisor.controller.q[0]
+        assert world.state()
+    assert world.supervisor.report(world.at)[0] == 'holding'
+
+
 def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
     class Later(Plans):
         def poll(self, reference, now):

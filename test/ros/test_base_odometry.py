@@ -186,3 +186,17 @@ def test_wrong_odometry_is_named_and_reaches_no_torque(live, home, ship_file, ch
     deck.changes = {}
     deck.sail(20.0, until=lambda: node.states[-1] == 'holding')
     assert_within_limits(node)
+
+
+def test_two_odometries_are_both_ignored(live, home, ship_file):
+    """They pulled the torque back and forth, and nobody said so."""
+    node = live(f'robot:={ship_file}', 'state_timeout:=5.0', 'base_timeout:=1.0')
+    deck = Deck(node, home)
+    deck.sail(20.0, until=lambda: 'holding' in node.states)
+    other = node.publisher(nav_msgs.Odometry, '/odom')
+    deck.sail(20.0, until=lambda: node.states[-1] == 'fault')
+    assert 'odom rejected: 2 nodes publish it' in node.log
+    assert '2 nodes publish it' in node.reason
+    node.node.destroy_publisher(other)
+    deck.sail(20.0, until=lambda: node.states[-1] == 'holding')
+    assert_within_limits(node)
