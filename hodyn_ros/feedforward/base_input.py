@@ -125,9 +125,9 @@ class BaseInput:
         found = rotation, velocity, reading.stamp
         last, before = self._last, self._believed
         continues = last is not None and _agree(last, found)
-        self._turns.take(found, continues=continues)
         self._agreeing = self._agreeing + 1 if continues else 1
         self._last = found
+        self._turns.take(found, continues=continues)
         if before is None or not (continues if before is last else _agree(before, found)):
             before = last
             if self._agreeing < PERSISTENCE:

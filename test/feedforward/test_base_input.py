@@ -136,6 +136,13 @@ def test_a_twist_that_contradicts_the_orientation_is_refused(wrong):
         else:
             with pytest.raises(hd.HodynError, match='is that in rad/s'):
                 base.take(reading(t, rotation, angular=said), None, '', t)
+    # A twist that is put right is believed again.
+    believed = [False]
+    for _ in range(60):
+        t += 0.01
+        with contextlib.suppress(hd.HodynError):
+            believed.append(base.take(reading(t, rotation), None, '', t))
+    assert believed[-1]
 
 
 @pytest.mark.parametrize('period', [0.002, 0.02, 0.1])
