@@ -28,6 +28,18 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 MATCH_TIMEOUT = 180.0
 ANSWER_TIMEOUT = 5.0
 SETTLE_TIMEOUT = 60.0
+# A node that prints what it compiles.
+NOTING_COMPILATION = """
+import sys
+from numba.core.dispatcher import Dispatcher
+compile_for = Dispatcher.compile
+def noted(self, signature):
+    print('COMPILES', self.py_func.__qualname__, signature, flush=True)
+    return compile_for(self, signature)
+Dispatcher.compile = noted
+from hodyn_ros.ros.feedforward_node import main
+sys.exit(main(sys.argv))
+"""
 
 
 def to_stamp(seconds: float) -> Time:

@@ -5,7 +5,7 @@ import time
 
 from geometry_msgs.msg import WrenchStamped
 from live_motions import LIMITS, cycles, move, table, weight, write_robot_keys
-from live_node import to_stamp
+from live_node import NOTING_COMPILATION, to_stamp
 import numpy as np
 import pytest
 
@@ -18,17 +18,6 @@ nav_msgs = pytest.importorskip('nav_msgs.msg', reason='nav_msgs is not installed
 
 pytestmark = pytest.mark.live
 
-NOTED = """
-import sys
-from numba.core.dispatcher import Dispatcher
-compile_for = Dispatcher.compile
-def noted(self, signature):
-    print('COMPILES', self.py_func.__qualname__, signature, flush=True)
-    return compile_for(self, signature)
-Dispatcher.compile = noted
-from hodyn_ros.ros.feedforward_node import main
-sys.exit(main(sys.argv))
-"""
 DECK = {
     'name': 'deck', 'parent': -1, 'type': 'floating', 'placement': np.eye(4).tolist(),
     'mass': 100.0, 'com': [0.0, 0.0, 0.0], 'inertia': (10.0 * np.eye(3)).tolist()}
@@ -102,7 +91,7 @@ def held(robot, position, roll):
 
 
 def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, ship_file):
-    node = live(command=[sys.executable, '-c', NOTED, '--ros-args', *(
+    node = live(command=[sys.executable, '-c', NOTING_COMPILATION, '--ros-args', *(
         word for one in (
             f'robot:={ship_file}', 'state_timeout:=5.0', 'base_timeout:=1.0',
             'max_time_step:=0.5', 'tracking_tolerance:=[-1.0]',

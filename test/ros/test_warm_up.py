@@ -2,22 +2,12 @@
 import sys
 
 from geometry_msgs.msg import WrenchStamped
+from live_node import NOTING_COMPILATION
 import pytest
 from sensor_msgs.msg import JointState
 
 pytestmark = pytest.mark.live
 
-NOTED = """
-import sys
-from numba.core.dispatcher import Dispatcher
-compile_for = Dispatcher.compile
-def noted(self, signature):
-    print('COMPILES', self.py_func.__qualname__, signature, flush=True)
-    return compile_for(self, signature)
-Dispatcher.compile = noted
-from hodyn_ros.ros.feedforward_node import main
-sys.exit(main(sys.argv))
-"""
 NOW = 1000.0
 
 
@@ -28,7 +18,7 @@ NOW = 1000.0
 def test_an_active_node_compiles_nothing(live, home, parameters):
     arguments = [word for one in parameters for word in ('-p', one)]
     node = live(command=[
-        sys.executable, '-c', NOTED, '--ros-args', '-p', 'state_timeout:=0.5',
+        sys.executable, '-c', NOTING_COMPILATION, '--ros-args', '-p', 'state_timeout:=0.5',
         '-p', 'max_time_step:=0.5', '-p',
            'tracking_tolerance:=[-1.0]', '-p', 'stream_timeout:=0.2', *arguments])
     assert 'COMPILES' in node.log
