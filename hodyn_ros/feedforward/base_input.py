@@ -226,16 +226,17 @@ class _Turns:
 
     def take(self, found: _Found, *, continues: bool) -> None:
         """Take a reading that `continues` the last one or not; refuse it if the two contradict."""
-        start, last, self._last = self._start, self._last, found
-        if start is None or last is None or not continues or (
-                (found[2] - last[2]) * 1e-9 > WINDOW):
+        last, self._last = self._last, found
+        if last is not None and (found[2] - last[2]) * 1e-9 > WINDOW:
+            self._start, self._fault = None, ''  # readings this far apart determine no turn
+        if self._start is None or last is None or not continues:
             self._start, self._integral = found, np.zeros(3)
         else:
             mean = 0.5 * (last[1][:3] + found[1][:3])
             self._integral = self._integral + (found[2] - last[2]) * 1e-9 * mean
-            if (found[2] - start[2]) * 1e-9 >= WINDOW or (
+            if (found[2] - self._start[2]) * 1e-9 >= WINDOW or (
                     np.linalg.norm(self._integral) > MOST_TURN):
-                self._compare(start, found)
+                self._compare(self._start, found)
                 self._start, self._integral = found, np.zeros(3)
         if self._fault:
             raise HodynError(self._fault)
