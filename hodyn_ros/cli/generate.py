@@ -90,8 +90,8 @@ def _write_controller(options: argparse.Namespace, robot: Robot) -> int:
         ('--payload-argument', options.payload_argument is not None)) if there]
     if chosen:
         raise HodynError(
-            f'{", ".join(chosen)}: the controller of --ros2-control has friction, motors and '
-            'gravity as its parameters, order 2 and double precision')
+            f'{", ".join(chosen)}: the controller of --ros2-control has order 2 and double '
+            'precision, and no payload argument; friction and gravity are parameters of it')
     options.output = options.controller
     check_outputs(options, options.robot, contents=controller_contents(robot, options.prefix))
     made = generate_ros2_control(

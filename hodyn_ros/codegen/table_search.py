@@ -79,8 +79,8 @@ def _search(language: Language) -> Iterator[str]:
         '} table_point;',
         '',
         *comment(
-            "Find the point of a curve that has a torque: the piece by bisection, x by Newton's "
-            'method within bounds. Beyond the table this is some point of its last piece.'))
+            "Find the point of a curve with this torque: the piece by bisection, x by Newton's "
+            'method within bounds. Beyond the table this is some point of its outermost piece.'))
     yield from f"""\
 static table_point solve_table(const {number} (*table)[{TABLE_COLUMNS}], int rows, {number} torque)
 {{

@@ -50,7 +50,7 @@ class UnrolledKernels(Protocol):
 
 
 MAX_UNROLLED = 2
-"""Highest order of the unrolled kernels: one register of a motion holds no more coefficients."""
+"""Highest order of the unrolled kernels: order r has r + 2 coefficients, a register holds 4."""
 
 
 def any_order_kernels(formulation: Formulation) -> AnyOrderKernels:

@@ -48,7 +48,7 @@ class OutputStage:
     published : (3, n) array
         The published values and their derivatives.
     refused : (float, int, int) or None
-        A value that the gate refused in the last cycle, with its row and column; `published`
+        A value that `last_gate` refused in the last cycle, with its row and column; `published`
         then keeps the values of the cycle before.
 
     """
@@ -100,7 +100,7 @@ class OutputStage:
         Parameters
         ----------
         wanted : (3, n) array
-            The new curve `ahead` after the last cycle.
+            Value and two derivatives of the new curve, at the time `ahead` after the last cycle.
         which : (n,) array, optional
             Which quantities have a new curve; all by default.
         ahead : float
@@ -130,7 +130,7 @@ class OutputStage:
             np.maximum(state[SLOPE], needed, out=state[SLOPE])
 
     def advance(self, wanted: Array, interval: float, bounds: Array | None = None) -> Array:
-        """Return the values to publish an `interval`, s, after the last ones, (3, n), in place.
+        """Return `published`, (3, n), updated to an `interval`, s, after the last values.
 
         `wanted`, (3, n), are the wanted values without the addition of `set_target`; `bounds`,
         (2, n), are the least and the largest second derivative allowed.

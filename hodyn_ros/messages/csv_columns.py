@@ -110,9 +110,9 @@ def _columns(
         listed = ', '.join(map(repr, header)) or 'nothing'
         others = ' and '.join(f'NAME.{kind}' for kind in KINDS if kind in used)
         raise HodynError(
-            f'{path}: the first line must name the columns: the time in seconds, as one of '
-            f'{", ".join(TIMES)}, and for each joint NAME, and if known {others}; it has '
-            f'{listed:.200}')
+            f'{path}: the first line must name the columns: the time in seconds (one of '
+            f'{", ".join(TIMES)}), NAME for the position of each joint, and if known {others}; '
+            f'it has {listed:.200}')
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise HodynError(f'{path}: column {twice!r} occurs twice')

@@ -16,10 +16,10 @@ from hodyn_ros.reference.pieces import Array
 
 # Distance of targets from the ends of the range, rad or m, larger than round-off.
 MARGIN = 1e-7
-# Rows of a law of velocities, see `limits.velocity_bounds`.
+# Rows of a law of velocities, see `hodyn_ros.limits.velocity_bounds`.
 LOWER_END, UPPER_END, DECELERATION, OFFSET = 1, 2, 3, 4
-# Distance of targets from the end of a law, in units of the distance that is needed to brake at
-# half the law's deceleration.
+# Distance of targets from the ends of a law, in units of offset² / deceleration, which `gentle`
+# needs.
 OFF_END = 1.02
 
 
@@ -43,7 +43,7 @@ class MotionLimits:
         effort rate to the limit.
     law : (5, n) array or None
         Law by which velocity limits fall towards the ends of the range, see
-        `limits.velocity_bounds`; None if they are constant.
+        `hodyn_ros.limits.velocity_bounds`; None if they are constant.
 
     Raises
     ------

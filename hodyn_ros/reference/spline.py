@@ -30,7 +30,7 @@ def smoothest_knots(
         Added least-squares rows and their targets; r may be 0.
     knots : (m + 1, 5, n) array, changed in place
         Given values. Those of free derivatives are ignored, but free positions should be near the
-        solution, which is found as their deviation.
+        solution, since only the difference from them is computed.
 
     """
     np.copyto(knots[:, 1:], 0.0, where=~fixed[:, 1:, np.newaxis])

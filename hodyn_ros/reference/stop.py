@@ -16,7 +16,7 @@ MIN_DURATION, MAX_DURATION = 0.05, 20.0
 RATIO = 1.25
 SAMPLES = 256
 EFFORT_SAMPLES = 48
-# Factor of a plan's own acceleration and jerk that bounds a stop if the plan exceeds the limits.
+# If a plan exceeds limits, this multiple of its own acceleration and jerk bounds a stop instead.
 OWN_EXCESS = 1.05
 # Fractions by which limits may be exceeded at samples, and between them.
 ROUND_OFF, BETWEEN = 1e-9, 1e-5
@@ -45,7 +45,7 @@ class Stop:
         self._plan = plan
         self._begin = begin
         self._braking = duration
-        # A plan that ends before the stop is then at rest.
+        # If the plan ends first, the stop is over, as the plan ends at rest.
         self.duration = duration if begin + 0.5 * duration < plan.duration else _when_at(
             plan.duration - begin, duration)
 
@@ -76,8 +76,8 @@ def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
     Velocities are not checked, as they never exceed the plan's. If the plan itself exceeds limits
     of acceleration or jerk after `begin`, its own largest values, times `OWN_EXCESS`, replace
     them. If all stops need too much effort, the one that needs least is taken. Returns None if
-    every stop exceeds the other limits: then the plan, which ends at rest, can go on until one
-    does not.
+    every stop exceeds the other limits: the plan then goes on, until a later stop is within them
+    or it ends at rest.
     """
     left = plan.duration - begin
     if left <= 0.0:

@@ -58,8 +58,8 @@ def apply(
     lock_memory : bool
         Whether to keep all memory in RAM.
     cpus : sequence of int
-        Processors for the same threads; values below 0 are ignored, and an empty choice allows
-        any.
+        Processors for the same threads; values below 0 are ignored, and an empty choice changes
+        nothing.
 
     """
     try:
@@ -79,7 +79,7 @@ def apply(
             for thread in _threads_of_cycles():
                 os.sched_setaffinity(thread, chosen)
     except OSError as error:
-        warn(f'cpu_affinity {sorted(chosen)}: {error.strerror}; this machine has processors '
+        warn(f'cpu_affinity {sorted(chosen)}: {error.strerror}; this process may use processors '
              f'{sorted(os.sched_getaffinity(0))}')
 
 

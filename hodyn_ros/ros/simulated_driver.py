@@ -32,7 +32,7 @@ from hodyn_ros.simulation.example_motion import home
 Array = NDArray[np.float64]
 
 MAX_PERIODS = 5.0  # largest number of periods in one step of the arm
-MAX_TIME_STEP = 10e-3  # largest step of the arm, s, like the node's parameter of this name
+MAX_TIME_STEP = 10e-3  # largest time between ticks that counts, s, as in the node's parameter
 UNANSWERED_AT_END = 5
 
 
@@ -53,7 +53,7 @@ class SimulatedDriver(Node):
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
         self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
         self._answers: dict[int, dict[str, JointState]] = {}
-        # Stalls of this process are left out of the arm's time, as from the node's reference.
+        # The arm's time leaves out stalls of this process, as the node's reference does.
         self._arm_clock: ReferenceClock | None = None
         # The arm's time, s, at each state that was sent, by the state's stamp.
         self._instants: dict[int, float] = {}

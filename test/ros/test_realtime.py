@@ -61,7 +61,7 @@ def test_who_may_not_is_told_what_to_do():
     assert all('not permitted' in lines[k] for k in (0, 1, 3))
     assert 'rtprio limit' in lines[0]
     assert 'memlock' in lines[1]
-    assert 'this machine has processors' in lines[2]
+    assert 'this process may use processors' in lines[2]
     assert '/dev/cpu_dma_latency' in lines[3]
 
 

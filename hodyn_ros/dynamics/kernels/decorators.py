@@ -30,7 +30,7 @@ class _Step(CPUDispatcher):
 def step(function: Callable[..., Any]) -> Any:
     """Decorate part of a kernel: the compiler copies it into its caller, so it costs no call.
 
-    Python cannot call it, which saves a sixth of the time to compile all of them.
+    Python cannot call it: without entries for Python, all kernels compile in a sixth less time.
     """
     compiled = _part(function)
     if isinstance(compiled, CPUDispatcher):  # else numba is switched off

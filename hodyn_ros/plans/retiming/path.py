@@ -24,7 +24,7 @@ from hodyn_ros.robot import HodynError, Robot
 Array = NDArray[np.float64]
 
 MIN_SAMPLES = 20
-"""Number of points from which they may be samples of a motion; a path meets fewer points."""
+"""So many points or more may be samples of a motion; through fewer, a path is exact."""
 SMOOTHER = 0.5
 """Ratio of the integrals of (p⁽⁵⁾)² below which a path that misses points replaces one that meets
 all."""
@@ -33,15 +33,15 @@ MAX_THINNED = 4000
 SMALLEST_STEP = 1e-9
 """Distance, rad or m, up to which points are the same."""
 SMALLEST_SHARE = 1e-4
-"""Least distance between points in the parameter, as a share of the mean distance."""
+"""Least distance of points from which the parameter is computed, as a share of the mean."""
 SLOW = 1e-3
-"""Share of the comparable speeds up to which a velocity gives no direction."""
+"""Norm of a velocity, over `comparable_speed`, up to which it gives no direction."""
 MAX_NAMED = 3
 """Number of places that a note names."""
 ATTEMPTS = 5
 """Largest number of fits of a smoothed path."""
 ROOM = 0.95
-"""Share of the tolerance that a smoothed path uses; the rest is for the samples of a file."""
+"""Share of the tolerance that a smoothed path uses; sampling it for a file uses the rest."""
 REFINEMENTS = 4
 """Number of searches for the place nearest to a point, each 10 times finer."""
 
@@ -97,7 +97,7 @@ class PathPoints:
     names: Sequence[str] = field(default=())
 
     def between(self, first: int, last: int, *, from_rest: bool = True) -> PathPoints:
-        """Return the points from `first` to `last`, at rest there, and at `first` if asked."""
+        """Return the points from `first` to `last`, at rest at `last`, and at `first` if asked."""
         def inside(rows: Rows | None) -> Rows | None:
             if rows is None:
                 return None
@@ -109,7 +109,10 @@ class PathPoints:
             self.speed, inside(self.velocities), inside(self.accelerations), self.names)
 
     def from_rest_at(self, position: Array, delay: float) -> PathPoints:
-        """Return the points after a rest `delay` s before the first; a delay of 0 replaces it."""
+        """Return the points after a rest at `position`, `delay` s before the first one.
+
+        Without a delay, `position` replaces the first point.
+        """
         kept = int(delay == 0.0)
 
         def after(rows: Rows | None) -> Rows | None:
@@ -123,7 +126,7 @@ class PathPoints:
 
 
 def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> PathPoints:
-    """Return points with times; by default those at which the slowest joint has its top speed."""
+    """Return points with times; by default each step takes as long as its slowest joint needs."""
     q = numbers(positions, 'positions')
     if q.ndim != 2 or q.shape[1] != robot.n:
         raise HodynError(f'positions have shape {q.shape}; expected (m, {robot.n})')
@@ -159,9 +162,9 @@ def path_of(
     """Return the path through points.
 
     The path goes through all points, with the directions of given velocities and the curvatures of
-    given accelerations. From `MIN_SAMPLES` points on, it may miss points by the tolerance if that
-    makes it much smoother. If there are fewer points, no stops, and the first point is in motion,
-    the path is the curve in time.
+    given accelerations. From `MIN_SAMPLES` points on, it may miss points by the tolerance: if they
+    are dense, or if that makes it much smoother. If there are fewer points, no stops, and the
+    first point is in motion, the path is the curve in time.
 
     Parameters
     ----------

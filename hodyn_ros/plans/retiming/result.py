@@ -15,7 +15,7 @@ from hodyn_ros.reference import Plan
 
 Array = NDArray[np.float64]
 
-# Used share of a limit from which this limit keeps the motion from being faster.
+# A limit of which this share or more is used counts as one that bounds the speed.
 BINDING = 0.95
 # Shares of the largest speed below which the motion stands still, and above which it moves.
 STANDSTILL, MOVES = 1e-3, 5e-2
@@ -52,7 +52,7 @@ class Retimed:
     limit_report : LimitReport
         Margins of the motion to each limit; it is within all.
     uniform_stretch_duration : float or None
-        Duration of the plan with its own timing at the smallest stretch within all limits, s; None
+        Duration of the given plan, stretched uniformly just until it is within all limits, s; None
         if it starts in motion, or no stretch brings it within the limits.
     missed : (m, n) array, or None
         rad or m by which each joint misses each point; None if the path goes through all points.
@@ -97,7 +97,7 @@ class Retimed:
 
 
 def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
-    """Return, in order of time, the limits of which a plan uses the largest share near 1."""
+    """Return, in order of time, the most used limit where its share is at least `BINDING`."""
     table = LimitTable(feedforward)
     instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
     taken = np.abs(table.shares(plan.evaluate(instants)))

@@ -1,4 +1,4 @@
-"""Reads the reflexes in a robot file, at which the vendor's controller stops."""
+"""Reads the reflexes in a robot file: limits at which the vendor's controller stops."""
 from collections import Counter
 from typing import Any
 import warnings
@@ -82,8 +82,8 @@ def _stop(
         limit[:, [joint not in _names(part, joints) for joint in joints]] = np.inf
     if not np.isfinite(limit).any():
         warnings.warn(
-            f"{context}, key 'limit': is missing, and limits has no {quantity}: nothing trips "
-            f"{part.text('name')!r}", stacklevel=2)
+            f"{context}, key 'limit': missing, and `limits` has no {quantity} for its joints: "
+            f"nothing trips {part.text('name')!r}", stacklevel=2)
     return Reflex(part.text('name'), commands, quantity, speed, limit[:, order])
 
 

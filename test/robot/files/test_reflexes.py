@@ -30,7 +30,8 @@ def test_limits_are_for_all_joints_one_a_joint_or_over_the_speed(tmp_path, stop,
 
 
 def test_one_without_any_limit_is_said_to_trip_on_nothing():
-    with pytest.warns(UserWarning, match="'limit': is missing, and limits has no jerk: nothing"):
+    missing = "'limit': missing, and `limits` has no jerk for its joints: nothing"
+    with pytest.warns(UserWarning, match=missing):
         load_robot(mapping({k: v for k, v in STOP.items() if k != 'limit'} | {'quantity': 'jerk'}))
 
 
