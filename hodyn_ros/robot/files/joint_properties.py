@@ -1,5 +1,5 @@
 """Keys of a robot file with one entry per joint: limits, friction, rotor inertia, effort gain."""
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -101,6 +101,17 @@ def read_effort_gain(section: CheckedMapping, joints: list[str]) -> Array | None
     if np.any(values == 0.0):
         section.fail('effort_gain', f'joint {joints[int(np.argmax(values == 0.0))]!r}: is 0')
     return values
+
+
+def read_locked(section: CheckedMapping, joints: list[str]) -> dict[str, float]:
+    """Return where joints were locked that the file no longer has, rad or m."""
+    given = section.get('locked') if section.has('locked') else {}
+    names = list(given) if isinstance(given, Mapping) else []
+    part = CheckedMapping(given, f'{section.context}, locked', names)
+    for joint in joints:
+        if joint in names:
+            part.fail(joint, 'is one of the bodies; give locked_joints (--lock) to lock it')
+    return {str(name): part.number(name) for name in names}
 
 
 def reordered(entries: PerJoint, order: list[int]) -> PerJoint:

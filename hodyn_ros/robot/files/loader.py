@@ -33,6 +33,7 @@ from hodyn_ros.robot.files.joint_properties import (
     read_effort_gain,
     read_friction,
     read_limits,
+    read_locked,
     read_rotor_inertia,
     reordered,
 )
@@ -50,7 +51,7 @@ InertiaCheck = Literal['error', 'warn']
 
 _ROBOT_KEYS = {
     'name', 'gravity', 'base_pose', 'joint_prefixes', 'inertia_check', 'bodies', 'tool', 'limits',
-    'friction', 'rotor_inertia', 'effort_gain', 'actuators', 'reflexes',
+    'friction', 'rotor_inertia', 'effort_gain', 'actuators', 'reflexes', 'locked',
 }
 
 
@@ -182,7 +183,7 @@ def _robot(
         actuators=read_actuators(section, own, [name for name in given if name in locked]),
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
-        locked=tuple((name, float(position)) for name, position in locked.items()),
+        locked=tuple({**read_locked(section, given), **locked}.items()),
     )
     if section.has('tool'):
         robot = with_tool(robot, section, check)

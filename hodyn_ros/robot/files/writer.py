@@ -108,6 +108,8 @@ def robot_mapping(robot: Robot) -> dict[str, Any]:
         mapping['actuators'] = {
             name: _actuator_keys(joint) for name, joint in zip(
                 robot.actuators.names, robot.actuators.joints, strict=True)}
+    if robot.locked:
+        mapping['locked'] = dict(robot.locked)
     if robot.reflexes is not None:
         mapping['reflexes'] = {
             'period': robot.reflexes.period, 'gravity': robot.reflexes.gravity,

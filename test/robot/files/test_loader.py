@@ -60,6 +60,16 @@ def test_joints_are_locked_at_numbers(position):
         hd.load_robot('panda', locked_joints={'joint1': position})
 
 
+@pytest.mark.parametrize(('locked', 'message'), [
+    ({'joint1': 0.1}, r"locked, key 'joint1': is one of the bodies; give locked_joints \(--lock\)"),
+    ({'finger': 'a'}, "locked, key 'finger': expected numbers, got 'a'"),
+    (['finger'], 'locked: expected a mapping, got list'),
+])
+def test_locked_joints_of_a_file_are_joints_it_has_no_longer(locked, message):
+    with pytest.raises(hd.HodynError, match=message):
+        hd.load_robot(yaml.safe_load(text('twolink')) | {'locked': locked})
+
+
 def test_drivers_names_and_limits_of_the_panda():
     robot = hd.load_robot('panda')
     assert robot.joint_names == tuple(f'joint{i}' for i in range(1, 8))

@@ -38,7 +38,7 @@ def test_every_number_of_a_saved_robot_is_read_back(tmp_path, name):
     assert_same(load_robot(tmp_path / 'robot.yaml'), robot)
 
 
-def test_payload_locked_joints_base_pose_and_actuators_are_saved(tmp_path):
+def test_payload_base_pose_and_actuators_are_saved(tmp_path):
     robot = load_robot('twolink').with_payload('link2', 1.5, [0.1, 0.0, 0.2])
     robot = robot.with_base_pose(TURNED)
     save_robot(robot, tmp_path / 'robot.yaml')
@@ -47,6 +47,14 @@ def test_payload_locked_joints_base_pose_and_actuators_are_saved(tmp_path):
         back.kernel_model.body_table, robot.kernel_model.body_table, atol=1e-15)
     np.testing.assert_array_equal(back.base_pose, TURNED)
     assert_same(back.actuators, robot.actuators)
+
+
+def test_where_joints_were_locked_is_saved(tmp_path):
+    robot = load_robot('panda', locked_joints={'joint7': 0.785})
+    save_robot(robot, tmp_path / 'robot.yaml')
+    assert load_robot(tmp_path / 'robot.yaml').locked == robot.locked
+    both = load_robot(tmp_path / 'robot.yaml', locked_joints={'joint6': 1.0})
+    assert both.locked == (('joint7', 0.785), ('joint6', 1.0))
 
 
 def test_what_is_known_of_the_drives_is_saved(tmp_path):
