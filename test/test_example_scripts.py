@@ -77,7 +77,7 @@ def test_curves_are_told_apart_without_colours():
     """In print, and by the colour-blind: two curves differ in lightness, or in their dashes."""
     looks = [(lightness(one['color']), str(one['linestyle'])) for one in
              plot_style.STYLE['axes.prop_cycle']]
-    assert len(looks) == 8
+    assert len(looks) == 16
     for i, (light, dashes) in enumerate(looks):
         for other, others in looks[:i]:
             assert dashes != others or abs(light - other) > 0.08

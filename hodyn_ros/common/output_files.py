@@ -258,7 +258,8 @@ def _check_folder(path: Path, place: Path, contents: Contents, force: bool) -> N
     if not place.exists():
         return
     if not place.is_dir():
-        raise NotADirectoryError(f'{path}: is not a folder')
+        raise NotADirectoryError(
+            f'{path}: is not a folder, as this output must be: choose another path')
     present, foreign = contents.present(place), contents.foreign(place)
     bag = next((file.name for file in foreign if (
         file.parent == place and _OF_BAGS.fullmatch(file.name))), None)

@@ -16,11 +16,14 @@ GRID = '#e4e4e4'
 COMPUTED, RECORDED, LIMIT = RED, SKY, BLACK
 """Colours of values computed by the model, of measured values, and of limits."""
 
+_COLOURS = (BLUE, ORANGE, BLACK, SKY, RED, GREEN, PURPLE, GREY)
+_DASHES = ('-', '-', '--', '-.', (0, (5, 1, 1, 1, 1, 1)), ':', (0, (8, 2)), (0, (3, 6)))
+
 STYLE: dict[Any, Any] = {
     'axes.prop_cycle': (
-        cycler(color=(BLUE, ORANGE, BLACK, SKY, RED, GREEN, PURPLE, GREY))
-        + cycler(linestyle=(
-            '-', '-', '--', '-.', (0, (5, 1, 1, 1, 1, 1)), ':', (0, (8, 2)), (0, (3, 6))))),
+        cycler(color=_COLOURS) + cycler(linestyle=_DASHES)).concat(
+            cycler(color=_COLOURS) + cycler(linestyle=[
+                _DASHES[i] for i in (2, 4, 0, 5, 3, 1, 7, 6)])),
     'axes.axisbelow': True,
     'axes.grid': True,
     'axes.spines.right': False,

@@ -19,7 +19,7 @@ from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.stiffness import StiffnessReference
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.feedforward.torque_output import TorqueOutput, is_finite
-from hodyn_ros.feedforward.wrench_cap import largest_share, wrench_bounds
+from hodyn_ros.feedforward.wrench_cap import wrench_share
 from hodyn_ros.reference import MotionLimits
 from hodyn_ros.reference.limits import largest_ratio, within_range
 from hodyn_ros.reference.manager import ReferenceManager
@@ -286,12 +286,12 @@ class FeedforwardController:
             self._measured_base.twist[:] = 0.0
             self._base_is_left = True
 
-    def set_external_wrench(self, body: int, wrench: Array) -> tuple[float, int]:
+    def set_external_wrench(self, body: int, wrench: Array) -> tuple[float, int, str]:
         """Apply the wrench of the environment, (6,), on a body, in its axes about its origin.
 
-        Returns the share of the wrenches on all bodies for which the effort limits leave room at
-        the reference, and the joint that limits it, −1 for none. That share is applied, so that
-        a reference at rest keeps the limits under any sequence of wrenches.
+        Returns the share of the wrenches on all bodies for which the limits leave room at the
+        reference, with the joint and its limit that bind, see `wrench_share`. That share is
+        applied, so that a reference at rest keeps the limits under any sequence of wrenches.
         """
         if self._wrenches is None or self._given_wrenches is None:
             bodies = len(self._feedforward.robot.bodies)
@@ -303,11 +303,11 @@ class FeedforwardController:
         given[0, body] = wrench
         motion = self._feedforward.torque(self.q)[0]
         wanted = self._feedforward.torque(self.q, wrenches=given)[0] - motion
-        share, joint = largest_share(wanted, *wrench_bounds(
-            self._feedforward.robot.limits, motion, self._options.wrench_bandwidth))
+        found = wrench_share(
+            self._feedforward.robot.limits, motion, wanted, self._options.wrench_bandwidth)
         for each, smoothed in self._wrench_filters.items():
-            smoothed.set_target(share * given[0, each])
-        return share, joint
+            smoothed.set_target(found[0] * given[0, each])
+        return found
 
     def drop_wrenches(self) -> None:
         """Drop all wrenches and the state of their filters; the outputs go over smoothly."""

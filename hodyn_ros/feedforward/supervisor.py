@@ -2,7 +2,6 @@
 
 The table of `transitions` defines its states; the controller computes each cycle.
 """
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,8 +29,7 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference that is slower than this may be led to where the arm is, rad/s or m/s.
 AT_REST = 1e-3
-# If more time than this is missing, s, a clock was set.
-LONGEST_HOLD_UP = 1.0
+TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 UNLIKE = 'for three joint states in a row that agree with each other'
 CLOCK_SET_BACK = 'the clock was set back'
 ZEROS = 'velocities of the joint states are 0 though positions move'
@@ -68,7 +66,7 @@ class Supervisor(StateMachine):
         self._has_velocity = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at = 0, 0.0
-        self._told_timeout = 0.0
+        self._told_timeout = 0.0, 0.0
 
     # Cycles
 
@@ -80,8 +78,9 @@ class Supervisor(StateMachine):
         at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
             if self._plausible.is_nowhere(position):
-                self.why_no_state = beyond_range(self.feedforward.robot, self._joints, position)[0]
-                raise HodynError(self.why_no_state)
+                why = beyond_range(self.feedforward.robot, self._joints, position)[0]
+                self.why_no_state = self.why_no_state or why  # `~/state` shows the first one
+                raise HodynError(why)
             self._check_stamp(stamp, at)
         self.arrivals.arrived(at)
         self.why_no_state = ''
@@ -167,7 +166,7 @@ class Supervisor(StateMachine):
             self._go(Cause.AT_REST)
         has_velocity = self._has_velocity and not self._unbelieved
         if self._unbelieved and not self._plausible.is_there:
-            watch.forget()  # one wrong reading must neither stop the arm nor be held
+            watch.forget()  # one wrong reading must neither stop the arm nor be where it is held
             return controller
         # The reference is ahead of the measurement by the lookahead.
         watch.compare(
@@ -199,8 +198,9 @@ class Supervisor(StateMachine):
             self.reasons.tell('warning', (
                 'the streamed reference fell silent: it goes to the last sample and holds'))
         timeout = self.arrivals.timeout
-        if self.arrivals.period and abs(timeout - self._told_timeout) > 0.2 * self._told_timeout:
-            self._told_timeout = timeout
+        told, again_at = self._told_timeout
+        if self.arrivals.period and at > again_at and abs(timeout - told) > 0.2 * told:
+            self._told_timeout = timeout, at + TIMEOUT_PERIOD
             self.reasons.tell('info', (
                 f'joint states come every {1e3 * self.arrivals.period:.3g} ms: they count as lost '
                 f'after {timeout:.3g} s without one'))
@@ -285,7 +285,7 @@ class Supervisor(StateMachine):
     # What follows
 
     def _begin(self, position: Array, stamp: int, at: float) -> bool:
-        """Hold a position; return False if no arm can be there or hold its weight there."""
+        """Hold a position; return False if the arm cannot be held there, see `why_waiting`."""
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
         if not is_plausible:
             self.why_waiting = beyond
@@ -340,8 +340,9 @@ class Supervisor(StateMachine):
         self.reasons.tell('info', f'trajectory accepted: {answer.summary}{waits}')
         if answer.dropped:
             self.reasons.tell('warning', (
-                f'{answer.dropped} accepted before, which would have started later, '
-                f'{"is" if answer.dropped == 1 else "are"} dropped: this one replaces it'), PLAN)
+                f'{answer.dropped} accepted before, to start later, '
+                + ('is dropped: this plan replaces it' if answer.dropped == 1
+                   else 'are dropped: this plan replaces them')), PLAN)
         self.annotated = answer.message
 
     def _take_samples(self, now: int) -> None:
@@ -375,8 +376,8 @@ class Supervisor(StateMachine):
         missing = (
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
-        # A set clock is reported as its own kind, even if it is set shortly after a hold-up.
-        kind = 'hold-up' if 0.0 < seconds < LONGEST_HOLD_UP else 'clock'
+        # A short hold-up must not hide a clock that is set shortly after it.
+        kind = 'hold-up' if 0.0 < seconds < 0.1 else 'gap' if 0.0 < seconds < 1.0 else 'clock'
         continues = ': the reference continues from where it was' if moves else ''
         self.reasons.notice(kind, missing + continues, at, 'warning')
 
@@ -390,8 +391,8 @@ class Supervisor(StateMachine):
         if self._plausible.is_there and self._unbelieved >= PERSISTENCE:
             self.reasons.notice(
                 'velocity', f'the velocity of {self._joints[joint]}, {velocity:.4g}, contradicts '
-                'its positions: velocities are left out. See their unit, and how late their '
-                'filter makes them', at, 'warning')
+                'its positions: velocities are left out. Check their unit, and the delay of '
+                'their filter', at, 'warning')
             return
         self.reasons.notice(
             'state', f'{self._joints[joint]} at {position:.4g}'

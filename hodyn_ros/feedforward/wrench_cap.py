@@ -17,10 +17,13 @@ RATE_SHARE = 0.5
 """Share of the effort-rate limits that wrenches may use; the rest is for the motion."""
 
 
-def wrench_bounds(limits: Limits, torque: Array, bandwidth: float) -> tuple[Array, Array]:
-    """Return lower and upper bounds, (n,) each, N m, of the joint torques from wrenches.
+def wrench_share(
+    limits: Limits, torque: Array, wanted: Array, bandwidth: float,
+) -> tuple[float, int, str]:
+    """Return the largest share in [0, 1] of wrenches, whatever the torque of the motion is.
 
-    0 is within the bounds even if the torque is already beyond its limit.
+    Also returns the joint and its limit, `effort` or `effort_rate`, that leave no room for more;
+    −1 and an empty text for a share of 1.
 
     Parameters
     ----------
@@ -28,26 +31,21 @@ def wrench_bounds(limits: Limits, torque: Array, bandwidth: float) -> tuple[Arra
         Limits of effort and effort rate.
     torque : (n,) array
         Torque of the motion without wrenches, N m.
+    wanted : (n,) array
+        Joint torques of the whole wrenches, N m.
     bandwidth : float
         ω of the filter, rad/s.
 
     """
-    most = RATE_SHARE * limits.effort_rate / (2.0 * MAX_SLOPE * bandwidth)
-    lower = np.maximum(-limits.effort - torque, -most)
-    upper = np.minimum(limits.effort - torque, most)
-    return np.minimum(lower, 0.0), np.maximum(upper, 0.0)
-
-
-def largest_share(wanted: Array, lower: Array, upper: Array) -> tuple[float, int]:
-    """Return the largest share in [0, 1] of torques, (n,), that keeps bounds around 0.
-
-    Also returns the joint that limits it, −1 if all torques are within the bounds.
-    """
-    bound = np.where(wanted > 0.0, upper, lower)
-    beyond = np.abs(wanted) > np.abs(bound)
+    by_rate = RATE_SHARE * limits.effort_rate / (2.0 * MAX_SLOPE * bandwidth)
+    # There is no room if the torque is already beyond its limit.
+    by_effort = np.maximum(limits.effort - np.sign(wanted) * torque, 0.0)
+    room, size = np.minimum(by_effort, by_rate), np.abs(wanted)
+    beyond = size > room
     if not beyond.any():
-        return 1.0, -1
-    share = np.ones_like(wanted)
-    share[beyond] = bound[beyond] / wanted[beyond]
+        return 1.0, -1, ''
+    share = np.ones_like(size)
+    share[beyond] = room[beyond] / size[beyond]
     joint = int(share.argmin())
-    return float(share[joint]), joint
+    quantity = 'effort' if by_effort[joint] <= by_rate[joint] else 'effort_rate'
+    return float(share[joint]), joint, quantity

@@ -26,46 +26,49 @@ class WrenchInputs:
         self, robot: Robot, max_force: float, max_moment: float, timeout: float,
     ) -> None:
         self._robot = robot
-        self._most = max_moment, max_force
+        self._max_force, self._max_moment = max_force, max_moment
         self._timeout = timeout
-        self._heard_at: dict[int, float] = {}
+        self._heard: dict[int, tuple[float, str]] = {}
 
     def take(
         self, controller: FeedforwardController, link: str, wrench: Array, at: float,
     ) -> str:
         """Take a wrench, (6,), on a link, in its axes about its origin.
 
-        Returns a line that says which share is applied and which limit leaves no room for more;
-        empty if all of it is applied. Raises HodynError for a link that does not exist or that is
+        Returns a line that says which share is applied and which limit does not allow more; empty
+        if all of it is applied. Raises HodynError for a link that does not exist or that is
         fixed to the world.
         """
         body, frame = self._robot.frame(link)
         if body < 0:
             raise HodynError(f'link {link!r} is fixed to the world')
-        self._heard_at[body] = at
+        self._heard[body] = at, link
         moment, force = float(np.linalg.norm(wrench[:3])), float(np.linalg.norm(wrench[3:]))
-        share = min([1.0, *(
-            most / size for size, most in zip((moment, force), self._most, strict=True) if size)])
-        room, joint = controller.set_external_wrench(
+        share, name, most, unit = min(
+            (1.0, '', 0.0, ''), *((most / size, name, most, unit) for size, name, most, unit in (
+                (force, 'max_force', self._max_force, 'N'),
+                (moment, 'max_moment', self._max_moment, 'N m')) if size))
+        room, joint, quantity = controller.set_external_wrench(
             body, lie.adjoint(lie.inverse(frame)).T @ (share * wrench))
         if share * room >= 1.0:
             return ''
-        why = 'max_force and max_moment leave' if share < room else (
-            f'the effort limits of joint {self._robot.joint_names[joint]!r} leave')
+        why = f'{name} is {most:g} {unit}' if room >= 1.0 else (
+            f'more might exceed the {quantity} limit of joint {self._robot.joint_names[joint]!r}')
         return (
             f'external_wrench on {link}, {force:.4g} N and {moment:.4g} N m, is scaled down to '
-            f'{share * room:.3g} of it: {why} no room for more')
+            f'{share * room:.3g} of it: {why}')
 
     def silent(self, controller: FeedforwardController, at: float) -> list[str]:
-        """Fade out the wrenches without recent messages; return their bodies' names, once each."""
-        found = [
-            body for body, heard in self._heard_at.items() if at - heard > self._timeout]
+        """Fade out the wrenches without recent messages; return the links that they named."""
+        found = {
+            body: link for body, (heard, link) in self._heard.items()
+            if at - heard > self._timeout}
         for body in found:
             controller.set_external_wrench(body, np.zeros(6))
-            del self._heard_at[body]
-        return [self._robot.bodies[body].name for body in found]
+            del self._heard[body]
+        return list(found.values())
 
     def forget(self, controller: FeedforwardController) -> None:
         """Drop all wrenches at once."""
         controller.drop_wrenches()
-        self._heard_at.clear()
+        self._heard.clear()

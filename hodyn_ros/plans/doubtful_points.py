@@ -29,6 +29,7 @@ MIN_POINTS, STEPS = 4, 5
 # LONGEST, s. SLOWEST allows for plans up to three times too fast, or 3 rad/s without a limit.
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
+CONTRADICTION = 'its velocities contradict its positions'
 # Distance, rad or m, within which a joint is at the position where it is locked.
 SAME_PLACE = 1e-6
 

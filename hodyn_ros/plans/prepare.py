@@ -19,6 +19,7 @@ from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.deviation import Deviation, deviation_of
 from hodyn_ros.plans.doubtful_points import (
+    CONTRADICTION,
     MILLISECONDS,
     contradicted_velocity,
     hasty_ends,
@@ -183,8 +184,8 @@ class PreparedPlan:
         How close the plan comes to each reflex of the vendor's controller, the closest first.
     locked : str
         How the trajectory moves locked joints; empty if it does not.
-    doubt : str
-        Question about times that are probably in milliseconds; else empty.
+    doubts : tuple of str
+        Whether times are probably in milliseconds, or velocities contradict positions.
     unchecked : str
         The motion to the first point, if it is not in the plan and not checked; else empty.
     points : AcceptedWaypoints or None
@@ -209,7 +210,7 @@ class PreparedPlan:
     fault: Fault = ''
     unchecked: str = ''
     locked: str = ''
-    doubt: str = ''
+    doubts: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:
@@ -231,8 +232,7 @@ class PreparedPlan:
         unchecked = 'the motion to the first point is not in the plan and not checked'
         missed = str(self.deviation) if self.deviation and self.deviation.value else ''
         return ''.join(f', but {what}' for what in (
-            missed, unchecked if self.unchecked else '', self.locked,
-            MILLISECONDS if self.doubt else '') if what)
+            missed, unchecked if self.unchecked else '', self.locked, *self.doubts) if what)
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
@@ -269,8 +269,10 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
     doubt = in_milliseconds(robot, points)
+    contradiction = contradicted_velocity(robot, points)
+    doubts = (MILLISECONDS if doubt else '', CONTRADICTION if contradiction else '')
     note = '; '.join(filter(None, (
-        unchecked, doubt, contradicted_velocity(robot, points), resting,
+        unchecked, doubt, contradiction, resting,
         _steps(request, points, resting), others,
         note, used, *notes)))
     factor: float | None = 1.0
@@ -301,7 +303,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         return PreparedPlan(
             '; '.join(lines), plan, limit_report, factor, overshoot=excess,
             deviation=deviation, note=note, reflexes=reflexes, points=points, unchecked=unchecked,
-            locked=locked, doubt=doubt)
+            locked=locked, doubts=doubts)
     annotated = None
     if request.annotate_period is not None:
         annotated = annotate(
@@ -310,7 +312,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     return PreparedPlan(
         '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
         reflexes=reflexes, points=points, unchecked=unchecked,
-        locked=locked, doubt=doubt)
+        locked=locked, doubts=doubts)
 
 
 def accepted_points(request: PlanRequest) -> AcceptedWaypoints:

@@ -216,7 +216,7 @@ class FeedforwardNode(LifecycleNode):
                 raise HodynError(f'no robot yet on the topic {DESCRIPTION}')
             source = self._description.text
         unloaded = load_with(settings, source, self.get_logger().warning)
-        robot = with_payload(unloaded, settings)
+        robot = with_payload(unloaded, settings, self.get_logger().warning)
         supervisor_settings(robot, settings)
         parameters.read_tolerances(self, robot.joint_names)
         if settings.publish_commands:
@@ -363,8 +363,12 @@ class FeedforwardNode(LifecycleNode):
         response.success, response.message = not refusal, refusal or 'stops and holds'
         return response
 
-    def _on_description(self) -> None:
-        if self._planner is None and self.get_parameter('auto_activate').value:
+    def _on_description(self, is_another: bool) -> None:
+        if self._planner is not None and is_another:
+            self.get_logger().warning(
+                f'another robot came on {DESCRIPTION}; the node keeps its robot until it is '
+                'cleaned up and configured again')
+        elif self._planner is None and self.get_parameter('auto_activate').value:
             self._start_up()
 
     def _on_parameters(self, changes: Sequence[Parameter[Any]]) -> SetParametersResult:
@@ -375,7 +379,8 @@ class FeedforwardNode(LifecycleNode):
         if result.successful and self._session is not None and payload:
             settings = replace(self._settings, **payload)
             try:
-                feedforward = feedforward_of(with_payload(self._unloaded_robot, settings))
+                feedforward = feedforward_of(with_payload(
+                    self._unloaded_robot, settings, self.get_logger().warning))
                 self._session.change_model(feedforward, settings)
             except HodynError as error:
                 return SetParametersResult(successful=False, reason=str(error))

@@ -1,5 +1,6 @@
 """Makes the robot and the settings of controller, supervisor and plans from the parameters."""
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
 from typing import Any
 import warnings
 
@@ -36,14 +37,11 @@ def load_with(
                 'finger_joint1=0.04',
             ) from None
     check: Any = None if settings.inertia_check == 'robot' else settings.inertia_check
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter('always')
+    with _warnings_to(warn):
         robot = load_robot(
             source, inertia_check=check, locked_joints=locked,
             limits=settings.limits_file or None, max_bodies=MAX_BODIES,
             floating_base=settings.floating_base)
-    for warning in caught:
-        warn(str(warning.message))
     if robot.n > MAX_JOINTS:
         raise HodynError(
             f'robot {robot.name!r} has {robot.n} joints that move, and the node can handle up to '
@@ -51,8 +49,23 @@ def load_with(
     return _with_springs(robot, settings)
 
 
-def with_payload(robot: Robot, settings: Parameters) -> Robot:
-    """Return a robot with the payload of the parameters, if they have one."""
+@contextmanager
+def _warnings_to(warn: Callable[[str], object]) -> Iterator[None]:
+    """Call `warn` with each warning of the block, also if it ends with an error."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter('always')
+        try:
+            yield
+        finally:
+            for warning in caught:
+                warn(str(warning.message))
+
+
+def with_payload(robot: Robot, settings: Parameters, warn: Callable[[str], object]) -> Robot:
+    """Return a robot with the payload of the parameters, if they have one.
+
+    `warn` is called with each warning.
+    """
     if not settings.payload_link:
         if settings.payload_mass:
             links = [body.name for body in robot.bodies] + [
@@ -61,9 +74,10 @@ def with_payload(robot: Robot, settings: Parameters) -> Robot:
                 f'payload_mass {settings.payload_mass:g} kg needs payload_link, the link that '
                 f'carries it: one of {", ".join(links)}')
         return robot
-    return robot.with_payload(
-        settings.payload_link, settings.payload_mass, settings.payload_com,
-        np.reshape(settings.payload_inertia, (3, 3)))
+    with _warnings_to(warn):
+        return robot.with_payload(
+            settings.payload_link, settings.payload_mass, settings.payload_com,
+            np.reshape(settings.payload_inertia, (3, 3)))
 
 
 def _with_springs(robot: Robot, settings: Parameters) -> Robot:

@@ -21,11 +21,14 @@ class RobotDescription:
 
     """
 
-    def __init__(self, node: Node, on_change: Callable[[], object]) -> None:
-        """Take the node that subscribes, and the function to call when a URDF has come."""
+    def __init__(self, node: Node, on_arrival: Callable[[bool], object]) -> None:
+        """Take the node that subscribes, and the function to call when a URDF has come.
+
+        Its argument says whether it is another URDF than the last one.
+        """
         self.text = ''
         self._node = node
-        self._on_change = on_change
+        self._on_arrival = on_arrival
         self._listens = False
 
     def listen(self) -> None:
@@ -48,7 +51,7 @@ class RobotDescription:
         if not text.lstrip().startswith('<'):
             # A message must not be able to name a file.
             self._node.get_logger().error(
-                f'{DESCRIPTION} rejected: {len(message)} bytes that are no URDF')
+                f'{DESCRIPTION} rejected: {len(message)} bytes that are not a URDF')
             return
-        self.text = text
-        self._on_change()
+        is_another, self.text = text != self.text, text
+        self._on_arrival(is_another)

@@ -248,7 +248,7 @@ def test_wrenches_are_smoothed_with_the_bandwidth_that_is_asked_for(feedforward,
     controller.evaluate(0)
     wrenches = np.zeros((3, 7, 6))
     wrenches[0, 6] = 0.5
-    assert controller.set_external_wrench(6, wrenches[0, 6]) == (1.0, -1)
+    assert controller.set_external_wrench(6, wrenches[0, 6]) == (1.0, -1, '')
     controller.evaluate(50 * MS)
     without = feedforward.torque(controller.q)[0]
     whole = feedforward.torque(controller.q, wrenches=wrenches)[0] - without

@@ -147,6 +147,16 @@ def test_repeated_hold_ups_by_a_busy_machine_are_logged_as_one_line():
     assert float(statistics['time left out (s)']) > 8.0
 
 
+def test_a_set_clock_is_named_even_shortly_after_a_hold_up():
+    world = running()
+    world.pass_time(0.045, watched=False)
+    world.state()
+    world.offset += 500_000_000
+    world.state()
+    assert any('0.500 s are missing' in text for text in world.logged)
+    assert '0.500 s are missing' in world.supervisor.report(world.at)[1]
+
+
 def test_excessive_weight_is_reported_once_and_ends_with_the_payload():
     model = FeedForward(PANDA.with_payload('link7', 50.0, [0.0, 0.0, 0.1]))
     world = World()
@@ -216,9 +226,21 @@ def test_no_arm_is_activated_on_joint_states_in_degrees():
 def test_of_joint_states_that_come_back_in_degrees_it_is_asked():
     world = running()
     world.pass_time(2.0)
-    for _ in range(10):
-        world.state(position=np.degrees(HOME))
+    reasons = set()
+    for k in range(100):
+        world.state(position=np.degrees(HOME + 0.001 * k))
+        reasons.add(world.supervisor.report(world.at)[1])
     assert 'are these degrees?' in world.supervisor.report(world.at)[1]
+    assert len(reasons) <= 2, 'the topic of the state is not flooded'
+
+
+def test_the_timeout_of_an_uneven_driver_is_not_logged_again_and_again():
+    world = running()
+    rng = np.random.default_rng(0)
+    for _ in range(2000):
+        world.state(elapsed=float(rng.choice([0.004, 0.04, 0.1])))
+    lines = [text for text in world.logged if text.startswith('joint states come every')]
+    assert 1 <= len(lines) <= 12
 
 
 @pytest.mark.parametrize('at_measurement', [False, True])

@@ -11,7 +11,8 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.settings import ControllerSettings
-from hodyn_ros.feedforward.wrench_cap import RATE_SHARE, largest_share, wrench_bounds
+from hodyn_ros.feedforward.wrench_cap import RATE_SHARE, wrench_share
+from hodyn_ros.feedforward.wrench_inputs import WrenchInputs
 from hodyn_ros.reference.smoothing import MAX_SLOPE
 
 ROUND_OFF = 1e-6
@@ -27,14 +28,11 @@ def test_a_wrench_of_zero_is_whole_and_an_excess_gets_no_worse():
     limits = hd.load_robot('panda').limits
     beyond = np.zeros(7)
     beyond[1] = 100.0
-    lower, upper = wrench_bounds(limits, beyond, 50.0)
-    assert upper[1] == 0.0
-    assert (lower < 0.0).all()
-    assert largest_share(np.zeros(7), lower, upper) == (1.0, -1)
     outward, inward = np.zeros((2, 7))
     outward[1], inward[1] = 1.0, -1.0
-    assert largest_share(outward, lower, upper) == (0.0, 1)
-    assert largest_share(inward, lower, upper) == (1.0, -1)
+    assert wrench_share(limits, beyond, np.zeros(7), 50.0) == (1.0, -1, '')
+    assert wrench_share(limits, beyond, outward, 50.0) == (0.0, 1, 'effort')
+    assert wrench_share(limits, beyond, inward, 50.0) == (1.0, -1, '')
 
 
 @pytest.mark.parametrize(('name', 'bandwidth', 'steps'), [
@@ -70,4 +68,35 @@ def test_a_wrench_with_room_is_taken_whole_and_without_limits_any_is():
     free = replace(robot, limits=hd.Limits.none(robot.n))
     for one, wrench in ((robot, np.full(6, 1.0)), (free, np.full(6, 1e6))):
         controller = controller_at_home(FeedForward(one))
-        assert controller.set_external_wrench(6, wrench) == (1.0, -1)
+        assert controller.set_external_wrench(6, wrench) == (1.0, -1, '')
+
+
+@pytest.mark.parametrize(('force', 'bounds', 'said', 'raised'), [
+    (300.0, {}, "the effort_rate limit of joint 'joint", {'effort_rate': 1e6}),
+    (300.0, {'effort_rate': 1e6}, 'max_force is 200 N', {'max_force': 400.0}),
+    (900.0, {'effort_rate': 1e6, 'max_force': 1e4}, "the effort limit of joint 'joint",
+     {'effort': 1e6}),
+])
+def test_the_limit_that_is_named_is_the_one_that_leaves_no_room(force, bounds, said, raised):
+    wrench = np.array([0.0, 0.0, 0.0, 0.0, force, 0.0])
+    shares = []
+    for given in (bounds, bounds | raised):
+        panda = hd.load_robot('panda')
+        limits = replace(panda.limits, **{
+            name: np.full(7, value) for name, value in given.items() if name != 'max_force'})
+        robot = replace(panda, limits=limits)
+        inputs = WrenchInputs(robot, given.get('max_force', 200.0), 1e4, 1.0)
+        line = inputs.take(controller_at_home(FeedForward(robot)), 'link7', wrench, 0.0)
+        shares.append(float(line.split(' of it: ')[0].split()[-1]) if line else 1.0)
+        assert given is not bounds or said in line
+    assert shares[1] > 1.1 * shares[0]
+
+
+def test_a_wrench_that_falls_silent_is_named_as_its_messages_named_it():
+    robot = hd.load_robot('panda').with_payload('link7', 0.1, [0.0, 0.0, 0.1])
+    controller = controller_at_home(FeedForward(robot))
+    inputs = WrenchInputs(robot, 200.0, 50.0, 0.5)
+    assert not inputs.take(controller, 'link8', np.full(6, 0.1), 0.0)
+    assert inputs.silent(controller, 0.4) == []
+    assert inputs.silent(controller, 0.6) == ['link8']
+    assert inputs.silent(controller, 0.7) == []

@@ -195,6 +195,7 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     assert first.startswith(
         "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but the positions around it move at")
     assert second == 'finger: not part of panda, left out'
+    assert prepared.reservations.endswith(', but its velocities contradict its positions')
 
 
 def test_a_locked_joint_that_a_plan_moves_is_named_with_where_it_is(request_, tmp_path):

@@ -89,6 +89,16 @@ def test_more_room_is_never_slower_and_a_part_of_the_limits_is_kept(panda):
     assert (speed <= 0.2 * panda.limits.velocity * (1.0 + 1e-9)).all()
 
 
+def test_a_stretch_is_that_of_the_path_however_slow_the_plan_was(panda):
+    points = [HOME, NEXT, LAST]
+    found = [
+        prepare_plan(PlanRequest(
+            JointWaypoints(panda.joint_names, [0.0, slow, 2.0 * slow], points), panda,
+            PlanSettings(stretch='retime'))).retimed.uniform_stretch_duration
+        for slow in (1.0, 100.0, 3000.0)]
+    np.testing.assert_allclose(found, found[0], rtol=1e-3)
+
+
 def test_a_hundredth_of_jerk_and_torque_rate_beats_the_uniform_stretch(panda):
     retimed = hd.retime(panda, [HOME, NEXT, LAST], limits={'jerk': 0.01, 'effort_rate': 0.1})
     assert retimed.limit_report.within_limits

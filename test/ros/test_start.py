@@ -133,6 +133,11 @@ def test_a_robot_with_as_many_joints_as_are_taken_is_held(live):
     node.wait_log('waiting: for a joint state', PATIENCE)
     node.wait_ready()
     assert len(node.first_answer(1000.0, [0.1] * 64)[0].effort) == 64
+    # The same robot again needs no word; another one does, since it has no effect.
+    publisher.publish(String(data=chain(64, 30)))
+    publisher.publish(String(data=chain(64, 31)))
+    node.wait_log('another robot came on robot_description; the node keeps its robot', 10.0)
+    assert node.log.count('another robot came') == 1
 
 
 GRIPPER = gripper_urdf(0.0, largest_inertia=0.3, centre='0.2 0.1 0')
@@ -216,7 +221,7 @@ def test_the_robot_of_a_topic_and_never_a_file_of_a_message(live, home, tmp_path
     secret = tmp_path / 'secret.yaml'
     secret.write_text('name: secret')
     for text, reason in (
-            (str(secret), 'that are no URDF'), ('panda', 'that are no URDF'),
+            (str(secret), 'that are not a URDF'), ('panda', 'that are not a URDF'),
             ('<robot name="x"><link', 'not configured'),
             (f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{secret}">]><robot name="&e;"/>',
              'not configured'),

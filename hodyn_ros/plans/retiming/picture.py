@@ -1,6 +1,7 @@
 """A picture of the limits that keep a motion from being faster, over time."""
 from pathlib import Path
 
+from matplotlib import rcParams
 from matplotlib.figure import Figure
 import numpy as np
 
@@ -33,10 +34,12 @@ def draw_margins(
     figure = Figure(figsize=(9.0, 5.0), layout='constrained')
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     quantities = [q for q in QUANTITIES if any(c.quantity == q for c in table.limited_columns)]
-    for i, quantity in enumerate(quantities):
+    # A quantity looks the same in every picture.
+    looks = dict(zip(QUANTITIES, rcParams['axes.prop_cycle'], strict=False))
+    for quantity in quantities:
         columns = [k for k, c in enumerate(table.limited_columns) if c.quantity == quantity]
         above.plot(
-            instants, taken[:, columns].max(axis=1), color=f'C{i}', label=quantity)
+            instants, taken[:, columns].max(axis=1), label=quantity, **looks[quantity])
     above.axhline(1.0, color='black', linestyle='--', linewidth=0.8)
     above.set_ylabel('share of the limit, worst joint')
     above.set_ylim(0.0, 1.1)
@@ -46,7 +49,7 @@ def draw_margins(
     for b in binding:
         below.barh(
             rows.index((b.joint, b.quantity)), max(b.end - b.begin, plan.duration / 300.0),
-            left=b.begin, color=f'C{quantities.index(b.quantity)}')
+            left=b.begin, color=looks[b.quantity]['color'])
     below.set_yticks(range(len(rows)), [f'{joint} {quantity}' for joint, quantity in rows])
     below.tick_params(axis='y', labelsize=7)
     below.invert_yaxis()

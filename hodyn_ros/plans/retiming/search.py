@@ -263,7 +263,7 @@ def _stretched(path: Plan, table: LimitTable) -> Plan | None:
     """Return the smallest uniform stretch of a motion within the limits; None if none is."""
     slow = path.stretched(max(1.0, 1.0 / path.duration))
     found = smallest_time_scaling(slow, table)
-    if found.factor == 1.0:
+    while found.factor == 1.0 and slow.duration > SHORTEST:
         slow = slow.stretched(FAST)
         found = smallest_time_scaling(slow, table)
     return None if found.factor is None else slow.stretched(found.factor)

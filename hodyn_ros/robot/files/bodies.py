@@ -47,7 +47,8 @@ def read_body(entry: Any, context: str) -> tuple[Body, Any]:
         joint=section.text('joint') if section.has('joint') else name,
         parent=-1,
         type=kind,
-        placement=read_pose(section, 'placement'),
+        placement=np.eye(4) if kind == 'floating' and not section.has('placement')
+        else read_pose(section, 'placement'),
         axis=_axis(section) if moves else np.zeros(3),
         point=section.array('point', (3,)) if section.has('point') else np.zeros(3),
         pitch=_pitch(section, kind),

@@ -60,8 +60,18 @@ def test_joints_are_locked_at_numbers(position):
         hd.load_robot('panda', locked_joints={'joint1': position})
 
 
+def test_a_floating_base_needs_no_placement():
+    body = {'name': 'hull', 'parent': -1, 'type': 'floating', 'mass': 1.0, 'com': [0.0] * 3,
+            'inertia': np.eye(3).tolist()}
+    found = hd.load_robot({'name': 'ship', 'bodies': [body]})
+    np.testing.assert_array_equal(found.bodies[0].placement, np.eye(4))
+    with pytest.raises(hd.HodynError, match="key 'placement' is missing"):
+        hd.load_robot({'name': 'arm', 'bodies': [
+            body | {'type': 'revolute', 'axis': [0.0, 0.0, 1.0]}]})
+
+
 @pytest.mark.parametrize(('locked', 'message'), [
-    ({'joint1': 0.1}, r"locked, key 'joint1': is one of the bodies; give locked_joints \(--lock\)"),
+    ({'joint1': 0.1}, r"locked, key 'joint1': is one of the bodies; give locked_joints"),
     ({'finger': 'a'}, "locked, key 'finger': expected numbers, got 'a'"),
     (['finger'], 'locked: expected a mapping, got list'),
 ])
