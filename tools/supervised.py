@@ -14,6 +14,9 @@ from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSetting
 from hodyn_ros.feedforward.state_machine import UNREADY
 from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
 from hodyn_ros.feedforward.transitions import State
+from hodyn_ros.plans.planner import Planner
+from hodyn_ros.plans.planning_process import prepare_base
+from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.model import Body
@@ -44,11 +47,27 @@ ROLL, HEAVE = 0.25, 1.5  # rad, m/s
 PERIOD_OF_SEA = 4.0  # s
 
 
+class AtOnce:
+    """Prepares plans of a base where a `PlanWorker` would have a process for it."""
+
+    def __init__(self):
+        self.job = None
+
+    def submit(self, job):
+        self.job = job
+
+    def poll(self, kind):
+        job, self.job = self.job, None
+        return job and (job, prepare_base(job.data, *job.arguments))
+
+
 class Plans:
     """Makes a plan of a number of bytes: a motion of all joints to a share of a radian."""
 
     def __init__(self):
         self.waiting, self.is_ready, self.robot = None, True, PANDA
+        of_base = Planner(AtOnce(), PANDA, PlanSettings())
+        self.submit_base, self.poll_base = of_base.submit_base, of_base.poll_base
 
     @property
     def busy(self):
@@ -166,6 +185,11 @@ class World:
         turn = np.array([self.sea * ROLL * rate * np.cos(phase), 0.0, 0.0])
         return rotation, rotation.T @ [0.0, 0.0, self.sea * HEAVE * np.cos(phase)], turn
 
+    def place(self):
+        """Return the position of the ship now."""
+        rate = 2.0 * np.pi / PERIOD_OF_SEA
+        return np.array([0.0, 0.0, self.sea * HEAVE / rate * np.sin(rate * self.at)])
+
     def odometry(self, *, turn=None, frame='odom', child='deck', late=0.0, spin=None):
         """Send one, of the ship or of what is given instead; return whether it is refused."""
         rotation, linear, angular = self.deck()
@@ -175,7 +199,8 @@ class World:
         now = None if supervisor.controller is None else supervisor.stamp_at(self.at)
         try:
             supervisor.take_base(BaseReading(
-                frame, child, lie.quaternion(rotation), linear, angular if spin is None else spin,
+                frame, child, self.place(), lie.quaternion(rotation), linear,
+                angular if spin is None else spin,
                 round((self.at - late) * 1e9) + self.offset), now, '', self.at)
         except hd.HodynError:
             return True

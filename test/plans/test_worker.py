@@ -55,7 +55,7 @@ def wait_for(value, timeout=TIMEOUT):
 
 def outcome(worker):
     """Wait for the next outcome."""
-    return wait_for(worker.poll)
+    return wait_for(lambda: worker.poll(Job))
 
 
 @pytest.fixture
