@@ -4,6 +4,7 @@ import contextlib
 from dataclasses import replace
 
 import numpy as np
+from serialized import base_trajectory
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.base_input import BaseReading
@@ -14,6 +15,7 @@ from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSetting
 from hodyn_ros.feedforward.state_machine import UNREADY
 from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
 from hodyn_ros.feedforward.transitions import State
+from hodyn_ros.messages.multi_dof_trajectory import frame_and_names
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.planning_process import prepare_base
 from hodyn_ros.plans.prepare import PlanSettings
@@ -130,13 +132,13 @@ class World:
     On a ship it rolls, with a heading of its own, and is measured while `is_measured`.
     """
 
-    def __init__(self, *, model=MODEL, at_measurement=False, bandwidth=0.0):
+    def __init__(self, *, model=MODEL, at_measurement=False, bandwidth=0.0, **settings):
         self.plans = Plans()
         self.robot, self.model = model.robot, model
         self.supervisor = Supervisor(self.model, SupervisorSettings(
             ControllerSettings(
                 at_measurement=at_measurement, limit_margin=MARGIN, fade=FADE),
-            np.full(7, 0.2), base_acceleration_bandwidth=bandwidth), self.plans)
+            np.full(7, 0.2), base_acceleration_bandwidth=bandwidth, **settings), self.plans)
         self.sea, self.list, self.is_measured = 0.0, 0.0, True
         self.wrench = None
         self.at = self.watched_at = 1000.0
@@ -161,14 +163,14 @@ class World:
             assert (np.abs(controller.output[0] - self.published) <= reach).all()
         self.published = controller.output[0].copy()
         if robot_moves := controller.base_wrench.shape[1] > 0:
-            self.check_wrench(controller, (controller.now - before) * 1e-9)
+            self.check_changes(controller, (controller.now - before) * 1e-9)
         assert robot_moves == self.robot.floating
         supervisor.judge(self.at)
         return controller
 
-    def check_wrench(self, controller, interval):
-        """See that the wrench on the base changes as its rate says."""
-        wrench = controller.base_wrench.copy()
+    def check_changes(self, controller, interval):
+        """See that the torque and the wrench on the base change as their rates say."""
+        wrench = np.hstack([controller.output, controller.base_wrench])
         if self.wrench is not None:
             change = np.abs(wrench[0] - self.wrench[0])
             fastest = np.maximum(np.abs(wrench[1]), np.abs(self.wrench[1])) + interval * (
@@ -205,6 +207,14 @@ class World:
         except hd.HodynError:
             return True
         return False
+
+    def plan_base(self, times, poses, **options):
+        """Send planned poses, (m, 4, 4), of the ship."""
+        data = base_trajectory(times, [
+            (*pose[:3, 3], *np.roll(lie.quaternion(pose[:3, :3]), -1)) for pose in poses],
+            **options)
+        self.supervisor.take_base_trajectory(
+            data, *frame_and_names(data), self.supervisor.stamp_at(self.at), '')
 
     def state(self, position=None, velocity=None, elapsed=PERIOD):
         """Send a state, of the arm or of what is given instead; return whether it is answered."""
