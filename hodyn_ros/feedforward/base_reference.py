@@ -151,7 +151,7 @@ class BaseReference:
             self._followed, self._apart, plan.ahead = plan, 0, ahead
             controller.follow_base(plan)
             self._reasons.tell('info', (
-                f'the base trajectory is followed{replaced}: accelerations of the base are its'))
+                f'the base trajectory is followed{replaced}: its accelerations are used'))
 
     def _beyond(self, plan: FollowedBase) -> str:
         """Compare the plan with the reading; return what is beyond a tolerance, or empty."""

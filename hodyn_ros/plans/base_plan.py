@@ -12,8 +12,8 @@ Array = NDArray[np.float64]
 
 ACCURACY = 1e-13
 """Largest error of Taylor coefficients between the knots of a table, relative to the entries."""
-MOST_PARTS = 64
-"""Largest number of pieces of a table between two poses."""
+MOST_PARTS, MOST_PIECES = 64, 5000
+"""Largest number of pieces of a table, between two poses and in all: the node must unpickle it."""
 # Largest velocity, m/s: no base is faster, and poses may be in millimetres.
 LARGEST_VELOCITY = 100.0
 
@@ -60,7 +60,8 @@ def _table(plan: PosePlan, of_body: Array) -> Plan:
         errors = np.abs(table.evaluate(middles) - _values(plan, of_body, middles))
         # Of the Taylor coefficients of each piece.
         errors *= spacings[:, None, None] ** np.arange(5)[:, None] / [[1.0], [1], [2], [6], [24]]
-        if errors.max() <= ACCURACY * max(1.0, np.abs(table.ends).max()):
+        if errors.max() <= ACCURACY * max(1.0, np.abs(table.ends).max()) or (
+                2 * len(spacings) > MOST_PIECES):
             break
     return table
 

@@ -88,7 +88,7 @@ class BaseJob:
     data : bytes
         The serialized message.
     arguments : ((4, 4) array, float)
-        `placement` and `skipped` of `prepare_base_plan`.
+        `placement` and `skipped` of `planning_process.prepare_base`.
     number : int
         Number of the job, increasing.
 

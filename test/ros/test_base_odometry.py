@@ -206,7 +206,7 @@ def test_a_base_trajectory_gives_the_accelerations_without_delay(live, home, shi
     deck.motion = lambda at: plan.evaluate(at - begin)
     publisher.publish(base_trajectory(poses, begin=begin))
     deck.sail(30.0, until=lambda: 'the base trajectory has ended' in node.log)
-    assert 'the base trajectory is followed: accelerations of the base are its' in node.log
+    assert 'the base trajectory is followed: its accelerations are used' in node.log
     assert 'left its trajectory' not in node.log
     stamps, values = cycles(node)
     robot, still = hd.load_robot(ship_file), np.zeros((5, 7))
