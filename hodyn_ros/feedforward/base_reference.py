@@ -59,7 +59,7 @@ class BaseReference:
 
     @property
     def mode(self) -> str:
-        """What becomes of it: followed, waiting, preparing or none."""
+        """Whether a plan is followed, waiting or preparing, or none."""
         return (
             'followed' if self._followed else 'waiting' if self._waiting else
             'none' if self._prepared_start is None else 'preparing')

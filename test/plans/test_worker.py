@@ -96,7 +96,7 @@ def test_plans_of_arm_and_base_do_not_take_each_others_place(worker):
     plan = last(BaseJob, 4).plan
     np.testing.assert_allclose(
         plan.evaluate(4.0)[0], [0.28, -0.96, 0.0, 0.96, 0.28, 0.0, 0.0, 0.0, 1.0, 0.4, 0.0, 0.0],
-        rtol=0.0, atol=1e-15)
+        rtol=0.0, atol=1e-13)  # round-off of coefficients up to 0.4 × 540
 
 
 def test_another_takes_the_place_of_one_that_died(worker):
