@@ -3,6 +3,7 @@ import numpy as np
 from recordings import TYPES
 
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
+from hodyn_ros.messages.multi_dof_trajectory import MESSAGE_TYPE as BASE_TYPE
 
 CLASSES = TYPES.types
 
@@ -16,6 +17,24 @@ def joint_state(stamp, frame, names, *fields, little_endian=True):
     message = CLASSES[MESSAGE_TYPE](
         header(stamp, frame), names, *(np.asarray(field, float) for field in fields))
     return bytes(TYPES.serialize_cdr(message, MESSAGE_TYPE, little_endian=little_endian))
+
+
+def base_trajectory(
+    times, poses, *, stamp=0, frame='odom', names=('deck',), little_endian=True, twists=0,
+):
+    """Serialize a MultiDOFJointTrajectory of poses (x, y, z, qx, qy, qz, qw); stamp in ns."""
+    vector, quaternion, transform, twist, point = (CLASSES[name] for name in (
+        'geometry_msgs/msg/Vector3', 'geometry_msgs/msg/Quaternion',
+        'geometry_msgs/msg/Transform', 'geometry_msgs/msg/Twist',
+        'trajectory_msgs/msg/MultiDOFJointTrajectoryPoint'))
+    still = [twist(vector(9.0, 9.0, 9.0), vector(9.0, 9.0, 9.0))] * twists
+    duration = CLASSES['builtin_interfaces/msg/Duration']
+    points = [
+        point([transform(vector(*pose[:3]), quaternion(*pose[3:]))], still, still,
+              duration(*divmod(round(time * 1e9), 10**9)))
+        for time, pose in zip(times, np.asarray(poses, float).tolist(), strict=True)]
+    message = CLASSES[BASE_TYPE](header(divmod(stamp, 10**9), frame), list(names), points)
+    return bytes(TYPES.serialize_cdr(message, BASE_TYPE, little_endian=little_endian))
 
 
 def assert_read_in_the_robots_order(reader, names, serialize):

@@ -4,6 +4,7 @@ import contextlib
 from dataclasses import replace
 
 import numpy as np
+from serialized import base_trajectory
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.base_input import BaseReading
@@ -14,6 +15,10 @@ from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSetting
 from hodyn_ros.feedforward.state_machine import UNREADY
 from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
 from hodyn_ros.feedforward.transitions import State
+from hodyn_ros.messages.multi_dof_trajectory import frame_and_names
+from hodyn_ros.plans.planner import Planner
+from hodyn_ros.plans.planning_process import prepare_base
+from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.model import Body
@@ -44,11 +49,27 @@ ROLL, HEAVE = 0.25, 1.5  # rad, m/s
 PERIOD_OF_SEA = 4.0  # s
 
 
+class AtOnce:
+    """Prepares plans of a base where a `PlanWorker` would have a process for it."""
+
+    def __init__(self):
+        self.job = None
+
+    def submit(self, job):
+        self.job = job
+
+    def poll(self, kind):
+        job, self.job = self.job, None
+        return job and (job, prepare_base(job.data, *job.arguments))
+
+
 class Plans:
     """Makes a plan of a number of bytes: a motion of all joints to a share of a radian."""
 
     def __init__(self):
         self.waiting, self.is_ready, self.robot = None, True, PANDA
+        of_base = Planner(AtOnce(), PANDA, PlanSettings())
+        self.submit_base, self.poll_base = of_base.submit_base, of_base.poll_base
 
     @property
     def busy(self):
@@ -111,13 +132,13 @@ class World:
     On a ship it rolls, with a heading of its own, and is measured while `is_measured`.
     """
 
-    def __init__(self, *, model=MODEL, at_measurement=False, bandwidth=0.0):
+    def __init__(self, *, model=MODEL, at_measurement=False, bandwidth=0.0, **settings):
         self.plans = Plans()
         self.robot, self.model = model.robot, model
         self.supervisor = Supervisor(self.model, SupervisorSettings(
             ControllerSettings(
                 at_measurement=at_measurement, limit_margin=MARGIN, fade=FADE),
-            np.full(7, 0.2), base_acceleration_bandwidth=bandwidth), self.plans)
+            np.full(7, 0.2), base_acceleration_bandwidth=bandwidth, **settings), self.plans)
         self.sea, self.list, self.is_measured = 0.0, 0.0, True
         self.wrench = None
         self.at = self.watched_at = 1000.0
@@ -142,14 +163,14 @@ class World:
             assert (np.abs(controller.output[0] - self.published) <= reach).all()
         self.published = controller.output[0].copy()
         if robot_moves := controller.base_wrench.shape[1] > 0:
-            self.check_wrench(controller, (controller.now - before) * 1e-9)
+            self.check_changes(controller, (controller.now - before) * 1e-9)
         assert robot_moves == self.robot.floating
         supervisor.judge(self.at)
         return controller
 
-    def check_wrench(self, controller, interval):
-        """See that the wrench on the base changes as its rate says."""
-        wrench = controller.base_wrench.copy()
+    def check_changes(self, controller, interval):
+        """See that the torque and the wrench on the base change as their rates say."""
+        wrench = np.hstack([controller.output, controller.base_wrench])
         if self.wrench is not None:
             change = np.abs(wrench[0] - self.wrench[0])
             fastest = np.maximum(np.abs(wrench[1]), np.abs(self.wrench[1])) + interval * (
@@ -166,6 +187,11 @@ class World:
         turn = np.array([self.sea * ROLL * rate * np.cos(phase), 0.0, 0.0])
         return rotation, rotation.T @ [0.0, 0.0, self.sea * HEAVE * np.cos(phase)], turn
 
+    def place(self):
+        """Return the position of the ship now."""
+        rate = 2.0 * np.pi / PERIOD_OF_SEA
+        return np.array([0.0, 0.0, self.sea * HEAVE / rate * np.sin(rate * self.at)])
+
     def odometry(self, *, turn=None, frame='odom', child='deck', late=0.0, spin=None):
         """Send one, of the ship or of what is given instead; return whether it is refused."""
         rotation, linear, angular = self.deck()
@@ -175,11 +201,20 @@ class World:
         now = None if supervisor.controller is None else supervisor.stamp_at(self.at)
         try:
             supervisor.take_base(BaseReading(
-                frame, child, lie.quaternion(rotation), linear, angular if spin is None else spin,
+                frame, child, self.place(), lie.quaternion(rotation), linear,
+                angular if spin is None else spin,
                 round((self.at - late) * 1e9) + self.offset), now, '', self.at)
         except hd.HodynError:
             return True
         return False
+
+    def plan_base(self, times, poses, **options):
+        """Send planned poses, (m, 4, 4), of the ship."""
+        data = base_trajectory(times, [
+            (*pose[:3, 3], *np.roll(lie.quaternion(pose[:3, :3]), -1)) for pose in poses],
+            **options)
+        self.supervisor.take_base_trajectory(
+            data, *frame_and_names(data), self.supervisor.stamp_at(self.at), '')
 
     def state(self, position=None, velocity=None, elapsed=PERIOD):
         """Send a state, of the arm or of what is given instead; return whether it is answered."""

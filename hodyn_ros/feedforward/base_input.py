@@ -41,6 +41,8 @@ class BaseReading:
     ----------
     frame, child_frame : str
         The reference frame, with z up, and the moving frame.
+    position : (3,) array
+        Position of the child frame's origin, m.
     quaternion : (4,) array
         Orientation (w, x, y, z) of the child frame.
     linear, angular : (3,) arrays
@@ -52,6 +54,7 @@ class BaseReading:
 
     frame: str
     child_frame: str
+    position: Array
     quaternion: Array
     linear: Array
     angular: Array
@@ -74,8 +77,14 @@ class BaseInput:
     ----------
     arrivals : StateArrivals
         When the believed readings came.
+    frame : str
+        Reference frame of the believed readings.
+    stamp : int
+        Stamp of the last believed reading, ns.
     rotation : (3, 3) array
         From the axes of the base's body to the world's.
+    position : (3,) array
+        Position of the origin of the base's body, m.
     hybrid : (4, 6) array
         Angular velocity of the body and velocity of its origin in world axes, with derivatives.
     why : str
@@ -89,7 +98,8 @@ class BaseInput:
 
     def __init__(self, robot: Robot, timeout: float, bandwidth: float) -> None:
         self.arrivals = StateArrivals(timeout)
-        self.rotation = np.eye(3)
+        self.frame, self.stamp = '', 0
+        self.rotation, self.position = np.eye(3), np.zeros(3)
         self.hybrid = np.zeros((ORDER + 2, 6))
         self.why = NO_ODOMETRY
         self.left_out = 0
@@ -97,7 +107,6 @@ class BaseInput:
         self._robot = robot
         self._bandwidth = bandwidth
         self._oldest = max(LARGEST_AGE, timeout)
-        self._frame = ''
         self._last: _Found | None = None
         self._believed: _Found | None = None
         self._agreeing = 0
@@ -120,7 +129,7 @@ class BaseInput:
         the prefix of the driver's names. Raises HodynError for a reading of another base, or of
         another time.
         """
-        rotation, velocity = self._of_base(reading, prefix)
+        rotation, position, velocity = self._of_base(reading, prefix)
         self._check_stamp(reading.stamp, now)
         found = rotation, velocity, reading.stamp
         last, before = self._last, self._believed
@@ -135,7 +144,8 @@ class BaseInput:
                 self.left_out += 1
                 return False
         self.jumped = before is last and last is not self._believed
-        self.why, self._frame, self._is_silent = '', reading.frame, False
+        self.why, self.frame, self._is_silent = '', reading.frame, False
+        self.stamp, self.position = reading.stamp, position
         self.arrivals.arrived(at)
         self._believed, self.rotation, self.hybrid[0] = found, rotation, velocity
         if self._bandwidth and before is not None:
@@ -157,26 +167,26 @@ class BaseInput:
         self._agreeing = 0
         self.hybrid[:] = 0.0
 
-    def _of_base(self, reading: BaseReading, prefix: str) -> tuple[Array, Array]:
-        """Return the rotation (3, 3) and velocities (6,) of the base's body, in world axes."""
-        if self._frame and reading.frame != self._frame:
+    def _of_base(self, reading: BaseReading, prefix: str) -> tuple[Array, Array, Array]:
+        """Return rotation (3, 3), position and velocities (6,) of the base's body in the world."""
+        if self.frame and reading.frame != self.frame:
             raise HodynError(
-                f'its frame_id is {reading.frame!r}, and was {self._frame!r}: let one odometry '
+                f'its frame_id is {reading.frame!r}, and was {self.frame!r}: let one odometry '
                 'publish it, or deactivate the node first')
         if (turn := float(np.linalg.norm(reading.angular))) > LARGEST_TURN:
             raise HodynError(
                 f'twist.twist.angular is {turn:.4g} rad/s; at most {LARGEST_TURN:g} are believed')
-        placement = self._frame_of_base(reading.child_frame, prefix)
+        placement = self.placement(reading.child_frame, prefix, 'child_frame_id')
         turned = lie.rotation_of_quaternion(reading.quaternion)
         rotation = turned @ placement[:3, :3].T
         angular = turned @ reading.angular
         # From the frame's origin to the body's, in world axes.
         lever = -rotation @ placement[:3, 3]
         linear = turned @ reading.linear + np.cross(angular, lever)
-        return rotation, np.concatenate([angular, linear])
+        return rotation, reading.position + lever, np.concatenate([angular, linear])
 
-    def _frame_of_base(self, name: str, prefix: str) -> Array:
-        """Return the pose (4, 4) of a link of the base in the axes of the base's body."""
+    def placement(self, name: str, prefix: str, field: str) -> Array:
+        """Return the pose (4, 4) of a link of the base, named by a field, in the body's axes."""
         robot = self._robot
         links = [robot.bodies[0].name] + [
             link for link, (index, _) in robot.frames.items() if index == 0]
@@ -184,7 +194,7 @@ class BaseInput:
             if link in links:
                 return robot.frame(link)[1]
         raise HodynError(
-            f'its child_frame_id {name!r} is no link of the base of robot {robot.name!r}: '
+            f'its {field} {name!r} is no link of the base of robot {robot.name!r}: '
             f'expected {", ".join(links)}')
 
     def _check_stamp(self, stamp: int, now: int | None) -> None:

@@ -13,7 +13,11 @@ from hodyn_ros.feedforward.motion_limits import (
     motion_limits,
 )
 from hodyn_ros.feedforward.motor_stage import MotorStage
-from hodyn_ros.feedforward.moving_base import BaseMotion, MovingBaseFeedForward
+from hodyn_ros.feedforward.moving_base import (
+    BaseMotion,
+    FollowedBase,
+    MovingBaseFeedForward,
+)
 from hodyn_ros.feedforward.output_curve import RATE_SHARE
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.stiffness import StiffnessReference
@@ -70,9 +74,10 @@ class FeedforwardController:
         self.now = now
         self._feedforward = feedforward
         self._options = options
-        # The motion of a moving base: as the model assumes it (at rest), and as measured.
+        # The motion of a moving base: as the model assumes it (planned, or at rest), and measured.
         self._base: BaseMotion | None = None
         self._measured_base: BaseMotion | None = None
+        self._followed_base: FollowedBase | None = None
         self._base_is_left = False
         if isinstance(feedforward, MovingBaseFeedForward):
             self._base, self._measured_base = BaseMotion(), BaseMotion()
@@ -149,6 +154,8 @@ class FeedforwardController:
         if self._wrenches is not None:
             for body, smoothed in self._wrench_filters.items():
                 self._wrenches[:, body] = smoothed.advance(dt)[:ORDER + 1]
+        if self._followed_base is not None and self._base and self._measured_base:
+            self._followed_base.move(now, self._base, self._measured_base)
         point = None
         if self._options.at_measurement and measured is not None:
             point = self.q.copy()
@@ -275,6 +282,19 @@ class FeedforwardController:
                 self._feedforward, MovingBaseFeedForward):
             self._measured_base.move(rotation, hybrid)
             self._feedforward.resting.rest(rotation)
+
+    def follow_base(self, plan: FollowedBase | None) -> None:
+        """Use a planned motion of a moving base from now on; None ends it.
+
+        Then the accelerations of `set_base` count again. The outputs go over smoothly.
+        """
+        if self._base and self._measured_base:
+            self._followed_base = plan
+            if plan is None:
+                self._base.rest(self._measured_base.rotation)
+            else:
+                plan.move(self.now, self._base, self._measured_base)
+            self._go_over()
 
     def fade_to_base(self) -> None:
         """Fade the outputs to a base that is elsewhere than before, over the time `fade`."""

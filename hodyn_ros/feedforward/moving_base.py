@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hodyn_ros.common.jit import njit
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.feedforward.torque import ORDER, FeedForward, add_rotors
+from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.held_base import with_base_held
 
@@ -53,6 +54,61 @@ class BaseMotion:
         """Move with angular velocity and velocity of the origin in world axes, (4, 6)."""
         self.rotation[:] = rotation
         write_twist(hybrid, self.twist[0])
+
+
+class FollowedBase:
+    """A planned motion of a base, and how far the measured base is from it.
+
+    Parameters
+    ----------
+    plan : Plan
+        Its 12 columns are the rows of the rotation, then the position.
+    start : int
+        Stamp of its zero, ns.
+
+    Attributes
+    ----------
+    end : int
+        Stamp of its end, ns.
+    ahead : int
+        How far the stamps are ahead of the instants of `move`, ns.
+
+    """
+
+    def __init__(self, plan: Plan, start: int) -> None:
+        self.start, self.end, self.ahead = start, start + round(plan.duration * 1e9), 0
+        self._plan = plan
+        self._values = np.empty((ORDER + 3, 12))
+        self._rotation, self._hybrid = np.empty((3, 3)), np.empty((ORDER + 2, 6))
+        self._turn, self._spin = np.eye(3), np.zeros(3)
+
+    def correct(
+        self, stamp: int, rotation: Array, position: Array, velocity: Array,
+    ) -> tuple[Array, Array]:
+        """Take a measured pose and hybrid twist (6,); return how far they are from the plan.
+
+        These are a rotation (3, 3), and the differences of position, angular velocity and
+        velocity, (9,), in world axes.
+        """
+        self._evaluate(stamp)
+        self._turn = rotation @ self._rotation.T
+        off = velocity - self._hybrid[0]
+        self._spin = off[:3]
+        return self._turn, np.concatenate([position - self._values[0, 9:], off])
+
+    def move(self, instant: int, planned: BaseMotion, measured: BaseMotion) -> None:
+        """Write the motion at an instant, ns, as planned and as corrected by the last reading.
+
+        Both have the accelerations of the plan and their derivatives.
+        """
+        self._evaluate(instant + self.ahead)
+        planned.move(self._rotation, self._hybrid)
+        self._hybrid[0, :3] += self._spin
+        measured.move(self._turn @ self._rotation, self._hybrid)
+
+    def _evaluate(self, stamp: int) -> None:
+        self._plan.evaluate((stamp - self.start) * 1e-9, self._values)
+        write_base_motion(self._values, self._rotation, self._hybrid)
 
 
 class MovingBaseFeedForward(FeedForward):
@@ -148,6 +204,32 @@ class _AtRest:
         self.handle.floating_batch(
             q, np.repeat(self._resting.pose, count, axis=0), np.zeros((count, ORDER + 2, 6)), out,
             np.empty((count, ORDER + 1, 6)), wrenches)
+
+
+@njit()
+def write_base_motion(values: Array, rotation: Array, hybrid: Array) -> None:
+    """Write rotation (3, 3) and hybrid twist (4, 6) of a pose and its derivatives, (5, 12).
+
+    The columns are the rows of R, then p. By the Leibniz rule for ω̃ = Ṙ Rᵀ, derivative k of ω̃ is
+    Σ_a C(k, a) R⁽ᵃ⁺¹⁾ R⁽ᵏ⁻ᵃ⁾ᵀ.
+    """
+    for i in range(3):
+        for j in range(3):
+            rotation[i, j] = values[0, 3 * i + j]
+        for k in range(4):
+            hybrid[k, 3 + i] = values[k + 1, 9 + i]
+    for k in range(4):
+        for i in range(3):
+            a, b = (i + 1) % 3, (i + 2) % 3
+            total, choices = 0.0, 1.0
+            for m in range(k + 1):
+                for j in range(3):
+                    # The antisymmetric part, entries (b, a) and (a, b).
+                    total += 0.5 * choices * (
+                        values[m + 1, 3 * b + j] * values[k - m, 3 * a + j]
+                        - values[m + 1, 3 * a + j] * values[k - m, 3 * b + j])
+                choices *= (k - m) / (m + 1.0)
+            hybrid[k, i] = total
 
 
 @njit()

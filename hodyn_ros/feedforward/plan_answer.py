@@ -2,6 +2,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.plan import Plan
 from hodyn_ros.robot import Robot
@@ -71,6 +74,19 @@ class PlanMaker(Protocol):
 
     def poll(self, reference: ReferenceManager, now: int) -> Accepted | Refused | None:
         """Let the reference follow a plan that is ready; return the answer, None if none is."""
+
+    def submit_base(self, data: bytes, placement: NDArray[np.float64], now: int) -> int:
+        """Make a plan of the base from serialized poses; return the stamp of its start, ns.
+
+        `placement`, (4, 4), is the pose of the moving frame in the axes of the base's body; `now`
+        is the present stamp, ns.
+        """
+
+    def poll_base(self) -> Accepted | Refused | None:
+        """Return the answer about the last poses of a base; None if none is ready.
+
+        The 12 columns of an accepted plan are the rows of the rotation, then the position.
+        """
 
     def cancel(self) -> bool:
         """Drop the plan that is being made; return whether there was one."""

@@ -1,4 +1,5 @@
 """Settings of the controller's cycle, and timeouts and tolerances of the supervisor."""
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,6 +59,8 @@ class SupervisorSettings:
         The parameters of these names, N and N m.
     base_timeout, base_acceleration_bandwidth : float
         The parameters of these names, s and rad/s.
+    base_tolerance : (4,) array or sequence
+        The parameter of this name: m, rad, m/s, rad/s.
 
     """
 
@@ -73,3 +76,4 @@ class SupervisorSettings:
     max_moment: float = 50.0
     base_timeout: float = 0.0
     base_acceleration_bandwidth: float = 0.0
+    base_tolerance: Sequence[float] = (0.1, 0.05, 0.2, 0.2)

@@ -6,10 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
+from hodyn_ros.feedforward.base_reference import BaseReference
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
 from hodyn_ros.feedforward.plan_answer import PlanMaker
 from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, joined
+from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
 from hodyn_ros.feedforward.stream_schedule import StreamSchedule
@@ -80,8 +82,10 @@ class StateMachine:
         The streamed samples.
     arrivals : StateArrivals
         When joint states came.
-    base : BaseInput or None
-        The measured state of a moving base; None for a fixed base.
+    clock : ReferenceClock
+        Turns stamps into instants.
+    base, base_reference : BaseInput and BaseReference, or None
+        The measured state and the planned motion of a moving base; None for a fixed base.
 
     """
 
@@ -101,6 +105,10 @@ class StateMachine:
         self.base = BaseInput(
             robot, settings.base_timeout, settings.base_acceleration_bandwidth,
         ) if feedforward.is_floating else None
+        self.base_reference = None if self.base is None else BaseReference(
+            self.base, np.array(settings.base_tolerance), settings.base_acceleration_bandwidth,
+            planner, self.reasons)
+        self.clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
         self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)
         self.stream = StreamSchedule(settings.stream_delay, settings.stream_timeout)
         self._planner = planner
@@ -126,8 +134,7 @@ class StateMachine:
 
     def deactivate(self) -> None:
         """Stop, then let the output fade to the weight: call `evaluate` until `ENDED`."""
-        if self.controller is not None:  # no more odometry comes
-            self.controller.hold_base()
+        self._hold_base(DEACTIVATED)  # no more odometry comes
         self._go(Cause.DEACTIVATED)
 
     def change_model(self, feedforward: FeedForward) -> None:
@@ -145,6 +152,8 @@ class StateMachine:
         since = at - base.arrivals.last
         if base.take(reading, now, prefix, at) and controller is not None:
             controller.set_base(base.rotation, base.hybrid)
+            if self.base_reference is not None:
+                self.base_reference.see(controller, self.clock.left_out)
             if base.jumped:
                 controller.fade_to_base()
                 if self.state is not State.ADRIFT:
@@ -152,12 +161,29 @@ class StateMachine:
             if self.state is State.ADRIFT:
                 self._go(Cause.BASE_BACK, seconds=since)
 
+    def take_base_trajectory(
+        self, data: bytes, frame: str, names: Sequence[str], points: int, now: int, prefix: str,
+    ) -> None:
+        """Take planned poses of a moving base, see `BaseReference.submit`."""
+        if self.base_reference is None:
+            raise HodynError(
+                f'the base of robot {self.feedforward.robot.name!r} is fixed: see floating_base')
+        self.base_reference.submit(
+            data, frame, names, points, now, prefix, self._ready())
+
+    def _hold_base(self, why: str) -> None:
+        """Assume that a moving base rests from now on."""
+        if self.base_reference is not None:
+            self.base_reference.drop(self.controller, why)
+        if self.controller is not None:
+            self.controller.hold_base()
+
     def _watch_base(self, at: float) -> None:
         """Stop when the odometry of a moving base stays away."""
         if self.base is None or not self.base.arrivals.are_lost(at):
             return
         if self.base.fell_silent(at):
-            self._running.hold_base()
+            self._hold_base(BASE_LOST)
         if self.state in (State.RUNNING, State.DEPARTING):
             self._go(Cause.BASE_LOST, seconds=at - self.base.arrivals.last)
 
@@ -224,7 +250,9 @@ class StateMachine:
             'gaps': str(self.arrivals.gaps), 'time left out (s)': f'{self.left_out:.3f}',
             **{name: str(self.counts[name]) for name in (
                 'time left out', 'states left out', 'clipped cycles', 'scaled wrenches')},
-            **({} if self.base is None else {'base readings left out': str(self.base.left_out)})}
+            **({} if self.base is None or self.base_reference is None else {
+                'base readings left out': str(self.base.left_out),
+                'base trajectory': self.base_reference.mode})}
 
     @property
     def why(self) -> str:

@@ -5,6 +5,7 @@ The table of `transitions` defines its states; the controller computes each cycl
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.feedforward.base_reference import CLOCK_SET_BACK
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
 from hodyn_ros.feedforward.plausible_state import (
@@ -31,7 +32,6 @@ WATCH_PERIOD = 0.005
 AT_REST = 1e-3
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 UNLIKE = 'for three joint states in a row that agree with each other'
-CLOCK_SET_BACK = 'the clock was set back'
 ZEROS = 'velocities of the joint states are 0 though positions move'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
@@ -46,8 +46,6 @@ class Supervisor(StateMachine):
     ----------
     measured : (2, n) array
         Position and velocity of the last joint state.
-    clock : ReferenceClock
-        Turns stamps into instants.
     annotated : bytes
         The last accepted plan, annotated, if that was requested; whoever publishes it empties
         it.
@@ -60,7 +58,6 @@ class Supervisor(StateMachine):
         super().__init__(feedforward, settings, planner)
         self.measured = np.zeros((2, feedforward.robot.n))
         self.annotated = b''
-        self.clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
         self._plausible = PlausibleState(feedforward.robot.limits)
         self._zeros = ZeroVelocities()
         self._has_velocity = False

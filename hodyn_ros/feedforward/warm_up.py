@@ -11,10 +11,11 @@ from hodyn_ros.dynamics.kernels.unrolled import spatial
 from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
-from hodyn_ros.feedforward.moving_base import write_base_wrench
+from hodyn_ros.feedforward.moving_base import FollowedBase, write_base_motion, write_base_wrench
 from hodyn_ros.feedforward.output_curve import go_over
 from hodyn_ros.feedforward.plausible_state import PlausibleState
 from hodyn_ros.feedforward.settings import ControllerSettings
+from hodyn_ros.reference import Plan
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.reference.smoothing import SmoothingFilter
@@ -60,6 +61,14 @@ def warm_up(
     controller.set_external_wrench(0, np.zeros(6))
     controller.set_base(np.eye(3), np.zeros((ORDER + 2, 6)))
     evaluate()
+    if feedforward.is_floating:
+        values = np.zeros((2, 5, 12))
+        values[:, 0, :9] = np.eye(3).ravel()
+        controller.follow_base(FollowedBase(
+            Plan.hermite(np.array([0.0, 1.0]), values, 'base'), 0))
+        evaluate()
+        controller.follow_base(None)
+        evaluate()
     wait()
     controller.reference.follow(move_plan(position, position + 1e-3, 0.1), 0)
     if controller.motors is not None:
@@ -101,6 +110,7 @@ def is_warm(*, is_floating: bool = False) -> bool:
     `is_floating` asks for the kernels of a robot on a floating base.
     """
     # The first may be compiled by other commands; the last only exist after a whole warm-up.
-    of_base = (spatial.floating(ORDER, 1), write_base_wrench) if is_floating else ()
+    of_base = (
+        spatial.floating(ORDER, 1), write_base_motion, write_base_wrench) if is_floating else ()
     return all(map(is_kept, (
         spatial.single(2), spatial.batch(2), *of_base, go_over)))

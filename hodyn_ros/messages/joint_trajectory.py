@@ -48,7 +48,7 @@ def decode(data: bytes) -> JointWaypoints:
 
 def read(cursor: cdr.Cursor) -> JointWaypoints:
     """Return the content of the JointTrajectory that begins at a cursor; else HodynError."""
-    names, points = _names_and_points(cursor)
+    _, names, points = read_header(cursor)
     if points > MAX_POINTS:
         raise HodynError(f'{points} points; at most {MAX_POINTS} are read')
     times: list[float] = []
@@ -57,12 +57,7 @@ def read(cursor: cdr.Cursor) -> JointWaypoints:
         for _ in range(points):
             for quantity in rows:
                 quantity.append(cursor.sequence())
-            seconds, nanoseconds = cursor.time()
-            if nanoseconds >= 1_000_000_000:
-                raise HodynError(
-                    f'point {len(times)}, time_from_start, nanosec: {nanoseconds} is not below '
-                    '1000000000; whole seconds belong to sec')
-            times.append(seconds + 1e-9 * nanoseconds)
+            times.append(read_time_from_start(cursor, len(times)))
     except cdr.MALFORMED as error:
         raise HodynError(
             f'not a serialized {MESSAGE_TYPE}: point {len(times) + 1} of {points}: {error}'
@@ -72,7 +67,7 @@ def read(cursor: cdr.Cursor) -> JointWaypoints:
 
 def is_empty(data: bytes) -> bool:
     """Return whether a serialized JointTrajectory has no points; HodynError for other bytes."""
-    return _names_and_points(cdr.Cursor.of(data))[1] == 0
+    return read_header(cdr.Cursor.of(data))[2] == 0
 
 
 def encode(
@@ -109,17 +104,27 @@ def encode(
     return bytes(message.data)
 
 
-def _names_and_points(cursor: cdr.Cursor) -> tuple[tuple[str, ...], int]:
-    """Return the joint names and the number of points; the cursor is then at the first point.
+def read_header(cursor: cdr.Cursor) -> tuple[str, tuple[str, ...], int]:
+    """Return frame, joint names and number of points; the cursor is then at the first point.
 
-    Raises HodynError if the bytes are not a message, or have too many joints.
+    Raises HodynError if the bytes are not a trajectory, or have too many joints.
     """
     try:
         cursor.time()
-        cursor.text()
+        frame = cursor.text()
         joints = cursor.count()
         if joints > cdr.MAX_JOINTS:
             raise HodynError(f'{joints} joints; at most {cdr.MAX_JOINTS} are read')
-        return tuple(cursor.text() for _ in range(joints)), cursor.count()
+        return frame, tuple(cursor.text() for _ in range(joints)), cursor.count()
     except cdr.MALFORMED:
         raise HodynError(f'{len(cursor.data)} bytes that are not a trajectory') from None
+
+
+def read_time_from_start(cursor: cdr.Cursor, point: int) -> float:
+    """Return the time_from_start, s, of a point, by its index; else HodynError."""
+    seconds, nanoseconds = cursor.time()
+    if nanoseconds >= 1_000_000_000:
+        raise HodynError(
+            f'point {point}, time_from_start, nanosec: {nanoseconds} is not below '
+            '1000000000; whole seconds belong to sec')
+    return seconds + 1e-9 * nanoseconds

@@ -17,11 +17,11 @@ _FIELDS = (
     *(f'twist.twist.angular.{axis}' for axis in 'xyz'))
 
 
-def read_odometry(data: bytes) -> tuple[str, str, Array, Array, Array, int]:
-    """Return what a serialized Odometry says, without its position and covariances.
+def read_odometry(data: bytes) -> tuple[str, str, Array, Array, Array, Array, int]:
+    """Return what a serialized Odometry says, without its covariances.
 
-    The frame, the child frame, its orientation in the frame (w, x, y, z), its velocity and angular
-    velocity in its own axes, (3,) each, and the stamp, ns.
+    The frame, the child frame, its position (3,) and orientation (w, x, y, z) in the frame, its
+    velocity and angular velocity in its own axes, (3,) each, and the stamp, ns.
 
     Raises HodynError if it is none, for a value that is no number or too large, and for an
     orientation that is no unit quaternion.
@@ -38,14 +38,19 @@ def read_odometry(data: bytes) -> tuple[str, str, Array, Array, Array, int]:
         raise HodynError(f'{len(data)} bytes that are no Odometry') from None
     values = np.array(pose + twist)
     largest = np.full(values.shape, cdr.MAX_VALUE)
-    largest[:3] = 1e12  # of a grid or of the Earth; positions are not used
+    largest[:3] = 1e12  # of a grid or of the Earth: torques do not depend on positions
     wrong = ~(np.abs(values) <= largest)
     if wrong.any():
         i = int(wrong.argmax())
         what = f'{values[i]:g}' if np.isfinite(values[i]) else 'not finite'
         raise HodynError(f'{_FIELDS[i]} is {what}')
-    length = float(np.linalg.norm(values[3:7]))
-    if abs(length - 1.0) > LENGTH_TOLERANCE:
-        raise HodynError(
-            f'pose.pose.orientation is no unit quaternion: its length is {length:.4g}')
-    return frame, child, values[[6, 3, 4, 5]] / length, values[7:10], values[10:], stamp
+    turn = unit_quaternion(values[3:7], 'pose.pose.orientation')
+    return frame, child, values[:3], turn, values[7:10], values[10:], stamp
+
+
+def unit_quaternion(quaternion: Array, field: str) -> Array:
+    """Return (w, x, y, z) of a message's (x, y, z, w), which must have length 1."""
+    length = float(np.linalg.norm(quaternion))
+    if not abs(length - 1.0) <= LENGTH_TOLERANCE:
+        raise HodynError(f'{field} is no unit quaternion: its length is {length:.4g}')
+    return quaternion[[3, 0, 1, 2]] / length

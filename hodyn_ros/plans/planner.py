@@ -2,12 +2,13 @@
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.messages import cdr
 from hodyn_ros.plans.prepare import PlanSettings
-from hodyn_ros.plans.worker import Job, PlanWorker
+from hodyn_ros.plans.worker import BaseJob, Job, PlanWorker
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import Robot
 
@@ -43,7 +44,7 @@ class Planner:
         self._worker = worker
         self._headroom = MIN_HEADROOM
         self._tries = 0
-        self._submitted = self._finished = 0
+        self._submitted = self._finished = self._submitted_base = 0
 
     @property
     def busy(self) -> bool:
@@ -74,12 +75,7 @@ class Planner:
         `LONGEST_WAIT` ahead.
         """
         self._tries = 0
-        stamp = cdr.stamp(data)
-        if stamp and (wait := (stamp - left_out - now) * 1e-9) > LONGEST_WAIT:
-            raise HodynError(
-                f'header.stamp is {wait:.0f} s ahead of the joint states, so that the plan would '
-                f'start then; at most {LONGEST_WAIT:.0f} s are waited: let planner and driver '
-                'take one clock, or send a stamp of 0 to start at once')
+        stamp = _stamp(data, now + left_out)
         self._send(
             data, reference, now, stamp - left_out if stamp else None, left_out, annotate=annotate)
 
@@ -87,7 +83,7 @@ class Planner:
         """Let the reference follow a finished plan; return the answer, None if none is ready."""
         if not self.busy:
             return None
-        found = self._worker.poll()
+        found = self._worker.poll(Job)
         if found is None or found[0].number < self._submitted:
             return None
         job, prepared = found
@@ -114,6 +110,27 @@ class Planner:
         pace = None if is_retimed else 1.0 / (prepared.stretch or 1.0)
         return Accepted(
             prepared.plan, pace, prepared.summary, prepared.message, (start - now) * 1e-9, dropped)
+
+    def submit_base(self, data: bytes, placement: NDArray[np.float64], now: int) -> int:
+        """Have poses of a base prepared; return the stamp of its start, `now` without a stamp.
+
+        See `PlanMaker.submit_base`. Raises HodynError as `submit` does.
+        """
+        start = _stamp(data, now) or now
+        self._submitted_base += 1
+        self._worker.submit(BaseJob(
+            data, (placement, (now - start) * 1e-9), self._submitted_base))
+        return start
+
+    def poll_base(self) -> Accepted | Refused | None:
+        """Return the answer about the last poses of a base; None if none is ready."""
+        found = self._worker.poll(BaseJob)
+        if found is None or found[0].number < self._submitted_base:
+            return None
+        prepared = found[1]
+        if prepared.plan is None:
+            return Refused(prepared.refusal, prepared.fault, prepared.traceback)
+        return Accepted(prepared.plan)
 
     def cancel(self) -> bool:
         """Drop the plan that is being made; return whether there was one."""
@@ -152,3 +169,14 @@ class Planner:
             data, self.robot, self.settings, self._revision, annotate,
             reference.state_at(start), start, skipped, requested, left_out, reference.revision,
             self._submitted))
+
+
+def _stamp(data: bytes, now: int) -> int:
+    """Return the stamp of a trajectory, ns; refuse one too far ahead of the stamp `now`."""
+    stamp = cdr.stamp(data)
+    if stamp and (wait := (stamp - now) * 1e-9) > LONGEST_WAIT:
+        raise HodynError(
+            f'header.stamp is {wait:.0f} s ahead of the joint states, so that the plan would '
+            f'start then; at most {LONGEST_WAIT:.0f} s are waited: let planner and driver '
+            'take one clock, or send a stamp of 0 to start at once')
+    return stamp

@@ -1,17 +1,22 @@
 """The process that prepares plans: `PlanWorker` starts it and sends it the robot and the jobs."""
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+import functools
 from multiprocessing.connection import Connection
 import os
 import sys
 import time
 import traceback
+from typing import ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.jit import compiling
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
+from hodyn_ros.messages.multi_dof_trajectory import read_poses
 from hodyn_ros.plans.annotate import PERIOD
+from hodyn_ros.plans.base_plan import base_plan
 from hodyn_ros.plans.prepare import (
     PlanRequest,
     PlanSettings,
@@ -26,6 +31,7 @@ from hodyn_ros.robot import HodynError, Robot
 NICENESS = 5
 # Largest duration of a trajectory, s: its check takes time and memory in proportion.
 MAX_DURATION = 3600.0
+P = ParamSpec('P')
 
 
 def serve(connection: Connection) -> None:
@@ -34,21 +40,23 @@ def serve(connection: Connection) -> None:
     os.nice(NICENESS)
     settings = PlanSettings()
     try:
-        robot: Robot = connection.recv()
-        warm_up_planning(robot)
+        robot, has_base = connection.recv()
+        warm_up_planning(robot, has_base=has_base)
         connection.send(None)
         while True:
-            model, *job = connection.recv()
+            model, is_of_base, *job = connection.recv()
             if model is not None:
                 robot, settings = model
             data = connection.recv_bytes()
-            connection.send(prepare(robot, settings, data, *job))
+            connection.send(
+                prepare_base(data, *job) if is_of_base
+                else prepare(robot, settings, data, *job))
     except (EOFError, OSError):
         return
 
 
 @compiling()
-def warm_up_planning(robot: Robot) -> None:
+def warm_up_planning(robot: Robot, *, has_base: bool = False) -> None:
     """Compile the kernels before the first trajectory comes."""
     start = np.zeros((5, robot.n))
     # The points are so unevenly spaced that all interpolations are tried, and so fast that a
@@ -60,34 +68,61 @@ def warm_up_planning(robot: Robot) -> None:
     fit_plan(trajectory.times, trajectory.positions)
     prepare_plan(PlanRequest(
         trajectory, robot, PlanSettings(stretch='auto'), start=start, annotate_period=PERIOD))
+    if has_base:
+        turns = np.array([[1.0, 0.0, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0]])
+        base_plan(np.array([0.0, 1.0]), np.zeros((2, 3)), turns, np.eye(4))
 
 
+def _answered(make: Callable[P, PreparedPlan]) -> Callable[P, PreparedPlan]:
+    """Have a function return refusals instead of raising errors, and the time that it took."""
+    @functools.wraps(make)
+    def answer(*job: P.args, **options: P.kwargs) -> PreparedPlan:
+        begin = time.perf_counter()
+        try:
+            prepared = make(*job, **options)
+        except HodynError as error:
+            prepared = refused(error)
+        except Exception as error:  # a bug: the node logs it, and the process goes on
+            prepared = PreparedPlan(
+                f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
+        return replace(prepared, seconds=time.perf_counter() - begin)
+    return answer
+
+
+@_answered
 def prepare(
     robot: Robot, settings: PlanSettings, data: bytes, annotate: bool,
     state: NDArray[np.float64], start: int, skipped: float,
 ) -> PreparedPlan:
-    """Return the plan of a job, or its refusal."""
-    begin = time.perf_counter()
-    message = b''
-    try:
-        trajectory = _from_now(decode(data), skipped)
-        if trajectory.times and trajectory.times[-1] > MAX_DURATION:
-            raise HodynError(
-                f'it takes {trajectory.times[-1]:.6g} s; the longest is {MAX_DURATION:g} s')
-        prepared = prepare_plan(PlanRequest(
-            trajectory, robot, settings, start=state,
-            annotate_period=PERIOD if annotate else None))
-        if prepared.annotated is not None:
-            message = prepared.annotated.message(start)
-    except HodynError as error:
-        prepared = refused(error)
-    except Exception as error:  # a bug: the node logs it, and the process goes on
-        prepared = PreparedPlan(
-            f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
+    """Return the plan of a job."""
+    trajectory = _from_now(decode(data), skipped)
+    _check_end(trajectory.times, 0.0)
+    prepared = prepare_plan(PlanRequest(
+        trajectory, robot, settings, start=state,
+        annotate_period=PERIOD if annotate else None))
+    message = b'' if prepared.annotated is None else prepared.annotated.message(start)
     # The node gets the samples as the message, and does not read the other results.
     return replace(
-        prepared, annotated=None, limit_report=None, retimed=None, points=None, message=message,
-        seconds=time.perf_counter() - begin)
+        prepared, annotated=None, limit_report=None, retimed=None, points=None, message=message)
+
+
+@_answered
+def prepare_base(data: bytes, placement: NDArray[np.float64], skipped: float) -> PreparedPlan:
+    """Return the plan of a base, `skipped` seconds after its start: see `base_plan`."""
+    times, positions, turns = read_poses(data)
+    _check_end(times, skipped)
+    return PreparedPlan('', plan=base_plan(times, positions, turns, placement))
+
+
+def _check_end(times: Sequence[float] | NDArray[np.float64], skipped: float) -> None:
+    """Refuse a trajectory that is too long, or ended before `skipped` s after its start."""
+    if not len(times):
+        return
+    if skipped >= times[-1] and skipped > 0.0:
+        raise EndedError(
+            f'it ends in the past: its last point was due {skipped - times[-1]:.3f} s ago')
+    if times[-1] > MAX_DURATION:
+        raise HodynError(f'it takes {times[-1]:.6g} s; the longest is {MAX_DURATION:g} s')
 
 
 def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:
@@ -95,10 +130,8 @@ def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:
     if skipped <= 0.0:
         return trajectory
     left = [i for i, time in enumerate(trajectory.times) if time > skipped]
-    if len(trajectory.times) and not left:
-        raise EndedError(
-            f'it ends in the past: its last point was due '
-            f'{skipped - trajectory.times[-1]:.3f} s ago')
+    if not left:
+        _check_end(trajectory.times, skipped)
     first = left[0] if left else 0
     return replace(
         trajectory, times=[time - skipped for time in trajectory.times[first:]],

@@ -10,6 +10,7 @@ import queue
 import signal
 import subprocess
 import threading
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,18 +73,55 @@ class Job:
     reference_revision: int
     number: int
 
+    @property
+    def arguments(self) -> tuple[object, ...]:
+        """What the child needs besides the message and the robot."""
+        return self.annotate, self.state, self.start + self.left_out, self.skipped
+
+
+@dataclass(frozen=True, eq=False)
+class BaseJob:
+    """Poses of a base as received, and what the preparation of its plan needs.
+
+    Attributes
+    ----------
+    data : bytes
+        The serialized message.
+    arguments : ((4, 4) array, float)
+        `placement` and `skipped` of `planning_process.prepare_base`.
+    number : int
+        Number of the job, increasing.
+
+    """
+
+    data: bytes
+    arguments: tuple[NDArray[np.float64], float]
+    number: int
+
+
+AnyJob = TypeVar('AnyJob', Job, BaseJob)
+
 
 class PlanWorker:
     """Prepares one plan after the other in a child process, which dies with this one.
 
-    `submit` and `poll` never wait. Of the jobs that have not begun, only the newest is kept.
+    `submit` and `poll` never wait. Of each kind of job, only the newest that has not begun is
+    kept, and only the newest plan that was not polled.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot, on a fixed base.
+    has_base : bool
+        Whether there may be jobs of a base, for which more kernels are compiled.
+
     """
 
-    def __init__(self, robot: Robot) -> None:
-        self._robot = robot
-        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
-        # Of the plans that were not polled, only the newest is kept.
-        self._finished: deque[tuple[Job, PreparedPlan]] = deque(maxlen=1)
+    def __init__(self, robot: Robot, *, has_base: bool = False) -> None:
+        self._begin = robot, has_base
+        self._jobs: queue.SimpleQueue[Job | BaseJob | None] = queue.SimpleQueue()
+        self._finished: dict[type, deque[Any]] = {
+            kind: deque(maxlen=1) for kind in (Job, BaseJob)}
         self._settled = threading.Event()
         self._is_ready = False
         self._closing = False
@@ -97,21 +135,25 @@ class PlanWorker:
         """Wait at most `timeout` s until the child has compiled its kernels; return if it has."""
         return self._settled.wait(timeout) and self._is_ready
 
-    def submit(self, job: Job) -> None:
-        """Have a plan prepared; jobs that have not begun are dropped."""
+    def submit(self, job: Job | BaseJob) -> None:
+        """Have a plan prepared; jobs of its kind that have not begun are dropped."""
+        kept: list[Job | BaseJob | None] = []
         with contextlib.suppress(queue.Empty):
             while True:
-                self._jobs.get_nowait()
-        self._jobs.put(job)
+                kept.append(self._jobs.get_nowait())
+        for each in (*kept, job):
+            if each is job or type(each) is not type(job):
+                self._jobs.put(each)
 
-    def poll(self) -> tuple[Job, PreparedPlan] | None:
-        """Return a job and its plan, or None if no other has been finished.
+    def poll(self, kind: type[AnyJob]) -> tuple[AnyJob, PreparedPlan] | None:
+        """Return a job of a kind and its plan, or None if no other has been finished.
 
         If the child process dies during a job, or does not finish it in time, the job is refused
         and another process is started.
         """
         try:
-            return self._finished.popleft()
+            found: tuple[AnyJob, PreparedPlan] = self._finished[kind].popleft()
+            return found
         except IndexError:
             return None
 
@@ -126,44 +168,47 @@ class PlanWorker:
             self._thread.join(0.1)
 
     def _run(self) -> None:
-        job: Job | None = None
+        job: Job | BaseJob | None = None
         while not self._closing:
             was_ready = self._exchange(job)
             # If the child did not even start, the next job starts another.
             job = None if was_ready or self._closing else self._jobs.get()
 
-    def _exchange(self, job: Job | None) -> bool:
+    def _exchange(self, job: Job | BaseJob | None) -> bool:
         """Hand jobs, this one first, to a child until it dies; return whether it got ready."""
         was_ready = False
         revision: int | None = None
         try:
             with self._start() as connection:
-                connection.send(self._robot)
+                connection.send(self._begin)
                 connection.recv()
                 was_ready = self._is_ready = True
                 self._settled.set()
                 while (job := job or self._jobs.get()) is not None:
                     # The robot is large and sent only once: no cycle can run while it is pickled.
-                    model = None if job.revision == revision else (job.robot, job.settings)
-                    revision = job.revision
-                    connection.send((
-                        model, job.annotate, job.state, job.start + job.left_out, job.skipped))
+                    model = None
+                    if isinstance(job, Job) and job.revision != revision:
+                        model, revision = (job.robot, job.settings), job.revision
+                    connection.send((model, isinstance(job, BaseJob), *job.arguments))
                     # Sent unpickled: to pickle would copy it, and no cycle could run meanwhile.
                     connection.send_bytes(job.data)
                     if not connection.poll(MOST_TIME):
-                        self._finished.append((job, PreparedPlan(TOOK_TOO_LONG)))
+                        self._finish(job, PreparedPlan(TOOK_TOO_LONG))
                         return was_ready
-                    self._finished.append((job, connection.recv()))
+                    self._finish(job, connection.recv())
                     job = None
         except (EOFError, OSError):  # the child died, or could not be started
             self._settled.set()
             if job is not None:
-                self._finished.append((job, PreparedPlan(DIED)))
+                self._finish(job, PreparedPlan(DIED))
         finally:
             if self._process is not None:
                 self._process.kill()
                 self._process.wait()
         return was_ready
+
+    def _finish(self, job: Job | BaseJob, prepared: PreparedPlan) -> None:
+        self._finished[type(job)].append((job, prepared))
 
     def _start(self) -> Connection:
         ours, theirs = Pipe()

@@ -228,7 +228,8 @@ class FeedforwardNode(LifecycleNode):
             self._planner = None
         if not is_warm(is_floating=robot.floating):
             self.get_logger().info(COMPILES)
-        worker = PlanWorker(with_base_held(robot) if robot.floating else robot)
+        worker = PlanWorker(
+            with_base_held(robot) if robot.floating else robot, has_base=robot.floating)
 
         def wait() -> None:
             if not worker.wait(WORKER_TIMEOUT):

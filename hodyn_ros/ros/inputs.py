@@ -5,7 +5,7 @@ from typing import Any
 from geometry_msgs.msg import WrenchStamped
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.session import Session
@@ -26,6 +26,7 @@ def inputs(*, has_base: bool) -> list[Input]:
         (JointState, '~/reference', Session.on_reference, BEST_EFFORT),
         (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT),
         (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT),
+        (MultiDOFJointTrajectory, '~/base_trajectory', Session.on_base_trajectory, PLAN_QOS),
     ]
     if has_base:
         try:

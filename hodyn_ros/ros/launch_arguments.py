@@ -43,6 +43,7 @@ TOPICS = tuple(
          "the driver's (franka/joint_states for panda and fr3, else joint_states)"),
         ('robot_description', 'the URDF', 'robot_description'),
         ('odom', 'the odometry of a floating base', 'odom'),
+        ('base_trajectory', 'the planned poses of a floating base', '~/base_trajectory'),
         ('joint_trajectory', 'the trajectories to follow', '~/joint_trajectory'),
         ('reference', 'the streamed reference', '~/reference'),
         ('external_wrench', 'the external wrenches', '~/external_wrench'),

@@ -151,6 +151,9 @@ class Parameters:
         0.0, "Bandwidth of the low-pass filter of a floating base's accelerations, which are "
         'differences of the velocities of its odometry, rad/s; 0 takes them to be 0.',
         bounds=(0.0, 100.0))
+    base_tolerance: Sequence[float] = _row(
+        (0.1, 0.05, 0.2, 0.2), 'How far position (m), orientation (rad), velocity (m/s) and '
+        'angular velocity (rad/s) of a floating base may be away from ~/base_trajectory.')
     spring_stiffness: Sequence[float] = _row(
         (0.0,), 'Stiffness of series springs in all joints, N m/rad, one a joint; 0 keeps the '
         'actuators of the robot file.')
@@ -376,7 +379,7 @@ def fault(name: str, value: Any) -> str:
         return f'{name} is {value}; expected a finite number'
     if bounds is not None and not bounds[0] <= value <= bounds[1]:
         return f'{name} is {value}; expected {bounds[0]:g} to {bounds[1]:g}'
-    if name.startswith('payload_') and kind is tuple:
+    if name.startswith(('payload_', 'base_tolerance')) and kind is tuple:
         if len(value) != len(default):
             return f'{name} has {len(value)} numbers; expected {len(default)}'
         if not all(map(math.isfinite, value)):

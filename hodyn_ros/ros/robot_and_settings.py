@@ -112,6 +112,10 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
         raise HodynError(
             f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
             'for all or one a joint')
+    if min(settings.base_tolerance) <= 0.0:
+        raise HodynError(
+            f'parameter base_tolerance is {list(settings.base_tolerance)}; expected numbers above '
+            '0')
     own = robot.limits.tracking_error
     tolerance = np.where(given > 0.0, given, np.where(np.isfinite(own), own, TRACKING_ERROR))
     return SupervisorSettings(
@@ -119,7 +123,7 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
         **{name: getattr(settings, name) for name in (
             'lookahead', 'max_time_step', 'state_timeout', 'stream_delay', 'stream_timeout',
             'wrench_timeout', 'max_force', 'max_moment', 'base_timeout',
-            'base_acceleration_bandwidth')})
+            'base_acceleration_bandwidth', 'base_tolerance')})
 
 
 def plan_settings(settings: Parameters) -> PlanSettings:

@@ -9,6 +9,7 @@ from rclpy.node import Node
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.base_input import BaseReading
+from hodyn_ros.feedforward.base_reference import BASE_PLAN
 from hodyn_ros.feedforward.reasons import joined
 from hodyn_ros.feedforward.supervisor import Supervisor
 from hodyn_ros.feedforward.trajectory_goals import ACTION, PLAN, ErrorCode, Goal, GoalRequest
@@ -17,6 +18,7 @@ from hodyn_ros.messages import cdr
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateReader
 from hodyn_ros.messages.joint_trajectory import is_empty
+from hodyn_ros.messages.multi_dof_trajectory import frame_and_names
 from hodyn_ros.messages.odometry import read_odometry
 from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
@@ -135,6 +137,13 @@ class Session:
         base = self.supervisor.base
         if (why := self._take('odom', data, MAX_SHORT_BYTES, self._odometry)) and base is not None:
             base.why = printable(why)
+
+    def on_base_trajectory(self, data: bytes) -> None:
+        """Plan and follow the poses of a moving base, a serialized MultiDOFJointTrajectory."""
+        self._take(BASE_PLAN, data, MAX_PLAN_BYTES, lambda data: (
+            self.supervisor.take_base_trajectory(
+                data, *frame_and_names(data), self.supervisor.stamp_at(time.monotonic()),
+                self._prefix or '')))
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness of variable joints, a serialized joint state."""

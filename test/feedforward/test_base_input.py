@@ -14,8 +14,8 @@ from hodyn_ros.robot import lie
 def reading(t, rotation=None, linear=(0.0, 0.0, 0.0), angular=(0.0, 0.0, 0.0), **others):
     rotation = np.eye(3) if rotation is None else rotation
     return BaseReading(
-        others.get('frame', 'odom'), others.get('child', 'deck'), lie.quaternion(rotation),
-        np.array(linear), np.array(angular), round(t * 1e9))
+        others.get('frame', 'odom'), others.get('child', 'deck'), np.zeros(3),
+        lie.quaternion(rotation), np.array(linear), np.array(angular), round(t * 1e9))
 
 
 def feed(base, readings):

@@ -1,4 +1,7 @@
 """Whatever comes in, in any order: a rule machine over all that may happen to an active node."""
+import contextlib
+import math
+
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -10,6 +13,7 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward.moving_base import feedforward_of
 from hodyn_ros.feedforward.state_machine import UNREADY
 from hodyn_ros.feedforward.transitions import State
+from hodyn_ros.robot import lie
 
 
 @settings(
@@ -207,6 +211,27 @@ class ShipHappenings(Happenings):
     def odometry_that_is_not_of_the_base_now_is_refused(self, wrong):
         if self.world.supervisor.controller is not None:
             assert self.world.odometry(**wrong)
+
+    @rule(
+        seed=st.integers(0, 99), size=st.sampled_from([0.01, 0.03, 0.1, math.nan]),
+        step=st.sampled_from([0.2, 0.3, 1.0]), start=st.sampled_from([None, -0.3, 0.2, 700.0]))
+    def a_base_trajectory_comes(self, seed, size, step, start):
+        """About where the base is, also with accelerations that it does not have."""
+        world = self.world
+        rotation, place = world.deck()[0], world.place()
+        shifts = size * np.random.default_rng(seed).normal(size=(seed % 5 + 1, 6))
+        poses = [lie.pose(rotation, place), *(
+            lie.pose(rotation @ lie.rotation_exp(2.0 * shift[:3]), place + shift[3:])
+            for shift in shifts)]
+        stamp = 0 if start is None else round((world.at + start) * 1e9) + world.offset
+        with contextlib.suppress(hd.HodynError):
+            world.plan_base(step * np.arange(len(poses)), poses, stamp=max(stamp, 0))
+        for _ in range(60):
+            world.state()
+
+    @rule()
+    def a_base_trajectory_is_canceled(self):
+        self.ask(self.world.plan_base, [], [])
 
     @rule(count=st.integers(1, 200))
     def the_odometry_falls_silent(self, count):

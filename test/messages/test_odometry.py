@@ -31,9 +31,10 @@ def odometry(
 @pytest.mark.parametrize('little_endian', [True, False])
 @pytest.mark.parametrize('child', ['base_link', 'b', 'base', ''])
 def test_each_field_is_read_whatever_the_names_and_covariances(child, little_endian):
-    frame, found, quaternion, linear, angular, stamp = read_odometry(
+    frame, found, position, quaternion, linear, angular, stamp = read_odometry(
         odometry(child=child, little_endian=little_endian))
     assert (frame, found, stamp) == ('odom', child, 12_000_000_005)
+    np.testing.assert_array_equal(position, [1.0, 2.0, 3.0])
     np.testing.assert_allclose(quaternion, [0.8, 0.0, 0.6, 0.0], atol=1e-15)
     np.testing.assert_array_equal(linear, [4.0, 5.0, 6.0])
     np.testing.assert_array_equal(angular, [7.0, 8.0, 9.0])

@@ -29,7 +29,7 @@ class Worker:
     def submit(self, job) -> None:
         self.jobs.append(job)
 
-    def poll(self):
+    def poll(self, kind):
         return self.outcomes.pop(0) if self.outcomes else None
 
     def work(self) -> None:

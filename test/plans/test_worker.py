@@ -9,12 +9,13 @@ import time
 import numpy as np
 from processes import children, is_alive
 import pytest
+from serialized import base_trajectory
 
 import hodyn_ros as hd
 from hodyn_ros.messages.joint_trajectory import encode
 from hodyn_ros.plans import planning_process
 from hodyn_ros.plans.prepare import PlanSettings
-from hodyn_ros.plans.worker import DIED, TOOK_TOO_LONG, Job, PlanWorker
+from hodyn_ros.plans.worker import DIED, TOOK_TOO_LONG, BaseJob, Job, PlanWorker
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +56,7 @@ def wait_for(value, timeout=TIMEOUT):
 
 def outcome(worker):
     """Wait for the next outcome."""
-    return wait_for(worker.poll)
+    return wait_for(lambda: worker.poll(Job))
 
 
 @pytest.fixture
@@ -74,6 +75,28 @@ def test_it_makes_one_plan_after_the_other(worker):
         assert made.number == number
         assert prepared.refusal == ''
         np.testing.assert_allclose(prepared.plan.evaluate(5.0)[0], goal, atol=1e-12)
+
+
+def test_plans_of_arm_and_base_do_not_take_each_others_place(worker):
+    robot = hd.load_robot('panda')
+    turned = [0.0, 0.0, 0.6, 0.8]
+    poses = [(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0), (0.4, 0.0, 0.0, *turned)]
+    for number in range(3):
+        worker.submit(BaseJob(base_trajectory([0.0, 4.0], poses), (np.eye(4), 0.0), number))
+        worker.submit(job(robot, number))
+    worker.submit(BaseJob(base_trajectory([0.0, 4.0], poses), (np.eye(4), 9.0), 3))
+
+    def last(kind, number):
+        return wait_for(lambda: (found := worker.poll(kind)) and found[0].number == number
+                        and found[1])
+
+    assert last(Job, 2).refusal == ''
+    assert last(BaseJob, 3).refusal.startswith('it ends in the past: its last point was due 5.0')
+    worker.submit(BaseJob(base_trajectory([0.0, 4.0], poses), (np.eye(4), 0.0), 4))
+    plan = last(BaseJob, 4).plan
+    np.testing.assert_allclose(
+        plan.evaluate(4.0)[0], [0.28, -0.96, 0.0, 0.96, 0.28, 0.0, 0.0, 0.0, 1.0, 0.4, 0.0, 0.0],
+        rtol=0.0, atol=1e-13)  # round-off of coefficients up to 0.4 × 540
 
 
 def test_another_takes_the_place_of_one_that_died(worker):

@@ -3,11 +3,13 @@ import math
 import sys
 import time
 
-from geometry_msgs.msg import WrenchStamped
+from builtin_interfaces.msg import Duration
+from geometry_msgs.msg import Transform, WrenchStamped
 from live_motions import LIMITS, cycles, move, table, weight, write_robot_keys
 from live_node import NOTING_COMPILATION, to_stamp
 import numpy as np
 import pytest
+from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.moving_base import BaseMotion, feedforward_of
@@ -40,6 +42,7 @@ class Deck:
         self.roll = self.turns = 0.0
         self.changes = {}
         self.is_measured = True
+        self.motion = None
 
     def odometry(self, at):
         message = nav_msgs.Odometry()
@@ -48,6 +51,16 @@ class Deck:
         turn = message.pose.pose.orientation
         turn.w, turn.x, turn.y, turn.z = lie.quaternion(lie.rotation_exp([self.roll, 0.0, 0.0]))
         message.twist.twist.angular.x = self.turns
+        if self.motion is not None:
+            pose = self.motion(at)
+            rotation, twist = pose[0, :3, :3], hd.pose_twist(pose, representation='hybrid')[0]
+            turn.w, turn.x, turn.y, turn.z = lie.quaternion(rotation)
+            place, moves, turns = (
+                message.pose.pose.position, message.twist.twist.linear,
+                message.twist.twist.angular)
+            place.x, place.y, place.z = pose[0, :3, 3]
+            moves.x, moves.y, moves.z = rotation.T @ twist[3:]
+            turns.x, turns.y, turns.z = rotation.T @ twist[:3]
         for name, value in self.changes.items():
             *path, last = name.split('.')
             owner = message
@@ -147,6 +160,73 @@ def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, shi
     node.send_trajectory((2.0, home))
     deck.sail(30.0, until=lambda: node.states[-1] == 'following', sea=0.1)
     deck.sail(30.0, until=lambda: node.states[-1] == 'holding', sea=0.1)
+    assert_within_limits(node)
+    assert node.log.count('COMPILES') == compiled, node.log  # none in a cycle
+
+
+def base_trajectory(poses=(), *, seconds=1.0, frame='odom', x=None, begin=0.0):
+    """Return the message of poses of the deck, one every so many seconds."""
+    message = MultiDOFJointTrajectory(joint_names=['deck'])
+    message.header.frame_id, message.header.stamp = frame, to_stamp(begin)
+    for k, pose in enumerate(poses):
+        transform = Transform()
+        turn = transform.rotation
+        turn.w, turn.x, turn.y, turn.z = lie.quaternion(pose[:3, :3])
+        transform.translation.x = float(pose[0, 3] if x is None else x)
+        time_from_start = to_stamp(k * seconds)
+        message.points.append(MultiDOFJointTrajectoryPoint(
+            transforms=[transform], time_from_start=Duration(
+                sec=time_from_start.sec, nanosec=time_from_start.nanosec)))
+    return message
+
+
+def test_a_base_trajectory_gives_the_accelerations_without_delay(live, home, ship_file):
+    node = live(command=[sys.executable, '-c', NOTING_COMPILATION, '--ros-args', *(
+        word for one in (
+            f'robot:={ship_file}', 'state_timeout:=5.0', 'base_timeout:=2.0',
+            'max_time_step:=0.5', 'tracking_tolerance:=[-1.0]', 'friction_in_output:=false')
+        for word in ('-p', one))])
+    compiled = node.log.count('COMPILES')
+    publisher = node.publisher(MultiDOFJointTrajectory, '/feedforward/base_trajectory')
+    deck = Deck(node, home)
+    deck.sail(20.0, until=lambda: 'holding' in node.states)
+    poses = [lie.pose(lie.rotation_x(0.3 * math.sin(k)), [0.2 * k * (8 - k), 0.0, 0.0])
+             for k in range(9)]
+    for wrong, said in (
+        (base_trajectory(poses, frame='map'), "its frame_id is 'map', and that of the odometry"),
+        (base_trajectory(poses, x=math.nan), 'translation.x is not finite'),
+        (base_trajectory(poses, x=1.0), 'the base is elsewhere: its position is 1 m away'),
+        (base_trajectory(poses[:1]), 'it has 1 pose'),
+        (base_trajectory(poses, begin=time.time() - 60.0), 'it ends in the past'),
+    ):
+        publisher.publish(wrong)
+        deck.sail(20.0, until=lambda said=said: said in node.log)
+    assert node.log.count('base_trajectory rejected: ') == 5
+    plan, begin = hd.fit_pose_plan(np.arange(9.0), poses), time.time() + 0.5
+    deck.motion = lambda at: plan.evaluate(at - begin)
+    publisher.publish(base_trajectory(poses, begin=begin))
+    deck.sail(30.0, until=lambda: 'the base trajectory has ended' in node.log)
+    assert 'the base trajectory is followed: its accelerations are used' in node.log
+    assert 'left its trajectory' not in node.log
+    stamps, values = cycles(node)
+    robot, still = hd.load_robot(ship_file), np.zeros((5, 7))
+    still[0] = values[-1, 0]
+    chosen = np.flatnonzero((stamps > begin + 2.0) & (stamps < begin + 7.5))
+    assert len(chosen) > 100
+    sizes = []
+    for i in chosen:
+        pose = plan.evaluate(stamps[i] - begin)
+        expected = hd.inverse_dynamics(
+            robot, still, base_pose=pose[0], base_twist=hd.pose_twist(pose))[0]
+        np.testing.assert_allclose(values[i, 2], expected[0], rtol=0.0, atol=1e-5)
+        sizes.append(expected[0])
+    assert np.ptp(sizes, axis=0).max() > 3.0
+    begin = time.time() + 0.2
+    publisher.publish(base_trajectory(poses, begin=begin))
+    deck.sail(20.0, until=lambda: node.log.count('trajectory is followed') == 2)
+    publisher.publish(base_trajectory())
+    deck.sail(20.0, until=lambda: 'given up: an empty base trajectory came' in node.log)
+    deck.sail(2.0)
     assert_within_limits(node)
     assert node.log.count('COMPILES') == compiled, node.log  # none in a cycle
 

@@ -1,0 +1,174 @@
+"""The planned motion of a moving base: prepared, waiting for its start, or followed."""
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward.base_input import BaseInput
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.moving_base import FollowedBase
+from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
+from hodyn_ros.feedforward.plausible_state import PERSISTENCE
+from hodyn_ros.feedforward.reasons import Level, Reasons
+from hodyn_ros.robot import HodynError, lie
+
+Array = NDArray[np.float64]
+
+BASE_PLAN = 'base_trajectory'
+CLOCK_SET_BACK = 'the clock was set back'
+QUANTITIES = (
+    ('position', 'm'), ('orientation', 'rad'), ('velocity', 'm/s'), ('angular velocity', 'rad/s'))
+
+
+class BaseReference:
+    """Decides at each reading of the odometry whether a planned motion of the base is followed.
+
+    While one is followed, the accelerations of the base are those of the plan; the measured pose
+    and twist correct it. Stamps are ns on the clock of the odometry.
+
+    Parameters
+    ----------
+    base : BaseInput
+        The measured base.
+    tolerance : (4,) array
+        How far position, orientation, velocity and angular velocity of the base may be from the
+        plan: m, rad, m/s, rad/s.
+    bandwidth : float
+        Bandwidth of the filter of accelerations without a plan, rad/s, 0 for none.
+    planner : PlanMaker
+        Makes the plans.
+    reasons : Reasons
+        Collects the log lines.
+
+    """
+
+    def __init__(
+        self, base: BaseInput, tolerance: Array, bandwidth: float, planner: PlanMaker,
+        reasons: Reasons,
+    ) -> None:
+        self._base = base
+        self._tolerance = tolerance
+        self._planner = planner
+        self._reasons = reasons
+        self._prepared_start: int | None = None
+        self._waiting: FollowedBase | None = None
+        self._followed: FollowedBase | None = None
+        self._apart = self._seen = 0
+        self._then = 'accelerations of the base are ' + (
+            'estimated from odom again' if bandwidth else 'taken to be 0 again')
+
+    @property
+    def mode(self) -> str:
+        """Whether a plan is followed, waiting or preparing, or none."""
+        return (
+            'followed' if self._followed else 'waiting' if self._waiting else
+            'none' if self._prepared_start is None else 'preparing')
+
+    def submit(
+        self, data: bytes, frame: str, names: Sequence[str], points: int, now: int, prefix: str,
+        controller: FeedforwardController,
+    ) -> None:
+        """Have a serialized trajectory prepared, for the moving frame that it names.
+
+        It starts at its stamp, or at `now` without one; without points it cancels.
+        """
+        if not points:
+            self.drop(controller, 'an empty base trajectory came')
+            return
+        if frame != self._base.frame:
+            raise HodynError(
+                f'its frame_id is {frame!r}, and that of the odometry {self._base.frame!r}: give '
+                'the poses in the frame of the odometry')
+        if len(names) != 1:
+            raise HodynError(
+                f'it has {len(names)} joint_names; expected one, the frame of the base that moves')
+        placement = self._base.placement(names[0], prefix, 'joint_names[0]')
+        self._prepared_start = self._planner.submit_base(data, placement, now)
+
+    def see(self, controller: FeedforwardController, ahead: int) -> None:
+        """Compare with the last believed reading; begin or end to follow a plan.
+
+        `ahead` is how far the clock of the stamps is ahead of the controller's instants, ns.
+        """
+        base = self._base
+        if base.stamp < self._seen:
+            self.drop(controller, CLOCK_SET_BACK)
+        self._seen = base.stamp
+        self._poll()
+        if self._waiting is not None and base.stamp >= self._waiting.start:
+            self._begin(controller, self._waiting, ahead)
+        followed = self._followed
+        if followed is None:
+            return
+        beyond = self._beyond(followed)
+        self._apart = self._apart + 1 if beyond else 0
+        if base.stamp >= followed.end:
+            self._leave(controller, 'info', 'the base trajectory has ended')
+        elif self._apart >= PERSISTENCE:
+            self._leave(controller, 'warning', f'the base left its trajectory: {beyond}')
+        elif followed.ahead != ahead:  # time was left out
+            followed.ahead = ahead
+            controller.follow_base(followed)
+
+    def drop(self, controller: FeedforwardController | None, why: str) -> None:
+        """Give up any plan, and say so."""
+        was_there = self._prepared_start is not None or self._waiting is not None
+        self._prepared_start = self._waiting = None
+        if self._followed is not None and controller is not None:
+            self._leave(controller, 'warning', f'the base trajectory is given up: {why}')
+        elif was_there:
+            self._reasons.tell('warning', f'the base trajectory is given up: {why}')
+
+    def _poll(self) -> None:
+        """Take a plan that is ready, in place of one that waits."""
+        if self._prepared_start is None:
+            return
+        answer = self._planner.poll_base()
+        if answer is None:
+            return
+        start, self._prepared_start = self._prepared_start, None
+        if isinstance(answer, Refused):
+            self._reasons.tell('error', answer.why, BASE_PLAN)
+            if answer.traceback:
+                self._reasons.tell('error', answer.traceback)
+            return
+        self._waiting = FollowedBase(answer.plan, start)
+        wait = (start - self._seen) * 1e-9
+        self._reasons.tell('info', f'base trajectory accepted: {answer.plan.duration:.3f} s' + (
+            f'; it starts in {wait:.1f} s' if wait > 0.0 else ''))
+
+    def _begin(
+        self, controller: FeedforwardController, plan: FollowedBase, ahead: int,
+    ) -> None:
+        """Follow a plan whose start has come if the base is where the plan is."""
+        self._waiting = None
+        if self._base.stamp >= plan.end:
+            self._reasons.tell('error', 'it ended before it could be followed', BASE_PLAN)
+        elif beyond := self._beyond(plan):
+            self._reasons.tell('error', f'the base is elsewhere: {beyond}', BASE_PLAN)
+        else:
+            replaced = ', instead of the one before' if self._followed else ''
+            self._followed, self._apart, plan.ahead = plan, 0, ahead
+            controller.follow_base(plan)
+            self._reasons.tell('info', (
+                f'the base trajectory is followed{replaced}: its accelerations are used'))
+
+    def _beyond(self, plan: FollowedBase) -> str:
+        """Compare the plan with the reading; return what is beyond a tolerance, or empty."""
+        base = self._base
+        turn, off = plan.correct(base.stamp, base.rotation, base.position, base.hybrid[0])
+        differences = np.array([
+            np.linalg.norm(off[:3]), np.linalg.norm(lie.rotation_log(turn)),
+            np.linalg.norm(off[6:]), np.linalg.norm(off[3:6])])
+        worst = int((differences / self._tolerance).argmax())
+        if differences[worst] <= self._tolerance[worst]:
+            return ''
+        name, unit = QUANTITIES[worst]
+        return (
+            f'its {name} is {differences[worst]:.3g} {unit} away (base_tolerance '
+            f'{self._tolerance[worst]:g})')
+
+    def _leave(self, controller: FeedforwardController, level: Level, why: str) -> None:
+        self._followed = None
+        controller.follow_base(None)
+        self._reasons.tell(level, f'{why}: {self._then}')

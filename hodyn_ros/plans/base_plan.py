@@ -1,0 +1,92 @@
+"""The motion of a base through given poses, fast enough to evaluate in a cycle."""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward.base_input import LARGEST_ACCELERATION, LARGEST_TURN
+from hodyn_ros.feedforward.moving_base import write_base_motion
+from hodyn_ros.reference import Plan, PosePlan, fit_pose_plan
+from hodyn_ros.reference.extrema import sample_times
+from hodyn_ros.robot import HodynError, lie
+
+Array = NDArray[np.float64]
+
+ACCURACY = 1e-13
+"""Largest error of Taylor coefficients between the knots of a table, relative to the entries."""
+MOST_PARTS, MOST_PIECES = 64, 5000
+"""Largest number of pieces of a table, between two poses and in all: the node must unpickle it."""
+# Largest velocity, m/s: no base is faster, and poses may be in millimetres.
+LARGEST_VELOCITY = 100.0
+
+
+def base_plan(times: Array, positions: Array, turns: Array, placement: Array) -> Plan:
+    """Return the plan of a base, whose 12 columns are rows of its rotation, then its position.
+
+    Parameters
+    ----------
+    times : (m,) array
+        Seconds from the start, increasing.
+    positions, turns : (m, 3) and (m, 4) arrays
+        Positions, m, and orientations (w, x, y, z) of a frame that moves with the base.
+    placement : (4, 4) array
+        Pose of that frame in the axes of the base's body.
+
+    Raises
+    ------
+    HodynError
+        For fewer than two poses, what `fit_pose_plan` refuses, and motions faster than a base
+        can be.
+
+    """
+    if len(times) < 2:
+        raise HodynError(f'it has {len(times)} pose; a motion of the base needs at least two')
+    poses = np.array([
+        lie.pose(lie.rotation_of_quaternion(turn), position)
+        for turn, position in zip(turns, positions, strict=True)])
+    table = _table(fit_pose_plan(times, poses), lie.inverse(placement))
+    _judge(table)
+    return table
+
+
+def _table(plan: PosePlan, of_body: Array) -> Plan:
+    """Return the motion of the body as pieces of polynomials, fine enough to be as exact."""
+    knots = plan.position.times
+    for parts in 2 ** np.arange(int(np.log2(MOST_PARTS)) + 1):
+        shares = np.arange(parts) / parts
+        times = np.append(
+            (knots[:-1, None] + np.diff(knots)[:, None] * shares).ravel(), knots[-1])
+        table = Plan.hermite(times, _values(plan, of_body, times), 'base')
+        spacings = np.diff(times)
+        middles = times[:-1] + 0.5 * spacings
+        errors = np.abs(table.evaluate(middles) - _values(plan, of_body, middles))
+        # Of the Taylor coefficients of each piece.
+        errors *= spacings[:, None, None] ** np.arange(5)[:, None] / [[1.0], [1], [2], [6], [24]]
+        if errors.max() <= ACCURACY * max(1.0, np.abs(table.ends).max()) or (
+                2 * len(spacings) > MOST_PIECES):
+            break
+    return table
+
+
+def _values(plan: PosePlan, of_body: Array, times: Array) -> Array:
+    """Return the 12 entries of the body's poses with their derivatives, (T, 5, 12)."""
+    poses = plan.evaluate(times) @ of_body
+    return np.concatenate(
+        [poses[..., :3, :3].reshape(len(times), 5, 9), poses[..., :3, 3]], axis=-1)
+
+
+def _judge(table: Plan) -> None:
+    """Refuse a motion that is faster than a base can be."""
+    times = sample_times(table)
+    rotation, hybrid = np.empty((3, 3)), np.empty((len(times), 4, 6))
+    for values, twist in zip(table.evaluate(times), hybrid, strict=True):
+        write_base_motion(values, rotation, twist)
+    for order, part, most, what in (
+        (0, 0, LARGEST_TURN, 'angular velocity is {:.4g} rad/s'),
+        (0, 3, LARGEST_VELOCITY, 'velocity is {:.4g} m/s'),
+        (1, 0, float(LARGEST_ACCELERATION[0]), 'angular acceleration is {:.4g} rad/s²'),
+        (1, 3, float(LARGEST_ACCELERATION[1]), 'acceleration is {:.4g} m/s²'),
+    ):
+        sizes = np.linalg.norm(hybrid[:, order, part:part + 3], axis=1)
+        if not (peak := float(sizes.max())) <= most:
+            raise HodynError(
+                f'its {what.format(peak)} at {times[int(sizes.argmax())]:.3g} s; at most '
+                f'{most:g} are taken: check units and times of its poses')
