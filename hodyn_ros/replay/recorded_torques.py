@@ -1,6 +1,6 @@
 """From the motion of a recording to its torques, chunk by chunk."""
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,11 @@ class Chunk:
     deviation: Array
     predicted: Array
     slow: Array
+
+    @property
+    def used_part(self) -> 'Chunk':
+        """The chunk of the messages that are used."""
+        return Chunk(*(getattr(self, field.name)[self.used] for field in fields(self)))
 
 
 @dataclass(frozen=True)

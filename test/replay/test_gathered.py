@@ -252,9 +252,10 @@ def watched(q, torque, used, robot=PANDA, pieces=7):
     rng = np.random.default_rng(4)
     watch = LimitWatch(FeedForward(robot), NAMES)
     stamps = 10 ** 6 * np.arange(len(q))
-    for part in cuts(len(q), pieces, rng):
-        watch.add(SimpleNamespace(
-            q=q[part], torque=torque[part], used=used[part], stamps=stamps[part]))
+    for part in cuts(np.count_nonzero(used), pieces, rng):
+        if part.start < part.stop:
+            watch.add(SimpleNamespace(
+                q=q[used][part], torque=torque[used][part], stamps=stamps[used][part]))
     found = watch.extremes
     assert [(one.joint, one.quantity) for one in found] == [
         (name, quantity) for name in NAMES for quantity in QUANTITIES]
