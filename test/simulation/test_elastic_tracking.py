@@ -15,7 +15,6 @@ from hodyn_ros.reference import fit_plan
 from hodyn_ros.simulation.elastic_tracking import (
     METHODS,
     Conditions,
-    LoopSettings,
     motor_references,
     simulate_tracking,
 )
@@ -36,7 +35,7 @@ def fast(robot, duration=3.0, speed=0.8):
 @pytest.mark.parametrize(('stiffness', 'bandwidth'), [(1000.0, 50.0), (3000.0, 20.0)])
 def test_each_derivative_earns_its_place(stiffness, bandwidth):
     robot = sea(stiffness)
-    runs = simulate_tracking(robot, fast(robot), loop=LoopSettings(bandwidth=bandwidth))
+    runs = simulate_tracking(robot, fast(robot), bandwidth=bandwidth)
     rms = {method: run.rms for method, run in runs.items()}
     assert rms['full'] <= 5e-6
     assert rms['rigid'] / rms['full'] >= 5000
