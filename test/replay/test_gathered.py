@@ -108,10 +108,9 @@ def test_a_profile_has_the_mean_and_the_spread_of_each_bin():
             inside = (over[:, joint] >= edges[k]) & (over[:, joint] < edges[k + 1])
             some = values[inside & np.isfinite(values[:, joint]), joint]
             assert profile.count[k, joint] == len(some)
-            assert profile.mean[k, joint] == pytest.approx(
-                some.mean() if len(some) else np.nan, nan_ok=True)
-            assert profile.deviation[k, joint] == pytest.approx(
-                some.std() if len(some) else 0.0, nan_ok=True)
+            expected = (some.mean(), some.std()) if len(some) else (np.nan, np.nan)
+            assert (profile.mean[k, joint], profile.deviation[k, joint]) == pytest.approx(
+                expected, nan_ok=True)
     assert profile.count.min() == 0
 
 
