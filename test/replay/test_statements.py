@@ -1,14 +1,11 @@
 """What a report says, the most important first, and that it says nothing that is not so."""
-import dataclasses
-import re
 
 import numpy as np
 import pytest
-from recordings import PANDA, messages, record, with_fingers, write
+from recordings import PANDA, messages, record, write
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
-from hodyn_ros.replay.comparison import milliseconds
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.replay.report import figures_of
 from hodyn_ros.replay.statements import facts, warnings
@@ -34,38 +31,6 @@ def test_zeros_a_quarter_turn_apart_are_named(replayed):
     assert not any('driver reports efforts' in sentence for sentence in facts(result))
 
 
-@pytest.mark.parametrize('gravity', [True, False])
-def test_whether_efforts_contain_gravity_is_said_and_what_follows_of_it(replayed, gravity):
-    recording = record(duration=3.0)
-    recording.effort = FeedForward(PANDA).torque(recording.q, gravity=gravity)[:, 0]
-    said = ' '.join(facts(replayed(recording)))
-    assert (' with gravity: ' in said) == gravity
-    assert (' without gravity: ' in said) == (not gravity)
-    assert ('compared with Q without gravity' in said) == (not gravity)
-
-
-def test_what_is_drawn_of_torque_rates_is_them(replayed):
-    recording = record(duration=3.0)
-    drawn = replayed(recording).curves.rates
-    middle = slice(50, 250)
-    for order in (1, 2):
-        columns = slice(7 * (order - 1), 7 * order)
-        true, error = recording.torque[middle, order], np.zeros(7)
-        for bound in (drawn.lower, drawn.upper):
-            found = [np.interp(recording.stamp[middle] * 1e-9 - 100.0, drawn.time, curve)
-                     for curve in bound[:, columns].T]
-            error = np.maximum(error, np.abs(found - true.T).max(axis=1))
-        assert np.all(error < 0.2 * order * np.abs(true).max(axis=0))
-
-
-def test_a_model_without_friction_is_sent_to_identify(replayed):
-    result = replayed(record(duration=3.0), dataclasses.replace(PANDA, friction=None))
-    said = next(sentence for sentence in warnings(result) if 'friction' in sentence)
-    assert 'The model has no friction' in said
-    assert 'fer_joint7' in said
-    assert '`hodyn identify`' in said
-
-
 def test_efforts_that_never_change_are_named_without_figures_that_are_none(replayed):
     recording = record(duration=3.0)
     recording.effort[:, 3] = 2.1
@@ -78,16 +43,6 @@ def test_efforts_that_never_change_are_named_without_figures_that_are_none(repla
     # The other ones contain all of it.
     assert result.gravity_share == pytest.approx(1.0, abs=0.02)
     np.testing.assert_allclose(result.noise.bandwidth, 3.0, rtol=1e-6)
-
-
-def test_velocities_behind_the_positions_are_said(replayed):
-    recording = record(duration=5.0, rate=200.0)
-    recording.velocity[1:] = recording.velocity[:-1].copy()
-    result = replayed(recording)
-    assert result.velocity_lag[0] == pytest.approx(5e-3, rel=0.05)
-    said = milliseconds(*result.velocity_lag)
-    assert re.fullmatch(r'(4\.9|5|5\.0)\d* ± 0\.0?\d ms', said)
-    assert any(f'velocities run behind the positions by {said}' in one for one in warnings(result))
 
 
 def test_a_clean_recording_and_vibration_cause_no_warnings(replayed):
@@ -114,15 +69,6 @@ def test_a_resting_arm_is_no_warning(replayed):
     result = replayed(recording)
     assert max(joint.slow_share for joint in result.joints) > 0.3
     assert warnings(result) == []
-
-
-def test_a_gripper_that_reports_no_effort_hides_no_mistake(replayed):
-    hand = with_fingers(2)
-    recording = record(duration=5.0, bandwidth=0.6, robot=hand)
-    recording.effort[:, 7:] = [0.0, 3.0]
-    recording.effort[:, [1, 3]] = recording.effort[:, [3, 1]]
-    assert 'the efforts of fer_joint2 and fer_joint4 are swapped' in warnings(
-        replayed(recording, hand))[0]
 
 
 @pytest.mark.parametrize('standing', ['all', 'most'])
