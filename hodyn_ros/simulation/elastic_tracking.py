@@ -184,10 +184,10 @@ def _run(
         np.broadcast_to(constant, (len(instants), *constant.shape))
         if stiffness is None else stiffness.evaluate(instants)[:, :3])
     prescribed = believed * conditions.stiffness
-    measure = _encoders(arm, conditions)
     controller = (
-        _flatness(robot, measure, plan, known, believed, bandwidth) if method == 'flatness'
-        else _motor_loop(robot, arm, measure, plan, stiffness, known, bandwidth, method))
+        _flatness(robot, arm, plan, known, believed, bandwidth, conditions)
+        if method == 'flatness' else
+        _motor_loop(robot, arm, plan, stiffness, known, bandwidth, conditions, method))
     late = round(conditions.loop_delay / PERIOD)
 
     arm.reset(plan.ends[0], prescribed[0, 0])
@@ -207,42 +207,41 @@ def _run(
         measured[of_motion], achieved[of_motion], commands[of_motion])
 
 
-def _encoders(arm: ElasticArm, conditions: Conditions) -> Callable[[], tuple[Array, Array]]:
-    """Return a function that measures links, (2, n), and motors, (2, m), with the same noise."""
+def _encoders(conditions: Conditions) -> Callable[[Array, Array], Array]:
+    """Return a function that measures positions and velocities, (2, k), with noise."""
     noise = np.array([[conditions.position_noise], [conditions.velocity_noise]])
     random = np.random.default_rng(1)
 
-    def measure() -> tuple[Array, Array]:
-        links, motors = np.array([arm.q, arm.qd]), np.array([arm.theta, arm.theta_rate])
-        if noise.any():
-            links += noise * random.standard_normal(links.shape)
-            motors += noise * random.standard_normal(motors.shape)
-        return links, motors
+    def measure(positions: Array, velocities: Array) -> Array:
+        state = np.array([positions, velocities])
+        return state + noise * random.standard_normal(state.shape) if noise.any() else state
 
     return measure
 
 
 def _motor_loop(
-    robot: Robot, arm: ElasticArm, measure: Callable[[], tuple[Array, Array]], plan: Plan,
-    stiffness: Plan | None, known: Array, bandwidth: float, method: Method,
+    robot: Robot, arm: ElasticArm, plan: Plan, stiffness: Plan | None, known: Array,
+    bandwidth: float, conditions: Conditions, method: Method,
 ) -> Controller:
     """Return the motors' PD loop with the feed-forward of a method."""
-    feedforward = FeedForward(robot)
+    feedforward, measure = FeedForward(robot), _encoders(conditions)
     reference = motor_references(feedforward, plan, known, method, stiffness)
     torque = motor_references(feedforward, plan, known + 0.5 * PERIOD, method, stiffness)[:, 3]
     drive = MotorLoop(arm.actuators, np.diag(mass_matrix(robot, plan.ends[0])[0]), bandwidth)
-    return lambda k: drive.torque(reference[k, 0], reference[k, 1], torque[k], *measure()[1])
+    return lambda k: drive.torque(
+        reference[k, 0], reference[k, 1], torque[k], *measure(arm.theta, arm.theta_rate))
 
 
 def _flatness(
-    robot: Robot, measure: Callable[[], tuple[Array, Array]], plan: Plan, known: Array,
-    believed: Array, bandwidth: float,
+    robot: Robot, arm: ElasticArm, plan: Plan, known: Array, believed: Array, bandwidth: float,
+    conditions: Conditions,
 ) -> Controller:
-    """Return the feedback of all states."""
-    feedback = FlatnessFeedback(robot, bandwidth, bandwidth)
+    """Return the feedback of all states; encoders of links and motors have the same noise."""
+    feedback, measure = FlatnessFeedback(robot, bandwidth, bandwidth), _encoders(conditions)
     reference = plan.evaluate(known + 0.5 * PERIOD)
     return lambda k: feedback.motor_torque(
-        reference[k], *measure(), believed[k].copy(), ahead=0.5 * PERIOD)
+        reference[k], measure(arm.q, arm.qd), measure(arm.theta, arm.theta_rate),
+        believed[k].copy(), ahead=0.5 * PERIOD)
 
 
 def _undamped(actuators: Actuators) -> Actuators:
