@@ -247,8 +247,7 @@ def replay(
             if not len(used.stamps):
                 continue
             watch.add(used)
-            if not few.are_enough:
-                few.add(used.q, used.slow[:, 1], used.states.velocity)
+            few.add(used.q, used.slow[:, 1], used.states.velocity)
             for total, values in zip(
                     squares, (used.q, used.q_deviation, used.torque, used.deviation), strict=True):
                 total += np.sum(values ** 2, axis=0)
