@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from fleet_tasks import done_in
+from fleet_tasks import contents, done_in
 import numpy as np
 import pytest
 from recordings import messages, record, write
@@ -60,12 +60,6 @@ def fleet(lab, tmp_path_factory):
     """The folder of an undisturbed run, and what it printed."""
     out = tmp_path_factory.mktemp('fleet') / 'out'
     return out, run(*command(lab, out, jobs=2))
-
-
-def contents(out):
-    """Return all that is in a folder."""
-    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob('*'))
-            if path.is_file()}
 
 
 def test_a_row_for_each_bag_and_joint_and_one_for_each_bag_that_failed(fleet):
