@@ -147,13 +147,17 @@ class ElasticArm:
         """Return the velocities and accelerations, (2, size), of links and motors in state y."""
         n, side, forces, data = self.robot.n, self._link_side, self._forces, self.data
         stiffness = prescribed[0] + t * (prescribed[1] + 0.5 * t * prescribed[2])
-        side.evaluate(y[0, :n], y[1, :n], y[0, self._place], y[1, self._place], stiffness)
+        theta, theta_rate = y.take(self._place, axis=1)
+        side.evaluate(y[0, :n], y[1, :n], theta, theta_rate, stiffness)
         if self._friction is not None:
             self._motion[1] = y[1, :n]
             self._friction_torque[0] = 0.0
             self._friction.add_to(self._motion, self._friction_torque)
-        forces[:n], forces[n:] = side.torque - self._friction_torque[0], 0.0
+        np.subtract(side.torque, self._friction_torque[0], out=forces[:n])
+        forces[n:] = 0.0
         forces[self._place] += motor_torque - side.load
         data.qpos, data.qvel, data.qfrc_applied = y[0], y[1], forces
         self._forward(self.model, data)
-        return np.array([y[1], data.qacc])
+        slope = np.empty_like(y)
+        slope[0], slope[1] = y[1], data.qacc
+        return slope
