@@ -19,7 +19,7 @@ import numpy as np
 from hodyn_ros import load_robot
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.computed_bag import TOPICS, ComputedBag
+from hodyn_ros.replay.computed_bag import TOPICS, computed_bag
 from hodyn_ros.replay.replay_bag import replay
 
 
@@ -29,7 +29,7 @@ def write_recording(path: Path, samples: int) -> None:
     robot = load_robot('panda')
     omega, phase = rng.uniform(1.0, 4.0, (2, 7)), rng.uniform(0.0, 6.0, (2, 7))
     names = tuple(f'fer_{name}' for name in robot.joint_names)
-    with ComputedBag(path, names, (TOPICS[0],)) as bag:
+    with computed_bag(path, names, (TOPICS[0],)) as write:
         for begin in range(0, samples, 10_000):
             index = np.arange(begin, min(begin + 10_000, samples))
             stamps = index * 1_000_000 + 1_000_000_000
@@ -39,7 +39,7 @@ def write_recording(path: Path, samples: int) -> None:
             q[:, 0, [3, 5]] += [-1.5, 1.8]
             q[:, 1] = (0.15 * omega * np.cos(angle)).sum(axis=1)
             q[:, :2] += rng.standard_normal((len(index), 2, 7)) * [[1e-5], [1e-3]]
-            bag.write(stamps, stamps, q, np.zeros((len(index), 1, 7)))
+            write(stamps, stamps, q, np.zeros((len(index), 1, 7)))
 
 
 def main() -> None:

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 
-from fleet_tasks import done_in
+from fleet_tasks import contents, done_in, workers_of
 import numpy as np
 from recordings import Recording, messages, motion, write
 
@@ -91,12 +91,6 @@ def command(source, out, *options):
             *options]
 
 
-def contents(out):
-    """Return all that a fleet wrote."""
-    return {str(path.relative_to(out)): path.read_bytes() for path in out.rglob('*')
-            if path.is_file()}
-
-
 def differences(one, other):
     return sorted(name for name in {*one, *other} if one.get(name) != other.get(name))
 
@@ -110,15 +104,6 @@ def run(arguments):
     return time.monotonic() - begin, (
         after.children_user + after.children_system - before.children_user
         - before.children_system)
-
-
-def workers_of(pid):
-    """Return the processes of the workers that a process has started, by any of its threads."""
-    started = [int(child) for thread in Path(f'/proc/{pid}/task').iterdir()
-               for child in (thread / 'children').read_text().split()]
-    # Beside them there is Python's tracker of resources.
-    return [child for child in started
-            if b'spawn_main' in Path(f'/proc/{child}/cmdline').read_bytes()]
 
 
 def check_numbers(source, work, options):

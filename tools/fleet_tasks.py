@@ -74,3 +74,25 @@ def done_in(folder):
                 is_done = json.loads(Path(place, name).read_text())['outcome'] is not None
                 done, begun = done + is_done, begun + (not is_done)
     return done, begun
+
+
+def contents(folder):
+    """Return all that a fleet wrote, by path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob('*')
+            if path.is_file()}
+
+
+def command_of(pid):
+    """Return the command line of a process; empty of one that has ended."""
+    try:
+        return Path(f'/proc/{pid}/cmdline').read_bytes()
+    except OSError:
+        return b''
+
+
+def workers_of(pid):
+    """Return the processes of the workers that a process has started, by any of its threads."""
+    started = [int(child) for thread in Path(f'/proc/{pid}/task').iterdir()
+               for child in (thread / 'children').read_text().split()]
+    # Beside them there is Python's tracker of resources.
+    return [child for child in started if b'spawn_main' in command_of(child)]

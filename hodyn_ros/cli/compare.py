@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from rich.progress import Progress
+from rich.progress import track
 
 from hodyn_ros.cli.options import FiguresFile, write_figures
 from hodyn_ros.cli.tables import make_console, make_table
@@ -29,22 +29,21 @@ def run_comparison(
     `output` is the folder for ``comparison.png``, `json_file` the file for the results, and
     `force` whether existing files are replaced.
     """
-    from hodyn_ros.simulation.method_comparison import MethodComparison
+    from hodyn_ros.simulation.method_comparison import compare_methods, compared_robot
     from hodyn_ros.simulation.tracking_figure import draw_comparison
 
     for name in ('bandwidth', 'duration', 'speed'):
         if not 0.0 < getattr(settings, name) < np.inf:
             raise HodynError(f'--{name} {getattr(settings, name):g}: must be above 0')
-    comparison = MethodComparison(settings)
-    with Progress(console=make_console(stderr=True), transient=True) as progress:
-        task = progress.add_task('simulating', total=comparison.runs)
-        figures, exact = comparison.simulate(lambda: progress.advance(task))
+    robot = compared_robot(settings)
+    figures, exact = compare_methods(robot, settings, lambda runs: track(
+        runs, 'simulating', console=make_console(stderr=True), transient=True))
     title = (
-        f'{comparison.robot.name}, {settings.duration:g} s at {settings.speed:.0%} of its speed, '
+        f'{robot.name}, {settings.duration:g} s at {settings.speed:.0%} of its speed, '
         f'motor loop of {settings.bandwidth:g} rad/s')
     with replacing(output, CONTENTS, force=force) as folder:
         folder.mkdir()
-        draw_comparison(comparison.robot, exact, title, folder / 'comparison.png')
+        draw_comparison(robot, exact, title, folder / 'comparison.png')
     write_figures(figures, json_file, force=force)
     _print(title, figures, output)
     return 0

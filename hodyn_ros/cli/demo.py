@@ -82,10 +82,12 @@ def run(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         robot = options.robot
         if options.actuator is not None:  # the demo's processes read the robot from a file
-            from hodyn_ros.simulation.examples import write_example_robot
+            from hodyn_ros.robot.files import load_robot, save_robot
+            from hodyn_ros.simulation.examples import with_example_actuators
 
             robot = str(Path(folder) / 'elastic.yaml')
-            write_example_robot(options.robot, options.actuator, options.stiffness, Path(robot))
+            save_robot(with_example_actuators(
+                load_robot(options.robot), options.actuator, options.stiffness), robot)
         return _run_demo(options, robot)
 
 

@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
             speed = progress.tasks[0].speed
             progress.update(task, rate=f'{speed:,.0f} messages/s' if speed else '')
 
-        result, _ = replay_file(
+        result = replay_file(
             bag, robot, output, topic=options.topic, prefix=options.joint_prefix,
             bandwidth=options.bandwidth, csv=options.csv,
             parquet=Path('computed.parquet') if options.parquet else None, report=report,

@@ -205,9 +205,9 @@ def replacing(
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
-    """Write a text file in UTF-8 by `replacing`."""
+    """Write a text file in UTF-8 by `replacing`; bytes of file names that are not are escaped."""
     with replacing(path, force=force) as file:
-        file.write_text(text, 'utf-8')
+        file.write_text(text, 'utf-8', 'backslashreplace')
 
 
 def _meet(place: Path, given: Path) -> bool:

@@ -100,7 +100,7 @@ def _by_dask(
                 begin(job)
                 # Impure: a file of the same name is done again when it has changed.
                 future = client.submit(
-                    _do, task, job, workers=worker, pure=False,
+                    task, job.path, job.name, workers=worker, pure=False,
                     allow_other_workers=worker is not None)
                 running[future] = job, worker
                 done.add(future)
@@ -204,10 +204,6 @@ def _warm_up(client: Any, task: Task) -> None:
         raise HodynError(
             'the Dask workers cannot begin; check that they have the same version of hodyn_ros '
             f'and enough memory: {type(error).__name__}: {error}') from error
-
-
-def _do(task: Task, job: Job) -> Outcome:
-    return task(job.path, job.name)
 
 
 def _compile(task: Task) -> None:

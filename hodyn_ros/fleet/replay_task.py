@@ -15,7 +15,6 @@ from hodyn_ros.robot import Robot
 
 if TYPE_CHECKING:
     from hodyn_ros.replay.replay_bag import Replay
-    from hodyn_ros.replay.replay_file import RecordedTime
 
 REPORTS = 'reports'
 """Folder of the reports."""
@@ -70,7 +69,7 @@ class ReplayTask(Task):
         for parent in (report.parent, parquet.parent):
             parent.mkdir(parents=True, exist_ok=True)
         try:
-            result, time = replay_file(
+            result = replay_file(
                 job.path, robot, report, topic=self.topic, prefix=self.prefix,
                 bandwidth=self.bandwidth, csv=self.csv, parquet=parquet, report=self.report,
                 payload=self.payload, locked=dict(self.locked), force=True)
@@ -82,7 +81,7 @@ class ReplayTask(Task):
             raise
         counts = result.counts
         return self.outcome(
-            job, counts.damage or OK, _rows(result, time, robot), messages=counts.total)
+            job, counts.damage or OK, _rows(result, robot), messages=counts.total)
 
     def warm_up(self) -> None:
         """Compile the kernels with a moment of motion."""
@@ -102,13 +101,11 @@ def _read(source: str) -> Robot:
     return load_robot(source)
 
 
-def _rows(result: Replay, time: RecordedTime, robot: Robot) -> list[Row]:
+def _rows(result: Replay, robot: Robot) -> list[Row]:
     """Return a row for each joint; unknown values are None."""
     from hodyn_ros.replay.statements import warnings
 
-    first = result.curves.start if time.first is None else time.first
-    last = first if time.last is None else time.last
-    counts = result.counts
+    counts, (first, last) = result.counts, result.received
     common = {
         'robot': result.robot,
         'recorded': first,

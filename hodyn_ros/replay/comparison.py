@@ -136,9 +136,7 @@ class EffortComparison:
         n = len(names)
         self.names = names
         self.spectrum = Spectrum(n)
-        self._count, self._steps = np.zeros(n), np.zeros(n)
-        self._error, self._effort = np.zeros(n), np.zeros(n)
-        self._error2, self._effort2, self._steps2 = np.zeros(n), np.zeros(n), np.zeros(n)
+        self._sums = np.zeros((7, n))  # counts, errors, efforts and their squares; steps, squared
         self._lowest, self._highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
@@ -160,17 +158,12 @@ class EffortComparison:
         known = np.isfinite(error)
         self.spectrum.add(error)
         steps = np.diff(error, axis=0)
-        self._steps += np.isfinite(steps).sum(axis=0)
-        self._steps2 += np.nansum(steps ** 2, axis=0)
         for ends, choose, end in (
                 (self._lowest, np.minimum, np.inf), (self._highest, np.maximum, -np.inf)):
             choose(ends, choose.reduce(np.where(known, recorded, end), axis=0), out=ends)
         error, effort = (np.where(known, values, 0.0) for values in (error, recorded))
-        self._count += known.sum(axis=0)
-        for total, values in (
-                (self._error, error), (self._effort, effort), (self._error2, error ** 2),
-                (self._effort2, effort ** 2)):
-            total += values.sum(axis=0)
+        self._sums += [np.nansum(values, axis=0) for values in (
+            known, error, effort, error ** 2, effort ** 2, np.isfinite(steps), steps ** 2)]
         worst = np.argmax(np.abs(error), axis=0)
         joints = np.arange(error.shape[1])
         larger = np.abs(error[worst, joints]) > np.abs(self._worst)
@@ -219,9 +212,9 @@ class EffortComparison:
     @property
     def joints(self) -> list[JointComparison]:
         """The results, one per joint; NaN where no effort is recorded."""
-        count = np.where(self._count > 0, self._count, np.nan)
-        bias, mean = self._error / count, self._effort / count
-        error, effort = np.sqrt(self._error2 / count), np.sqrt(self._effort2 / count)
+        count = _positive(self._sums[0])
+        bias, mean = self._sums[1:3] / count
+        error, effort = np.sqrt(self._sums[3:5] / count)
         # The variance of an effort that never changes would be round-off.
         changes = self._highest > self._lowest
         variance = np.where(changes, _positive(effort ** 2 - mean ** 2), np.nan)
@@ -232,18 +225,15 @@ class EffortComparison:
         friction = self._frictions()
         # The errors of neighbouring samples are correlated: the number of independent errors is
         # smaller by the share of the error that changes from one sample to the next.
-        fast = np.sqrt(0.5 * self._steps2 / _positive(self._steps))
+        fast = np.sqrt(0.5 * self._sums[6] / _positive(self._sums[5]))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
         deviation = deviation / np.sqrt(free)
-        share = error / _positive(effort)
+        columns = (
+            error, effort, error / _positive(effort), bias, self._worst, self._worst_stamp,
+            accounted, fast, lag, deviation, slow, slow / _positive(slow_effort), *friction)
         return [
-            JointComparison(
-                name, float(error[i]), float(effort[i]), float(share[i]), float(bias[i]),
-                float(self._worst[i]), int(self._worst_stamp[i]), float(accounted[i]),
-                float(fast[i]), float(lag[i]), float(deviation[i]), float(slow[i]),
-                float(slow[i] / slow_effort[i]) if slow_effort[i] > 0.0 else np.nan,
-                *(float(value) for value in friction[:, i]))
-            for i, name in enumerate(self.names)]
+            JointComparison(name, *values)
+            for name, *values in zip(self.names, *(one.tolist() for one in columns), strict=True)]
 
 
 def _positive(values: Array) -> Array:

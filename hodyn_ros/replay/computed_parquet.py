@@ -2,7 +2,8 @@
 
 It opens in pandas, Polars, DuckDB, Spark and pyarrow.
 """
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -30,51 +31,39 @@ def need_pyarrow() -> Any:
     return pyarrow
 
 
-class ComputedParquet:
-    """Writes chunks as rows; a context manager.
+@contextmanager
+def computed_parquet(
+    path: Path, names: tuple[str, ...], *, force: bool = False,
+) -> Iterator[Callable[[Chunk], None]]:
+    """Yield a function that writes the used messages of a chunk as rows.
 
     Columns are `stamp` (of the message), `instant` (when its state was sampled), `joint` and
     `NUMBERS`. `error` is prediction minus recorded effort; the prediction has no gravity if the
     driver's efforts have none. Joints have their names in the robot file, not the driver's, so
     that recordings can be joined.
     """
+    arrow, n = need_pyarrow(), len(names)
+    time = arrow.timestamp('ns', tz='UTC')
+    schema = arrow.schema([
+        ('stamp', time), ('instant', time),
+        ('joint', arrow.dictionary(arrow.int16(), arrow.string())),
+        *((name, arrow.float64()) for name in NUMBERS)])
+    with replacing(path, force=force) as file, arrow.parquet.ParquetWriter(
+            file, schema, compression='zstd', use_dictionary=['joint'],
+            use_byte_stream_split=list(NUMBERS)) as writer:
 
-    def __init__(self, path: Path, names: tuple[str, ...], *, force: bool = False) -> None:
-        self._arrow = need_pyarrow()
-        self._names = names
-        self._output = replacing(path, force=force)
-        self._end = ExitStack()
+        def write(chunk: Chunk) -> None:
+            effort = chunk.states.effort
+            values = [
+                *np.moveaxis(chunk.q, 1, 0), *np.moveaxis(chunk.q_deviation, 1, 0),
+                *np.moveaxis(chunk.torque, 1, 0), *np.moveaxis(chunk.deviation, 1, 0),
+                effort, chunk.predicted[:, 0] - effort]
+            joints = arrow.DictionaryArray.from_arrays(
+                np.tile(np.arange(n, dtype=np.int16), len(effort)), list(names))
+            writer.write_table(arrow.Table.from_arrays(
+                [*(arrow.array(np.repeat(times, n), time)
+                   for times in (chunk.stamps, chunk.instants)),
+                 joints, *(arrow.array(np.ravel(value)) for value in values)],
+                schema=schema))
 
-    def __enter__(self) -> 'ComputedParquet':
-        arrow = self._arrow
-        time = arrow.timestamp('ns', tz='UTC')
-        self._joint = arrow.dictionary(arrow.int16(), arrow.string())
-        self._schema = arrow.schema([
-            ('stamp', time), ('instant', time), ('joint', self._joint),
-            *((name, arrow.float64()) for name in NUMBERS)])
-        file = self._end.enter_context(self._output)
-        self._writer = self._end.enter_context(arrow.parquet.ParquetWriter(
-            file, self._schema, compression='zstd', use_dictionary=['joint'],
-            use_byte_stream_split=list(NUMBERS)))
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._end.__exit__(*error)
-
-    def write(self, chunk: Chunk) -> None:
-        """Append the messages that were used."""
-        used, arrow, n = chunk.used, self._arrow, len(self._names)
-        if not used.any():
-            return
-        effort = chunk.states.effort[used]
-        values = [
-            *np.moveaxis(chunk.q[used], 1, 0), *np.moveaxis(chunk.q_deviation[used], 1, 0),
-            *np.moveaxis(chunk.torque[used], 1, 0), *np.moveaxis(chunk.deviation[used], 1, 0),
-            effort, chunk.predicted[used, 0] - effort]
-        joints = arrow.DictionaryArray.from_arrays(
-            np.tile(np.arange(n, dtype=np.int16), len(effort)), list(self._names))
-        self._writer.write_table(arrow.Table.from_arrays(
-            [*(arrow.array(np.repeat(times[used], n), self._schema.field(0).type)
-               for times in (chunk.stamps, chunk.instants)),
-             joints, *(arrow.array(np.ravel(value)) for value in values)],
-            schema=self._schema))
+        yield write

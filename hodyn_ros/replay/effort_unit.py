@@ -55,19 +55,13 @@ class EffortUnit:
 
         NaN if the joints differ, or the efforts may be in the unit of the torques.
         """
-        factors = []
         coefficients, _, errors = self._fit.coefficients
-        unexplained = errors >= (1.0 - _EXPLAINS) * self._fit.left[:, -1, -1]
-        clear = self._fit.clear & (self._fit.samples[:, np.newaxis] >= _MIN_SAMPLES)
-        for (of_gravity, of_inertia), (is_gravity_clear, is_inertia_clear), is_unexplained in zip(
-                coefficients, clear, unexplained, strict=True):
-            if is_inertia_clear and 1.0 / AGREE < of_inertia < AGREE:
-                return np.nan
-            if not is_unexplained:
-                # A missing load raises the factor of gravity at the wrist, so both factors count.
-                factors += [of_gravity] * bool(is_gravity_clear)
-                factors += [of_inertia] * bool(is_inertia_clear)
-        factor = _of_most(np.array(factors))
+        of_inertia, clear = coefficients[:, 1], self._clear
+        if np.any(clear[:, 1] & (of_inertia > 1.0 / AGREE) & (of_inertia < AGREE)):
+            return np.nan
+        explained = errors < (1.0 - _EXPLAINS) * self._fit.left[:, -1, -1]
+        # A missing load raises the factor of gravity at the wrist, so both factors count.
+        factor = _of_most(coefficients[clear & explained[:, np.newaxis]])
         return factor if abs(np.log(factor)) > np.log(FAR) else np.nan
 
     @property
@@ -78,8 +72,7 @@ class EffortUnit:
         the model causes a constant factor in each of several joints; a single one is not reported.
         """
         coefficients, _, errors = self._fit.coefficients
-        matches = errors < (1.0 - _MATCHES) * self._fit.left[:, -1, -1]
-        clear = self._fit.clear & (self._fit.samples[:, np.newaxis] >= _MIN_SAMPLES)
+        matches, clear = errors < (1.0 - _MATCHES) * self._fit.left[:, -1, -1], self._clear
         least = np.where(clear, coefficients, np.inf).min(axis=1)
         largest = np.where(clear, coefficients, -np.inf).max(axis=1)
         small = matches & clear.any(axis=1) & (least > 0.0) & (largest < 1.0 / FAR)
@@ -89,6 +82,11 @@ class EffortUnit:
             # If both torques determine the factor, it lies between theirs.
             ratios[small] = 1.0 / np.sqrt(least[small] * largest[small])
         return ratios
+
+    @property
+    def _clear(self) -> NDArray[np.bool_]:
+        """Which factors enough efforts determine, (n, 2)."""
+        return self._fit.clear & (self._fit.samples[:, np.newaxis] >= _MIN_SAMPLES)
 
 
 def _of_most(factors: Array) -> float:

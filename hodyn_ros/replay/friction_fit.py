@@ -14,8 +14,21 @@ CONSTANT, COULOMB, VISCOUS = range(3)
 
 _FRICTION = slice(0, 3)
 _CLEAR = 5.0  # standard deviations from which a coefficient is certain
+_CHANGES = 1e-9  # share of the effort below which a change is round-off
 _TINY = 1e-12  # regularises products of scaled signals
 _NOTHING = 1e-9  # share of a torque's square; if friction leaves less, it explains the torque
+
+
+def is_measured(effort: Array) -> NDArray[np.bool_]:
+    """Return which joints measure an effort, (n,), by samples (T, n).
+
+    An effort that is not recorded or never changes, such as a gripper's, is not a measurement.
+    """
+    known = np.isfinite(effort)
+    low, high = (
+        extreme.reduce(np.where(known, effort, end), axis=0, initial=end)
+        for extreme, end in ((np.minimum, np.inf), (np.maximum, -np.inf)))
+    return np.asarray(high - low > _CHANGES * np.maximum(np.abs(low), np.abs(high)))
 
 
 class FrictionFit:

@@ -32,11 +32,9 @@ class LimitWatch:
         self._gathered = self._table.extremes_of(np.int64)
 
     def add(self, chunk: Chunk) -> None:
-        """Add the estimated motion and its torques."""
-        q, torque, stamps = chunk.q[chunk.used], chunk.torque[chunk.used], chunk.stamps[chunk.used]
-        if not len(stamps):
-            return
-        self._table.gather(self._gathered, stamps, q, self._table.found(q, torque))
+        """Add the estimated motion and its torques at messages that are all used."""
+        self._table.gather(
+            self._gathered, chunk.stamps, chunk.q, self._table.found(chunk.q, chunk.torque))
 
     @property
     def extremes(self) -> list[LimitMargin]:

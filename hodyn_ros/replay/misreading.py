@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.friction_fit import FrictionFit
+from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
 from hodyn_ros.replay.reading import Order, Reading
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.robot import Robot
@@ -113,10 +113,7 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
 
 
 def _judged(q: Array, effort: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return the samples whose efforts are measured, and which joints measure one, (n,).
-
-    An effort that is not recorded or never changes, such as a gripper's, is not a measurement.
-    """
+    """Return the samples whose efforts are measured, and which joints measure one, (n,)."""
     known, least = np.isfinite(effort), 5 * effort.shape[1]
     moved = np.isfinite(q).all(axis=(1, 2))
     judged = known[moved].sum(axis=0) >= least
@@ -124,7 +121,7 @@ def _judged(q: Array, effort: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
     q, effort = q[rows], np.where(judged, effort[rows], 0.0)
     if len(q) < least:
         return q, effort, np.zeros_like(judged)
-    return q, effort, np.ptp(effort, axis=0) > 1e-9 * np.abs(effort).max(axis=0)
+    return q, effort, is_measured(effort)
 
 
 def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:

@@ -25,7 +25,7 @@ _GAP = 0.36  # between rows, for a title
 _LABEL, _BELOW = 0.53, 0.31  # from the axis to its label, for numbers
 
 
-def _rows(
+def make_rows(
     count: int, columns: int = 1, *, row: float = _ROW, gap: float = _GAP, top: float = _TOP,
     **options: Any,
 ) -> tuple[Figure, Any]:
@@ -50,11 +50,12 @@ def _rows(
         axis.margins(x=0.01)
         axis.yaxis.set_label_coords(-_LABEL / wide, 0.5)
         axis.xaxis.set_label_coords(0.5, -_BELOW / axis.bbox.height * figure.dpi)
-        _set_title(axis, '')
+        set_title(axis, '')
     return figure, axes
 
 
-def _set_title(axis: Any, text: str) -> None:
+def set_title(axis: Any, text: str) -> None:
+    """Set the title of axes at a fixed place."""
     axis.set_title(text, loc='left', fontsize=9, y=1.0)  # without y, Matplotlib measures its place
 
 
@@ -88,7 +89,7 @@ def _curve(axis: Any, trace: Trace, column: int, color: str, label: str, width: 
 def torque_figure(result: Replay) -> Figure:
     """Draw predicted and recorded effort, and below each pair their difference."""
     names, trace, n = result.names, result.curves.torques, len(result.names)
-    figure, axes = _rows(2 * n, row=1.05, gap=0.26, sharex=True, height_ratios=[2, 1] * n)
+    figure, axes = make_rows(2 * n, row=1.05, gap=0.26, sharex=True, height_ratios=[2, 1] * n)
     for i, joint in enumerate(result.joints):
         upper, lower = axes[2 * i, 0], axes[2 * i + 1, 0]
         _curve(upper, trace, n + i, RECORDED, 'recorded', 1.3)
@@ -96,7 +97,7 @@ def torque_figure(result: Replay) -> Figure:
         _curve(lower, trace, 2 * n + i, ERROR, '', 0.8)
         lower.axhline(0.0, color='black', linewidth=0.6)
         _crop(lower, joint)
-        _set_title(upper, _title(names[i], joint))
+        set_title(upper, _title(names[i], joint))
         upper.set_ylabel('N m', fontsize=8)
         lower.set_ylabel('error', fontsize=8)
     axes[0, 0].legend(loc='upper right', fontsize=8, ncols=2, frameon=False)
@@ -129,7 +130,7 @@ def _percent(share: float) -> str:
 def rate_figure(result: Replay) -> Figure:
     """Draw Q̇ and Q̈ with their bands; of unresolved ones only the band."""
     names, trace, n = result.names, result.curves.rates, len(result.names)
-    figure, axes = _rows(n, 2, sharex=True)
+    figure, axes = make_rows(n, 2, sharex=True)
     for i, name in enumerate(names):
         for order, unit in enumerate(('N m/s', 'N m/s²')):
             axis, column = axes[i, order], order * n + i
@@ -141,7 +142,7 @@ def rate_figure(result: Replay) -> Figure:
                 alpha=0.3, linewidth=0)
             if known:
                 _curve(axis, trace, column, PREDICTED, '', 0.9)
-            _set_title(axis, f'{name}: {("Q̇", "Q̈")[order]}' + (
+            set_title(axis, f'{name}: {("Q̇", "Q̈")[order]}' + (
                 '' if known else ', not resolved: bounds of its slow part'))
             axis.set_ylabel(unit, fontsize=8)
     _label_once(axes, _time_label(trace))
@@ -151,7 +152,7 @@ def rate_figure(result: Replay) -> Figure:
 def friction_figure(result: Replay, robot: Robot) -> Figure:
     """Draw recorded effort minus rigid-body part over velocity, and the error over position."""
     n, curves = len(result.names), result.curves
-    figure, axes = _rows(n, 2, gap=0.5, top=0.6)
+    figure, axes = make_rows(n, 2, gap=0.5, top=0.6)
     for i, name in enumerate(result.names):
         left, right = axes[i]
         for axis, profile in ((left, curves.friction), (right, curves.over_position)):
@@ -167,8 +168,8 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
             q[:, 1, i] = velocity
             left.plot(velocity, robot.friction.torque(q)[:, 0, i], color=PREDICTED, linewidth=1.2,
                       label='friction law')
-        _set_title(left, f'{name}: friction over velocity')
-        _set_title(right, 'recorded minus predicted over position')
+        set_title(left, f'{name}: friction over velocity')
+        set_title(right, 'recorded minus predicted over position')
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='upper right', fontsize=8,
                   ncols=2, frameon=False)
     axes[-1, 0].set_xlabel('velocity, rad/s', fontsize=9)
@@ -181,12 +182,12 @@ def spectrum_figure(result: Replay) -> Figure:
     n = len(result.names)
     period = result.timing_statistics.period
     frequency, density = result.curves.comparison.spectrum.density(period)
-    figure, axes = _rows((n + 1) // 2, 2, sharex=True)
+    figure, axes = make_rows((n + 1) // 2, 2, sharex=True)
     for i, axis in enumerate(axes.flat):
         if i >= n:
             axis.set_visible(False)
             continue
-        _set_title(axis, result.names[i])
+        set_title(axis, result.names[i])
         width = 0.5 / np.pi / result.noise.memory[i]
         axis.axvline(width, color=PREDICTED, linewidth=1.0, linestyle='--',
                      label=f'bandwidth of the motion, {width:.2g} Hz')

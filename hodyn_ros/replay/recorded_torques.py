@@ -1,6 +1,6 @@
 """From the motion of a recording to its torques, chunk by chunk."""
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,7 @@ from hodyn_ros.estimation.timing import Run
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.replay.effort_unit import EffortUnit
+from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
 
@@ -55,6 +56,10 @@ class Chunk:
     predicted: Array
     slow: Array
 
+    def part(self, index: slice | NDArray[np.bool_]) -> 'Chunk':
+        """Return the chunk of some of the messages."""
+        return Chunk(*(getattr(self, field.name)[index] for field in fields(self)))
+
 
 @dataclass(frozen=True)
 class EffortContents:
@@ -89,11 +94,7 @@ class EffortContents:
 
 def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortContents:
     """Return gravity and unit of the efforts, from the parts to which the smoother is fitted."""
-    known = np.isfinite(motion.efforts)
-    low, high = (
-        getattr(np, name)(np.where(known, motion.efforts, end), axis=0)
-        for name, end in (('min', np.inf), ('max', -np.inf)))
-    changes = high > low
+    changes = is_measured(motion.efforts)
     product = square = 0.0
     unit = EffortUnit(feedforward.robot.n)
     first = 0
@@ -115,8 +116,8 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         product += float(np.sum((gravity * rest)[measured]))
         square += float(np.sum(gravity[measured] ** 2))
     return EffortContents(
-        product / square if square > 0.0 else np.nan, unit.factor, bool(known.any()),
-        unit.gear_ratios)
+        product / square if square > 0.0 else np.nan, unit.factor,
+        bool(np.isfinite(motion.efforts).any()), unit.gear_ratios)
 
 
 def within_bandwidth(
@@ -188,8 +189,6 @@ class RecordedTorques:
             predicted[run.message] = found[run.sample, :2]
             slow[run.message] = within_bandwidth(
                 piece, run, found[:, 0], self.motion.bandwidth)[run.sample]
-        inner = piece.inner
         return Chunk(
-            piece.states[inner], piece.stamps[inner], piece.instants[inner], piece.used[inner],
-            piece.begins[inner], piece.q[inner], piece.deviation[inner], torque[inner],
-            deviation[inner], predicted[inner], slow[inner])
+            piece.states, piece.stamps, piece.instants, piece.used, piece.begins, piece.q,
+            piece.deviation, torque, deviation, predicted, slow).part(piece.inner)

@@ -14,9 +14,9 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.comparison import EffortComparison, JointComparison, Profile
-from hodyn_ros.replay.computed_bag import ComputedBag
-from hodyn_ros.replay.computed_parquet import ComputedParquet
-from hodyn_ros.replay.computed_table import ComputedTable
+from hodyn_ros.replay.computed_bag import computed_bag
+from hodyn_ros.replay.computed_parquet import computed_parquet
+from hodyn_ros.replay.computed_table import computed_table
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.limit_watch import LimitWatch
 from hodyn_ros.replay.misreading import STILL
@@ -66,6 +66,8 @@ class Replay:
         Data of the plots.
     reflexes : list of LimitMargin
         How close the estimated motion came to each reflex of the vendor's controller.
+    received : (int, int)
+        Receive times of the first and the last used message, ns.
     wanted_bandwidth, payload, moving_locked
         Arguments of `replay`.
 
@@ -91,10 +93,11 @@ class Replay:
     diagnosis: Diagnosis
     extremes: list[LimitMargin]
     curves: 'Curves'
+    received: tuple[int, int]
+    wanted_bandwidth: float | None
+    payload: tuple[str, ...]
+    moving_locked: tuple[str, ...]
     reflexes: list[LimitMargin] = field(default_factory=list)
-    wanted_bandwidth: float | None = None
-    payload: tuple[str, ...] = ()
-    moving_locked: tuple[str, ...] = ()
 
     @property
     def torque_supported(self) -> NDArray[np.bool_]:
@@ -129,8 +132,8 @@ class Curves:
         Q̇ (n), Q̈ (n), and their standard deviations (2 n).
     friction : Profile
         Recorded effort minus rigid-body prediction over velocity, N m.
-    over_velocity, over_position : Profile
-        Recorded effort minus prediction, N m.
+    over_position : Profile
+        Recorded effort minus prediction over position, N m.
     comparison : EffortComparison
         Statistics of the errors, with their spectrum.
     start : int
@@ -144,7 +147,7 @@ class Curves:
         self.comparison = EffortComparison(names)
         reach = np.nanmax(np.abs(first.q[:, 1]), axis=0) * 1.3 + 1e-6
         fast = np.minimum(robot.limits.velocity, reach)
-        self.friction, self.over_velocity = Profile(-fast, fast), Profile(-fast, fast)
+        self.friction = Profile(-fast, fast)
         low, high = np.nanmin(first.q[:, 0], axis=0), np.nanmax(first.q[:, 0], axis=0)
         room = 0.5 * (high - low) + 1e-6
         self.over_position = Profile(
@@ -161,7 +164,6 @@ class Curves:
         self.comparison.add_slow(
             chunk.instants, chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1],
             chunk.predicted[:, 1])
-        self.over_velocity.add(chunk.q[:, 1], -error)
         self.over_position.add(chunk.q[:, 0], -error)
         friction = np.zeros_like(error)
         if self._robot.friction is not None:
@@ -181,8 +183,7 @@ class Curves:
 def replay(
     bag: JointStateBag, feedforward: FeedForward, output: Path,
     progress: Callable[[int], None] | None = None, *, csv: bool = False,
-    parquet: Path | None = None, listen: Callable[[Chunk], None] | None = None,
-    bandwidth: float | None = None, payload: Sequence[str] = (),
+    parquet: Path | None = None, bandwidth: float | None = None, payload: Sequence[str] = (),
     moving_locked: Sequence[str] = (), force: bool = False,
 ) -> Replay:
     """Compute the torques of a recorded motion and compare them with the recorded efforts.
@@ -200,9 +201,7 @@ def replay(
     csv : bool
         Write ``computed.csv`` as well.
     parquet : Path, optional
-        File for the motion and its torques, see `ComputedParquet`.
-    listen : callable, optional
-        Called with each chunk.
+        File for the motion and its torques, see `computed_parquet`.
     bandwidth : float, optional
         Bandwidth of the estimated motion, Hz; the most likely one by default.
     payload : sequence of str
@@ -229,35 +228,33 @@ def replay(
     watch = LimitWatch(feedforward, bag.names)
     few = DiagnosisSamples()
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
+    received: list[int] = []
     with ExitStack() as stack:
-        computed = stack.enter_context(
-            ComputedBag(output / 'computed', bag.names, force=force))
-        table = stack.enter_context(
-            ComputedTable(output / 'computed.csv', bag.names, force=force)) if csv else None
-        columns = None if parquet is None else stack.enter_context(
-            ComputedParquet(parquet, robot.joint_names, force=force))
+        write_bag = stack.enter_context(computed_bag(output / 'computed', bag.names, force=force))
+        write_rows = []
+        if csv:
+            write_rows.append(stack.enter_context(
+                computed_table(output / 'computed.csv', bag.names, force=force)))
+        if parquet is not None:
+            write_rows.append(stack.enter_context(
+                computed_parquet(parquet, robot.joint_names, force=force)))
         for chunk in torques.chunks(progress):
-            if curves is None:
-                if not chunk.used.any():
-                    continue
+            used = chunk.part(chunk.used)
+            if curves is None and len(used.stamps):
                 curves = Curves(robot, bag.names, chunk)
-            curves.add(chunk)
-            watch.add(chunk)
-            if not few.are_enough:
-                few.add(*(values[chunk.used] for values in (
-                    chunk.q, chunk.slow[:, 1], chunk.states.velocity)))
+            if curves is not None:
+                curves.add(chunk)
+            if not len(used.stamps):
+                continue
+            watch.add(used)
+            few.add(used.q, used.slow[:, 1], used.states.velocity)
             for total, values in zip(
-                    squares, (chunk.q, chunk.q_deviation, chunk.torque, chunk.deviation),
-                    strict=True):
-                total += np.nansum(values ** 2, axis=0)
-            computed.write(chunk.states.stamp[chunk.used], chunk.states.received[chunk.used],
-                           chunk.q[chunk.used], chunk.torque[chunk.used])
-            if table is not None:
-                table.write(chunk)
-            if columns is not None:
-                columns.write(chunk)
-            if listen is not None:
-                listen(chunk)
+                    squares, (used.q, used.q_deviation, used.torque, used.deviation), strict=True):
+                total += np.sum(values ** 2, axis=0)
+            write_bag(used.states.stamp, used.states.received, used.q, used.torque)
+            for write in write_rows:
+                write(used)
+            received.extend(used.states.received[[0, -1]].tolist())
     counts = motion.counts
     if curves is None:
         raise HodynError(f'{bag.path}: {" ".join(counts.sentences)}')
@@ -271,7 +268,7 @@ def replay(
         effort_factor=torques.efforts.factor, gear_ratios=torques.efforts.gear_ratios,
         velocity_lag=motion.velocity_lag, friction_modelled=robot.friction is not None,
         diagnosis=few.diagnosis(feedforward, bag.names),
-        extremes=watch.extremes, curves=curves, wanted_bandwidth=bandwidth,
-        payload=tuple(payload), moving_locked=tuple(moving_locked))
+        extremes=watch.extremes, curves=curves, received=(received[0], received[-1]),
+        wanted_bandwidth=bandwidth, payload=tuple(payload), moving_locked=tuple(moving_locked))
     return replace(result, reflexes=watch.reflexes(
         result.motion_supported, result.torque_supported))

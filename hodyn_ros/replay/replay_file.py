@@ -7,25 +7,9 @@ from hodyn_ros.common.output_files import replacing
 from hodyn_ros.estimation.locked_joints import locked_but_moving
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.recorded_torques import Chunk
 from hodyn_ros.replay.replay_bag import Replay, replay
 from hodyn_ros.replay.report import CONTENTS, write_report, write_summary
 from hodyn_ros.robot import Robot
-
-
-class RecordedTime:
-    """Receive times of the first and last used message, ns; None if there is none."""
-
-    def __init__(self) -> None:
-        self.first: int | None = None
-        self.last: int | None = None
-
-    def add(self, chunk: Chunk) -> None:
-        """Add a chunk."""
-        received = chunk.states.received[chunk.used]
-        if len(received):
-            self.first = int(received[0]) if self.first is None else self.first
-            self.last = int(received[-1])
 
 
 def replay_file(
@@ -33,8 +17,8 @@ def replay_file(
     bandwidth: float | None = None, csv: bool = False, parquet: Path | None = None,
     report: bool = True, payload: Sequence[str] = (), locked: Mapping[str, float] | None = None,
     progress: Callable[[int, int], None] | None = None, force: bool = False,
-) -> tuple[Replay, RecordedTime]:
-    """Replay a bag and write its report and files.
+) -> Replay:
+    """Replay a bag, write its report and files, and return the results.
 
     Parameters
     ----------
@@ -48,16 +32,12 @@ def replay_file(
         Joint state topic, needed when several are recorded.
     prefix : str
         Prefix of the joint names of one arm among several.
-    bandwidth : float, optional
-        Bandwidth of the estimated motion, Hz; the most likely one by default.
-    csv : bool
-        Write ``computed.csv`` as well.
+    bandwidth, csv, payload
+        As for `replay_bag.replay`.
     parquet : Path, optional
-        File for the motion and its torques, see `ComputedParquet`; a relative one is in `output`.
+        File for the motion and its torques; a relative one is in `output`.
     report : bool
         Whether ``report.html`` is written and its plots drawn.
-    payload : sequence of str
-        The loads given for this replay; if the model fits badly, they are named as suspects.
     locked : mapping of str to float, optional
         Joints that are locked in the robot, and their positions, which the recording may refute.
     progress : callable, optional
@@ -65,18 +45,12 @@ def replay_file(
     force : bool
         Whether existing files are replaced.
 
-    Returns
-    -------
-    Replay, RecordedTime
-        The results, and when the recording was made.
-
     Raises
     ------
     HodynError, OSError
         When nothing can be read from the bag, or something cannot be written.
 
     """
-    time = RecordedTime()
     moving_locked = locked_but_moving(bag, locked or {}, topic=topic, prefix=prefix)
     with (
         open_recording(bag, robot, prefix=prefix, topic=topic) as source,
@@ -87,9 +61,9 @@ def replay_file(
             source, FeedForward(robot), folder,
             None if progress is None else partial(progress, source.total), csv=csv,
             parquet=None if parquet is None else folder / parquet, bandwidth=bandwidth,
-            payload=payload, moving_locked=moving_locked, listen=time.add, force=force)
+            payload=payload, moving_locked=moving_locked, force=force)
         if report:
             write_report(result, robot, folder)
         else:
             write_summary(result, folder / 'summary.json')
-    return result, time
+    return result

@@ -1,6 +1,4 @@
 """The report of a replay: ``summary.json`` for machines, one self-contained page for people."""
-import base64
-from collections.abc import Sequence
 from dataclasses import asdict
 from html import escape
 import json
@@ -14,6 +12,7 @@ from numpy.typing import NDArray
 from hodyn_ros.common.output_files import Contents, replacing, write_text
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.replay.comparison import JointComparison, common_lag
+from hodyn_ros.replay.page import page, picture, row, table
 from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.replay.statements import facts, warnings
 from hodyn_ros.robot import Robot
@@ -43,38 +42,44 @@ def write_report(result: Replay, robot: Robot, output: Path, *, force: bool = Fa
     from hodyn_ros.replay.pictures import pictures  # Matplotlib only if pictures are drawn
 
     write_summary(result, output / 'summary.json', force=force)
-    images = []
-    for name, title, picture in pictures(result, robot):
+    drawn = pictures(result, robot)
+    for name, _, png in drawn:
         with replacing(output / f'{name}.png', force=force) as file:
-            file.write_bytes(picture)
-        images.append((title, base64.b64encode(picture).decode()))
-    # The name of a bag may have bytes that are not UTF-8.
-    page = _page(result, images).encode('utf-8', 'backslashreplace').decode()
-    write_text(output / 'report.html', page, force=force)
+            file.write_bytes(png)
+    body = _body(result, ''.join(
+        f'<h2>{escape(title)}</h2>{picture(title, png)}' for _, title, png in drawn))
+    title = f'Replay of {Path(result.bag).name}, {result.robot}'
+    write_text(output / 'report.html', page(title, body), force=force)
 
 
-def _page(result: Replay, images: Sequence[tuple[str, str]]) -> str:
-    rows = ''.join(
-        '<tr><td>' + '</td><td>'.join([
-            escape(joint.name), *figures_of(joint), resolved(result, i)]) + '</td></tr>'
-        for i, joint in enumerate(result.joints))
-    limits = ''.join(
-        f'<tr><td>{escape(extreme.joint)}</td><td>{extreme.quantity}</td>'
-        f'<td>{extreme.value:.4g}</td><td>{_limit(extreme.allowed)}</td><td>{extreme.unit}</td>'
-        f'<td>{extreme.beyond}</td>'
-        f'<td>{1e-9 * (extreme.time - result.curves.start):.3f}</td></tr>'
-        for extreme in result.extremes)
-    pictures = ''.join(
-        f'<h2>{escape(title)}</h2><label><input type="checkbox" hidden>'
-        f'<img alt="{escape(title)}" src="data:image/png;base64,{data}"></label>'
-        for title, data in images)
+def _body(result: Replay, pictures: str) -> str:
+    joints = table(
+        ('joint', 'RMS, N m', 'of signal', 'in band, N m', 'of signal', 'fast, N m', 'bias, N m',
+         'largest, N m', 'variance explained', 'resolved'),
+        (row(escape(joint.name), *figures_of(joint), resolved(result, i))
+         for i, joint in enumerate(result.joints)))
+    limits = table(
+        ('joint', 'quantity', 'extreme', 'limit', 'unit', 'messages beyond', 'at, s'),
+        (row(escape(extreme.joint), extreme.quantity, f'{extreme.value:.4g}',
+             f'{extreme.allowed:.4g}' if np.isfinite(extreme.allowed) else '', extreme.unit,
+             str(extreme.beyond), f'{1e-9 * (extreme.time - result.curves.start):.3f}')
+         for extreme in result.extremes))
     warned, said = (''.join(f'<li>{_marked_up(sentence)}</li>' for sentence in sentences)
                     for sentences in (warnings(result), facts(result)))
     if warned:
         warned = f'<h2>Needs attention</h2><ul>{warned}</ul><h2>Results</h2>'
-    return _PAGE.format(
-        title=escape(f'{Path(result.bag).name}, {result.robot}'), said=said, warned=warned,
-        rows=rows, limits=limits, pictures=pictures, bandwidth=result.bandwidth)
+    return f"""{warned}<ul>{said}</ul>
+<h2>Prediction minus recorded effort</h2>
+<p>Errors of the unfiltered efforts (of prismatic joints in N). “In band”, both efforts are
+filtered to {result.bandwidth:.2g} Hz, the bandwidth of the motion: no model of the arm predicts
+faster changes, such as vibration. “Fast” is √½ of the RMS change of the error from one message to
+the next: vibration and measurement noise. “Resolved” are the torques and rates whose standard
+deviation is below a quarter of the signal.</p>
+{joints}
+<p>Click a picture to see its full size.</p>
+{pictures}
+<h2>Limits</h2>
+{limits}"""
 
 
 def _marked_up(sentence: str) -> str:
@@ -96,48 +101,11 @@ def figures_of(joint: JointComparison) -> list[str]:
     return [f'{value:{form}}{unit}' if np.isfinite(value) else '–' for value, form, unit in values]
 
 
-def _limit(value: float) -> str:
-    return f'{value:.4g}' if np.isfinite(value) else ''
-
-
 def resolved(result: Replay, joint: int) -> str:
     """Return which of Q, Q̇, Q̈ the recording resolves."""
     return ' '.join(
         name for name, known in zip(
             ('Q', 'Q̇', 'Q̈'), result.torque_supported[:, joint], strict=True) if known) or '–'
-
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Replay of {title}</title><style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 72em; margin: 2em auto; padding: 0 1em }}
-table {{ border-collapse: collapse; font-variant-numeric: tabular-nums;
-  display: block; overflow-x: auto }}
-td, th {{ padding: .2em .8em; text-align: right; border-bottom: 1px solid #ddd }}
-td:first-child, th:first-child {{ text-align: left }}
-label {{ display: block; overflow-x: auto }}
-img {{ max-width: 100%; height: auto; cursor: zoom-in }}
-:checked + img {{ max-width: none; cursor: zoom-out }}
-</style></head><body>
-<h1>Replay of {title}</h1>
-{warned}<ul>{said}</ul>
-<h2>Prediction minus recorded effort</h2>
-<p>Errors of the unfiltered efforts (of prismatic joints in N). “In band”, both efforts are
-filtered to {bandwidth:.2g} Hz, the bandwidth of the motion: no model of the arm predicts faster
-changes, such as vibration. “Fast” is √½ of the RMS change of the error from one message to the
-next: vibration and measurement noise. “Resolved” are the torques and rates whose standard
-deviation is below a quarter of the signal.</p>
-<table><tr><th>joint</th><th>RMS, N m</th><th>of signal</th><th>in band, N m</th>
-<th>of signal</th><th>fast, N m</th><th>bias, N m</th><th>largest, N m</th>
-<th>variance explained</th><th>resolved</th></tr>{rows}</table>
-<p>Click a picture to see its full size.</p>
-{pictures}
-<h2>Limits</h2>
-<table><tr><th>joint</th><th>quantity</th><th>extreme</th><th>limit</th><th>unit</th>
-<th>messages beyond</th><th>at, s</th></tr>{limits}</table>
-</body></html>
-"""
 
 
 def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:

@@ -5,7 +5,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.friction_fit import FrictionFit
+from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
 
 Array = NDArray[np.float64]
 
@@ -42,12 +42,8 @@ class ZeroSearch:
         rows = rows[::len(rows) // MAX_SAMPLES + 1]
         self._q, self._effort = q[rows], effort[rows]
         known = np.isfinite(self._effort)
-        low, high = (
-            getattr(np, name)(np.where(known, self._effort, end), axis=0, initial=end)
-            for name, end in (('min', np.inf), ('max', -np.inf)))
-        self._told = (known.sum(axis=0) >= 5 * effort.shape[1]) & (
-            high - low > 1e-9 * np.maximum(np.abs(low), np.abs(high)))
-        self._known = known & self._told
+        self._judged = (known.sum(axis=0) >= 5 * effort.shape[1]) & is_measured(self._effort)
+        self._known = known & self._judged
 
     def unexplained(self, turn: Array) -> Array:
         """Return the unexplained share of the variance of each measured effort.
@@ -59,7 +55,7 @@ class ZeroSearch:
         torque = self._feedforward.torque(q, friction=False)[:, 0]
         fit = FrictionFit(len(turn), 1)
         fit.add(q[:, 1], (torque,), self._effort, self._known)
-        left: Array = fit.unexplained(gain=None if self._gains else 1.0)[self._told]
+        left: Array = fit.unexplained(gain=None if self._gains else 1.0)[self._judged]
         return left
 
     def turns(self) -> Array:
@@ -69,7 +65,7 @@ class ZeroSearch:
         little more keeps its zero.
         """
         robot = self._feedforward.robot
-        turnable = [j for j in np.flatnonzero(self._told).tolist() if (
+        turnable = [j for j in np.flatnonzero(self._judged).tolist() if (
             robot.joint_bodies[j].type == 'revolute')]
 
         def cost(turn: Array) -> float:

@@ -197,16 +197,15 @@ def facts(result: Replay) -> list[str]:
         *(said for said in result.counts.sentences if not said.startswith('The bag is damaged')),
         f'Messages come at {1.0 / found.period:.4g} Hz by their {found.clock} stamps, with a '
         f'jitter of {1e3 * found.jitter:.2g} ms.']
-    for one, word, events in (
-            ('gap', 'gaps', found.gaps),
-            ('jump back of the clock', 'jumps back of the clock', found.resets)):
+    for one, more, events in (
+            ('1 gap, of', 'gaps, the longest of', found.gaps),
+            ('1 jump back of the clock, of', 'jumps back of the clock, the longest of',
+             found.resets)):
         if events:
             said.append(
-                f'{len(events)} {word}, the longest of {max(s for _, s in events):.3g} s: the '
-                'parts are smoothed separately and nothing is interpolated between '
-                'them.' if len(events) > 1
-                else f'1 {one}, of {events[0][1]:.3g} s: the parts are smoothed separately and '
-                     'nothing is interpolated between them.')
+                f'{one if len(events) == 1 else f"{len(events)} {more}"} '
+                f'{max(seconds for _, seconds in events):.3g} s: the parts are smoothed '
+                'separately and nothing is interpolated between them.')
     if found.republished:
         said.append(
             f'{found.republished} messages repeat the state of the previous message under a new '
@@ -267,15 +266,10 @@ def _lag(result: Replay) -> Lag:
 
 
 def _gravity_as_taken(share: float) -> list[str]:
-    said = []
-    if abs(share) <= CLEAR:
-        said.append(
-            f'The driver reports efforts without gravity: they contain {share:.3f} of the gravity '
-            'torque of the model.')
-    elif abs(share - 1.0) <= CLEAR:
-        said.append(
-            f'The driver reports efforts with gravity: they contain {share:.3f} of the gravity '
-            'torque of the model.')
+    said = [
+        f'The driver reports efforts {word} gravity: they contain {share:.3f} of the gravity '
+        'torque of the model.' for word, whole in (('without', 0.0), ('with', 1.0))
+        if abs(share - whole) <= CLEAR]
     if share < 0.5:
         said.append('They are compared with Q without gravity; the computed bag has Q with '
                     'gravity.')

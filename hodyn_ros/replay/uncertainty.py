@@ -30,9 +30,13 @@ def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -
     chosen = np.unique(np.append(np.arange(0, count, every), count - 1))
     q = np.ascontiguousarray(motion.q[chosen])
     variance = np.zeros((len(chosen), 3, n))
-    values, vectors = np.linalg.eigh(_scaled(motion.covariance[chosen]))
+    covariance = motion.covariance[chosen]
+    scale = np.sqrt(np.maximum(
+        np.diagonal(covariance, axis1=2, axis2=3), np.finfo(float).tiny))
+    # The five derivatives differ by many orders of magnitude, so correlations are decomposed.
+    values, vectors = np.linalg.eigh(covariance / (scale[..., :, None] * scale[..., None, :]))
     directions = vectors * np.sqrt(np.maximum(values, 0.0))[:, :, None, :]
-    directions *= _scale(motion.covariance[chosen])[:, :, :, None]
+    directions *= scale[:, :, :, None]
     above, below = np.empty_like(variance), np.empty_like(variance)
     for joint in range(n):
         for k in range(orders):
@@ -51,15 +55,3 @@ def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -
     at = np.minimum(at, len(chosen) - 2)
     weight = ((np.arange(count) - chosen[at]) / (chosen[at + 1] - chosen[at]))[:, None, None]
     return np.asarray((1.0 - weight) * deviation[at] + weight * deviation[at + 1])
-
-
-def _scale(covariance: Array) -> Array:
-    """Return standard deviations, (S, n, 5), positive."""
-    variance = np.diagonal(covariance, axis1=2, axis2=3)
-    return np.sqrt(np.maximum(variance, np.finfo(float).tiny))
-
-
-def _scaled(covariance: Array) -> Array:
-    """Return correlations: the five derivatives differ by many orders of magnitude."""
-    scale = _scale(covariance)
-    return np.asarray(covariance / (scale[..., :, None] * scale[..., None, :]))

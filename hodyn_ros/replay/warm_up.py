@@ -4,7 +4,7 @@ import tempfile
 
 import numpy as np
 
-from hodyn_ros.replay.computed_bag import ComputedBag
+from hodyn_ros.replay.computed_bag import computed_bag
 from hodyn_ros.replay.replay_file import replay_file
 from hodyn_ros.robot import Robot
 
@@ -22,6 +22,6 @@ def warm_up(robot: Robot) -> None:
     stamps = np.arange(1, _SAMPLES + 1) * (1_000_000_000 // _RATE)
     with tempfile.TemporaryDirectory() as scratch:
         bag = Path(scratch) / 'moment'
-        with ComputedBag(bag, robot.joint_names, ['/joint_states']) as writer:
-            writer.write(stamps, stamps, q, torque)
+        with computed_bag(bag, robot.joint_names, ['/joint_states']) as write:
+            write(stamps, stamps, q, torque)
         replay_file(bag, robot, Path(scratch) / 'report', report=False)

@@ -1,7 +1,7 @@
 """Simulated arms with their controllers, which use the feed-forward node's answers."""
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 import math
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,37 +21,6 @@ ELASTIC_STEP = 5e-4  # largest step of the elastic arm's integration, s
 LINE_PERIODS = 50.0
 HALF_HOLD = 0.5
 """Periods from a state to the middle of the time for which its answer is used."""
-
-
-class ControlLoop(Protocol):
-    """A simulated arm and its controller.
-
-    An answer is the command for half a period after its state, the middle of the time for which it
-    is used. To bridge late answers and uneven periods, the arm's commands are on the straight line
-    through the last two answers.
-
-    Attributes
-    ----------
-    topics : tuple of str
-        The topics that together are a complete answer of the node.
-    q, qd, effort : (n,) arrays
-        Measured joint positions, velocities and efforts.
-
-    """
-
-    topics: tuple[str, ...]
-    q: Array
-    qd: Array
-    effort: Array
-
-    def command(self, answer: Mapping[str, Array], instant: float) -> None:
-        """Take the node's answer to the state at an instant, s.
-
-        It has positions, velocities, efforts, (3, n), per topic.
-        """
-
-    def step(self, instant: float, dt: float) -> None:
-        """Advance the arm from an instant by dt, s; before the first command brakes hold it."""
 
 
 class AnswerLine:
@@ -78,33 +47,67 @@ class AnswerLine:
         return self._values + self._slope * min(instant - self._instant, self._longest)
 
 
-class RigidArmLoop:
+class ControlLoop(ABC):
+    """A simulated arm and its controller.
+
+    An answer is the command for half a period after its state, the middle of the time for which it
+    is used. To bridge late answers and uneven periods, the arm's commands are on the straight line
+    through the last two answers.
+
+    Attributes
+    ----------
+    topics : tuple of str
+        The topics that together are a complete answer of the node; the arm follows the last one.
+    q, qd, effort : (n,) arrays
+        Measured joint positions, velocities and efforts.
+
+    """
+
+    topics: tuple[str, ...]
+
+    def __init__(self, arm: SimulatedArm | ElasticArm, effort: Array, period: float) -> None:
+        self.q, self.qd, self.effort = arm.q, arm.qd, effort
+        self._lookahead = HALF_HOLD * period
+        self._answers = AnswerLine(LINE_PERIODS * period)
+
+    def command(self, answer: Mapping[str, Array], instant: float) -> None:
+        """Take the node's answer to the state at an instant, s.
+
+        It has positions, velocities, efforts, (3, n), per topic.
+        """
+        self._answers.add(instant + self._lookahead, answer[self.topics[-1]])
+
+    def step(self, instant: float, dt: float) -> None:
+        """Advance the arm from an instant by dt, s; before the first command brakes hold it.
+
+        The PD's error is that at the start, the feed-forward torque that at the middle.
+        """
+        now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
+        if now is not None and middle is not None:
+            self._advance(now[0], now[1], middle[2], dt)
+
+    @abstractmethod
+    def _advance(self, position: Array, velocity: Array, torque: Array, dt: float) -> None:
+        """Advance the arm by dt, s, with a reference and a feed-forward torque."""
+
+
+class RigidArmLoop(ControlLoop):
     """A rigid arm with the published torque and a joint PD towards the published reference."""
 
-    topics: tuple[str, ...] = ('torque',)
+    topics = ('torque',)
 
     def __init__(self, robot: Robot, position: Array, period: float) -> None:
         self._friction = robot.friction
         self._arm = SimulatedArm(robot, position)
         self._stiffness, self._damping = _gains(self._arm.mass_matrix())
-        self._lookahead = HALF_HOLD * period
-        self._answers = AnswerLine(LINE_PERIODS * period)
         self._motion = np.zeros((4, robot.n))
         self._acceleration = np.zeros(robot.n)
-        self.q, self.qd = self._arm.q, self._arm.qd
-        self.effort = self._arm.bias_torque()  # sensors measure the torque that the brakes hold
+        # Sensors measure the torque that the brakes hold.
+        super().__init__(self._arm, self._arm.bias_torque(), period)
 
-    def command(self, answer: Mapping[str, Array], instant: float) -> None:
-        """Take an answer of the node."""
-        self._answers.add(instant + self._lookahead, answer['torque'])
-
-    def step(self, instant: float, dt: float) -> None:
-        """Advance by dt, s: the PD's error is that at the start, the torque that at the middle."""
-        now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
-        if now is None or middle is None:
-            return
+    def _advance(self, position: Array, velocity: Array, torque: Array, dt: float) -> None:
         self.effort[:] = (
-            middle[2] + self._stiffness * (now[0] - self.q) + self._damping * (now[1] - self.qd))
+            torque + self._stiffness * (position - self.q) + self._damping * (velocity - self.qd))
         for _ in range(FRICTION_STEPS):
             self._step_with_friction(dt / FRICTION_STEPS)
 
@@ -117,31 +120,20 @@ class RigidArmLoop:
         self._acceleration = (self.qd - before) / dt
 
 
-class ElasticArmLoop:
+class ElasticArmLoop(ControlLoop):
     """An elastic arm with the published motor torque and a PD towards the motor reference."""
 
-    topics: tuple[str, ...] = ('torque', 'motor_reference')
+    topics = ('torque', 'motor_reference')
 
     def __init__(self, robot: Robot, position: Array, period: float) -> None:
-        self._lookahead = HALF_HOLD * period
         self._arm = ElasticArm(robot, position, longest_step=ELASTIC_STEP)
         self._motors = MotorLoop(
-            robot.require_actuators(), link_inertia=np.diag(mass_matrix(robot, position)[0]))
-        self._answers = AnswerLine(LINE_PERIODS * period)
-        self.q, self.qd = self._arm.q, self._arm.qd
-        self.effort = np.array(self._arm.spring_torque()[0])
+            robot.require_actuators(), np.diag(mass_matrix(robot, position)[0]))
+        super().__init__(self._arm, np.array(self._arm.spring_torque()[0]), period)
 
-    def command(self, answer: Mapping[str, Array], instant: float) -> None:
-        """Take an answer of the node."""
-        self._answers.add(instant + self._lookahead, answer['motor_reference'])
-
-    def step(self, instant: float, dt: float) -> None:
-        """Advance by dt, s: the PD's error is that at the start, the torque that at the middle."""
-        now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
-        if now is None or middle is None:
-            return
+    def _advance(self, position: Array, velocity: Array, torque: Array, dt: float) -> None:
         commanded = self._motors.torque(
-            now[0], now[1], middle[2], self._arm.theta, self._arm.theta_rate)
+            position, velocity, torque, self._arm.theta, self._arm.theta_rate)
         self._arm.step(commanded, dt)
         self.effort[:] = self._arm.spring_torque()[0]
 

@@ -9,9 +9,8 @@ from hodyn_ros.actuators.laws import LINEAR, RIGID
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
-from hodyn_ros.dynamics.kernels.decorators import kernel
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.simulation.mujoco_model import Springs, build_model
+from hodyn_ros.simulation.mujoco_model import build_model
 
 Array = NDArray[np.float64]
 
@@ -44,9 +43,6 @@ class ElasticArm:
         Positions and velocities of the motors, rad and rad/s.
     model, data : mujoco.MjModel, mujoco.MjData
         Model and state of MuJoCo.
-    inertia_change : (n_bodies,) array
-        Largest difference of each body's principal inertias from the robot's, kg m²; 0 unless no
-        rigid body has the given inertias.
 
     Parameters
     ----------
@@ -66,22 +62,20 @@ class ElasticArm:
         self.actuators = actuators = robot.require_actuators()
         self.longest_step = longest_step
         self._friction = robot.friction
-        self._n = robot.n
         # A rigid joint's motor shares the link's index in the state; others have their own.
         self._own = actuators.kinds[actuators.motor_joints] != RIGID
         self._place = np.where(
             self._own, robot.n + np.cumsum(self._own) - 1, actuators.motor_joints)
         check_motors(actuators)
-        self._size = robot.n + int(self._own.sum())
-        self._state = np.zeros((2, self._size))
+        size = robot.n + int(self._own.sum())
+        self._state = np.zeros((2, size))
         self._motion = np.zeros((4, robot.n))
         self._friction_torque = np.zeros((3, robot.n))
-        self._theta = np.zeros((2, actuators.n_motors))
-        self._forces = np.zeros(self._size)
+        self._forces = np.zeros(size)
         self._constant = actuators.constant_stiffness()
         self._link_side = LinkSide(actuators, actuators.kinds == LINEAR)
         self._springs = LinkSide(actuators)
-        self.model, self.inertia_change = build_model(robot, self._mujoco_springs())
+        self.model = build_model(robot, actuators)
         import mujoco
 
         self._forward = mujoco.mj_forward
@@ -103,14 +97,14 @@ class ElasticArm:
     @property
     def theta(self) -> Array:
         """Motor positions, (m,), a copy."""
-        _spread(self._state, self._place, self._theta)
-        return np.array(self._theta[0])
+        motors: Array = self._state[0, self._place]
+        return motors
 
     @property
     def theta_rate(self) -> Array:
         """Motor velocities, (m,), a copy."""
-        _spread(self._state, self._place, self._theta)
-        return np.array(self._theta[1])
+        motors: Array = self._state[1, self._place]
+        return motors
 
     def reset(self, position: Array, stiffness: Array | None = None) -> None:
         """Put the arm at rest in balance at a position, (n,), with a stiffness, (n,), N m/rad."""
@@ -146,73 +140,24 @@ class ElasticArm:
 
     def spring_torque(self, stiffness: Array | None = None) -> tuple[Array, Array]:
         """Return the present Q, N m, and stiffness of the joints, N m/rad, (n,) each."""
-        _spread(self._state, self._place, self._theta)
-        self._springs.evaluate(
-            self.q, self.qd, self._theta[0], self._theta[1], stiffness)
+        self._springs.evaluate(self.q, self.qd, self.theta, self.theta_rate, stiffness)
         return self._springs.torque, self._springs.stiffness
 
     def _slope(self, y: Array, motor_torque: Array, prescribed: Array, t: float) -> Array:
-        n, theta, side = self._n, self._theta, self._link_side
-        _spread(y, self._place, theta)
+        """Return the velocities and accelerations, (2, size), of links and motors in state y."""
+        n, side, forces, data = self.robot.n, self._link_side, self._forces, self.data
         stiffness = prescribed[0] + t * (prescribed[1] + 0.5 * t * prescribed[2])
-        side.evaluate(y[0, :n], y[1, :n], theta[0], theta[1], stiffness)
+        theta, theta_rate = y.take(self._place, axis=1)
+        side.evaluate(y[0, :n], y[1, :n], theta, theta_rate, stiffness)
         if self._friction is not None:
             self._motion[1] = y[1, :n]
             self._friction_torque[0] = 0.0
             self._friction.add_to(self._motion, self._friction_torque)
-        _gather(
-            side.torque, self._friction_torque, motor_torque, side.load, self._place, self._forces)
-        slope = np.empty_like(y)
-        slope[0] = y[1]
-        slope[1] = self._accelerations(y, self._forces)
-        return slope
-
-    def _accelerations(self, y: Array, forces: Array) -> Array:
-        """Return the accelerations of links and motors under forces, all (size,)."""
-        data = self.data
-        data.qpos = y[0]
-        data.qvel = y[1]
-        data.qfrc_applied = forces
+        np.subtract(side.torque, self._friction_torque[0], out=forces[:n])
+        forces[n:] = 0.0
+        forces[self._place] += motor_torque - side.load
+        data.qpos, data.qvel, data.qfrc_applied = y[0], y[1], forces
         self._forward(self.model, data)
-        accelerations: Array = data.qacc
-        return accelerations
-
-    def _mujoco_springs(self) -> Springs:
-        actuators = self.actuators
-        of_motor = actuators.motor_joints[self._own]
-        linear = actuators.kinds[of_motor] == LINEAR
-        return Springs(
-            tuple(int(joint) for joint in of_motor),
-            motor_inertia=actuators.motors[self._own, INERTIA],
-            stiffness=np.where(linear, actuators.parameters[of_motor, 0], 0.0),
-            damping=np.where(linear, actuators.parameters[of_motor, 1], 0.0),
-            armature=_rigid_inertia(actuators))
-
-
-@kernel
-def _spread(y: Array, place: NDArray[np.int64], theta: Array) -> None:
-    """Write the positions and velocities of the motors, (2, m), from the state."""
-    for j in range(place.size):
-        theta[0, j] = y[0, place[j]]
-        theta[1, j] = y[1, place[j]]
-
-
-@kernel
-def _gather(
-    torque: Array, friction: Array, motor_torque: Array, load: Array, place: NDArray[np.int64],
-    forces: Array,
-) -> None:
-    """Write the generalised forces on links and motors, (size,)."""
-    forces[:] = 0.0
-    for i in range(torque.size):
-        forces[i] = torque[i] - friction[0, i]
-    for j in range(place.size):
-        forces[place[j]] += motor_torque[j] - load[j]
-
-
-def _rigid_inertia(actuators: Actuators) -> Array:
-    """Return the inertia that rigidly coupled motors add to each joint, (n,), kg m²."""
-    inertia = np.zeros(actuators.n)
-    rigid = actuators.kinds[actuators.motor_joints] == RIGID
-    inertia[actuators.kinds == RIGID] = actuators.motors[rigid, INERTIA]
-    return inertia
+        slope = np.empty_like(y)
+        slope[0], slope[1] = y[1], data.qacc
+        return slope

@@ -20,7 +20,7 @@ from hodyn_ros.reference import Plan
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.simulation.elastic_arm import ElasticArm
-from hodyn_ros.simulation.motor_loop import MotorLoop
+from hodyn_ros.simulation.motor_loop import BANDWIDTH, MotorLoop
 
 Array = NDArray[np.float64]
 Method = Literal['rigid', 'torque', 'torque_rate', 'full', 'flatness']
@@ -32,24 +32,8 @@ LOST = 1e3
 """Joint position, rad, beyond which an arm is not simulated further."""
 SETTLING = 1.0
 """Time that the arm is held before the motion, s, so that transients of a wrong model decay."""
-
-
-@dataclass(frozen=True)
-class LoopSettings:
-    """Settings of the motors' control: a `MotorLoop` whose torque is held for a period.
-
-    Attributes
-    ----------
-    bandwidth, damping : float
-        ω, rad/s, and ζ of the loop.
-    period : float
-        Period, s; feed-forward torques are those at its middle.
-
-    """
-
-    bandwidth: float = 50.0
-    damping: float = 0.7
-    period: float = 1e-3
+PERIOD = 1e-3
+"""Period of the control, s: torques are held, and feed-forward torques are those at its middle."""
 
 
 @dataclass(frozen=True)
@@ -68,8 +52,6 @@ class Conditions:
         Time by which references are evaluated ahead, s.
     position_noise, velocity_noise : float
         Standard deviations of the encoders' noise, rad and rad/s.
-    seed : int
-        Seed of the noise.
 
     """
 
@@ -80,7 +62,9 @@ class Conditions:
     lookahead: float = 0.0
     position_noise: float = 0.0
     velocity_noise: float = 0.0
-    seed: int = 1
+
+
+AS_MODELLED = Conditions()
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +103,8 @@ class Tracking:
 
 
 def simulate_tracking(
-    robot: Robot, plan: Plan, *, stiffness: Plan | None = None, loop: LoopSettings | None = None,
-    conditions: Conditions | None = None, methods: Sequence[Method] = (),
+    robot: Robot, plan: Plan, *, stiffness: Plan | None = None, bandwidth: float = BANDWIDTH,
+    conditions: Conditions = AS_MODELLED, methods: Sequence[Method] = (),
 ) -> dict[Method, Tracking]:
     """Return how the arm in MuJoCo follows a plan with each method.
 
@@ -138,9 +122,9 @@ def simulate_tracking(
         Motion of the links.
     stiffness : Plan, optional
         σ of the joints with variable stiffness, N m/rad.
-    loop : LoopSettings, optional
-        Control of the motors.
-    conditions : Conditions, optional
+    bandwidth : float
+        Bandwidth of the motor loop, rad/s.
+    conditions : Conditions
         Differences between the arm and the controller's model.
     methods : strings
         Methods to run; by default all that the actuators allow.
@@ -151,11 +135,9 @@ def simulate_tracking(
         A joint cannot follow the plan; the error names joint and time.
 
     """
-    controller = loop or LoopSettings()
-    world = conditions or Conditions()
-    arm = ElasticArm(_real(robot, world), plan.ends[0])
+    arm = ElasticArm(_real(robot, conditions), plan.ends[0])
     return {
-        method: _run(robot, arm, plan, stiffness, controller, world, method)
+        method: _run(robot, arm, plan, stiffness, bandwidth, conditions, method)
         for method in methods or possible_methods(robot)}
 
 
@@ -190,13 +172,12 @@ def motor_references(
 
 
 def _run(
-    robot: Robot, arm: ElasticArm, plan: Plan, stiffness: Plan | None, loop: LoopSettings,
+    robot: Robot, arm: ElasticArm, plan: Plan, stiffness: Plan | None, bandwidth: float,
     conditions: Conditions, method: Method,
 ) -> Tracking:
-    period = loop.period
-    settling, moving = round(SETTLING / period), round(plan.duration / period)
-    instants = plan.times[0] + (np.arange(settling + moving + 1) - settling) * period
-    ahead = conditions.lookahead - round(conditions.reference_delay / period) * period
+    settling, moving = round(SETTLING / PERIOD), round(plan.duration / PERIOD)
+    instants = plan.times[0] + (np.arange(settling + moving + 1) - settling) * PERIOD
+    ahead = conditions.lookahead - round(conditions.reference_delay / PERIOD) * PERIOD
     known = instants + ahead
     constant = robot.require_actuators().constant_stiffness()
     believed = (
@@ -204,9 +185,10 @@ def _run(
         if stiffness is None else stiffness.evaluate(instants)[:, :3])
     prescribed = believed * conditions.stiffness
     controller = (
-        _flatness(robot, arm, plan, known, believed, loop, conditions) if method == 'flatness'
-        else _motor_loop(robot, arm, plan, stiffness, known, loop, conditions, method))
-    late = round(conditions.loop_delay / period)
+        _flatness(robot, arm, plan, known, believed, bandwidth, conditions)
+        if method == 'flatness' else
+        _motor_loop(robot, arm, plan, stiffness, known, bandwidth, conditions, method))
+    late = round(conditions.loop_delay / PERIOD)
 
     arm.reset(plan.ends[0], prescribed[0, 0])
     commands = np.full((len(instants), arm.actuators.n_motors), np.nan)
@@ -218,49 +200,48 @@ def _run(
         commands[k] = controller(k)
         measured[k] = arm.q
         achieved[k] = arm.spring_torque(prescribed[k, 0])[1]
-        arm.step(commands[max(k - late, 0)], period, prescribed[k])
+        arm.step(commands[max(k - late, 0)], PERIOD, prescribed[k])
     of_motion = slice(settling, None)
     return Tracking(
         instants[of_motion] - plan.times[0], plan.evaluate(instants[of_motion])[:, 0],
         measured[of_motion], achieved[of_motion], commands[of_motion])
 
 
+def _encoders(conditions: Conditions) -> Callable[[Array, Array], Array]:
+    """Return a function that measures positions and velocities, (2, k), with noise."""
+    noise = np.array([[conditions.position_noise], [conditions.velocity_noise]])
+    random = np.random.default_rng(1)
+
+    def measure(positions: Array, velocities: Array) -> Array:
+        state = np.array([positions, velocities])
+        return state + noise * random.standard_normal(state.shape) if noise.any() else state
+
+    return measure
+
+
 def _motor_loop(
     robot: Robot, arm: ElasticArm, plan: Plan, stiffness: Plan | None, known: Array,
-    loop: LoopSettings, conditions: Conditions, method: Method,
+    bandwidth: float, conditions: Conditions, method: Method,
 ) -> Controller:
     """Return the motors' PD loop with the feed-forward of a method."""
-    feedforward = FeedForward(robot)
+    feedforward, measure = FeedForward(robot), _encoders(conditions)
     reference = motor_references(feedforward, plan, known, method, stiffness)
-    torque = motor_references(
-        feedforward, plan, known + 0.5 * loop.period, method, stiffness)[:, 3]
-    drive = MotorLoop(
-        arm.actuators, loop.bandwidth, loop.damping, conditions.position_noise,
-        conditions.velocity_noise, conditions.seed,
-        np.diag(mass_matrix(robot, plan.ends[0])[0]))
+    torque = motor_references(feedforward, plan, known + 0.5 * PERIOD, method, stiffness)[:, 3]
+    drive = MotorLoop(arm.actuators, np.diag(mass_matrix(robot, plan.ends[0])[0]), bandwidth)
     return lambda k: drive.torque(
-        reference[k, 0], reference[k, 1], torque[k], arm.theta, arm.theta_rate)
+        reference[k, 0], reference[k, 1], torque[k], *measure(arm.theta, arm.theta_rate))
 
 
 def _flatness(
-    robot: Robot, arm: ElasticArm, plan: Plan, known: Array, believed: Array, loop: LoopSettings,
+    robot: Robot, arm: ElasticArm, plan: Plan, known: Array, believed: Array, bandwidth: float,
     conditions: Conditions,
 ) -> Controller:
     """Return the feedback of all states; encoders of links and motors have the same noise."""
-    half = 0.5 * loop.period
-    feedback = FlatnessFeedback(robot, loop.bandwidth, loop.bandwidth)
-    reference = plan.evaluate(known + half)
-    noise = np.array([[conditions.position_noise], [conditions.velocity_noise]])
-    random = np.random.default_rng(conditions.seed)
-
-    def command(k: int) -> Array:
-        links, motors = np.vstack([arm.q, arm.qd]), np.vstack([arm.theta, arm.theta_rate])
-        if noise.any():
-            links += noise * random.standard_normal(links.shape)
-            motors += noise * random.standard_normal(motors.shape)
-        return feedback.motor_torque(reference[k], links, motors, believed[k].copy(), ahead=half)
-
-    return command
+    feedback, measure = FlatnessFeedback(robot, bandwidth, bandwidth), _encoders(conditions)
+    reference = plan.evaluate(known + 0.5 * PERIOD)
+    return lambda k: feedback.motor_torque(
+        reference[k], measure(arm.q, arm.qd), measure(arm.theta, arm.theta_rate),
+        believed[k].copy(), ahead=0.5 * PERIOD)
 
 
 def _undamped(actuators: Actuators) -> Actuators:

@@ -19,6 +19,12 @@ def home(robot: Robot) -> Array:
     return middle
 
 
+def fastest(robot: Robot) -> Array:
+    """Return the velocity limits of the joints, (n,), rad/s or m/s; 1 for a joint without."""
+    limits = robot.limits.velocity
+    return np.where(np.isfinite(limits), limits, 1.0)
+
+
 def example_waypoints(
     robot: Robot, duration: float, *, speed: float = 0.4, seed: int = 1,
 ) -> tuple[Array, Array]:
@@ -31,18 +37,16 @@ def example_waypoints(
     duration : float
         Duration, s, with a waypoint about every 1.5 s.
     speed : float
-        Share of the velocity limits that bounds the waypoints' distances; joints without a limit
-        count as 1 rad/s.
+        Share of each joint's `fastest` that bounds the waypoints' distances.
     seed : int
         Seed of the random waypoints.
 
     """
     pieces = max(2, round(duration / 1.5))
     times = np.linspace(0.0, duration, pieces + 1)
-    velocity = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
     span = robot.limits.position_max - robot.limits.position_min
     reach = np.minimum(
-        0.5 * speed * velocity * times[1] / REST_TO_REST_PEAK,
+        0.5 * speed * fastest(robot) * times[1] / REST_TO_REST_PEAK,
         np.where(np.isfinite(span), 0.3 * span, np.inf))
     offsets = np.random.default_rng(seed).uniform(-1.0, 1.0, (pieces + 1, robot.n))
     offsets[[0, -1]] = 0.0

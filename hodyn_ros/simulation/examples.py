@@ -1,19 +1,15 @@
 """Example actuators for robots whose files have none; the values are not of any real arm."""
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-import yaml
 
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import AntagonisticExponential, Law, LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.common.output_files import write_text
 from hodyn_ros.robot import HodynError, Robot
-from hodyn_ros.robot.files import load_robot, robot_keys
-from hodyn_ros.simulation.example_motion import REST_TO_REST_PEAK, home
+from hodyn_ros.simulation.example_motion import REST_TO_REST_PEAK, fastest, home
 
 Array = NDArray[np.float64]
 ActuatorKind = Literal['rigid', 'sea', 'vsa']
@@ -67,13 +63,12 @@ def with_example_actuators(
 def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Array]:
     """Return times (2,) and positions (2, n) of a motion from rest to rest about `home`.
 
-    Each joint reaches the share `speed` of its velocity limit (1 rad/s without a limit), and
-    successive joints move in opposite directions.
+    Each joint reaches the share `speed` of its `fastest`, and successive joints move in opposite
+    directions.
 
     Raises HodynError, with the joint, if this leaves the position limits.
     """
-    velocity = np.where(np.isfinite(robot.limits.velocity), robot.limits.velocity, 1.0)
-    reach = speed * velocity * duration / REST_TO_REST_PEAK
+    reach = speed * fastest(robot) * duration / REST_TO_REST_PEAK
     signs = np.where(np.arange(robot.n) % 2 == 0, 1.0, -1.0)
     start = home(robot) - 0.5 * signs * reach
     positions = np.array([start, start + signs * reach])
@@ -84,29 +79,3 @@ def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Arr
             f'joint {joint!r} would leave its range at {speed:.0%} of its speed for '
             f'{duration:g} s: reduce speed or duration')
     return np.array([0.0, duration]), positions
-
-
-def write_example_robot(
-    source: str, kind: ActuatorKind, stiffness: float | None, path: Path, *,
-    force: bool = False,
-) -> None:
-    """Write a robot `with_example_actuators` to a file, for processes that read robots from files.
-
-    An existing file is replaced only with `force`.
-    """
-    robot = with_example_actuators(load_robot(source), kind, stiffness)
-    actuators = robot.require_actuators()
-    write_text(path, yaml.safe_dump({**robot_keys(source), 'actuators': {
-        name: {**_keys(joint.law), 'motor': {'inertia': joint.motor.inertia}}
-        for name, joint in zip(actuators.names, actuators.joints, strict=True)}}), force=force)
-
-
-def _keys(law: Law) -> dict[str, Any]:
-    """Return the keys of an example law in a robot file."""
-    if isinstance(law, LinearSpring):
-        return {'law': 'spring', 'stiffness': law.stiffness}
-    if isinstance(law, AntagonisticExponential):
-        return {
-            'law': 'exponential', 'scale': law.scale, 'rate': law.rate,
-            'stiffness': law.stiffness}
-    return {'law': 'rigid'}

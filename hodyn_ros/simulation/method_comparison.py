@@ -1,5 +1,5 @@
 """Compares how each method tracks a fast motion, also if the controller's model is wrong."""
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,8 @@ from hodyn_ros.reference import Plan, fit_plan
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot
 from hodyn_ros.simulation.elastic_tracking import (
+    AS_MODELLED,
     Conditions,
-    LoopSettings,
     Method,
     Tracking,
     possible_methods,
@@ -25,11 +25,15 @@ from hodyn_ros.simulation.examples import (
     fast_motion,
     with_example_actuators,
 )
+from hodyn_ros.simulation.motor_loop import BANDWIDTH
+
+Run = tuple[str, Method]
+"""Name of the conditions and method of a simulated motion."""
 
 _MS = 1e-3
 _EXACT = 'model exact'
 ROBUSTNESS: dict[str, Conditions] = {
-    _EXACT: Conditions(),
+    _EXACT: AS_MODELLED,
     'stiffness +0.1 %': Conditions(stiffness=1.001),
     'stiffness +1 %': Conditions(stiffness=1.01),
     'stiffness +5 %': Conditions(stiffness=1.05),
@@ -73,79 +77,63 @@ class ComparisonSettings:
     robot: str = 'panda'
     actuator: ActuatorKind | None = None
     stiffness: float | None = None
-    bandwidth: float = 50.0
+    bandwidth: float = BANDWIDTH
     duration: float = DURATION
     speed: float = SPEED
     robustness: bool = False
 
 
-class MethodComparison:
-    """The comparison of all methods on one motion.
+def compare_methods(
+    robot: Robot, settings: ComparisonSettings,
+    track: Callable[[Sequence[Run]], Iterable[Run]] = iter,
+) -> tuple[dict[str, Any], dict[Method, Tracking]]:
+    """Simulate a fast motion with each method, under each of the conditions.
 
-    Attributes
+    Parameters
     ----------
     robot : Robot
-        The robot with the simulated actuators.
-    runs : int
-        Number of motions to simulate.
+        The `compared_robot` of the settings.
+    settings : ComparisonSettings
+        Motion, motor loop and conditions.
+    track : callable
+        Returns an iterator over the motions to simulate that shows how far it is.
+
+    Returns
+    -------
+    figures : dict
+        The results, for JSON.
+    exact : dict of Method to Tracking
+        The motions of the arm with an exact model.
 
     Raises
     ------
     HodynError
-        The robot has no actuators, or cannot follow the motion.
+        The robot cannot follow the motion.
 
     """
-
-    def __init__(self, settings: ComparisonSettings) -> None:
-        self.robot = _with_actuators(settings)
-        self._settings = settings
-        self._plan = fit_plan(*fast_motion(self.robot, settings.duration, settings.speed))
-        self._stiffness = _stiffness_plan(self.robot, self._plan)
-        self._cases = ROBUSTNESS if settings.robustness else {_EXACT: Conditions()}
-        self._methods = possible_methods(self.robot)
-        self.runs = len(self._cases) * len(self._methods)
-
-    def simulate(
-        self, advance: Callable[[], None],
-    ) -> tuple[dict[str, Any], dict[Method, Tracking]]:
-        """Simulate the motion with each method, under each of the conditions.
-
-        Parameters
-        ----------
-        advance : callable
-            Called after each motion.
-
-        Returns
-        -------
-        figures : dict
-            The results, for JSON.
-        exact : dict of Method to Tracking
-            The motions of the arm with an exact model.
-
-        """
-        loop = LoopSettings(bandwidth=self._settings.bandwidth)
-        rows: dict[str, dict[str, float]] = {}
-        for case, conditions in self._cases.items():
-            tracking: dict[Method, Tracking] = {}
-            for method in self._methods:
-                tracking |= simulate_tracking(
-                    self.robot, self._plan, stiffness=self._stiffness, loop=loop,
-                    conditions=conditions, methods=[method])
-                advance()
-            rows[case] = {method: run.rms for method, run in tracking.items()}
-            if case == _EXACT:
-                exact = tracking
-        figures = _figures(self._settings, self.robot, rows)
-        if self._stiffness is not None:
-            times = self._plan.times[0] + exact['full'].times
-            desired = self._stiffness.evaluate(times)[:, 0]
-            variable = self.robot.require_actuators().variable
-            error = np.abs(exact['full'].stiffness - desired)[:, variable]
-            figures['stiffness_error'] = float(error.max())
-        return figures, exact
+    plan = fit_plan(*fast_motion(robot, settings.duration, settings.speed))
+    stiffness = _stiffness_plan(robot, plan)
+    cases = ROBUSTNESS if settings.robustness else {_EXACT: AS_MODELLED}
+    found: dict[str, dict[Method, Tracking]] = {case: {} for case in cases}
+    for case, method in track([(case, method) for case in cases for method in possible_methods(
+            robot)]):
+        found[case] |= simulate_tracking(
+            robot, plan, stiffness=stiffness, bandwidth=settings.bandwidth,
+            conditions=cases[case], methods=[method])
+    exact = found[_EXACT]
+    figures = _figures(settings, robot, {
+        case: {method: run.rms for method, run in tracking.items()}
+        for case, tracking in found.items()})
+    if stiffness is not None:
+        desired = stiffness.evaluate(plan.times[0] + exact['full'].times)[:, 0]
+        error = np.abs(exact['full'].stiffness - desired)
+        figures['stiffness_error'] = float(
+            error[:, robot.require_actuators().variable].max())
+    return figures, exact
 
 
-def _with_actuators(settings: ComparisonSettings) -> Robot:
+def compared_robot(settings: ComparisonSettings) -> Robot:
+    """Return the robot with the actuators of a comparison; raise HodynError if it has none."""
     robot = load_robot(settings.robot)
     if settings.actuator is not None:
         return with_example_actuators(robot, settings.actuator, settings.stiffness)
@@ -169,7 +157,7 @@ def _stiffness_plan(robot: Robot, plan: Plan) -> Plan | None:
 
 
 def _figures(
-    settings: ComparisonSettings, robot: Robot, rows: dict[str, dict[str, float]],
+    settings: ComparisonSettings, robot: Robot, rows: dict[str, dict[Method, float]],
 ) -> dict[str, Any]:
     exact = rows[_EXACT]
     actuators = robot.require_actuators()

@@ -19,14 +19,11 @@ class SimulatedArm:
     ----------
     q, qd : (n,) arrays
         Joint positions and velocities, views of the simulator's state.
-    inertia_change : (n_bodies,) array
-        Largest difference of each body's principal inertias from the robot's, kg m²; 0 unless no
-        rigid body has the given inertias.
 
     """
 
     def __init__(self, robot: Robot, position: Array) -> None:
-        self.model, self.inertia_change = build_model(robot)
+        self.model = build_model(robot)
         import mujoco
 
         self._mujoco = mujoco

@@ -92,18 +92,14 @@ def compared(monkeypatch):
     """Return the settings of comparisons, which simulate nothing."""
     found = []
 
-    class Comparison:
-        runs = 3
-
-        def __init__(self, settings):
-            found.append(settings)
-            self.robot = hd.load_robot(settings.robot)
-
-        def simulate(self, advance):
-            advance()
-            row = {method: 10.0 ** -k for k, method in enumerate(METHODS)}
-            return {'conditions': {'exact': row}, 'stiffness_error': 0.125}, 'exact'
-    monkeypatch.setattr(method_comparison, 'MethodComparison', Comparison)
+    def compare_methods(robot, settings, track):
+        found.append(settings)
+        assert list(track([1, 2])) == [1, 2]
+        row = {method: 10.0 ** -k for k, method in enumerate(METHODS)}
+        return {'conditions': {'exact': row}, 'stiffness_error': 0.125}, 'exact'
+    monkeypatch.setattr(method_comparison, 'compare_methods', compare_methods)
+    monkeypatch.setattr(
+        method_comparison, 'compared_robot', lambda settings: hd.load_robot(settings.robot))
     monkeypatch.setattr(
         tracking_figure, 'draw_comparison',
         lambda robot, exact, title, path: path.write_text(title))

@@ -1,14 +1,13 @@
 """Workers that are killed, that fail and that are stopped: each file has its outcome once."""
 from contextlib import ExitStack, closing
 import os
-from pathlib import Path
 import signal
 import subprocess
 import sys
 import time
 from types import SimpleNamespace
 
-from fleet_tasks import ToldTask, jobs_of
+from fleet_tasks import ToldTask, command_of, jobs_of, workers_of
 import pytest
 
 from hodyn_ros.common.errors import HodynError
@@ -96,28 +95,6 @@ def test_after_a_stop_begun_files_are_finished_and_no_others_begin(tmp_path, wor
     assert list(found) == ['a']
 
 
-def workers_of(pid):
-    """Return the processes of the workers that a process has started, by any of its threads."""
-    started = [child for thread in Path(f'/proc/{pid}/task').iterdir()
-               for child in (thread / 'children').read_text().split()]
-    return [child for child in started if b'spawn_main' in command_of(child)]
-
-
-def command_of(pid):
-    """Return the command line of a process; empty of one that has ended."""
-    try:
-        return Path(f'/proc/{pid}/cmdline').read_bytes()
-    except OSError:
-        return b''
-
-
-def wait_for_the_end(pids):
-    deadline = time.monotonic() + 10.0
-    while any(map(command_of, pids)):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-
-
 def test_workers_end_with_the_one_that_started_them(tmp_path):
     """A fleet that is killed leaves nothing behind that goes on writing."""
     script = tmp_path / 'script.py'
@@ -134,7 +111,10 @@ def test_workers_end_with_the_one_that_started_them(tmp_path):
         workers = workers_of(process.pid)
         process.kill()
     assert len(workers) == 2
-    wait_for_the_end(workers)
+    deadline = time.monotonic() + 10.0
+    while any(map(command_of, workers)):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def test_ctrl_c_lets_workers_finish_and_a_second_one_does_not_wait(tmp_path):
@@ -148,7 +128,7 @@ def test_ctrl_c_lets_workers_finish_and_a_second_one_does_not_wait(tmp_path):
                 time.sleep(0.02)
             workers.extend(workers_of(os.getpid()))
             for pid in workers:
-                os.kill(int(pid), signal.SIGINT)  # as a terminal sends it: to all
+                os.kill(pid, signal.SIGINT)  # as a terminal sends it: to all
             time.sleep(0.5)
             assert all(map(command_of, workers))
             raise KeyboardInterrupt

@@ -116,15 +116,6 @@ def test_missing_changed_and_failed_files_are_done_again(task, jobs):
         assert not results.outcomes
 
 
-def test_a_file_that_became_unreadable_loses_its_earlier_result(task, jobs):
-    with opened(task) as results:
-        do(results, task, jobs[0])
-    jobs[0].path.write_text('wrong')
-    with opened(task) as results:
-        do(results, task, jobs[0])
-    assert files(task.output) == ['diary', 'fleet.json', 'outcomes/a.json']
-
-
 def test_results_of_other_settings_are_refused_or_replaced_when_forced(task, jobs):
     with opened(task) as results:
         do(results, task, jobs[0])

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.signal import butter, sosfiltfilt
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
@@ -57,14 +58,6 @@ def test_a_trace_keeps_each_extreme_where_it_was(count):
         assert np.diff(begins).max() <= trace.bin
 
 
-def test_a_trace_is_broken_where_the_recording_is():
-    values = np.ones((10, 1))
-    values[4] = np.nan
-    trace = Trace(1)
-    trace.add(np.arange(10.0), values)
-    assert np.flatnonzero(np.isnan(trace.lower[:, 0])).tolist() == [4]
-
-
 def test_the_spectrum_of_a_sine_and_of_noise_are_theirs():
     """The variance is the integral of the density; one frequency has its amplitude there."""
     rng = np.random.default_rng(0)
@@ -98,22 +91,13 @@ def test_a_block_with_a_gap_is_left_out_of_the_spectrum():
     assert Spectrum(1).density(0.01)[1].max() == 0.0
 
 
-def test_one_block_is_enough_for_a_spectrum():
-    values = np.random.default_rng(3).standard_normal((SPECTRUM_BLOCK, 400))
-    spectrum = Spectrum(400)
-    spectrum.add(values)
-    assert spectrum.blocks == 1
-    frequencies, density = spectrum.density(0.01)
-    power = (density ** 2).sum(axis=0) * frequencies[1]
-    assert power.mean() == pytest.approx(1.0, rel=0.05)
-
-
 def test_a_profile_has_the_mean_and_the_spread_of_each_bin():
     rng = np.random.default_rng(2)
     over, values = rng.uniform(-1.2, 1.2, (5000, 2)), rng.standard_normal((5000, 2))
     over[:, 1] *= 3.0
     values[::7, 0] = np.nan
     over[3] = np.nan
+    over[np.abs(over[:, 0] + 0.1) < 0.2, 0] = 0.5  # so that a bin is empty
     profile = Profile(np.array([-1.0, -3.0]), np.array([1.0, 3.0]), bins=8)
     for part in cuts(5000, 5, rng):
         profile.add(over[part], values[part])
@@ -124,15 +108,10 @@ def test_a_profile_has_the_mean_and_the_spread_of_each_bin():
             inside = (over[:, joint] >= edges[k]) & (over[:, joint] < edges[k + 1])
             some = values[inside & np.isfinite(values[:, joint]), joint]
             assert profile.count[k, joint] == len(some)
-            assert profile.mean[k, joint] == pytest.approx(some.mean())
-            assert profile.deviation[k, joint] == pytest.approx(some.std())
-
-
-def test_an_empty_bin_has_no_mean():
-    profile = Profile(np.array([0.0]), np.array([1.0]), bins=2)
-    profile.add(np.array([[0.1]]), np.array([[5.0]]))
-    np.testing.assert_equal(profile.mean[:, 0], [5.0, np.nan])
-    np.testing.assert_equal(profile.deviation[:, 0], [0.0, np.nan])
+            expected = (some.mean(), some.std()) if len(some) else (np.nan, np.nan)
+            assert (profile.mean[k, joint], profile.deviation[k, joint]) == pytest.approx(
+                expected, nan_ok=True)
+    assert profile.count.min() == 0
 
 
 def compared(predicted, recorded, velocity, rate, rng):
@@ -190,13 +169,14 @@ def test_a_friction_that_the_model_lacks_is_found_with_its_share(motion):
         assert found.friction_share == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize('seconds', [0.004, -0.006])
+@pytest.mark.parametrize('seconds', [0.0, 0.004, -0.006])
 def test_a_late_effort_is_told_from_friction_within_its_deviation(motion, seconds):
     effort, rate, velocity, rng = motion
     recorded = effort - seconds * rate + 0.3 * velocity
+    recorded += 1.5 * np.tanh(velocity / COULOMB_WIDTH)
     noisy = effort - seconds * rate + 0.5 * rng.standard_normal(effort.shape)
     for found in compared(effort, recorded, velocity, rate, rng):
-        assert found.lag == pytest.approx(seconds, rel=1e-6)
+        assert found.lag == pytest.approx(seconds, rel=1e-6, abs=1e-9)
     deviations = []
     for joint, found in enumerate(compared(effort, noisy, velocity, rate, rng)):
         assert abs(found.lag - seconds) < 4.0 * found.lag_deviation
@@ -252,9 +232,10 @@ def watched(q, torque, used, robot=PANDA, pieces=7):
     rng = np.random.default_rng(4)
     watch = LimitWatch(FeedForward(robot), NAMES)
     stamps = 10 ** 6 * np.arange(len(q))
-    for part in cuts(len(q), pieces, rng):
-        watch.add(SimpleNamespace(
-            q=q[part], torque=torque[part], used=used[part], stamps=stamps[part]))
+    for part in cuts(np.count_nonzero(used), pieces, rng):
+        if part.start < part.stop:
+            watch.add(SimpleNamespace(
+                q=q[used][part], torque=torque[used][part], stamps=stamps[used][part]))
     found = watch.extremes
     assert [(one.joint, one.quantity) for one in found] == [
         (name, quantity) for name in NAMES for quantity in QUANTITIES]
@@ -296,23 +277,6 @@ def test_the_extremes_of_a_motion_are_those_of_all_its_samples():
         assert one.beyond == np.count_nonzero(outside[used] > 0.0)
 
 
-def test_near_the_end_of_its_range_a_joint_exceeds_the_stoppable_speed():
-    fr3 = load_robot('fr3')
-    q, torque = np.zeros((50, 5, 7)), np.zeros((50, 3, 7))
-    q[:, 0] = 0.5 * (fr3.limits.position_min + fr3.limits.position_max)
-    q[:, 0, 0] = np.linspace(2.0, 2.74, 50)
-    q[:, 1, 0] = 1.5
-    # libfranka's getUpperJointVelocityLimits, written out.
-    allowed = np.minimum(2.62, np.maximum(0.0, np.sqrt(12.0 * (2.7501 - q[:, 0, 0])) - 0.3))
-    one = watched(q, torque, np.ones(50, dtype=bool), fr3)['j0', 'velocity']
-    assert one.beyond == np.count_nonzero(allowed < 1.5) > 0
-    assert (one.value, one.time) == (1.5, 49 * 10 ** 6)
-    assert one.limit == pytest.approx(allowed[-1])
-    q[:, 1, 0] = -1.5  # away from it
-    one = watched(q, torque, np.ones(50, dtype=bool), fr3)['j0', 'velocity']
-    assert (one.beyond, one.allowed) == (0, 2.62)
-
-
 def test_the_first_twenty_intervals_beyond_a_limit_are_listed():
     q, torque = np.zeros((200, 5, 7)), np.zeros((200, 3, 7))
     beyond = np.zeros(200, dtype=bool)
@@ -349,3 +313,22 @@ def test_shares_are_the_same_in_any_unit(motion):
                 'share', 'variance_accounted_for', 'lag', 'lag_deviation', 'slow_share',
                 'friction_share'):
             assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-3)
+
+
+def test_the_lag_deviates_as_is_said_where_the_errors_are_low_passed():
+    """Of 60 recordings with noise, compared within the bandwidth of the motion."""
+    time = np.arange(0.0, 20.0, 1e-3)
+    low_pass = butter(2, 8.0, fs=1000.0, output='sos')
+    predicted = 8.0 * np.sin(2.0 * time)[:, None] + 3.0 * np.sin(5.1 * time)[:, None]
+    rate = np.gradient(predicted, time, axis=0)
+    velocity = np.cos(0.7 * time)[:, None]
+    lags, deviations = [], []
+    for seed in range(60):
+        recorded = predicted + 0.3 * np.random.default_rng(seed).standard_normal(predicted.shape)
+        found = EffortComparison(('a',))
+        found.add(np.arange(len(time)), predicted, recorded)
+        slow = predicted + sosfiltfilt(low_pass, recorded - predicted, axis=0)
+        found.add_slow((1e9 * time).astype(np.int64), predicted, slow, velocity, rate)
+        lags.append(found.joints[0].lag)
+        deviations.append(found.joints[0].lag_deviation)
+    assert 0.7 < np.std(lags) / np.mean(deviations) < 1.4

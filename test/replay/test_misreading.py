@@ -232,17 +232,21 @@ def test_stamps_in_another_unit_are_named_alone(factor, said):
     assert not diagnosed(q, effort, velocity).is_wrong
 
 
-@pytest.mark.parametrize(('factor', 'said'), [
-    (30.0 / np.pi, 'those of a, b, c, d, e are in revolutions per minute'),
-    (0.5 / np.pi, 'those of a, b, c, d, e are in revolutions per second'),
-    (2.0, 'those of a, b, c, d, e are about 2 times as large'),
-    (0.1, 'those of a, b, c, d, e are about 0.1 times as large')])
+@pytest.mark.parametrize(('turning', 'sliding', 'said'), [
+    (30.0 / np.pi, 1.0, ['those of a, b, c, d, e are in revolutions per minute']),
+    (0.5 / np.pi, 1.0, ['those of a, b, c, d, e are in revolutions per second']),
+    (2.0, 1.0, ['those of a, b, c, d, e are about 2 times as large']),
+    (0.1, 1.0, ['those of a, b, c, d, e are about 0.1 times as large']),
+    # A joint that slides has no degrees.
+    (180.0 / np.pi, 180.0 / np.pi, ['those of a, b, c, d, e are in degrees per second',
+                                    'those of f, g are about 57 times as large']),
+    (1.0, 1000.0, ['those of f, g are in millimetres per second'])])
 @pytest.mark.parametrize('seed', range(5))
-def test_velocities_in_another_unit_are_named_by_it_or_by_their_factor(seed, factor, said):
+def test_velocities_in_another_unit_are_named(seed, turning, sliding, said):
     moved = motion(np.random.default_rng(seed), ROBOTS[0])[:, 1]
-    found = moved.copy()
-    found[:, :5] *= factor
-    assert wrong_velocities(moved, found, tuple('abcdefg'), np.arange(7) < 5) == [said]
+    turns = np.arange(7) < 5
+    found = np.where(turns, turning, sliding) * moved
+    assert wrong_velocities(moved, found, tuple('abcdefg'), turns) == said
 
 
 @pytest.mark.parametrize('seed', range(40))
@@ -272,17 +276,6 @@ def test_velocities_that_are_not_those_of_the_positions_are_named():
         'those of b have the opposite sign', 'those of c and f are swapped']
     assert wrong_velocities(moved, np.full_like(moved, np.nan), names, turns) == []
     assert wrong_velocities(0.0 * moved, 0.0 * moved, names, turns) == []
-
-
-def test_a_joint_that_does_not_turn_has_millimetres_and_no_degrees():
-    rng = np.random.default_rng(6)
-    moved = motion(rng, ROBOTS[0])[:, 1]
-    names, turns = tuple('abcdefg'), np.arange(7) < 5
-    assert wrong_velocities(moved, np.degrees(moved), names, turns) == [
-        'those of a, b, c, d, e are in degrees per second',
-        'those of f, g are about 57 times as large']
-    assert wrong_velocities(moved, np.where(turns, 1.0, 1000.0) * moved, names, turns) == [
-        'those of f, g are in millimetres per second']
 
 
 @pytest.mark.parametrize('fault', FAULTS)

@@ -11,7 +11,6 @@ from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import JointComparison
 from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.misreading import Fit
-from hodyn_ros.replay.plots import _title
 from hodyn_ros.replay.reading import Reading
 from hodyn_ros.replay.report import _marked_up, figures_of, resolved
 from hodyn_ros.replay.statements import facts, warnings
@@ -301,12 +300,6 @@ def test_the_figures_of_a_joint_are_empty_where_there_are_none():
 def test_what_is_resolved_of_the_torque_is_named(supported, told):
     some = SimpleNamespace(torque_supported=np.array([[False] * 3, supported]).T)
     assert resolved(some, 1) == told
-
-
-@pytest.mark.parametrize(('share', 'said'), [
-    (0.0032, '0.32 %'), (0.047, '4.7 %'), (0.0999, '10 %'), (0.996, '100 %'), (6.942, '694 %')])
-def test_the_title_of_a_curve_tells_the_share_without_powers_of_ten(share, said):
-    assert f' N m, {said} of the signal; bias ' in _title('a', joint('a', share=share))
 
 
 def test_on_the_page_commands_are_code_and_no_backtick_is_left():

@@ -1,15 +1,15 @@
 """Tables, bags and curves of a replay hold what was computed, each number in its place: fast."""
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from rosbags.highlevel import AnyReader
 
 from hodyn_ros import load_robot
-from hodyn_ros.replay.computed_bag import ComputedBag
-from hodyn_ros.replay.computed_parquet import ComputedParquet
-from hodyn_ros.replay.computed_table import ComputedTable
+from hodyn_ros.messages.joint_state_bag import JointStates
+from hodyn_ros.replay.computed_bag import computed_bag
+from hodyn_ros.replay.computed_parquet import computed_parquet
+from hodyn_ros.replay.computed_table import computed_table
 from hodyn_ros.replay.recorded_torques import Chunk
 from hodyn_ros.replay.replay_bag import Curves
 
@@ -27,7 +27,7 @@ def chunk():
         return rng.uniform(-1.0, 1.0, (COUNT, *shape, 7))
     stamps = 10 ** 9 + 10 ** 7 * np.arange(COUNT)
     used = np.arange(COUNT) % 3 != 1
-    states = SimpleNamespace(effort=numbers(), stamp=stamps, received=stamps + 5)
+    states = JointStates(stamps, stamps + 5, numbers(), numbers(), numbers())
     begins = np.zeros(COUNT, dtype=bool)
     begins[[0, 20]] = True
     return Chunk(
@@ -36,9 +36,8 @@ def chunk():
 
 
 def test_each_column_of_the_table_is_what_its_title_says(tmp_path, chunk):
-    with ComputedTable(tmp_path / 'computed.csv', NAMES) as table:
-        table.write(chunk)
-        table.write(replace(chunk, used=np.zeros(COUNT, dtype=bool)))
+    with computed_table(tmp_path / 'computed.csv', NAMES) as write:
+        write(chunk.part(chunk.used))
     titles, *lines = (tmp_path / 'computed.csv').read_text().splitlines()
     columns = dict(zip(
         titles.split(','), np.array([line.split(',') for line in lines], float).T, strict=True))
@@ -60,9 +59,8 @@ def test_each_column_of_the_table_is_what_its_title_says(tmp_path, chunk):
 
 def test_each_column_of_the_parquet_file_is_what_its_title_says(tmp_path, chunk):
     parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
-    with ComputedParquet(tmp_path / 'computed.parquet', PANDA.joint_names) as file:
-        file.write(chunk)
-        file.write(replace(chunk, used=np.zeros(COUNT, dtype=bool)))
+    with computed_parquet(tmp_path / 'computed.parquet', PANDA.joint_names) as write:
+        write(chunk.part(chunk.used))
     table = parquet.read_table(tmp_path / 'computed.parquet')
     columns = {name: table[name].to_numpy() for name in table.column_names}
     used = chunk.used
@@ -99,9 +97,9 @@ def read(path):
 
 def test_a_computed_bag_has_a_topic_of_each_torque_in_the_order_of_time(tmp_path, chunk):
     states = chunk.states
-    with ComputedBag(tmp_path / 'computed', NAMES) as bag:
+    with computed_bag(tmp_path / 'computed', NAMES) as write:
         for part in (slice(20), slice(20, 20), slice(20, COUNT)):
-            bag.write(states.stamp[part], states.received[part], chunk.q[part], chunk.torque[part])
+            write(states.stamp[part], states.received[part], chunk.q[part], chunk.torque[part])
     found, span = read(tmp_path / 'computed')
     assert span[0] == states.received[0]
     assert span[1] - states.received[-1] in (0, 1)
@@ -121,8 +119,8 @@ def test_a_computed_bag_has_a_topic_of_each_torque_in_the_order_of_time(tmp_path
 def test_receive_times_before_1970_become_0(tmp_path, chunk):
     """SQLite has such times, of a damaged row or a clock never set, and MCAP has not."""
     received = chunk.states.received - chunk.states.received[20]
-    with ComputedBag(tmp_path / 'computed', NAMES) as bag:
-        bag.write(chunk.states.stamp, received, chunk.q, chunk.torque)
+    with computed_bag(tmp_path / 'computed', NAMES) as write:
+        write(chunk.states.stamp, received, chunk.q, chunk.torque)
     for pairs in read(tmp_path / 'computed')[0].values():
         assert [time for time, _ in pairs] == np.maximum(received, 0).tolist()
 
@@ -145,7 +143,6 @@ def test_curves_hold_the_torques_the_errors_and_what_friction_leaves(chunk, has_
         curves.torques.time[rows], 1e-9 * (chunk.stamps - chunk.stamps[0]), atol=1e-12)
     friction = PANDA.friction.torque(chunk.q)[:, 0] if has_friction else 0.0
     for profile, over, values in (
-            (curves.over_velocity, chunk.q[:, 1], recorded - predicted),
             (curves.over_position, chunk.q[:, 0], recorded - predicted),
             (curves.friction, chunk.q[:, 1], friction + recorded - predicted)):
         for joint in range(7):
