@@ -204,14 +204,12 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
     covariance = np.empty((count, n, kalman.STATES, kalman.STATES))
 
     def smooth_joint(joint: int) -> None:
-        history = np.empty((count, kalman.HISTORY))
-        motion = np.empty((count, kalman.STATES))
+        own = slice(joint, joint + 1)
         origin = samples.position[0, joint]
         kalman.rts_smoother(
-            samples.time, samples.position[:, joint] - origin,
-            np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
-            noise.step, noise.rows[joint], history, motion, covariance[:, joint])
-        q[:, :, joint] = motion
+            samples.time, samples.position[:, own] - origin, samples.velocity[:, own].copy(),
+            noise.velocity_scale[joint], noise.step, noise.rows[joint], q[:, :, own],
+            covariance[:, joint])
         q[:, 0, joint] += origin
 
     try:
