@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from hodyn_ros.common.jit import threads
-from hodyn_ros.estimation import kalman, simplex_search
+from hodyn_ros.estimation import kalman
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
@@ -160,9 +161,9 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
     best = min(starts, key=cost)
     simplex = np.vstack([best, best + 2.0 * np.eye(len(best))])
     simplex[1, 0] += 4.0
-    found = simplex_search.minimum(
-        cost, simplex, near=0.02, alike=0.05, evaluations=_MAX_EVALUATIONS)
-    return parameters(found), scale
+    found = minimize(cost, best, method='Nelder-Mead', options={
+        'initial_simplex': simplex, 'xatol': 0.02, 'fatol': 0.05, 'maxfev': _MAX_EVALUATIONS})
+    return parameters(found.x), scale
 
 
 def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
