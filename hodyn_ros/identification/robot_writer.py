@@ -49,7 +49,6 @@ def write_robot(
         data['bodies'].append({
             'name': name, 'parent': robot.bodies[-1].name, 'type': 'fixed',
             'placement': np.eye(4).tolist(), **_inertial(estimate.payload)})
-        data['bodies'] = _named_parents(data['bodies'])
     text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=99)
     with replacing(path, force=force) as file:
         file.write_text(
@@ -125,11 +124,3 @@ def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:
     return [
         robot.joint_names.index(body.get('joint') or body['name'])
         for body in bodies if body['type'] != 'fixed' and not body.get('mimic')]
-
-
-def _named_parents(bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return bodies whose parents are names, which stay right when bodies are added."""
-    names = [body['name'] for body in bodies]
-    return [
-        {**body, 'parent': names[body['parent']]}
-        if isinstance(body['parent'], int) and body['parent'] >= 0 else body for body in bodies]
