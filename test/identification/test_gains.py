@@ -10,9 +10,9 @@ from recordings import PANDA, motion
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.doubts import are_far, common_factor
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload
-from hodyn_ros.identification.units import are_far, common_factor
 from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.robot.files import load_robot
 
