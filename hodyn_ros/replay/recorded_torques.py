@@ -1,6 +1,6 @@
 """From the motion of a recording to its torques, chunk by chunk."""
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, samples
-from hodyn_ros.estimation.timing import Run
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.replay.effort_unit import EffortUnit
@@ -54,6 +53,9 @@ class Chunk:
     deviation: Array
     predicted: Array
     slow: Array
+
+    def __getitem__(self, index: slice | NDArray[np.bool_]) -> 'Chunk':
+        return Chunk(*(getattr(self, one.name)[index] for one in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -119,18 +121,6 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         unit.gear_ratios)
 
 
-def within_bandwidth(
-    piece: MotionPiece, run: Run, predicted: Array, bandwidth: float,
-) -> Array:
-    """Return predicted and recorded efforts of a run within a bandwidth, Hz: (S, 2, n), N m.
-
-    Predictions are (S, n), N m, at the samples; both efforts go through the same filter.
-    """
-    both = np.stack([predicted, piece.states.effort[run.first_message]], axis=1)
-    slow = low_pass(run.time, both.reshape(len(both), -1), bandwidth)
-    return np.asarray(slow.reshape(both.shape))
-
-
 class RecordedTorques:
     """Computes the torques of a recorded motion.
 
@@ -149,15 +139,19 @@ class RecordedTorques:
         Feed-forward of the robot.
     bandwidth : float, optional
         Bandwidth of the motion, Hz; the most likely one by default.
+    deviations : bool
+        Whether to compute the standard deviations of the torques, which takes longest; else these
+        are NaN.
 
     """
 
     def __init__(
         self, bag: JointStateBag, feedforward: FeedForward, *, bandwidth: float | None = None,
+        deviations: bool = True,
     ) -> None:
         self.motion = RecordedMotion(bag, bandwidth=bandwidth)
         self.efforts = effort_contents(self.motion, feedforward)
-        self._feedforward = feedforward
+        self._feedforward, self._deviations = feedforward, deviations
         self._every = max(1, int(_DEVIATION_PERIOD / self.motion.noise.step))
 
     def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
@@ -180,16 +174,17 @@ class RecordedTorques:
         predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
         for run, motion in piece.runs:
             found = self._feedforward.torque(motion.q)
-            deviations = torque_deviation(self._feedforward, motion, self._every)
-            torque[run.message], deviation[run.message] = (
-                found[run.sample], deviations[run.sample])
+            torque[run.message] = found[run.sample]
+            if self._deviations:
+                deviation[run.message] = torque_deviation(
+                    self._feedforward, motion, self._every)[run.sample]
             if not self.efforts.with_gravity:
                 found = self._feedforward.torque(motion.q, gravity=False)
             predicted[run.message] = found[run.sample, :2]
-            slow[run.message] = within_bandwidth(
-                piece, run, found[:, 0], self.motion.bandwidth)[run.sample]
-        inner = piece.inner
+            both = np.stack([found[:, 0], piece.states.effort[run.first_message]], axis=1)
+            slow[run.message] = low_pass(
+                run.time, both.reshape(len(both), -1), self.motion.bandwidth,
+            ).reshape(both.shape)[run.sample]
         return Chunk(
-            piece.states[inner], piece.stamps[inner], piece.instants[inner], piece.used[inner],
-            piece.begins[inner], piece.q[inner], piece.deviation[inner], torque[inner],
-            deviation[inner], predicted[inner], slow[inner])
+            piece.states, piece.stamps, piece.instants, piece.used, piece.begins, piece.q,
+            piece.deviation, torque, deviation, predicted, slow)[piece.inner]
