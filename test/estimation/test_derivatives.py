@@ -49,13 +49,6 @@ def test_true_motion_and_torques_lie_in_their_bands(case):
         assert np.all(share[1] < 0.05)
 
 
-def test_noise_is_recovered():
-    recording = record(rate=200.0, duration=10.0, position_noise=2e-4, velocity_noise=5e-3)
-    noise = fit_noise([samples(recording)])
-    np.testing.assert_allclose(noise.position, 2e-4, rtol=0.15)
-    np.testing.assert_allclose(noise.velocity, 5e-3, rtol=0.1)
-
-
 def test_recorded_velocities_help():
     # Half the noise power of the velocity is worth more than the positions say of it.
     recording = record(rate=50.0, duration=20.0, position_noise=1e-3, velocity_noise=1e-3)

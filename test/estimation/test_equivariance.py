@@ -216,20 +216,3 @@ def test_a_filter_is_linear_and_knows_no_other_column():
     # A line passes as it is, to both ends.
     line = np.column_stack([1.0 + 2.0 * time, -3.0 * time])
     np.testing.assert_allclose(low_pass(time, line, 3.0), line, atol=1e-3)
-
-
-def test_a_filter_wider_than_the_sampling_changes_little():
-    rng = np.random.default_rng(5)
-    time = 0.01 * np.arange(300)
-    values = np.sin(6.0 * time)[:, None] + 1e-3 * rng.standard_normal((300, 1))
-    for bandwidth in (100.0, 1e6):
-        np.testing.assert_allclose(low_pass(time, values, bandwidth), values, atol=5e-3)
-    np.testing.assert_array_equal(
-        low_pass(time, values, 100.0), low_pass(time, values, 1e6))
-    assert np.isnan(low_pass(time[:1], values[:1], 3.0)).all()
-    two = np.full((300, 1), np.nan)
-    two[[40, 200]] = [[1.0], [2.0]]
-    found = low_pass(time, two, 3.0)[:, 0]
-    assert np.isnan(found[:40]).all()
-    np.testing.assert_allclose(found[[40, 200]], [1.0, 2.0], atol=0.1)
-    assert low_pass(time, np.empty((300, 0)), 3.0).shape == (300, 0)

@@ -45,10 +45,6 @@ def test_each_message_is_in_one_chunk_with_margins_on_both_sides(blocks, size, m
     assert at == total
 
 
-def test_no_block_gives_no_chunk():
-    assert not list(_with_margins(iter([]), 10, 3))
-
-
 def test_parts_with_a_pause_between_have_clocks_of_their_own():
     """A controller that was started anew with another period."""
     rng = np.random.default_rng(0)

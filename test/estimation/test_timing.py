@@ -38,24 +38,6 @@ def test_gap_splits_the_run():
     assert statistics.counts[StampStatus.AFTER_GAP] == 1
 
 
-def test_duplicate_and_reversed_stamps_are_left_out():
-    recording = record(duration=2.0)
-    order = np.r_[0:50, 49, 50:80, 60, 80:200]
-    timing, statistics = judged(recording[order])
-    assert statistics.counts[StampStatus.DUPLICATE] == 1
-    assert statistics.counts[StampStatus.REVERSED] == 1
-    assert len(timing.runs) == 1
-    np.testing.assert_array_equal(
-        recording.stamp[order][timing.runs[0].message], recording.stamp)
-
-
-def test_loop_begins_a_new_run():
-    recording = record(duration=2.0)
-    timing, statistics = judged(recording[np.r_[0:200, 0:200]])
-    assert [len(run.message) for run in timing.runs] == [200, 200]
-    assert statistics.resets == [(recording.stamp[199], pytest.approx(1.99))]
-
-
 @pytest.mark.parametrize('count', [MIN_RUN - 1, MIN_RUN])
 def test_the_shortest_run_is_one(count):
     timing, statistics = judged(record(duration=3.0)[np.r_[0:100, 150:150 + count, 200:300]])

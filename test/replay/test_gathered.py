@@ -98,16 +98,6 @@ def test_a_block_with_a_gap_is_left_out_of_the_spectrum():
     assert Spectrum(1).density(0.01)[1].max() == 0.0
 
 
-def test_one_block_is_enough_for_a_spectrum():
-    values = np.random.default_rng(3).standard_normal((SPECTRUM_BLOCK, 400))
-    spectrum = Spectrum(400)
-    spectrum.add(values)
-    assert spectrum.blocks == 1
-    frequencies, density = spectrum.density(0.01)
-    power = (density ** 2).sum(axis=0) * frequencies[1]
-    assert power.mean() == pytest.approx(1.0, rel=0.05)
-
-
 def test_a_profile_has_the_mean_and_the_spread_of_each_bin():
     rng = np.random.default_rng(2)
     over, values = rng.uniform(-1.2, 1.2, (5000, 2)), rng.standard_normal((5000, 2))
