@@ -47,26 +47,6 @@ def memory(step: float, process: float, position_noise: float, velocity_noise: f
 
 
 @njit()
-def _start(
-    position: Array, velocity: Array, velocity_scale: float, unit: float, noise: Array,
-    x: Array, p: Array,
-) -> None:
-    """Set states x, (5, m), and covariance p from the first sample."""
-    density = noise[0] * unit ** (2 * STATES - 1)
-    x[:] = 0.0
-    p[:] = 0.0
-    for k in range(2, STATES):
-        p[k, k] = density * _PRIOR_MEMORIES ** (2 * (STATES - k) - 1)
-    x[0] = position
-    p[0, 0] = noise[1] ** 2
-    if np.isnan(velocity[0]):
-        p[1, 1] = (velocity_scale * unit) ** 2
-    else:
-        x[1] = velocity * unit
-        p[1, 1] = (noise[2] * unit) ** 2
-
-
-@njit()
 def _advance(h: float, rows: Array) -> None:
     """Multiply rows by the transition F over h (in units of T), in place."""
     # Scaled lower rows are added to upper ones, which are not needed any more.
@@ -126,7 +106,14 @@ def _filter(
     density = noise[0] * unit ** (2 * STATES - 1)
     q_variance, v_variance = noise[1] ** 2, (noise[2] * unit) ** 2
     total = 0.0
-    _start(position[0], velocity[0], velocity_scale, unit, noise, x, p)
+    x[:] = p[:] = 0.0
+    x[0], p[0, 0] = position[0], q_variance
+    if np.isnan(velocity[0, 0]):
+        p[1, 1] = (velocity_scale * unit) ** 2
+    else:
+        x[1], p[1, 1] = velocity[0] * unit, v_variance
+    for k in range(2, STATES):
+        p[k, k] = density * _PRIOR_MEMORIES ** (2 * (STATES - k) - 1)
     for t in range(len(time)):
         if t > 0:
             h = (time[t] - time[t - 1]) / unit
