@@ -13,13 +13,13 @@ from hodyn_ros.identification.determined import (
     keep,
     undetermined,
 )
+from hodyn_ros.identification.doubts import common_factor, doubts_of
 from hodyn_ros.identification.estimate import Doubt, Estimate, estimate_of
 from hodyn_ros.identification.loads import linear_payload
 from hodyn_ros.identification.payload import COM, MASS
 from hodyn_ros.identification.regression import fit
 from hodyn_ros.identification.start_values import start_values
 from hodyn_ros.identification.terms import Terms
-from hodyn_ros.identification.units import common_factor, doubts_of
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -79,7 +79,8 @@ def identify(
     try:
         doubts = () if begin is None else begin.doubts
         while True:
-            some = _without(data, [robot.joint_names.index(doubt.joint) for doubt in doubts])
+            silent = np.isin(robot.joint_names, [doubt.joint for doubt in doubts])
+            some = replace(data, effort=np.where(silent, np.nan, data.effort))
             found = _identified(Terms(robot, some, terms, each_bag=each_bag), begin)
             more = () if begin is not None else doubts_of(robot, some, found)
             if not more:
@@ -114,14 +115,6 @@ def _all_doubted(doubts: Collection[Doubt]) -> str:
     return (
         f'no joint is left to fit to: {"; ".join(said) or "the data determine no gain"}. Check '
         'the unit of the recorded efforts, or find it with gains among the --terms')
-
-
-def _without(data: Data, joints: list[int]) -> Data:
-    if not joints:
-        return data
-    effort = data.effort.copy()
-    effort[:, joints] = np.nan
-    return replace(data, effort=effort)
 
 
 def _identified(model: Terms, begin: Estimate | None) -> Estimate:

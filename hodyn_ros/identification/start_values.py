@@ -21,11 +21,16 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
 
     The start is `begin`, an estimate from other data of the arm, if given.
     """
-    theta, n = model.start.copy(), model.robot.n
+    robot, data, known = model.robot, model.data, model.known
+    theta, n = model.start.copy(), robot.n
     clear = np.ones(n, np.bool_)
     if 'zeros' in model.terms:
-        quarters = _turns(model) if begin is None else _QUARTER * np.round(
-            begin.parameters['zero'] / _QUARTER)
+        if begin is None:
+            arm = FeedForward(robot if data.gravity else robot.with_gravity((0.0, 0.0, 0.0)))
+            quarters = ZeroSearch(
+                arm, data.q, data.effort, gains='gains' in model.terms).turns()
+        else:
+            quarters = _QUARTER * np.round(begin.parameters['zero'] / _QUARTER)
         model.of('zero', theta)[:] = model.of('zero', model.start)[:] = quarters
         model.move_to(theta)
     if begin is not None:
@@ -37,36 +42,23 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
         rigid_body(row).parameters
         for row in model.of('links', theta).reshape(-1, PARAMETERS)])).reshape(-1, n)
     if 'gains' in model.terms:
-        gain, clear = _rough_gains(model, rigid)
         if begin is not None:
-            clear = ~np.isin(model.robot.joint_names, begin.gains_by_others)
-        elif clear.any():
-            common = float(np.median(gain[clear]))
-            model.of('common_gain', theta)[:] = common
-            model.of('inverse_gain', theta)[clear] = gain[clear] / common
+            clear = ~np.isin(robot.joint_names, begin.gains_by_others)
+        else:  # effort per N m by least squares with friction
+            by_torque = FrictionFit(n, 1)
+            by_torque.add(data.q[:, 1], (rigid,), data.effort, known, data.block)
+            gain, clear = by_torque.coefficients[0][:, 0], by_torque.clear[:, 0]
+            if clear.any():
+                common = float(np.median(gain[clear]))
+                model.of('common_gain', theta)[:] = common
+                model.of('inverse_gain', theta)[clear] = gain[clear] / common
     k = model.effort_per_torque(theta)
     for kind in ('amplitude', 'viscous', 'rotor'):  # priors in the unit of the efforts, made N m
         model.of(kind, model.prior)[:] /= np.abs(k)
-    rest = np.where(model.known, model.data.effort / k - rigid, 0.0)
+    rest = np.where(known, data.effort / k - rigid, 0.0)
     those = model.of('amplitude', model.free)
     model.of('amplitude', theta)[those] = np.maximum(
         model.of('amplitude', theta), 0.1 * np.std(rest, axis=0))[those]
     if not np.isfinite(theta).all():
         raise np.linalg.LinAlgError('no finite start')
     return theta, clear
-
-
-def _turns(model: Terms) -> Array:
-    """Return the quarter turns by which zeros differ from the model's, (n,), rad."""
-    data, robot = model.data, model.robot
-    feedforward = FeedForward(robot if data.gravity else robot.with_gravity((0.0, 0.0, 0.0)))
-    return ZeroSearch(feedforward, data.q, data.effort, gains='gains' in model.terms).turns()
-
-
-def _rough_gains(model: Terms, rigid: Array) -> tuple[Array, Flags]:
-    """Return effort per N m by least squares with friction, (n,), and whether it is clear."""
-    data, known = model.data, model.known
-    by_torque = FrictionFit(model.robot.n, 1)
-    by_torque.add(data.q[:, 1], (rigid,), data.effort, known, data.block)
-    return np.where(
-        known.any(axis=0), by_torque.coefficients[0][:, 0], 1.0), by_torque.clear[:, 0]

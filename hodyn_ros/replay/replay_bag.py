@@ -239,7 +239,7 @@ def replay(
             write_rows.append(stack.enter_context(
                 computed_parquet(parquet, robot.joint_names, force=force)))
         for chunk in torques.chunks(progress):
-            used = chunk.part(chunk.used)
+            used = chunk[chunk.used]
             if curves is None and len(used.stamps):
                 curves = Curves(robot, bag.names, chunk)
             if curves is not None:

@@ -170,28 +170,6 @@ def test_a_stretch_that_is_no_motion_spoils_no_other(monkeypatch, length):
     assert unusable[reason] == length
 
 
-def test_states_that_were_read_twice_have_the_motion_of_one_sample():
-    """Read by another clock without jitter: a third of the period explained these as well."""
-    recording = record(rate=50.0, duration=12.0)
-    ticks = recording.stamp[0] + 20_000_000 * np.arange(600)
-    reads = ticks[0] + 1_000_000 + (np.arange(610) * 19_600_000)
-    seen = np.searchsorted(ticks, reads, side='right') - 1
-    given = states(recording[seen])
-    given.stamp[:] = reads
-    given.received[:] = reads + 250_000
-    chunk, = RecordedTorques(Bag(given), FEEDFORWARD).chunks()
-    again = np.flatnonzero(np.diff(seen) == 0) + 1
-    assert len(again) > 5
-    for name in ('q', 'q_deviation', 'torque', 'deviation', 'predicted', 'slow', 'instants'):
-        values = getattr(chunk, name)
-        np.testing.assert_array_equal(values[again], values[again - 1])
-    assert chunk.used.all()
-    off = chunk.instants - ticks[seen]
-    assert np.abs(off).max() < 6_000_000
-    assert np.ptp(off) < 1_000_000
-    assert (chunk.instants <= reads + 100_000).all()
-
-
 @pytest.mark.parametrize('wants', ['', 'it has no positions'])
 def test_a_bag_without_a_run_is_refused_by_name_and_number(wants):
     bag = Bag(states(record(duration=2.0)[:MIN_RUN - 1]))
@@ -269,8 +247,9 @@ def test_the_noise_of_a_long_recording_is_that_of_its_samples(log, velocity):
 
 
 def test_a_part_of_a_run_has_its_samples_at_the_same_instants():
-    run = Run(np.array([2, 3, 5, 6, 9]), np.array([0, 0, 1, 2, 3]), np.array([0.0, 1.0, 3.0, 4.0]),
-              0.5, np.array([True, False, True, True]), 0.1)
+    run = Run(
+        np.array([0.0, 1.0, 3.0, 4.0]), 0.5, np.array([True, False, True, True]), 0.1, False,
+        np.array([2, 3, 5, 6, 9]), np.array([0, 0, 1, 2, 3]))
     part = run.part(slice(3, 7))
     assert part.message.tolist() == [3, 5, 6]
     assert part.sample.tolist() == [0, 1, 2]

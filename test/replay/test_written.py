@@ -37,7 +37,7 @@ def chunk():
 
 def test_each_column_of_the_table_is_what_its_title_says(tmp_path, chunk):
     with computed_table(tmp_path / 'computed.csv', NAMES) as write:
-        write(chunk.part(chunk.used))
+        write(chunk[chunk.used])
     titles, *lines = (tmp_path / 'computed.csv').read_text().splitlines()
     columns = dict(zip(
         titles.split(','), np.array([line.split(',') for line in lines], float).T, strict=True))
@@ -60,7 +60,7 @@ def test_each_column_of_the_table_is_what_its_title_says(tmp_path, chunk):
 def test_each_column_of_the_parquet_file_is_what_its_title_says(tmp_path, chunk):
     parquet = pytest.importorskip('pyarrow.parquet', reason='pyarrow is not installed')
     with computed_parquet(tmp_path / 'computed.parquet', PANDA.joint_names) as write:
-        write(chunk.part(chunk.used))
+        write(chunk[chunk.used])
     table = parquet.read_table(tmp_path / 'computed.parquet')
     columns = {name: table[name].to_numpy() for name in table.column_names}
     used = chunk.used
