@@ -31,6 +31,7 @@ Array = NDArray[np.float64]
 MAX_FADE = 60.0  # longest fade from one model to another, s
 # How long limits that were found at one position are used for a stream or a stiffness, ns.
 LIMITS_AGE = 50_000_000
+NO_WRENCH = 1e-3  # a smaller wrench has faded away, N and N m
 
 
 class FeedforwardController:
@@ -125,6 +126,16 @@ class FeedforwardController:
         (3, 0) on a fixed base.
         """
         return self._output.base_wrench
+
+    @property
+    def stiffness(self) -> Array | None:
+        """σ, σ̇, σ̈ of joints with variable stiffness, (3, n); None for the robot file's."""
+        return self._sigma
+
+    @property
+    def has_wrenches(self) -> bool:
+        """Whether external wrenches act, or fade away."""
+        return self._wrenches is not None and np.abs(self._wrenches[0]).max() > NO_WRENCH
 
     @property
     def clipped(self) -> bool:

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.motor_feedback import MeasuredLinks, MotorFeedback
 from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
 from hodyn_ros.feedforward.plan_answer import PlanMaker
 from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, joined
@@ -22,7 +23,7 @@ from hodyn_ros.feedforward.trajectory_goals import (
     Goal,
     TrajectoryGoals,
 )
-from hodyn_ros.feedforward.transitions import DEACTIVATED, TRANSITIONS, Cause, State
+from hodyn_ros.feedforward.transitions import DEACTIVATED, HEARING, TRANSITIONS, Cause, State
 from hodyn_ros.feedforward.wrench_inputs import WrenchInputs
 from hodyn_ros.robot import HodynError
 
@@ -82,6 +83,8 @@ class StateMachine:
         When joint states came.
     base : BaseInput or None
         The measured state of a moving base; None for a fixed base.
+    motor_feedback : MotorFeedback or None
+        The correction to the motors' torque; None if it is off.
 
     """
 
@@ -101,6 +104,9 @@ class StateMachine:
         self.base = BaseInput(
             robot, settings.base_timeout, settings.base_acceleration_bandwidth,
         ) if feedforward.is_floating else None
+        of_motors = settings.controller.motor_feedback
+        self.motor_feedback = None if of_motors is None else MotorFeedback(
+            robot, of_motors, settings.controller.fade, settings.lookahead)
         self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)
         self.stream = StreamSchedule(settings.stream_delay, settings.stream_timeout)
         self._planner = planner
@@ -134,6 +140,8 @@ class StateMachine:
         """Use another model of the robot, for instance another payload, without a torque step."""
         if self.controller is not None:
             self.controller.replace(feedforward)
+        if self.motor_feedback is not None:
+            self.motor_feedback.change_model(feedforward.robot)
         self.feedforward = feedforward
         self._planned_tilt = np.full(3, np.inf)
         self._planner.change_robot(feedforward.planned_robot)
@@ -151,6 +159,37 @@ class StateMachine:
                     self.reasons.notice('base', BASE_JUMPED, at, 'warning')
             if self.state is State.ADRIFT:
                 self._go(Cause.BASE_BACK, seconds=since)
+
+    def take_motors(self, position: Array, velocity: Array | None, stamp: int) -> None:
+        """Take a state of the motors, (m,) each, in link-side units, with its stamp, ns."""
+        if self.motor_feedback is None:
+            raise HodynError('flatness_poles is 0: motor states are not used')
+        if velocity is None:
+            raise HodynError('it has no velocity')
+        self.motor_feedback.take(position, velocity, stamp)
+
+    def _feed_back(self, links: MeasuredLinks, at: float) -> None:
+        """Compute the correction to the motors' torque that belongs to the last cycle."""
+        feedback, controller = self.motor_feedback, self._running
+        if feedback is None:
+            return
+        feedback.advance(controller, links, is_allowed=(
+            self.state is State.RUNNING and controller.may_be_published
+            and controller.excess is None
+            and controller.reference.mode(controller.now) != 'stopping'))
+        if feedback.why:
+            self.reasons.notice(feedback.why.partition(':')[0], feedback.why, at, 'warning')
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether `watch` has something to do: an input may fall silent."""
+        return self.state in HEARING or self.state is State.LOST
+
+    @property
+    def _is_fading(self) -> bool:
+        """Whether an output is still on its way to the value that is wanted."""
+        return self._running.is_fading or (
+            self.motor_feedback is not None and self.motor_feedback.is_fading)
 
     def _watch_base(self, at: float) -> None:
         """Stop when the odometry of a moving base stays away."""

@@ -7,10 +7,12 @@ import itertools
 import numpy as np
 
 from hodyn_ros.common.jit import is_kept
+from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.dynamics.kernels.unrolled import spatial
 from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
+from hodyn_ros.feedforward.motor_feedback import MeasuredLinks, MotorFeedback
 from hodyn_ros.feedforward.moving_base import write_base_wrench
 from hodyn_ros.feedforward.output_curve import go_over
 from hodyn_ros.feedforward.plausible_state import PlausibleState
@@ -77,6 +79,11 @@ def warm_up(
     controller.drop_wrenches()
     evaluate()
     controller.within_range(position)
+    if options.motor_feedback is not None:
+        feedback = MotorFeedback(feedforward.robot, options.motor_feedback, options.fade)
+        still = np.zeros(options.motor_feedback.bound.size)
+        feedback.take(still, still, 0)
+        feedback.advance(controller, MeasuredLinks(measured, 0, 1e-3, 1e-3), is_allowed=True)
     plausible = PlausibleState(feedforward.robot.limits)
     for now in range(2):  # the first state is not compared with any
         plausible.is_nowhere(position)
@@ -95,12 +102,14 @@ def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
     SmoothingFilter(position, bandwidth).advance(1e-3)
 
 
-def is_warm(*, is_floating: bool = False) -> bool:
+def is_warm(*, is_floating: bool = False, feeds_back: bool = False) -> bool:
     """Return whether an earlier warm-up has left its compiled kernels on disk.
 
-    `is_floating` asks for the kernels of a robot on a floating base.
+    `is_floating` asks for the kernels of a robot on a floating base, `feeds_back` for those of
+    feedback of all states.
     """
     # The first may be compiled by other commands; the last only exist after a whole warm-up.
     of_base = (spatial.floating(ORDER, 1), write_base_wrench) if is_floating else ()
+    of_feedback = (articulated_body.hybrid_dynamics,) * feeds_back
     return all(map(is_kept, (
-        spatial.single(2), spatial.batch(2), *of_base, go_over)))
+        spatial.single(2), spatial.batch(2), *of_base, *of_feedback, go_over)))

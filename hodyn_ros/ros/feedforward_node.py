@@ -37,9 +37,9 @@ from hodyn_ros.ros.inputs import inputs
 from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
+from hodyn_ros.ros.qos_overrides import check_qos_overrides, qos_of_user
 from hodyn_ros.ros.robot_and_settings import (
     contents_of_torque,
-    controller_settings,
     load_with,
     plan_settings,
     supervisor_settings,
@@ -180,9 +180,9 @@ class FeedforwardNode(LifecycleNode):
         for kind, topic, callback, qos in inputs(has_base=self._feedforward.is_floating):
             subscription = self.create_subscription(
                 kind, topic, partial(self._call, callback), qos, raw=True,
-                qos_overriding_options=parameters.qos_of_user(self))
+                qos_overriding_options=qos_of_user(self))
             self._entities.append(partial(self.destroy_subscription, subscription))
-        parameters.check_qos_overrides(self)
+        check_qos_overrides(self)
         hold = self.create_service(Trigger, '~/hold', self._on_hold)
         self._entities.append(partial(self.destroy_service, hold))
         if IS_AVAILABLE:
@@ -217,7 +217,7 @@ class FeedforwardNode(LifecycleNode):
             source = self._description.text
         unloaded = load_with(settings, source, self.get_logger().warning)
         robot = with_payload(unloaded, settings)
-        supervisor_settings(robot, settings)
+        of_cycle = supervisor_settings(robot, settings).controller
         parameters.read_tolerances(self, robot.joint_names)
         if settings.publish_commands:
             JointNames(
@@ -226,7 +226,7 @@ class FeedforwardNode(LifecycleNode):
         if self._planner is not None:
             self._planner.close()
             self._planner = None
-        if not is_warm(is_floating=robot.floating):
+        if not is_warm(is_floating=robot.floating, feeds_back=settings.flatness_poles > 0.0):
             self.get_logger().info(COMPILES)
         worker = PlanWorker(with_base_held(robot) if robot.floating else robot)
 
@@ -238,7 +238,7 @@ class FeedforwardNode(LifecycleNode):
             # Both processes compile at the same time.
             with compiling():
                 feedforward = feedforward_of(robot)
-                warm_up(feedforward, controller_settings(settings), wait)
+                warm_up(feedforward, of_cycle, wait)
         except BaseException:
             worker.close()
             raise

@@ -26,6 +26,7 @@ def inputs(*, has_base: bool) -> list[Input]:
         (JointState, '~/reference', Session.on_reference, BEST_EFFORT),
         (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT),
         (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT),
+        (JointState, '~/motor_states', Session.on_motor_state, BEST_EFFORT),
     ]
     if has_base:
         try:

@@ -2,7 +2,7 @@
 import sys
 
 from geometry_msgs.msg import WrenchStamped
-from live_node import NOTING_COMPILATION
+from live_node import NOTING_COMPILATION, to_stamp
 import pytest
 from sensor_msgs.msg import JointState
 
@@ -14,7 +14,7 @@ NOW = 1000.0
 @pytest.mark.parametrize('parameters', [
     (), ('gravity_in_output:=false', 'friction_in_output:=false', 'limit_output:=true'),
     (f'spring_stiffness:={[5000.0] * 7}', f'motor_inertia:={[0.5] * 7}',
-     'evaluate_at:=measurement')])
+     'evaluate_at:=measurement', 'flatness_poles:=20.0', 'max_motor_feedback:=[5.0]')])
 def test_an_active_node_compiles_nothing(live, home, parameters):
     arguments = [word for one in parameters for word in ('-p', one)]
     node = live(command=[
@@ -31,8 +31,12 @@ def test_an_active_node_compiles_nothing(live, home, parameters):
     message.wrench.force.z = 5.0
     wrench.publish(message)
     assert node.set(payload_link='link7', payload_mass=1.0) == ''
+    motors = node.publisher(JointState, '/feedforward/motor_states')
     for _ in range(50):
         t += 0.01
+        state = JointState(name=node.joints, position=home, velocity=[0.0] * 7)
+        state.header.stamp = to_stamp(t)
+        motors.publish(state)
         assert node.answer(t, home, velocity=[0.0] * 7) is not None
     # A plan in mid-motion, then silence in it: the stop; then a stream, which falls silent too.
     node.send_trajectory((2.0, home))
