@@ -1,10 +1,15 @@
-"""A supervisor with feedback of all states, and an elastic arm in MuJoCo as its driver."""
+"""A supervisor with feedback of all states, and an elastic arm in MuJoCo as its driver.
+
+`python tools/elastic_worlds.py` prints the errors of a Panda whose springs are not the model's.
+"""
 import contextlib
+from dataclasses import replace
 
 import numpy as np
 from supervised import Plans
 
-from hodyn_ros.actuators.joint_actuators import INERTIA
+import hodyn_ros as hd
+from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.settings import (
@@ -16,6 +21,7 @@ from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
 from hodyn_ros.feedforward.transitions import State
 from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.simulation.elastic_arm import ElasticArm
+from hodyn_ros.simulation.examples import fast_motion, with_example_actuators
 
 PERIOD = 0.001
 FADE = 0.2
@@ -25,6 +31,13 @@ BANDWIDTH, DAMPING = 50.0, 0.7  # of the driver's motor loop, rad/s and 1
 def true_motors(arm, stamp):
     """Return what encoders of the motors measure."""
     return arm.theta, arm.theta_rate, stamp
+
+
+def scaled(robot, by):
+    """Return an arm with other springs than a robot's."""
+    actuators = robot.actuators
+    return replace(robot, actuators=Actuators(actuators.names, tuple(
+        replace(joint, law=joint.law.scaled(by)) for joint in actuators.joints)))
 
 
 class ElasticWorld:
@@ -99,7 +112,9 @@ class ElasticWorld:
         self.supervisor.reasons.events.clear()
         if self.command is not None:
             reference = self.supervisor.controller.motors.reference
-            error = reference[:2] - [self.arm.theta, self.arm.theta_rate]
+            error = (  # at the same instant
+                reference[:2] - 0.5 * self.period * reference[1:3]
+                - [self.arm.theta, self.arm.theta_rate])
             self.arm.step(self.command + (self.loop * error).sum(axis=0), self.period)
 
     def answer(self, stamp):
@@ -142,3 +157,31 @@ class ElasticWorld:
             self.at += self.period
             self.answer(self.supervisor.stamp_at(self.at))
         raise AssertionError(f'it has not ended in 20 s: {self.supervisor.state}')
+
+
+def main():
+    robot = with_example_actuators(hd.load_robot('panda'), 'sea', 1000.0)
+    _, (start, goal) = fast_motion(robot, 1.5, 0.5)
+    columns = [(1e-12, True), (2.0, True), (20.0, True), (20.0, False)]
+    print('RMS error of the worst joint, rad; bound, and whether the driver has a motor loop:')
+    print('stiffness', *columns, sep=' | ')
+    for by in (1.0, 1.001, 1.01, 1.05, 1.2, 0.8):
+        row = []
+        for bound, has_loop in columns:
+            world = ElasticWorld(
+                robot, scaled(robot, by), poles=BANDWIDTH, bound=bound, has_loop=has_loop,
+                tolerance=np.inf)
+            world.arm.reset(start)
+            try:
+                world.run(1.0)
+                world.follow(goal, 1.5)
+                error = world.run(2.0)
+            except HodynError:  # no arm is there
+                row.append('lost')
+                continue
+            row.append(f'{np.sqrt(np.mean(error**2, axis=0)).max():.2e}')
+        print(f'{by - 1.0:+.1%}', *row, sep=' | ', flush=True)
+
+
+if __name__ == '__main__':
+    main()

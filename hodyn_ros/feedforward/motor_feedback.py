@@ -162,17 +162,18 @@ class MotorFeedback:
                 f'{"older" if late > 0.0 else "newer"} than the joint state')
         theta = motors.copy()
         theta[0] += late * motors[1]
+        ahead = self._lookahead + links.age
         torque = self._law.motor_torque(
-            controller.q, state, theta, controller.stiffness, check=False,
-            ahead=self._lookahead + links.age)
+            controller.q, state, theta, controller.stiffness, ahead=ahead, check=False)
         loads = np.abs(self._law.spring[0])
         if not (loads <= self._most).all():
             joint = int(np.argmin(loads <= self._most))
             raise HodynError(
                 f'joint {self._law.robot.joint_names[joint]!r}: its spring would carry '
                 f'{loads[joint]:.4g}: are motor states in link-side units, zeros and names right?')
-        of_loop = (self._settings.loop * (side.reference[:2] - motors)).sum(axis=0)
-        wanted = torque - side.reference[3] - of_loop
+        # The driver compares a state with the reference of the same instant.
+        error = side.reference[:2] - ahead * side.reference[1:3] - theta
+        wanted = torque - side.reference[3] - (self._settings.loop * error).sum(axis=0)
         if not np.isfinite(wanted).all():
             raise HodynError('the motor torque of this state is not finite')
         bound = self._settings.bound

@@ -1,7 +1,7 @@
 """Feedback of all states in the node: an elastic arm in MuJoCo closes the loop."""
 from dataclasses import replace
 
-from elastic_worlds import BANDWIDTH, FADE, PERIOD, ElasticWorld
+from elastic_worlds import BANDWIDTH, FADE, PERIOD, ElasticWorld, scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws_and_motions import LAWS
@@ -30,13 +30,6 @@ def arm(law='linear'):
             'effort_rate': 2000.0}.items()})
     return replace(robot, limits=limits, actuators=Actuators(
         robot.joint_names, (JointActuator(LAWS[law], Motor(0.2)),) * 2))
-
-
-def scaled(robot, by):
-    """Return an arm with other springs than a robot's."""
-    actuators = robot.actuators
-    return replace(robot, actuators=Actuators(actuators.names, tuple(
-        replace(joint, law=joint.law.scaled(by)) for joint in actuators.joints)))
 
 
 def acting(robot, *others, **options):
@@ -98,8 +91,8 @@ def test_a_wrong_stiffness_moves_the_arm_no_further_than_the_bound_allows(by):
     stiffness = BANDWIDTH**2 * robot.actuators.motors[:, 0]
     assert np.abs(world.correction).max() == bound
     assert 'is at its bound' in world.supervisor.report(world.at)[1]
-    statics = 0.25 * np.abs(world.arm.spring_torque()[0]).max() / 1000.0
-    assert np.abs(error).max() < 1.1 * (bound / stiffness).max() + statics
+    sag = 0.25 * np.abs(world.arm.spring_torque()[0]).max() / 1000.0
+    assert np.abs(error).max() < 1.1 * (bound / stiffness).max() + sag
 
 
 SENT = {
