@@ -103,7 +103,7 @@ class ElasticWorld:
             self.answer(stamp)
             for each in (self.supervisor, self.without):
                 each.compare(stamp, self.at)
-        elif self.at >= self.watched_at + WATCH_PERIOD:
+        if self.at >= self.watched_at + WATCH_PERIOD:
             self.watched_at = self.at
             due = [each.watch(self.at) for each in (self.supervisor, self.without)]
             if due[0]:

@@ -5,8 +5,6 @@ the correction c is s (τ_m − τ_m,d − τ_l), cut to its bound and rate. The
 1 while all inputs can be used. While one cannot, s goes to 0, and c with it from its last value.
 The feed-forward does not depend on c.
 """
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,29 +25,6 @@ IMPLAUSIBLE = 2.0
 """Largest spring torque that is believed, in units of the joint's effort limit."""
 FIRST = 200_000_000
 """Time after the first cycle in which motor states need not have come yet, ns."""
-
-
-@dataclass(frozen=True, eq=False)
-class MeasuredLinks:
-    """Joint states, as the feedback needs them.
-
-    Attributes
-    ----------
-    state : (2, n) array or None
-        Measured positions and velocities; None if they are not believed or incomplete.
-    stamp : int
-        Their stamp, ns.
-    age : float
-        Time from the stamp to that of the cycle, s.
-    period : float
-        Period of joint states, s; 0 if it is not known.
-
-    """
-
-    state: Array | None
-    stamp: int
-    age: float
-    period: float
 
 
 class MotorFeedback:
@@ -114,11 +89,14 @@ class MotorFeedback:
         return self._share.is_changing or bool(self.correction.any())
 
     def advance(
-        self, controller: FeedforwardController, links: MeasuredLinks, *, is_allowed: bool,
+        self, controller: FeedforwardController, state: Array | None, stamp: int, age: float,
+        period: float, *, is_allowed: bool,
     ) -> None:
-        """Compute the correction that belongs to the cycle of a controller.
+        """Compute the correction that belongs to the last cycle of a controller.
 
-        `is_allowed` is whether the node follows or holds a reference.
+        `state`, (2, n), is the measured state of the links, None if it is not believed or has no
+        velocities; it has a `stamp`, ns, which is `age`, s, before the cycle's. `period`, s, is
+        that of the joint states. `is_allowed` is whether a reference is followed or held.
         """
         if self._now < 0:
             self._now = self._begin = controller.now
@@ -129,7 +107,7 @@ class MotorFeedback:
         if is_allowed:
             try:
                 with np.errstate(over='ignore', invalid='ignore'):
-                    self._evaluate(controller, links)
+                    self._evaluate(controller, state, stamp, age, period)
                 is_used = True
             except HodynError as error:
                 if self._motors is not None or controller.now - self._begin > FIRST:
@@ -143,11 +121,14 @@ class MotorFeedback:
             share * self._wanted, self.correction - step, self.correction + step,
             out=self.correction)
 
-    def _evaluate(self, controller: FeedforwardController, links: MeasuredLinks) -> None:
+    def _evaluate(
+        self, controller: FeedforwardController, state: Array | None, stamp: int, age: float,
+        period: float,
+    ) -> None:
         """Write the wanted correction; raise HodynError, and change nothing, if it has none."""
-        state, motors, side = links.state, self._motors, controller.motors
-        oldest = max(LATEST, MAX_PERIODS * links.period)
-        if state is None or links.age > oldest:
+        motors, side = self._motors, controller.motors
+        oldest = max(LATEST, MAX_PERIODS * period)
+        if state is None or age > oldest:
             raise HodynError('no joint states with velocities that are believed')
         if side is None or side.any_held or controller.has_wrenches:
             raise HodynError(
@@ -155,14 +136,14 @@ class MotorFeedback:
                 else 'the reference of the motors is being led back')
         if motors is None:
             raise HodynError('no motor states')
-        late = (links.stamp - self._stamp) * 1e-9
+        late = (stamp - self._stamp) * 1e-9
         if abs(late) > oldest:
             raise HodynError(
                 f'the last motor state is {abs(late):.3g} s '
                 f'{"older" if late > 0.0 else "newer"} than the joint state')
         theta = motors.copy()
         theta[0] += late * motors[1]
-        ahead = self._lookahead + links.age
+        ahead = self._lookahead + age
         torque = self._law.motor_torque(
             controller.q, state, theta, controller.stiffness, ahead=ahead, check=False)
         loads = np.abs(self._law.spring[0])

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.controller import FeedforwardController
-from hodyn_ros.feedforward.motor_feedback import MeasuredLinks, MotorFeedback
+from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
 from hodyn_ros.feedforward.plan_answer import PlanMaker
 from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, joined
@@ -168,12 +168,12 @@ class StateMachine:
             raise HodynError('it has no velocity')
         self.motor_feedback.take(position, velocity, stamp)
 
-    def _feed_back(self, links: MeasuredLinks, at: float) -> None:
-        """Compute the correction to the motors' torque that belongs to the last cycle."""
+    def _feed_back(self, state: Array | None, stamp: int, age: float, at: float) -> None:
+        """Compute the correction that belongs to the last cycle, see `MotorFeedback.advance`."""
         feedback, controller = self.motor_feedback, self._running
         if feedback is None:
             return
-        feedback.advance(controller, links, is_allowed=(
+        feedback.advance(controller, state, stamp, age, self.arrivals.period, is_allowed=(
             self.state is State.RUNNING and controller.may_be_published
             and controller.excess is None
             and controller.reference.mode(controller.now) != 'stopping'))

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.controller import FeedforwardController
-from hodyn_ros.feedforward.motor_feedback import MeasuredLinks
 from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
 from hodyn_ros.feedforward.plausible_state import (
     PERSISTENCE,
@@ -141,9 +140,8 @@ class Supervisor(StateMachine):
                 self._has_velocity or not self.settings.controller.at_measurement):
             measured = self._believed
         controller.evaluate(now, measured)
-        self._feed_back(MeasuredLinks(
-            self._believed if self._has_velocity and not self._unbelieved else None,
-            self._last_stamp, (stamp - self._last_stamp) * 1e-9, self.arrivals.period), at)
+        state = self._believed if self._has_velocity and not self._unbelieved else None
+        self._feed_back(state, self._last_stamp, (stamp - self._last_stamp) * 1e-9, at)
         return controller
 
     def judge(self, at: float) -> None:

@@ -12,7 +12,7 @@ from hodyn_ros.dynamics.kernels.unrolled import spatial
 from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import motion_limits
-from hodyn_ros.feedforward.motor_feedback import MeasuredLinks, MotorFeedback
+from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.moving_base import write_base_wrench
 from hodyn_ros.feedforward.output_curve import go_over
 from hodyn_ros.feedforward.plausible_state import PlausibleState
@@ -83,7 +83,7 @@ def warm_up(
         feedback = MotorFeedback(feedforward.robot, options.motor_feedback, options.fade)
         still = np.zeros(options.motor_feedback.bound.size)
         feedback.take(still, still, 0)
-        feedback.advance(controller, MeasuredLinks(measured, 0, 1e-3, 1e-3), is_allowed=True)
+        feedback.advance(controller, measured, 0, 1e-3, 1e-3, is_allowed=True)
     plausible = PlausibleState(feedforward.robot.limits)
     for now in range(2):  # the first state is not compared with any
         plausible.is_nowhere(position)

@@ -12,6 +12,7 @@ from scipy.linalg import expm
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.settings import MotorFeedbackSettings
 from hodyn_ros.feedforward.transitions import State
@@ -173,6 +174,30 @@ def test_it_fades_out_whenever_the_reference_is_not_followed_or_held(how):
     assert not world.correction.any()
 
 
+def test_it_fades_out_while_an_external_wrench_acts():
+    world = acting(arm(), has_loop=True)
+    world.arm.qd[:] += 0.1
+    world.run(0.02)
+    for supervisor in (world.supervisor, world.without):
+        supervisor.take_wrench('link2', np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), world.at)
+    world.run(0.05)
+    assert 'an external wrench acts' in world.supervisor.report(world.at)[1]
+    assert not world.feedback._is_used
+    world.run(1.0)
+    assert world.feedback._is_used
+
+
+def test_another_payload_is_the_feedbacks_too():
+    world = acting(arm(), has_loop=True, bound=5.0)
+    assert np.abs(world.correction).max() < 0.1
+    loaded = FeedForward(world.robot.with_payload('link2', 0.5, (1.0, 0.0, 0.0), np.zeros((3, 3))))
+    for supervisor in (world.supervisor, world.without):
+        supervisor.change_model(loaded)
+    world.run(0.5)
+    assert np.abs(world.correction).max() == 5.0  # the arm carries no payload
+
+
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(st.lists(st.tuples(
     st.sampled_from([*SENT, 'true', 'no states', 'move', 'hold', 'push']),
