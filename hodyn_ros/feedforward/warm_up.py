@@ -1,5 +1,6 @@
 """Compiles the kernels of the real-time controller before they are needed."""
 from collections.abc import Callable
+import contextlib
 from dataclasses import replace
 import importlib.util
 import itertools
@@ -11,8 +12,8 @@ from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.dynamics.kernels.unrolled import spatial
 from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
 from hodyn_ros.feedforward.motion_limits import motion_limits
-from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.moving_base import write_base_wrench
 from hodyn_ros.feedforward.output_curve import go_over
 from hodyn_ros.feedforward.plausible_state import PlausibleState
@@ -55,6 +56,11 @@ def warm_up(
                 f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
 
     evaluate()
+    if options.motor_feedback is not None:
+        motors = np.zeros((2, options.motor_feedback.bound.size))
+        with contextlib.suppress(HodynError):  # springs that cannot carry the weight: computed too
+            FlatnessFeedback(feedforward.robot).motor_torque(
+                controller.q, measured, motors, ahead=1e-3)
     # Without Ruckig, streams are refused when they come.
     has_streams = importlib.util.find_spec('ruckig') is not None
     if has_streams:
@@ -79,11 +85,6 @@ def warm_up(
     controller.drop_wrenches()
     evaluate()
     controller.within_range(position)
-    if options.motor_feedback is not None:
-        feedback = MotorFeedback(feedforward.robot, options.motor_feedback, options.fade)
-        still = np.zeros(options.motor_feedback.bound.size)
-        feedback.take(still, still, 0)
-        feedback.advance(controller, measured, 0, 1e-3, 1e-3, is_allowed=True)
     plausible = PlausibleState(feedforward.robot.limits)
     for now in range(2):  # the first state is not compared with any
         plausible.is_nowhere(position)

@@ -23,20 +23,22 @@ def test_an_active_node_compiles_nothing(live, home, parameters):
            'tracking_tolerance:=[-1.0]', '-p', 'stream_timeout:=0.2', *arguments])
     assert 'COMPILES' in node.log
     node.first_answer(NOW, home)
+    motors = node.publisher(JointState, '/feedforward/motor_states')
+    for k in range(1, 40):
+        state = JointState(name=node.joints, position=home, velocity=[0.0] * 7)
+        state.header.stamp = to_stamp(NOW + 0.004 * k)
+        motors.publish(state)
+        assert node.answer(NOW + 0.004 * k, home, velocity=[0.0] * 7) is not None
     node.send_trajectory((4.0, [x + 0.2 for x in home]))
-    t = node.send_states_until_log('trajectory accepted', NOW + 0.001, home) + 0.1
+    t = node.send_states_until_log('trajectory accepted', NOW + 0.2, home) + 0.1
     wrench = node.publisher(WrenchStamped, '/feedforward/external_wrench')
     message = WrenchStamped()
     message.header.frame_id = 'link7'
     message.wrench.force.z = 5.0
     wrench.publish(message)
     assert node.set(payload_link='link7', payload_mass=1.0) == ''
-    motors = node.publisher(JointState, '/feedforward/motor_states')
     for _ in range(50):
         t += 0.01
-        state = JointState(name=node.joints, position=home, velocity=[0.0] * 7)
-        state.header.stamp = to_stamp(t)
-        motors.publish(state)
         assert node.answer(t, home, velocity=[0.0] * 7) is not None
     # A plan in mid-motion, then silence in it: the stop; then a stream, which falls silent too.
     node.send_trajectory((2.0, home))
