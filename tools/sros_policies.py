@@ -28,7 +28,7 @@ PATIENCE = 120.0
 # File, node, module, what it opens late, and what it is started with so that it opens all that it
 # ever opens.
 NODES = {
-    'feedforward': ('feedforward', 'feedforward_node', '~/stiffness', (
+    'feedforward': ('feedforward', 'feedforward_node', '~/motor_states', (
         'robot:=robot_description', 'use_sim_time:=true', 'auto_activate:=false')),
     'driver': (
         'simulated_driver', 'simulated_driver', 'feedforward/torque', ('use_sim_time:=true',)),

@@ -11,6 +11,7 @@ from hodyn_ros.feedforward.motion_limits import (
     EffortWatch,
     effort_jerk,
     motion_limits,
+    too_heavy,
 )
 from hodyn_ros.feedforward.motor_stage import MotorStage
 from hodyn_ros.feedforward.moving_base import (
@@ -35,6 +36,7 @@ Array = NDArray[np.float64]
 MAX_FADE = 60.0  # longest fade from one model to another, s
 # How long limits that were found at one position are used for a stream or a stiffness, ns.
 LIMITS_AGE = 50_000_000
+NO_WRENCH = 1e-3  # a smaller wrench has faded away, N and N m
 
 
 class FeedforwardController:
@@ -132,6 +134,16 @@ class FeedforwardController:
         return self._output.base_wrench
 
     @property
+    def stiffness(self) -> Array | None:
+        """σ, σ̇, σ̈ of joints with variable stiffness, (3, n); None for the robot file's."""
+        return self._sigma
+
+    @property
+    def has_wrenches(self) -> bool:
+        """Whether external wrenches act, or fade away."""
+        return self._wrenches is not None and np.abs(self._wrenches[0]).max() > NO_WRENCH
+
+    @property
     def clipped(self) -> bool:
         """Whether a limit keeps the output from the torque that the motion needs."""
         return self._output.stage.is_saturated
@@ -208,7 +220,8 @@ class FeedforwardController:
     def excess_of_weight(self) -> str:
         """Message about the effort limit that the weight at the reference passes, or empty."""
         weight = self._weight(self._feedforward)
-        return self._passed_by_weight(weight, np.zeros_like(weight))
+        return too_heavy(
+            self._feedforward.robot, weight, np.zeros_like(weight), self._options.limit_margin)
 
     def stream(
         self, now: int, position: Array, velocity: Array | None, until: int,
@@ -257,7 +270,8 @@ class FeedforwardController:
             feedforward.resting.rest(self._measured_base.rotation)
         limits = feedforward.robot.limits
         before, after = self._weight(self._feedforward), self._weight(feedforward)
-        if refusal := self._passed_by_weight(after, before):
+        if refusal := too_heavy(
+                feedforward.robot, after, before, self._options.limit_margin):
             raise HodynError(refusal)
         # Limits are read-only arrays, for which another kernel would be compiled: hence a copy.
         joint, change = largest_ratio(after - before, np.array(limits.effort_rate))
@@ -369,21 +383,6 @@ class FeedforwardController:
         self._refused = self._whole.refused or self._output.refused or (
             None if self.motors is None else self.motors.refused)
         self.excess = self._refused or self.excess
-
-    def _passed_by_weight(self, weight: Array, before: Array) -> str:
-        """Return a message if a weight, (n,), passes an effort limit by more than `limit_margin`.
-
-        Only joints that carry more than `before`, (n,), count; empty if none of them does.
-        """
-        robot = self._feedforward.robot
-        grown = np.where(np.abs(weight) > np.abs(before), weight, 0.0)
-        worst, share = largest_ratio(grown, np.array(robot.limits.effort))
-        if share <= 1.0 + self._options.limit_margin:
-            return ''
-        return (
-            f'the weight takes {weight[worst]:.4g} of {robot.joint_names[worst]}, beyond its '
-            f'effort limit of {robot.limits.effort[worst]:g}: put the payload and the masses of '
-            'the links right, or the limit')
 
     def _weight(self, feedforward: FeedForward) -> Array:
         """Return the efforts (n,) that hold a model at the reference's position."""

@@ -5,6 +5,7 @@ derivative, determine all states and inputs. So q⁗ and σ̈ can be chosen free
 torque that gives them follows from the model (De Luca and Book; Palli, Melchiorri and De Luca
 2008). The errors of the links then decay by linear differential equations of order four.
 """
+from collections.abc import Callable
 from math import factorial
 
 import numpy as np
@@ -15,8 +16,8 @@ from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.common.arrays import check_array, check_finite, numbers
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
-from hodyn_ros.feedforward.torque import FeedForward
+from hodyn_ros.dynamics.forward_dynamics import ForwardDynamics, forward_dynamics
+from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
@@ -37,6 +38,8 @@ class FlatnessFeedback:
     ----------
     motion : (5, n) array
         q … q⃛ at the measured state, and the commanded q⁗.
+    spring : (2, n) array
+        Torques of the springs on the links at the measured state, N m, and their rates.
     limited : (m,) array of bool
         Motors whose torque was cut at `max_effort` in the last cycle.
 
@@ -73,14 +76,24 @@ class FlatnessFeedback:
         self._feedforward = FeedForward(robot)
         self._motor_side = MotorSide(actuators)
         self._link_side = LinkSide(actuators)
-        self._antagonistic = np.isin(actuators.kinds, (EXPONENTIAL, QUADRATIC))
-        self._prescribed = actuators.kinds == VARIABLE
-        self._limit = np.array([
-            actuators.joints[joint].motor.max_effort for joint in actuators.motor_joints])
+        self.spring = np.zeros((2, robot.n))
+        self._pairs = np.flatnonzero(np.isin(actuators.kinds, (EXPONENTIAL, QUADRATIC)))
+        self._prescribed = np.flatnonzero(actuators.kinds == VARIABLE)
+        self._limit = actuators.motor_limits()[1].copy()
+        self._accelerations = [self._prepared(order) for order in range(2)]
+        self._constant = actuators.constant_stiffness()
+        self._wanted = self._constant.copy()
+        self._torque, self._friction = np.zeros((2, ORDER + 1, robot.n))
+        self._ahead, self._series = 0.0, np.eye(DEGREE + 1)
+
+    def _prepared(self, order: int) -> Callable[[Array, Array, Array], object]:
+        if not self.robot.coupling.followers.size:
+            return ForwardDynamics(self.robot, order)
+        return lambda q, tau, out: np.copyto(out, forward_dynamics(self.robot, q, tau))
 
     def motor_torque(
         self, reference: Array, q: Array, theta: Array, stiffness: Array | None = None,
-        *, ahead: float = 0.0,
+        *, ahead: float = 0.0, check: bool = True,
     ) -> Array:
         """Return τ_m, (m,), N m, at a measured state.
 
@@ -98,6 +111,9 @@ class FlatnessFeedback:
             σ_d, σ̇_d, σ̈_d of joints with variable stiffness, N m/rad; by default the robot's.
         ahead : float
             How long after the state the torque acts, s; half a period if it is held for one.
+        check : bool
+            False skips the checks of the arguments, for loops; wrong arrays would then corrupt
+            memory, and values that are not finite give torques that are not.
 
         Raises
         ------
@@ -108,53 +124,70 @@ class FlatnessFeedback:
             For anything but writeable, C-contiguous float64 arrays.
 
         """
-        n, actuators = self.robot.n, self.robot.require_actuators()
-        check_array(reference, 'reference', (DEGREE + 1, n))
-        check_array(q, 'q', (2, n))
-        check_array(theta, 'theta', (2, actuators.n_motors))
-        wanted = actuators.constant_stiffness() if stiffness is None else stiffness
-        check_array(wanted, 'stiffness', (3, n))
-        for values, name in (
-                (reference, 'reference'), (q, 'q'), (theta, 'theta'), (wanted, 'stiffness')):
-            check_finite(values, name)
-        if not np.isfinite(ahead):
-            raise HodynError(f'ahead is {ahead}: not finite')
-        side, motion = self._link_side, self.motion
-        side.evaluate(q[0], q[1], theta[0], theta[1], np.ascontiguousarray(wanted[0]))
-        spring = np.vstack([side.torque, side.rates[0]])
-        if self._prescribed.any():  # K̇ δ
-            first = actuators.motor_of[:-1]
-            spring[1] += np.where(self._prescribed, wanted[1] * (theta[0, first] - q[0]), 0.0)
+        wanted = self._constant if stiffness is None else stiffness
+        if check:
+            self._check(reference, q, theta, wanted, ahead)
+        side, motion, actuators = self._link_side, self.motion, self._link_side.actuators
+        side.evaluate(q[0], q[1], theta[0], theta[1], wanted[0])
+        spring = self.spring
+        spring[0], spring[1] = side.torque, side.rates[0]
+        if self._prescribed.size:  # K̇ δ
+            some = self._prescribed
+            spring[1, some] += wanted[1, some] * (
+                theta[0, actuators.motor_of[some]] - q[0, some])
         motion[:2] = q
         motion[2:] = 0.0
-        for order in range(2):  # friction of q̈ is known once q̈ is
-            on_links = spring[:order + 1]
-            if self.robot.friction is not None:
-                on_links = on_links - self.robot.friction.torque(motion)[:order + 1]
-            motion[2:3 + order] = forward_dynamics(self.robot, q, on_links)
+        friction, on_links = self.robot.friction, self._torque[:2]
+        if friction is not None:  # its rate is known once q̈ is
+            self._friction[:] = 0.0
+            friction.add_to(motion, self._friction, check=False)
+            np.subtract(spring[:1], self._friction[:1], out=on_links[:1])
+            self._accelerations[0](q, on_links[:1], motion[2:3])
+            self._friction[:] = 0.0
+            friction.add_to(motion, self._friction, check=False)
+        np.subtract(spring, self._friction[:2], out=on_links)
+        self._accelerations[1](q, on_links, motion[2:4])
         motion[4] = reference[4]
-        for k in range(DEGREE):  # Taylor series
-            motion[k] += sum(
-                ahead**j / factorial(j) * motion[k + j] for j in range(1, DEGREE + 1 - k))
+        if ahead:
+            if ahead != self._ahead:
+                self._ahead, self._series = ahead, _taylor_series(ahead)
+            motion[:] = self._series @ motion
         motion[4] += self._gains @ (reference[:4] - motion[:4])
-        sigma = wanted.copy()
-        if self._antagonistic.any():
-            now = np.vstack([side.stiffness + ahead * side.rates[1], side.rates[1]])
-            asked = wanted[2] + self._stiffness_gains @ (wanted[:2] - now)
-            pairs = self._antagonistic
-            sigma[:, pairs] = np.vstack([now, asked])[:, pairs]
-        self._motor_side.evaluate(motion, self._feedforward.torque(motion), sigma)
+        if self._pairs.size:
+            sigma, some = self._wanted, self._pairs
+            sigma[:] = wanted
+            sigma[0, some] = side.stiffness[some] + ahead * side.rates[1, some]
+            sigma[1, some] = side.rates[1, some]
+            sigma[2, some] += self._stiffness_gains @ (wanted[:2, some] - sigma[:2, some])
+            wanted = sigma
+        self._feedforward.torque(motion, self._torque)
+        torque = self._motor_side.evaluate(motion, self._torque, wanted, check=False)[3]
         if not self._motor_side.feasible.all():
             joint = actuators.names[int(np.argmin(self._motor_side.feasible))]
             raise HodynError(f'joint {joint!r}: its spring cannot give the torque of this state')
-        torque = self._motor_side.reference[3]
         self.limited[:] = np.abs(torque) > self._limit
         within: Array = np.clip(torque, -self._limit, self._limit)
         return within
 
+    def _check(
+        self, reference: Array, q: Array, theta: Array, stiffness: Array, ahead: float,
+    ) -> None:
+        n, m = self.robot.n, self.limited.size
+        given = (
+            (reference, 'reference', (DEGREE + 1, n)), (q, 'q', (2, n)), (theta, 'theta', (2, m)),
+            (stiffness, 'stiffness', (3, n)))
+        for values, name, shape in given:
+            check_array(values, name, shape)
+        for values, name, _ in given:
+            check_finite(values, name)
+        if not np.isfinite(ahead):
+            raise HodynError(f'ahead is {ahead}: not finite')
+
 
 def why_no_feedback(robot: Robot) -> str:
     """Return why `FlatnessFeedback` does not support a robot with actuators; empty if it does."""
+    if robot.floating:
+        return 'its base floats, which feedback of all states does not cover'
     actuators = robot.require_actuators()
     for name, joint in zip(actuators.names, actuators.joints, strict=True):
         if joint.law.kind == RIGID:
@@ -166,6 +199,15 @@ def why_no_feedback(robot: Robot) -> str:
     if robot.rotor_inertia is not None:
         return 'rotor_inertia stands for motors, which the actuators have already'
     return ''
+
+
+def _taylor_series(ahead: float) -> Array:
+    """Return the matrix that takes a motion, (5, n), `ahead` seconds later."""
+    series = np.eye(DEGREE + 1)
+    for k in range(DEGREE):
+        for j in range(1, DEGREE + 1 - k):
+            series[k, k + j] = ahead**j / factorial(j)
+    return series
 
 
 def _gains(poles: ArrayLike, degree: int) -> Array:

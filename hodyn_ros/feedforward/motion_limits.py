@@ -8,6 +8,7 @@ from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.limits.quantities import EFFORTS, QUANTITIES
 from hodyn_ros.reference.limits import MotionLimits, largest_ratio
+from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
@@ -57,6 +58,21 @@ def effort_jerk(feedforward: FeedForward, position: Array) -> float:
     torque = feedforward.torque(units)[:, 0]
     inertia = np.abs(torque[1:] - torque[0]).sum(axis=0)
     return float((feedforward.robot.limits.effort_rate / inertia).min())
+
+
+def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
+    """Return a message if a weight, (n,), passes an effort limit by more than a share `margin`.
+
+    Only joints that carry more than `before`, (n,), count; empty if none of them does.
+    """
+    grown = np.where(np.abs(weight) > np.abs(before), weight, 0.0)
+    worst, share = largest_ratio(grown, np.array(robot.limits.effort))
+    if share <= 1.0 + margin:
+        return ''
+    return (
+        f'the weight takes {weight[worst]:.4g} of {robot.joint_names[worst]}, beyond its effort '
+        f'limit of {robot.limits.effort[worst]:g}: put the payload and the masses of the links '
+        'right, or the limit')
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,26 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class MotorFeedbackSettings:
+    """Settings of the feedback of all states of elastic arms, see `MotorFeedback`.
+
+    Attributes
+    ----------
+    poles : float
+        ω of the poles, all at −ω, rad/s.
+    bound : (m,) array
+        Largest correction of each motor's torque, N m.
+    loop : (2, m) array
+        Gains of the driver's motor loop by position and velocity, N m/rad and N m s/rad.
+
+    """
+
+    poles: float
+    bound: Array
+    loop: Array
+
+
 @dataclass(frozen=True)
 class ControllerSettings:
     """Settings of the controller's cycle.
@@ -30,6 +50,8 @@ class ControllerSettings:
         Fraction of the effort and effort-rate limits by which they may be passed.
     fade : float
         Least duration of a change of the output to another value, s.
+    motor_feedback : MotorFeedbackSettings or None
+        Settings of the feedback of all states; None for none.
 
     """
 
@@ -41,6 +63,7 @@ class ControllerSettings:
     wrench_bandwidth: float = 50.0
     limit_margin: float = 0.05
     fade: float = 0.5
+    motor_feedback: MotorFeedbackSettings | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.base_reference import BaseReference
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
 from hodyn_ros.feedforward.plan_answer import PlanMaker
 from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, joined
@@ -24,7 +25,7 @@ from hodyn_ros.feedforward.trajectory_goals import (
     Goal,
     TrajectoryGoals,
 )
-from hodyn_ros.feedforward.transitions import DEACTIVATED, TRANSITIONS, Cause, State
+from hodyn_ros.feedforward.transitions import DEACTIVATED, HEARING, TRANSITIONS, Cause, State
 from hodyn_ros.feedforward.wrench_inputs import WrenchInputs
 from hodyn_ros.robot import HodynError
 
@@ -86,6 +87,8 @@ class StateMachine:
         Turns stamps into instants.
     base, base_reference : BaseInput and BaseReference, or None
         The measured state and the planned motion of a moving base; None for a fixed base.
+    motor_feedback : MotorFeedback or None
+        The correction to the motors' torque; None if it is off.
 
     """
 
@@ -109,6 +112,9 @@ class StateMachine:
             self.base, np.array(settings.base_tolerance), settings.base_acceleration_bandwidth,
             planner, self.reasons)
         self.clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
+        of_motors = settings.controller.motor_feedback
+        self.motor_feedback = None if of_motors is None else MotorFeedback(
+            robot, of_motors, settings.controller.fade, settings.lookahead)
         self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)
         self.stream = StreamSchedule(settings.stream_delay, settings.stream_timeout)
         self._planner = planner
@@ -141,6 +147,8 @@ class StateMachine:
         """Use another model of the robot, for instance another payload, without a torque step."""
         if self.controller is not None:
             self.controller.replace(feedforward)
+        if self.motor_feedback is not None:
+            self.motor_feedback.change_model(feedforward.robot)
         self.feedforward = feedforward
         self._planned_tilt = np.full(3, np.inf)
         self._planner.change_robot(feedforward.planned_robot)
@@ -177,6 +185,37 @@ class StateMachine:
             self.base_reference.drop(self.controller, why)
         if self.controller is not None:
             self.controller.hold_base()
+
+    def take_motors(self, position: Array, velocity: Array | None, stamp: int) -> None:
+        """Take a state of the motors, (m,) each, in link-side units, with its stamp, ns."""
+        if self.motor_feedback is None:
+            raise HodynError('flatness_poles is 0: motor states are not used')
+        if velocity is None:
+            raise HodynError('it has no velocity')
+        self.motor_feedback.take(position, velocity, stamp)
+
+    def _feed_back(self, state: Array | None, stamp: int, age: float, at: float) -> None:
+        """Compute the correction that belongs to the last cycle, see `MotorFeedback.advance`."""
+        feedback, controller = self.motor_feedback, self._running
+        if feedback is None:
+            return
+        feedback.advance(controller, state, stamp, age, self.arrivals.period, is_allowed=(
+            self.state is State.RUNNING and controller.may_be_published
+            and controller.excess is None
+            and controller.reference.mode(controller.now) != 'stopping'))
+        if feedback.why:
+            self.reasons.notice(feedback.why.partition(':')[0], feedback.why, at, 'warning')
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether `watch` has something to do: an input may fall silent."""
+        return self.state in HEARING or self.state is State.LOST
+
+    @property
+    def _is_fading(self) -> bool:
+        """Whether an output is still on its way to the value that is wanted."""
+        return self._running.is_fading or (
+            self.motor_feedback is not None and self.motor_feedback.is_fading)
 
     def _watch_base(self, at: float) -> None:
         """Stop when the odometry of a moving base stays away."""

@@ -137,6 +137,8 @@ class Supervisor(StateMachine):
                 self._has_velocity or not self.settings.controller.at_measurement):
             measured = self._believed
         controller.evaluate(now, measured)
+        state = self._believed if self._has_velocity and not self._unbelieved else None
+        self._feed_back(state, self._last_stamp, (stamp - self._last_stamp) * 1e-9, at)
         return controller
 
     def judge(self, at: float) -> None:
@@ -151,9 +153,9 @@ class Supervisor(StateMachine):
             if controller.excess is not None:
                 self._go(Cause.EXCEEDED, why=self.reasons.of_excess(controller.excess))
         elif mode == 'holding' and (self.state is State.ENDING or (
-                self.state is State.LOST and not controller.is_fading)):
+                self.state is State.LOST and not self._is_fading)):
             self._go(Cause.AT_REST)
-        elif self.state is State.FADING and not controller.is_fading:
+        elif self.state is State.FADING and not self._is_fading:
             self._go(Cause.FADED)
 
     def compare(self, stamp: int, at: float) -> FeedforwardController:
@@ -217,11 +219,6 @@ class Supervisor(StateMachine):
             self._plausible.forget()
             self._zeros.forget()
         return self.state is State.LOST
-
-    @property
-    def is_watched(self) -> bool:
-        """Whether `watch` has something to do: an input may fall silent."""
-        return self.state in HEARING or self.state is State.LOST
 
     def stamp_at(self, at: float) -> int:
         """Return the stamp that a joint state would have at a time."""

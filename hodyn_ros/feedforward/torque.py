@@ -69,6 +69,11 @@ class FeedForward:
         return self.robot.n
 
     @property
+    def base_name(self) -> str:
+        """Name of the body that is a moving base; empty on a fixed one."""
+        return self.robot.bodies[0].name if self.is_floating else ''
+
+    @property
     def planned_robot(self) -> Robot:
         """The robot that plans are checked with."""
         return self.robot

@@ -1,5 +1,6 @@
 """Compiles the kernels of the real-time controller before they are needed."""
 from collections.abc import Callable
+import contextlib
 from dataclasses import replace
 import importlib.util
 import itertools
@@ -7,9 +8,11 @@ import itertools
 import numpy as np
 
 from hodyn_ros.common.jit import is_kept
+from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.dynamics.kernels.unrolled import spatial
 from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
 from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.feedforward.moving_base import FollowedBase, write_base_motion, write_base_wrench
 from hodyn_ros.feedforward.output_curve import go_over
@@ -54,6 +57,11 @@ def warm_up(
                 f'robot {feedforward.robot.name!r}: the torques at zero position are not finite')
 
     evaluate()
+    if options.motor_feedback is not None:
+        motors = np.zeros((2, options.motor_feedback.bound.size))
+        with contextlib.suppress(HodynError):  # springs that cannot carry the weight: computed too
+            FlatnessFeedback(feedforward.robot).motor_torque(
+                controller.q, measured, motors, ahead=1e-3)
     # Without Ruckig, streams are refused when they come.
     has_streams = importlib.util.find_spec('ruckig') is not None
     if has_streams:
@@ -104,13 +112,15 @@ def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
     SmoothingFilter(position, bandwidth).advance(1e-3)
 
 
-def is_warm(*, is_floating: bool = False) -> bool:
+def is_warm(*, is_floating: bool = False, feeds_back: bool = False) -> bool:
     """Return whether an earlier warm-up has left its compiled kernels on disk.
 
-    `is_floating` asks for the kernels of a robot on a floating base.
+    `is_floating` asks for the kernels of a robot on a floating base, `feeds_back` for those of
+    feedback of all states.
     """
     # The first may be compiled by other commands; the last only exist after a whole warm-up.
     of_base = (
         spatial.floating(ORDER, 1), write_base_motion, write_base_wrench) if is_floating else ()
+    of_feedback = (articulated_body.hybrid_dynamics,) * feeds_back
     return all(map(is_kept, (
-        spatial.single(2), spatial.batch(2), *of_base, go_over)))
+        spatial.single(2), spatial.batch(2), *of_base, *of_feedback, go_over)))

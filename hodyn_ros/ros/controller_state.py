@@ -9,7 +9,7 @@ from sensor_msgs.msg import JointState
 
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.messages.joint_states import JointStateWriter
-from hodyn_ros.ros import parameters
+from hodyn_ros.ros.qos_overrides import qos_of_user
 
 try:
     from control_msgs.msg import JointTrajectoryControllerState
@@ -30,7 +30,7 @@ class ControllerStatePublisher:
     """
 
     def __init__(self, node: LifecycleNode) -> None:
-        qos, of_user = QoSProfile(depth=1), parameters.qos_of_user(node)
+        qos, of_user = QoSProfile(depth=1), qos_of_user(node)
         self._node = node
         self._names: list[str] = []
         self._whole: Any = None

@@ -37,9 +37,9 @@ from hodyn_ros.ros.inputs import inputs
 from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
+from hodyn_ros.ros.qos_overrides import check_qos_overrides, qos_of_user
 from hodyn_ros.ros.robot_and_settings import (
     contents_of_torque,
-    controller_settings,
     load_with,
     plan_settings,
     supervisor_settings,
@@ -174,15 +174,15 @@ class FeedforwardNode(LifecycleNode):
 
     def _configure(self) -> None:
         self._load()
-        robot, self._base = self._feedforward.robot, self._moving_base
+        robot, self._base = self._feedforward.robot, self._feedforward.base_name
         self._outputs = Outputs(self, self._base)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
         for kind, topic, callback, qos in inputs(has_base=self._feedforward.is_floating):
             subscription = self.create_subscription(
                 kind, topic, partial(self._call, callback), qos, raw=True,
-                qos_overriding_options=parameters.qos_of_user(self))
+                qos_overriding_options=qos_of_user(self))
             self._entities.append(partial(self.destroy_subscription, subscription))
-        parameters.check_qos_overrides(self)
+        check_qos_overrides(self)
         hold = self.create_service(Trigger, '~/hold', self._on_hold)
         self._entities.append(partial(self.destroy_service, hold))
         if IS_AVAILABLE:
@@ -200,24 +200,15 @@ class FeedforwardNode(LifecycleNode):
             f'configured for robot {robot.name!r}, {robot.n} joints; '
             f'by {get_rmw_implementation_identifier()}')
 
-    @property
-    def _moving_base(self) -> str:
-        """Name of the body that is a moving base; empty on a fixed one."""
-        feedforward = self._feedforward
-        return feedforward.robot.bodies[0].name if feedforward.is_floating else ''
-
     def _load(self) -> None:
         """Read parameters, load the robot, compile kernels, start the process for plans."""
         settings = parameters.read(self)
         source = settings.robot
         if source == DESCRIPTION:
-            self._description.listen()
-            if not self._description.text:
-                raise HodynError(f'no robot yet on the topic {DESCRIPTION}')
-            source = self._description.text
+            source = self._description.required()
         unloaded = load_with(settings, source, self.get_logger().warning)
         robot = with_payload(unloaded, settings, self.get_logger().warning)
-        supervisor_settings(robot, settings)
+        of_cycle = supervisor_settings(robot, settings).controller
         parameters.read_tolerances(self, robot.joint_names)
         if settings.publish_commands:
             JointNames(
@@ -226,7 +217,7 @@ class FeedforwardNode(LifecycleNode):
         if self._planner is not None:
             self._planner.close()
             self._planner = None
-        if not is_warm(is_floating=robot.floating):
+        if not is_warm(is_floating=robot.floating, feeds_back=settings.flatness_poles > 0.0):
             self.get_logger().info(COMPILES)
         worker = PlanWorker(
             with_base_held(robot) if robot.floating else robot, has_base=robot.floating)
@@ -239,7 +230,7 @@ class FeedforwardNode(LifecycleNode):
             # Both processes compile at the same time.
             with compiling():
                 feedforward = feedforward_of(robot)
-                warm_up(feedforward, controller_settings(settings), wait)
+                warm_up(feedforward, of_cycle, wait)
         except BaseException:
             worker.close()
             raise
@@ -252,10 +243,10 @@ class FeedforwardNode(LifecycleNode):
             self._load()
         if self._outputs is None or self._planner is None:
             raise HodynError('not configured')
-        if self._moving_base != self._base:
+        if (base := self._feedforward.base_name) != self._base:
             raise HodynError(
-                f'the robot is on another base ({self._moving_base or "fixed"}) than the one '
-                f'before ({self._base or "fixed"}): clean the node up and configure it again')
+                f'the robot is on another base ({base or "fixed"}) than the '
+                f'one before ({self._base or "fixed"}): clean the node up and configure it again')
         if state := state_of_another(self):
             raise HodynError(
                 f'another node {self.get_fully_qualified_name()} is active ({state}), and two '

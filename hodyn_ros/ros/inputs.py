@@ -27,6 +27,7 @@ def inputs(*, has_base: bool) -> list[Input]:
         (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT),
         (JointState, '~/stiffness', Session.on_stiffness, BEST_EFFORT),
         (MultiDOFJointTrajectory, '~/base_trajectory', Session.on_base_trajectory, PLAN_QOS),
+        (JointState, '~/motor_states', Session.on_motor_state, BEST_EFFORT),
     ]
     if has_base:
         try:

@@ -48,9 +48,11 @@ TOPICS = tuple(
         ('reference', 'the streamed reference', '~/reference'),
         ('external_wrench', 'the external wrenches', '~/external_wrench'),
         ('stiffness', 'the desired stiffness', '~/stiffness'),
+        ('motor_states', 'the states of the motors', '~/motor_states'),
         ('torque', 'the torque', '~/torque'),
         ('commands', 'the torque alone', '~/commands'),
-        ('motor_commands', 'the motor torque alone', '~/motor_commands')))
+        ('motor_commands', 'the motor torque alone', '~/motor_commands'),
+        ('motor_feedback', 'the correction to the motor torque', '~/motor_feedback')))
 OF_PARAMETERS = (
     Argument('auto_activate', 'Configure and activate at start', choices=TRUTH),
     Argument('joint_prefix', "Prefix of the arm's joint names"),

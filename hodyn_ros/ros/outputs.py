@@ -13,13 +13,14 @@ from trajectory_msgs.msg import JointTrajectory
 
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.moving_base import WRENCH_NAMES
 from hodyn_ros.messages.commands import CommandWriter
 from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.messages.wrench_message import WrenchWriter
-from hodyn_ros.ros import parameters
 from hodyn_ros.ros.controller_state import ControllerStatePublisher
 from hodyn_ros.ros.diagnostics import level
+from hodyn_ros.ros.qos_overrides import qos_of_user
 
 Array = NDArray[np.float64]
 
@@ -36,10 +37,11 @@ class Outputs:
         self._wrenches = [WrenchWriter(base) for _ in WRENCH_NAMES] if base else []
         self._publishers: dict[str, Any] = {
             name: node.create_lifecycle_publisher(
-                kind, f'~/{name}', qos, qos_overriding_options=parameters.qos_of_user(node))
+                kind, f'~/{name}', qos, qos_overriding_options=qos_of_user(node))
             for name, kind, qos in (
                 *((name, JointState, OUTPUT_QOS) for name in TORQUE_NAMES),
                 ('motor_reference', JointState, OUTPUT_QOS),
+                ('motor_feedback', JointState, OUTPUT_QOS),
                 ('commands', Float64MultiArray, OUTPUT_QOS),
                 ('motor_commands', Float64MultiArray, OUTPUT_QOS),
                 ('annotated_trajectory', JointTrajectory, LATCHED_QOS),
@@ -50,7 +52,7 @@ class Outputs:
         self._controller_state = ControllerStatePublisher(node)
         self._progress = np.nan
         self._torques: list[JointStateWriter] = []
-        self._motors = JointStateWriter([])
+        self._motors = self._feedback = JointStateWriter([])
         self._commands: CommandWriter | None = None
         self._motor_commands: CommandWriter | None = None
         self.state, self.reason = '', ''
@@ -61,15 +63,24 @@ class Outputs:
     ) -> None:
         """Set the names of joints and motors, and the command writers, for the messages."""
         self._torques = [JointStateWriter(names) for _ in TORQUE_NAMES]
-        self._motors = JointStateWriter(motors)
+        self._motors, self._feedback = JointStateWriter(motors), JointStateWriter(motors)
         self._commands, self._motor_commands = commands, motor_commands
         self._controller_state.begin(names)
         self._progress = np.nan
 
-    def publish(self, controller: FeedforwardController, stamp: int) -> bool:
+    def publish(
+        self, controller: FeedforwardController, stamp: int, feedback: MotorFeedback | None = None,
+    ) -> bool:
         """Publish the result of a cycle with one stamp (ns); return whether it was finite."""
-        if not controller.may_be_published:
-            return False
+        is_finite = controller.may_be_published
+        if is_finite:
+            self._publish(controller, stamp)
+        if feedback is not None:  # also while it fades out as the rest is not finite
+            self._feedback.effort[:] = feedback.correction
+            self._publishers['motor_feedback'].publish(self._feedback.at(stamp))
+        return is_finite
+
+    def _publish(self, controller: FeedforwardController, stamp: int) -> None:
         position, velocity = controller.q[:2]
         output = controller.output
         for name, writer, effort in zip(TORQUE_NAMES, self._torques, output, strict=True):
@@ -85,11 +96,11 @@ class Outputs:
             self._publishers['commands'].publish(self._commands.of(output[0]))
         if controller.motors is not None:
             self._publish_motors(controller.motors.reference, stamp)
-        return True
 
     def _publish_motors(self, reference: Array, stamp: int) -> None:
-        self._motors.position[:] = reference[0]
-        self._motors.velocity[:] = reference[1]
+        for writer in (self._motors, self._feedback):
+            writer.position[:] = reference[0]
+            writer.velocity[:] = reference[1]
         self._motors.effort[:] = reference[3]
         self._publishers['motor_reference'].publish(self._motors.at(stamp))
         if self._motor_commands is not None:

@@ -17,7 +17,6 @@ from rcl_interfaces.msg import (
 from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos_overriding_options import QoSOverridingOptions
 
 from hodyn_ros.feedforward.goal_tolerances import GoalTolerances, default_tolerances
 from hodyn_ros.plans.prepare import StretchMode
@@ -159,6 +158,19 @@ class Parameters:
         'actuators of the robot file.')
     motor_inertia: Sequence[float] = _row(
         (0.0,), 'Link-side inertia of the motors behind spring_stiffness, kg m², one a joint.')
+    flatness_poles: float = _row(
+        0.0, 'Poles of the feedback of all states of elastic arms, rad/s: from ~/motor_states it '
+        'computes ~/motor_feedback, to be added to the motor torque; 0 for none.',
+        bounds=(0.0, 1000.0))
+    max_motor_feedback: Sequence[float] = _row(
+        (0.0,), 'Largest value of ~/motor_feedback, N m, one for all or one a motor; needed with '
+        'flatness_poles.')
+    motor_loop_stiffness: Sequence[float] = _row(
+        (0.0,), "Gain of the driver's motor loop by the error of the motor position, N m/rad, one "
+        'for all or one a motor: ~/motor_feedback leaves out what this loop adds.')
+    motor_loop_damping: Sequence[float] = _row(
+        (0.0,), "Gain of the driver's motor loop by the error of the motor velocity, N m s/rad, "
+        'one for all or one a motor.')
     payload_link: str = _row('', 'Link that carries a payload; empty for none.', runtime=True)
     payload_mass: float = _row(
         0.0, 'Mass of the payload, kg.', bounds=(0.0, 1000.0), runtime=True)
@@ -223,26 +235,6 @@ def declare(node: Node) -> None:
         if wrong := fault(name, parameter.value):
             raise HodynError(wrong)
         node.set_parameters(as_declared([parameter]))
-
-
-def qos_of_user(node: Node) -> QoSOverridingOptions | None:
-    """Return options that apply the user's `qos_overrides.…` to a topic; None if there are none.
-
-    They are declared only if given: they are read-only, and a dump of them could not be loaded.
-    """
-    if not any(name.startswith(parameter_file.OF_EVERY_TOPIC) for name in given(node)):
-        return None
-    return QoSOverridingOptions.with_default_policies()
-
-
-def check_qos_overrides(node: Node) -> None:
-    """Raise HodynError for a `qos_overrides.…` that applies to no topic or policy."""
-    for name in given(node):
-        if name.startswith(parameter_file.OF_EVERY_TOPIC) and not node.has_parameter(name):
-            raise HodynError(
-                f'{name}: no such topic, or policy that can be chosen (history, depth, '
-        'reliability): qos_overrides./TOPIC.subscription.POLICY, or publisher, with the '
-        'whole name of the topic')
 
 
 def unknown(name: str) -> str:

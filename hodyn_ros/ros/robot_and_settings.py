@@ -1,16 +1,25 @@
 """Makes the robot and the settings of controller, supervisor and plans from the parameters."""
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSettings
+from hodyn_ros.feedforward.flatness_feedback import why_no_feedback
+from hodyn_ros.feedforward.settings import (
+    ControllerSettings,
+    MotorFeedbackSettings,
+    SupervisorSettings,
+)
 from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, with_actuators
 from hodyn_ros.ros.parameters import Parameters
+
+Array = NDArray[np.float64]
 
 MAX_BODIES = 500
 # With more joints a stop takes longer to compute than the timeout of joint states.
@@ -119,11 +128,38 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
     own = robot.limits.tracking_error
     tolerance = np.where(given > 0.0, given, np.where(np.isfinite(own), own, TRACKING_ERROR))
     return SupervisorSettings(
-        controller_settings(settings), np.where(given < 0.0, np.inf, tolerance),
+        replace(controller_settings(settings), motor_feedback=_motor_feedback(robot, settings)),
+        np.where(given < 0.0, np.inf, tolerance),
         **{name: getattr(settings, name) for name in (
             'lookahead', 'max_time_step', 'state_timeout', 'stream_delay', 'stream_timeout',
             'wrench_timeout', 'max_force', 'max_moment', 'base_timeout',
             'base_acceleration_bandwidth', 'base_tolerance')})
+
+
+def _motor_feedback(robot: Robot, settings: Parameters) -> MotorFeedbackSettings | None:
+    """Return the settings of the feedback of all states, None if it is off."""
+    if not settings.flatness_poles:
+        return None
+    if why_not := why_no_feedback(robot):
+        raise HodynError(f'parameter flatness_poles: robot {robot.name!r}: {why_not}')
+    count = robot.require_actuators().n_motors
+
+    def of_motors(name: str, least: float) -> Array:
+        values = np.array(getattr(settings, name))
+        if values.size not in (1, count):
+            raise HodynError(
+                f'parameter {name} has {values.size} values for {count} motors; give one for all '
+                'or one a motor')
+        if not (np.isfinite(values) & (values >= least)).all():
+            raise HodynError(
+                f'parameter {name} is {values.tolist()}; flatness_poles needs numbers '
+                f'{"above" if least else "of at least"} 0')
+        one_each: Array = np.broadcast_to(values, count).astype(np.float64)
+        return one_each
+
+    return MotorFeedbackSettings(
+        settings.flatness_poles, of_motors('max_motor_feedback', np.finfo(float).tiny),
+        np.stack([of_motors('motor_loop_stiffness', 0.0), of_motors('motor_loop_damping', 0.0)]))
 
 
 def plan_settings(settings: Parameters) -> PlanSettings:

@@ -5,6 +5,7 @@ from rclpy.node import Node
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
+from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.parameters import DESCRIPTION
 
@@ -38,6 +39,13 @@ class RobotDescription:
             self._node.create_subscription(
                 String, DESCRIPTION, self._take, LATCHED_QOS, raw=True)
             self._node.get_logger().info(f'waiting for a robot on {DESCRIPTION}')
+
+    def required(self) -> str:
+        """Subscribe and return the URDF; raise HodynError if none has come."""
+        self.listen()
+        if not self.text:
+            raise HodynError(f'no robot yet on the topic {DESCRIPTION}')
+        return self.text
 
     def _take(self, message: bytes) -> None:
         if len(message) > MAX_BYTES:

@@ -62,6 +62,7 @@ class Session:
             robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model)
         self._reader = JointStateReader(self._names, one_sender=True)
         self._stream_reader = self._stiffness_reader = JointStateReader(self._names)
+        self._motor_reader: JointStateReader | None = None
         self._prefix: str | None = None
         self._has_said_unstamped = False
         self._followed_up_at = 0.0
@@ -150,6 +151,11 @@ class Session:
         self._take('stiffness', data, MAX_STATE_BYTES, lambda data: (
             self.supervisor.take_stiffness(self._stiffness_reader.effort(data), time.monotonic())))
 
+    def on_motor_state(self, data: bytes) -> None:
+        """Take the state of the motors, a serialized joint state."""
+        if self._motor_reader is not None:  # before, their joints are not known
+            self._take('motor_states', data, MAX_STATE_BYTES, self._motor_state)
+
     def hold(self, why: str) -> str:
         """Stop and hold until the next plan or stream; return what prevents it, if anything."""
         try:
@@ -234,7 +240,8 @@ class Session:
 
     def _step(self, stamp: int, at: float) -> None:
         """Evaluate and publish one cycle."""
-        self._outputs.publish(self.supervisor.evaluate(stamp, at), stamp)
+        controller = self.supervisor.evaluate(stamp, at)
+        self._outputs.publish(controller, stamp, self.supervisor.motor_feedback)
         self.supervisor.judge(at)
 
     # How it comes in
@@ -288,6 +295,13 @@ class Session:
             link = link.removeprefix(self._prefix or '')
         self.supervisor.take_wrench(link, wrench, time.monotonic())
 
+    def _motor_state(self, data: bytes) -> None:
+        supervisor, reader = self.supervisor, self._motor_reader
+        assert reader is not None
+        self._check_one_sender('~/motor_states')
+        stamp = cdr.stamp(data) or supervisor.stamp_at(time.monotonic())
+        supervisor.take_motors(*reader.state(data), stamp)
+
     def _check_one_sender(self, name: str) -> None:
         topic = self._node.resolve_topic_name(name)
         if (senders := self._node.count_publishers(topic)) > 1:
@@ -333,6 +347,8 @@ class Session:
         variable = () if actuators is None else actuators.variable_joints
         self._stream_reader, self._stiffness_reader = (
             JointStateReader(names), JointStateReader(self._names.of_driver(joints, variable)))
+        if actuators is not None:
+            self._motor_reader = JointStateReader(names.of_driver(joints, actuators.motor_names))
         self._names = names
         self._prefix = names.driver_prefix or ''
         self._planner.bind(self._prefix)

@@ -17,7 +17,7 @@ from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback, why_no_feedback
 from hodyn_ros.reference import Plan
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.motor_loop import BANDWIDTH, MotorLoop
@@ -197,7 +197,10 @@ def _run(
     for k in range(len(instants)):
         if not np.abs(arm.q).max() < LOST:
             break
-        commands[k] = controller(k)
+        try:
+            commands[k] = controller(k)
+        except HodynError:  # the feedback's model knows no torque for where the arm went
+            break
         measured[k] = arm.q
         achieved[k] = arm.spring_torque(prescribed[k, 0])[1]
         arm.step(commands[max(k - late, 0)], PERIOD, prescribed[k])

@@ -4,10 +4,17 @@ from dataclasses import replace
 from laws_and_motions import LAWS, MOTOR
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
+from scipy.linalg import expm
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
-from hodyn_ros.actuators.laws import LinearSpring, Rigid
+from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    AntagonisticQuadratic,
+    LinearSpring,
+    Rigid,
+)
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
@@ -70,6 +77,82 @@ def test_what_the_motors_cannot_is_cut_and_said():
     torque = feedback.motor_torque(far, links, motors)
     assert np.abs(torque).max() == 5.0
     assert feedback.limited.any()
+
+
+GRAVITY, MASS, LEVER, INERTIA, ROTOR = 9.81, 2.0, 0.4, 0.5, 0.3
+
+
+def spring(law, x):
+    """Return force and stiffness of each tendon of a pendulum, as its law is written."""
+    if isinstance(law, AntagonisticExponential):
+        a, b = law.scale, law.rate
+        return a * (np.exp(b * x) - 1.0), a * b * np.exp(b * x)
+    return 0.5 * law.coefficient * x**2, law.coefficient * x
+
+
+@pytest.mark.parametrize('law', [
+    AntagonisticExponential(3.0, 8.0, 1200.0), AntagonisticQuadratic(4e3, 1200.0)])
+def test_position_and_stiffness_of_a_pendulum_decay_as_the_poles_say(law):
+    """Its equations are written here, and integrated by SciPy with the feedback in the loop."""
+    robot = hd.load_robot({'name': 'pendulum', 'gravity': [0.0, 0.0, -GRAVITY], 'bodies': [{
+        'name': 'rod', 'joint': 'hinge', 'parent': -1, 'type': 'revolute',
+        'placement': np.eye(4).tolist(), 'axis': [0.0, 1.0, 0.0], 'point': [0.0, 0.0, 0.0],
+        'mass': MASS, 'com': [LEVER, 0.0, 0.0],
+        'inertia': np.diag([0.1, INERTIA - MASS * LEVER**2, 0.1]).tolist()}]})
+    robot = replace(robot, actuators=Actuators(
+        ('hinge',), (JointActuator(law, Motor(ROTOR)),)))
+    poles, of_stiffness = np.array([-9.0, -14.0, -7.0 + 5.0j, -7.0 - 5.0j]), [-12.0, -20.0]
+    feedback = FlatnessFeedback(robot, poles, of_stiffness)
+
+    def wanted(t):
+        """Return q_d … q⁗_d, (5, 1), and σ_d, σ̇_d, σ̈_d, (3, 1)."""
+        phase = np.arange(5) * np.pi / 2.0
+        return (
+            (0.3 * 2.0**np.arange(5) * np.sin(2.0 * t + phase))[:, np.newaxis],
+            (150.0 * 3.0**np.arange(3) * np.cos(3.0 * t + phase[:3])
+             + [1300.0, 0.0, 0.0])[:, np.newaxis])
+
+    def springs(y):
+        x = np.array([y[2] - y[0], y[0] - y[4]])
+        rate = np.array([y[3] - y[1], y[1] - y[5]])
+        return (*spring(law, x), rate)
+
+    def slope(t, y):
+        (pull, push), _, _ = springs(y)
+        q, sigma = wanted(t)
+        torque = feedback.motor_torque(
+            q, y[:2, np.newaxis].copy(), np.array([y[[2, 4]], y[[3, 5]]]), sigma)
+        weight = -MASS * GRAVITY * LEVER * np.cos(y[0])
+        return np.array([
+            y[1], (pull - push - weight) / INERTIA, y[3], (torque[0] - pull) / ROTOR,
+            y[5], (torque[1] + push) / ROTOR])
+
+    def errors(t, y):
+        """Return e … e⃛ of the position, and the errors of σ and σ̇."""
+        (pull, push), stiff, rate = springs(y)
+        weight, change = MASS * GRAVITY * LEVER * np.array([-np.cos(y[0]), np.sin(y[0]) * y[1]])
+        q, sigma = wanted(t)
+        curvature = law.rate * stiff if isinstance(law, AntagonisticExponential) else (
+            np.full(2, law.coefficient))
+        position = [
+            y[0], y[1], (pull - push - weight) / INERTIA,
+            ((stiff[0] * rate[0] - stiff[1] * rate[1]) - change) / INERTIA]
+        return (
+            position - q[:4, 0], [stiff.sum(), (curvature * rate).sum()] - sigma[:2, 0])
+
+    start = np.array([0.05, 0.1, 0.05 + 0.16, 0.0, 0.05 - 0.15, 0.2])
+    times = np.linspace(0.0, 1.0, 41)
+    run = solve_ivp(slope, (0.0, 1.0), start, 'DOP853', times, rtol=1e-10, atol=1e-11)
+    assert run.success
+    found = [errors(t, y) for t, y in zip(times, run.y.T, strict=True)]
+    for k, roots in enumerate((poles, of_stiffness)):
+        equation = np.eye(len(roots), k=1)
+        equation[-1] = -np.real(np.poly(roots))[:0:-1]
+        expected = np.array([expm(equation * t) @ found[0][k] for t in times])
+        assert np.abs(expected[0, 0]) > (0.04, 50.0)[k]
+        np.testing.assert_allclose(
+            [each[k][0] for each in found], expected[:, 0],
+            atol=1e-6 * np.abs(expected[:, 0]).max())
 
 
 @pytest.mark.parametrize(('law', 'words'), [

@@ -111,6 +111,21 @@ def test_a_torque_that_is_not_finite_is_not_published(node, outputs):
     assert node.found('torque') == []
 
 
+def test_a_correction_is_published_also_while_nothing_else_is(node, outputs):
+    begin(outputs)
+    reference = np.arange(100.0, 110.0).reshape(5, 2)
+    controller = cycle(motors=SimpleNamespace(reference=reference))
+    outputs.publish(controller, STAMP, SimpleNamespace(correction=np.array([3.0, -4.0])))
+    outputs.publish(
+        cycle(may_be_published=False), STAMP, SimpleNamespace(correction=np.array([1.0, 0.0])))
+    first, second = node.found('motor_feedback')
+    assert len(node.found('motor_reference')) == 1
+    assert list(first.name) == MOTORS
+    assert [list(first.position), list(first.velocity), list(first.effort)] == [
+        reference[0].tolist(), reference[1].tolist(), [3.0, -4.0]]
+    assert [list(second.position), list(second.effort)] == [reference[0].tolist(), [1.0, 0.0]]
+
+
 def test_commands_are_in_the_order_of_whom_they_are_for(node, outputs):
     begin(outputs, CommandWriter(np.array([1, 0])), CommandWriter(np.array([1, 0])))
     reference = np.arange(100.0, 110.0).reshape(5, 2)

@@ -2,7 +2,7 @@
 import sys
 
 from geometry_msgs.msg import WrenchStamped
-from live_node import NOTING_COMPILATION
+from live_node import NOTING_COMPILATION, to_stamp
 import pytest
 from sensor_msgs.msg import JointState
 
@@ -14,7 +14,7 @@ NOW = 1000.0
 @pytest.mark.parametrize('parameters', [
     (), ('gravity_in_output:=false', 'friction_in_output:=false', 'limit_output:=true'),
     (f'spring_stiffness:={[5000.0] * 7}', f'motor_inertia:={[0.5] * 7}',
-     'evaluate_at:=measurement')])
+     'evaluate_at:=measurement', 'flatness_poles:=20.0', 'max_motor_feedback:=[5.0]')])
 def test_an_active_node_compiles_nothing(live, home, parameters):
     arguments = [word for one in parameters for word in ('-p', one)]
     node = live(command=[
@@ -23,8 +23,14 @@ def test_an_active_node_compiles_nothing(live, home, parameters):
            'tracking_tolerance:=[-1.0]', '-p', 'stream_timeout:=0.2', *arguments])
     assert 'COMPILES' in node.log
     node.first_answer(NOW, home)
+    motors = node.publisher(JointState, '/feedforward/motor_states')
+    for k in range(1, 40):
+        state = JointState(name=node.joints, position=home, velocity=[0.0] * 7)
+        state.header.stamp = to_stamp(NOW + 0.004 * k)
+        motors.publish(state)
+        assert node.answer(NOW + 0.004 * k, home, velocity=[0.0] * 7) is not None
     node.send_trajectory((4.0, [x + 0.2 for x in home]))
-    t = node.send_states_until_log('trajectory accepted', NOW + 0.001, home) + 0.1
+    t = node.send_states_until_log('trajectory accepted', NOW + 0.2, home) + 0.1
     wrench = node.publisher(WrenchStamped, '/feedforward/external_wrench')
     message = WrenchStamped()
     message.header.frame_id = 'link7'

@@ -98,6 +98,16 @@ def test_position_and_stiffness_follow_plans_of_their_own():
     assert error.max() < 1e-4 * wanted.max()
 
 
+def test_an_arm_that_feedback_drives_to_where_its_tendons_cannot_pull_is_lost():
+    robot = with_example_actuators(hd.load_robot('twolink'), 'vsa', 2000.0)
+    plan = fit_plan([0.0, 0.5], [[0.0, 0.0], [0.3, -0.2]])
+    runs = simulate_tracking(
+        robot, plan, conditions=Conditions(stiffness=0.8), methods=['full', 'flatness'],
+        bandwidth=20.0)
+    assert runs['flatness'].rms == np.inf
+    assert runs['full'].rms < 1e-2
+
+
 def test_an_impossible_stiffness_plan_is_refused_with_joint_time_margin():
     robot = with_example_actuators(hd.load_robot('panda'), 'vsa', 2000.0)
     plan = fast(robot, duration=1.0)

@@ -1,0 +1,165 @@
+"""The correction to the published motor torque, by feedback of all states, within bounds.
+
+With τ_m of `FlatnessFeedback`, the published τ_m,d and the torque τ_l of the driver's motor loop,
+the correction c is s (τ_m − τ_m,d − τ_l), cut to its bound and rate. The share s goes smoothly to
+1 while all inputs can be used. While one cannot, s goes to 0, and c with it from its last value.
+The feed-forward does not depend on c.
+"""
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
+from hodyn_ros.feedforward.output_stage import OutputStage
+from hodyn_ros.feedforward.reference_clock import MAX_PERIODS
+from hodyn_ros.feedforward.settings import MotorFeedbackSettings
+from hodyn_ros.robot import HodynError, Robot
+
+Array = NDArray[np.float64]
+
+SWEEP = 0.01
+"""Least time from 0 to the bound at a joint without an effort-rate limit, s."""
+LATEST = 0.005
+"""Difference of the stamps of joint and motor states that is always allowed, s."""
+IMPLAUSIBLE = 2.0
+"""Largest spring torque that is believed, in units of the joint's effort limit."""
+FIRST = 200_000_000
+"""Time after the first cycle in which motor states need not have come yet, ns."""
+
+
+class MotorFeedback:
+    """The correction, cycle by cycle; nothing that is measured raises an error.
+
+    Attributes
+    ----------
+    correction : (m,) array
+        The correction c, N m.
+    why : str
+        Why the correction fades out, or cannot be as large as needed; empty if neither.
+
+    Raises
+    ------
+    HodynError
+        For a robot that `FlatnessFeedback` refuses.
+
+    Parameters
+    ----------
+    robot : Robot
+        An arm with actuators.
+    settings : MotorFeedbackSettings
+        Poles, bounds and the driver's motor loop.
+    fade : float
+        Least time in which the correction fades in or out, s.
+    lookahead : float
+        Time from a cycle's stamp to its reference, s.
+
+    """
+
+    def __init__(
+        self, robot: Robot, settings: MotorFeedbackSettings, fade: float, lookahead: float = 0.0,
+    ) -> None:
+        actuators = robot.require_actuators()
+        self.correction = np.zeros(actuators.n_motors)
+        self.why = ''
+        self._settings = settings
+        self._names = actuators.motor_names
+        rate = robot.limits.effort_rate[actuators.motor_joints]
+        self._rate = np.where(np.isfinite(rate), rate, settings.bound / SWEEP)
+        self._wanted = np.zeros_like(self.correction)
+        none = np.full(1, np.inf)
+        self._share = OutputStage(np.zeros((3, 1)), none, none, fade, 0.0)
+        self._is_used = False
+        self._motors: Array | None = None
+        self._stamp, self._now, self._begin = 0, -1, -1
+        self._lookahead = lookahead
+        self.change_model(robot)
+
+    def change_model(self, robot: Robot) -> None:
+        """Use another model of the robot, for instance another payload."""
+        self._law = FlatnessFeedback(robot, self._settings.poles, self._settings.poles)
+        self._most = IMPLAUSIBLE * robot.limits.effort
+
+    def take(self, position: Array, velocity: Array, stamp: int) -> None:
+        """Take a state of the motors, (m,) each, in link-side units, with its stamp, ns."""
+        self._motors, self._stamp = np.stack([position, velocity]), stamp
+
+    @property
+    def is_fading(self) -> bool:
+        """Whether the correction is not 0 yet, or its share still changes."""
+        return self._share.is_changing or bool(self.correction.any())
+
+    def advance(
+        self, controller: FeedforwardController, state: Array | None, stamp: int, age: float,
+        period: float, *, is_allowed: bool,
+    ) -> None:
+        """Compute the correction that belongs to the last cycle of a controller.
+
+        `state`, (2, n), is the measured state of the links, None if it is not believed or has no
+        velocities; it has a `stamp`, ns, which is `age`, s, before the cycle's. `period`, s, is
+        that of the joint states. `is_allowed` is whether a reference is followed or held.
+        """
+        if self._now < 0:
+            self._now = self._begin = controller.now
+        interval = (controller.now - self._now) * 1e-9
+        self._now = controller.now
+        self.why = ''
+        is_used = False
+        if is_allowed:
+            try:
+                with np.errstate(over='ignore', invalid='ignore'):
+                    self._evaluate(controller, state, stamp, age, period)
+                is_used = True
+            except HodynError as error:
+                if self._motors is not None or controller.now - self._begin > FIRST:
+                    self.why = f'no motor feedback: {error}'
+        if is_used != self._is_used:
+            self._is_used = is_used
+            self._share.set_target(np.full(1, float(is_used)), fades=True)
+        share = self._share.advance(np.zeros((3, 1)), interval).item(0)
+        step = interval * self._rate
+        np.clip(
+            share * self._wanted, self.correction - step, self.correction + step,
+            out=self.correction)
+
+    def _evaluate(
+        self, controller: FeedforwardController, state: Array | None, stamp: int, age: float,
+        period: float,
+    ) -> None:
+        """Write the wanted correction; raise HodynError, and change nothing, if it has none."""
+        motors, side = self._motors, controller.motors
+        oldest = max(LATEST, MAX_PERIODS * period)
+        if state is None or age > oldest:
+            raise HodynError('no joint states with velocities that are believed')
+        if side is None or side.any_held or controller.has_wrenches:
+            raise HodynError(
+                'an external wrench acts, which it does not know' if controller.has_wrenches
+                else 'the reference of the motors is being led back')
+        if motors is None:
+            raise HodynError('no motor states')
+        late = (stamp - self._stamp) * 1e-9
+        if abs(late) > oldest:
+            raise HodynError(
+                f'the last motor state is {abs(late):.3g} s '
+                f'{"older" if late > 0.0 else "newer"} than the joint state')
+        theta = motors.copy()
+        theta[0] += late * motors[1]
+        ahead = self._lookahead + age
+        torque = self._law.motor_torque(
+            controller.q, state, theta, controller.stiffness, ahead=ahead, check=False)
+        loads = np.abs(self._law.spring[0])
+        if not (loads <= self._most).all():
+            joint = int(np.argmin(loads <= self._most))
+            raise HodynError(
+                f'joint {self._law.robot.joint_names[joint]!r}: its spring would carry '
+                f'{loads[joint]:.4g}: are motor states in link-side units, zeros and names right?')
+        # The driver compares a state with the reference of the same instant.
+        error = side.reference[:2] - ahead * side.reference[1:3] - theta
+        wanted = torque - side.reference[3] - (self._settings.loop * error).sum(axis=0)
+        if not np.isfinite(wanted).all():
+            raise HodynError('the motor torque of this state is not finite')
+        bound = self._settings.bound
+        beyond = np.abs(wanted) > bound
+        if beyond.any():
+            motor = int(beyond.argmax())
+            self.why = f'the motor feedback of {self._names[motor]} is at its bound'
+        np.clip(wanted, -bound, bound, out=self._wanted)

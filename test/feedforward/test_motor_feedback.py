@@ -1,0 +1,233 @@
+"""Feedback of all states in the node: an elastic arm in MuJoCo closes the loop."""
+from dataclasses import replace
+
+from elastic_worlds import BANDWIDTH, FADE, PERIOD, ElasticWorld, scaled
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from laws_and_motions import LAWS
+import numpy as np
+import pytest
+from scipy.linalg import expm
+
+import hodyn_ros as hd
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
+from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.motor_feedback import MotorFeedback
+from hodyn_ros.feedforward.settings import MotorFeedbackSettings
+from hodyn_ros.feedforward.transitions import State
+
+pytest.importorskip('mujoco')
+
+POLES = 20.0
+
+
+def arm(law='linear'):
+    """Return an arm that its weight bends, with limits."""
+    robot = hd.load_robot('twolink')
+    limits = replace(robot.limits, **{
+        name: np.full(2, value) for name, value in {
+            'velocity': 3.0, 'acceleration': 20.0, 'jerk': 500.0, 'effort': 80.0,
+            'effort_rate': 2000.0}.items()})
+    return replace(robot, limits=limits, actuators=Actuators(
+        robot.joint_names, (JointActuator(LAWS[law], Motor(0.2)),) * 2))
+
+
+def acting(robot, *others, **options):
+    """Return a world whose feedback acts with its whole share."""
+    world = ElasticWorld(robot, *others, poles=POLES, **options)
+    world.run(FADE + 0.6)
+    assert world.feedback._share.published[0] == 1.0
+    return world
+
+
+def measured_error(world):
+    """Return e … e⃛ of each link, (4, n), by forward dynamics of the arm's state."""
+    torque = world.arm.spring_torque()[0]
+    theta_rate = world.arm.theta_rate
+    step = 1e-6
+    rates = []
+    for sign in (-1.0, 1.0):  # of the spring torques along the arm's velocities
+        world.arm.q[:] += sign * step * world.arm.qd
+        world.arm._state[0, world.robot.n:] += sign * step * theta_rate
+        rates.append(np.array(world.arm.spring_torque()[0]))
+        world.arm.q[:] -= sign * step * world.arm.qd
+        world.arm._state[0, world.robot.n:] -= sign * step * theta_rate
+    rate = (rates[1] - rates[0]) / (2.0 * step)
+    state = np.array([world.arm.q, world.arm.qd])
+    motion = hd.forward_dynamics(world.robot, state, np.array([torque, rate]))
+    return np.vstack([state, motion]) - world.supervisor.controller.q[:4]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize('law', ['linear', 'hardening', 'exponential', 'quadratic'])
+def test_an_error_of_the_arm_decays_as_the_poles_say(law):
+    world = acting(arm(law), bound=200.0, period=2.5e-4)
+    world.arm.qd[:] += [0.02, -0.03]
+    start = measured_error(world)
+    gains = np.poly([-POLES] * 4)[:0:-1]
+    equation = np.vstack([np.eye(4)[1:], -gains])
+    times = world.period * np.arange(1, 1601)
+    expected = np.array([(expm(equation * t) @ start)[0] for t in times])
+    found = world.run(0.4)
+    assert np.abs(found - expected).max() < 0.03 * np.abs(expected).max()
+    assert world.feedback.why == ''
+
+
+def test_with_an_exact_model_nothing_is_corrected():
+    world = acting(arm())
+    world.follow(np.array([0.4, -0.3]), 1.0)
+    assert np.abs(world.run(1.2)).max() < 1e-4
+    assert 0.0 < np.abs(world.correction).max() < 1e-2
+
+
+@pytest.mark.parametrize('by', [0.8, 1.2])
+def test_a_wrong_stiffness_moves_the_arm_no_further_than_the_bound_allows(by):
+    """The driver's motor loop carries at most the bound; without the feedback it carries none."""
+    robot = arm()
+    bound = 5.0
+    world = acting(robot, scaled(robot, by), bound=bound, has_loop=True)
+    world.follow(world.home + 0.3, 1.0)
+    error = world.run(2.0)
+    stiffness = BANDWIDTH**2 * robot.actuators.motors[:, 0]
+    assert np.abs(world.correction).max() == bound
+    assert 'is at its bound' in world.supervisor.report(world.at)[1]
+    sag = 0.25 * np.abs(world.arm.spring_torque()[0]).max() / 1000.0
+    assert np.abs(error).max() < 1.1 * (bound / stiffness).max() + sag
+
+
+SENT = {
+    'nothing': lambda arm, stamp: None,
+    'not finite': lambda arm, stamp: (arm.theta * np.nan, arm.theta_rate, stamp),
+    'infinite velocity': lambda arm, stamp: (arm.theta, arm.theta_rate + np.inf, stamp),
+    'no velocity': lambda arm, stamp: (arm.theta, None, stamp),
+    'late': lambda arm, stamp: (arm.theta, arm.theta_rate, stamp - 50_000_000),
+    'ahead': lambda arm, stamp: (arm.theta, arm.theta_rate, stamp + 50_000_000),
+    'of another clock': lambda arm, stamp: (arm.theta, arm.theta_rate, 1),
+    'stopped': lambda arm, stamp: (arm.theta, arm.theta_rate, 1_000_000_000_000),
+    'swapped': lambda arm, stamp: (arm.theta[::-1].copy(), arm.theta_rate[::-1].copy(), stamp),
+    'frozen': lambda arm, stamp: (np.array([0.1, 0.2]), np.zeros(2), stamp),
+    'of the rotor': lambda arm, stamp: (100.0 * arm.theta, 100.0 * arm.theta_rate, stamp),
+    'huge': lambda arm, stamp: (arm.theta + 1e6, arm.theta_rate, stamp),
+    'too few': lambda arm, stamp: (arm.theta[:1], arm.theta_rate[:1], stamp),
+    'noisy': lambda arm, stamp: (
+        arm.theta + 1e-2 * np.sin(stamp * 1e-3 + np.arange(2)), arm.theta_rate, stamp),
+}
+
+
+@pytest.mark.parametrize(('sent', 'words'), [
+    ('nothing', 'the last motor state is 0.0'), ('late', 'is 0.05 s older'),
+    ('ahead', 'is 0.05 s newer'), ('not finite', 'its spring cannot give'),
+    ('of the rotor', 'are motor states in link-side units'),
+    ('infinite velocity', 'its spring cannot give'), ('too few', 'theta has shape (1,)')])
+def test_motor_states_that_cannot_be_used_fade_the_correction_out(sent, words):
+    world = acting(arm(), has_loop=True)
+    world.arm.qd[:] += 0.1
+    world.run(0.02)
+    assert world.correction.any()
+    begin = np.abs(world.correction).max()
+    world.run(0.1 * FADE, send=SENT[sent])
+    assert np.abs(world.correction).max() > 0.3 * begin
+    world.run(FADE + 0.3, send=SENT[sent])
+    assert not world.correction.any()
+    assert words in world.supervisor.report(world.at)[1]
+    assert any(text.startswith('no motor feedback: ') for text in world.logged)
+    world.run(FADE + 1.2)
+    assert world.feedback.why == ''
+    assert world.correction.any()
+    assert world.supervisor.report(world.at) == ('holding', '')
+
+
+def test_a_lost_message_or_two_do_not_show():
+    world = acting(arm(), bound=200.0)
+    world.arm.qd[:] += 0.02
+    world.run(0.05)
+    for _ in range(3):
+        world.run(0.003, send=SENT['nothing'])
+        assert world.feedback.why == ''
+        world.run(0.002)
+
+
+@pytest.mark.parametrize('how', ['lost', 'hold', 'deactivated'])
+def test_it_fades_out_whenever_the_reference_is_not_followed_or_held(how):
+    world = acting(arm(), has_loop=True, bound=1.0)
+    world.follow(world.home + 1.0, 2.0)
+    world.run(1.0)
+    world.arm.qd[:] += 0.3
+    world.run(0.005)
+    assert world.correction.any()
+    if how == 'lost':
+        world.run(4.0, has_states=False)
+        assert world.supervisor.state is State.SILENT
+    elif how == 'hold':
+        for supervisor in (world.supervisor, world.without):
+            supervisor.hold('asked')
+        world.run(0.02)
+        assert world.supervisor.report(world.at)[0] == 'stopping'
+        assert not world.feedback._is_used
+        world.run(4.0)
+        assert world.supervisor.report(world.at)[0] == 'holding'
+        assert world.feedback._is_used
+        return
+    else:
+        world.end()
+    assert not world.correction.any()
+
+
+def test_it_fades_out_while_an_external_wrench_acts():
+    world = acting(arm(), has_loop=True)
+    world.arm.qd[:] += 0.1
+    world.run(0.02)
+    for supervisor in (world.supervisor, world.without):
+        supervisor.take_wrench('link2', np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), world.at)
+    world.run(0.05)
+    assert 'an external wrench acts' in world.supervisor.report(world.at)[1]
+    assert not world.feedback._is_used
+    world.run(1.0)
+    assert world.feedback._is_used
+
+
+def test_another_payload_is_the_feedbacks_too():
+    world = acting(arm(), has_loop=True, bound=5.0)
+    assert np.abs(world.correction).max() < 0.1
+    loaded = FeedForward(world.robot.with_payload('link2', 0.5, (1.0, 0.0, 0.0), np.zeros((3, 3))))
+    for supervisor in (world.supervisor, world.without):
+        supervisor.change_model(loaded)
+    world.run(0.5)
+    assert np.abs(world.correction).max() == 5.0  # the arm carries no payload
+
+
+@pytest.mark.slow
+@settings(max_examples=12, deadline=None)
+@given(st.lists(st.tuples(
+    st.sampled_from([*SENT, 'true', 'no states', 'move', 'hold', 'push']),
+    st.integers(1, 120)), min_size=1, max_size=10))
+def test_whatever_comes_in_the_correction_keeps_its_bounds_and_fades(events):
+    """Each cycle of the world checks bound, rate, and that the feed-forward is as without it."""
+    world = acting(arm(), has_loop=True, bound=10.0)
+    for what, cycles in events:
+        if what == 'push':
+            world.arm.qd[:] += 0.2
+        if what == 'hold':
+            for supervisor in (world.supervisor, world.without):
+                supervisor.hold('asked')
+        if what == 'move' and world.supervisor.state is State.RUNNING:
+            world.follow(world.home + 0.01 * cycles, 0.5)
+        world.run(
+            cycles * PERIOD, has_states=what != 'no states', **(
+                {'send': SENT[what]} if what in SENT else {}))
+    world.run(3.0)
+    assert world.feedback.why == ''
+    assert world.supervisor.report(world.at)[0] == 'holding'
+    world.run(FADE + 0.6, send=SENT['nothing'])
+    assert not world.correction.any()
+
+
+def test_a_robot_without_such_feedback_is_refused():
+    of_motors = MotorFeedbackSettings(POLES, np.ones(2), np.zeros((2, 2)))
+    rigid = replace(arm(), actuators=Actuators(
+        arm().joint_names, (JointActuator(LAWS['rigid'], Motor(0.2)),) * 2))
+    for robot, words in (
+            (rigid, "joint 'joint1' has no spring"), (hd.load_robot('twolink'), 'actuators')):
+        with pytest.raises(hd.HodynError, match=words):
+            MotorFeedback(robot, of_motors, FADE)
