@@ -10,6 +10,7 @@ from hodyn_ros.cli import main
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.replay_bag import replay
+from hodyn_ros.robot.files import save_robot
 
 
 def swapped(recording):
@@ -70,6 +71,16 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
         assert line.startswith(
             'hodyn identify: the recordings do not fit the model, see above: nothing is '
             'identified, and nothing written. Correct the cause, or add to the --terms ')
+
+
+def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):
+    bad, earlier = misread(tmp_path / 'bad', swapped), tmp_path / 'out/panda_identified.yaml'
+    save_robot(PANDA, earlier)
+    before = earlier.read_bytes()
+    assert main(['identify', str(bad), '--output', str(tmp_path / 'out'), '--force']) == 2
+    assert 'nothing written' in capsys.readouterr().err
+    assert earlier.read_bytes() == before
+    assert list(earlier.parent.iterdir()) == [earlier]
 
 
 @pytest.mark.parametrize('terms', ['links friction offsets', 'friction offsets'])
