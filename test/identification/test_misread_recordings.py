@@ -75,6 +75,7 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
 
 def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):
     bad, earlier = misread(tmp_path / 'bad', swapped), tmp_path / 'out/panda_identified.yaml'
+    earlier.parent.mkdir()
     save_robot(PANDA, earlier)
     before = earlier.read_bytes()
     assert main(['identify', str(bad), '--output', str(tmp_path / 'out'), '--force']) == 2
