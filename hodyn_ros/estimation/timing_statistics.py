@@ -23,10 +23,10 @@ class TimingStatistics:
     sampling_period : float
         The mean period by which instants were restored, s; NaN if all are the stamps.
     restored, determined : int
-        Number of samples whose instants were restored, and of those among them whose intervals the
-        states determine; the other intervals are counted by the stamps.
+        Number of samples whose instants were restored, and how many of them the states themselves
+        place after the sample before; the stamps place the others.
     evenly_spaced : int
-        Number of messages in bursts that are spaced evenly, since no clock is determined.
+        Number of samples in bursts, spaced evenly here, since no sampling period was found.
     largest_move : float
         Greatest distance of an instant from the stamp under which it was first seen, s.
     counts : dict

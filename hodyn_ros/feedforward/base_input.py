@@ -194,7 +194,7 @@ class BaseInput:
             if link in links:
                 return robot.frame(link)[1]
         raise HodynError(
-            f'its {field} {name!r} is no link of the base of robot {robot.name!r}: '
+            f'its {field} {name!r} is not a link of the base of robot {robot.name!r}: '
             f'expected {", ".join(links)}')
 
     def _check_stamp(self, stamp: int, now: int | None) -> None:

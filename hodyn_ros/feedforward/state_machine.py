@@ -35,7 +35,7 @@ STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'
 WAITS = 'a plan waits for its start'
 NOTABLE_WAIT = 1.0  # a plan that waits longer, s, is reported as waiting
-BASE_JUMPED = 'the odometry of the base has jumped: the torque goes over to the new tilt'
+BASE_JUMPED = 'the odometry of the base has jumped: the torque fades to the new tilt'
 BASE_LOST = 'the odometry of the base is lost'
 SAME_TILT = 1e-3  # a smaller change of tilt, rad, does not change the model for plans
 # Why no input is taken.

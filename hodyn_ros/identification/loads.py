@@ -11,8 +11,9 @@ from hodyn_ros.identification.terms import Terms
 Array = NDArray[np.float64]
 
 _CLEAR = 5.0  # standard deviations from which a difference is certain
-_ANOTHER_MASS = 0.1  # least difference of the mass, over the payload's
-_ANOTHER_PLACE = 0.03  # m; slightly wrong links shift the centre by less from motion to motion
+_ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's
+# m; errors of the links' parameters shift the payload's centre by less from motion to motion.
+_ANOTHER_PLACE = 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +37,7 @@ class DifferingLoad:
 
 
 def linear_payload(model: Terms, found: Fit) -> tuple[float, float, Array]:
-    """Return the mass of a payload and half its interval, kg, and its centre, (3,) m."""
+    """Return the mass of a payload, half the width of its 90 % interval, kg, and its centre, m."""
     value, deviation = solve_linear(
         model, found, model.load_columns(found.theta, model.data.loaded))
     return (float(value[MASS]), NORMAL_90 * float(deviation[MASS]),
@@ -44,7 +45,10 @@ def linear_payload(model: Terms, found: Fit) -> tuple[float, float, Array]:
 
 
 def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
-    """Return the loaded recordings whose payload differs from the others', the farthest first."""
+    """Return the loaded recordings whose payload differs from the others'.
+
+    Those whose centre of mass is farthest away come first.
+    """
     bags = np.unique(model.data.bag[model.data.loaded])
     if len(bags) < 2 or not model.of('payload', model.free).any():
         return ()

@@ -1,9 +1,9 @@
 """Rigid bodies by ten free numbers, any choice of which is a possible body.
 
-The numbers are log-Cholesky parameters (Rucker and Wensing, RA-L 2022): log m, c, and the
-triangular factor L of the second moments of the mass about its centre, m L Lᵀ, with the logarithms
-of its diagonal. An inertia is physical, with the triangle inequality, if and only if these moments
-are positive.
+The numbers are log-Cholesky parameters (Rucker and Wensing, RA-L 2022): log m, the centre of mass
+c, and a triangular matrix L, with logarithms in place of its diagonal. The second moments of the
+mass about c are m L Lᵀ. An inertia keeps the triangle inequality strictly if and only if these
+moments are positive definite.
 """
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ Array = NDArray[np.float64]
 MASS, COM, EXTENT, SHEAR = 0, slice(1, 4), slice(4, 7), slice(7, 10)
 """Indices of log m, c, log diag L and the rest of L among the ten numbers."""
 
-_MIN_EXTENT = 1e-3  # over the largest; bodies in files may be flat, or not physical
+_MIN_EXTENT = 1e-3  # as a share of the largest; bodies in files may be flat, or impossible
 _MIN_MASS = 1e-9  # kg, in place of 0, which has no logarithm
 _BELOW = ((1, 2, 2), (0, 0, 1))
 _STEP = 1e-6

@@ -24,7 +24,7 @@ def read_odometry(data: bytes) -> tuple[str, str, Array, Array, Array, Array, in
     velocity and angular velocity in its own axes, (3,) each, and the stamp, ns.
 
     Raises HodynError if it is none, for a value that is no number or too large, and for an
-    orientation that is no unit quaternion.
+    orientation that is not a unit quaternion.
     """
     stamp = cdr.stamp(data)
     cursor = cdr.Cursor.after_stamp(data)
@@ -35,7 +35,7 @@ def read_odometry(data: bytes) -> tuple[str, str, Array, Array, Array, Array, in
         twist = cursor.doubles(6)
         cursor.doubles(_COVARIANCE)
     except cdr.MALFORMED:
-        raise HodynError(f'{len(data)} bytes that are no Odometry') from None
+        raise HodynError(f'{len(data)} bytes that are not an Odometry') from None
     values = np.array(pose + twist)
     largest = np.full(values.shape, cdr.MAX_VALUE)
     largest[:3] = 1e12  # of a grid or of the Earth: torques do not depend on positions
@@ -52,5 +52,5 @@ def unit_quaternion(quaternion: Array, field: str) -> Array:
     """Return (w, x, y, z) of a message's (x, y, z, w), which must have length 1."""
     length = float(np.linalg.norm(quaternion))
     if not abs(length - 1.0) <= LENGTH_TOLERANCE:
-        raise HodynError(f'{field} is no unit quaternion: its length is {length:.4g}')
+        raise HodynError(f'{field} is not a unit quaternion: its length is {length:.4g}')
     return quaternion[[3, 0, 1, 2]] / length

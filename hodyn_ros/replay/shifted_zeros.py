@@ -13,13 +13,14 @@ MAX_SAMPLES = 120
 """Number of samples that are enough to determine a quarter turn."""
 
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
-_WORTH = 0.05  # decrease of the logarithm of the unexplained share that pays for a turn
+# A turn must lower the sum of the logarithms of the unexplained shares by more than this.
+_WORTH = 0.05
 
 
 class ZeroSearch:
     """Searches for quarter turns of joints with which a model explains recorded efforts.
 
-    Bias and friction of each joint are fitted along.
+    Bias and friction of each joint are fitted as well.
 
     Parameters
     ----------

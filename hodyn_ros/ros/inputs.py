@@ -34,7 +34,7 @@ def inputs(*, has_base: bool) -> list[Input]:
             from nav_msgs.msg import Odometry  # not needed for an arm on a fixed base
         except ImportError as error:
             raise HodynError(
-                'the robot has a floating base, and nav_msgs, of which its odometry is, is not '
+                'the robot has a floating base, whose odometry needs nav_msgs, which is not '
                 f'installed ({error}): install ros-nav-msgs') from None
         rows.append((Odometry, 'odom', Session.on_odometry, BEST_EFFORT))
     return rows

@@ -51,7 +51,7 @@ def read(
         raise HodynError(f'parameter file {str(path)!r}: {error.strerror}') from None
     data = strict_yaml.load(text, str(path))
     if not isinstance(data, Mapping):
-        raise HodynError(f'{path}: no parameter file: it should begin with /**: and {VALUES}:')
+        raise HodynError(f'{path}: not a parameter file: it should begin with /**: and {VALUES}:')
     lines = _lines(text)
     for place, line in lines.items():
         if VALUES not in place and (*place, VALUES) not in lines and difflib.get_close_matches(

@@ -44,7 +44,7 @@ def test_one_wrong_reading_of_the_base_is_left_out_and_a_new_tilt_taken():
 
 @pytest.mark.parametrize(('wrong', 'said'), [
     ({'frame': 'map'}, "its frame_id is 'map', and was 'odom'"),
-    ({'child': 'wheel'}, "'wheel' is no link of the base of robot 'panda': expected deck"),
+    ({'child': 'wheel'}, "'wheel' is not a link of the base of robot 'panda': expected deck"),
     ({'angular': (0.0, 30.0, 0.0)}, r'twist.twist.angular is 30 rad/s; at most 20 are believed'),
     ({'t': 1.02}, 'a stamp is not newer than the last'),
     ({'t': 0.0}, 'it has no stamp'),

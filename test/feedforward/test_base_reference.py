@@ -308,7 +308,7 @@ def test_time_that_is_left_out_is_not_time_of_the_base():
     ({'frame': 'map'}, "its frame_id is 'map', and that of the odometry 'odom'"),
     ({'names': ()}, 'it has 0 joint_names; expected one'),
     ({'names': ('deck', 'arm')}, 'it has 2 joint_names; expected one'),
-    ({'names': ('mast',)}, "its joint_names[0] 'mast' is no link of the base of robot 'panda'"),
+    ({'names': ('mast',)}, "its joint_names[0] 'mast' is not a link of the base of robot 'panda'"),
     ({'stamp': 1_700_000_000_000}, 'header.stamp is 700 s ahead of the joint states'),
 ])
 def test_what_cannot_be_of_the_base_is_refused_at_once(wrong, said):

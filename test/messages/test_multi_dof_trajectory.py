@@ -32,7 +32,7 @@ def test_the_poses_are_read_and_twists_are_not(names, twists, little_endian):
     ((0, 0, -np.inf, 0, 0, 0, 1), r'point 1, transforms\[0\].translation.z is not finite'),
     ((0, 2e9, 0, 0, 0, 0, 1), r'point 1, transforms\[0\].translation.y is 2e\+09'),
     ((0, 0, 0, 0, np.nan, 0, 1), r'point 1, transforms\[0\].rotation.y is not finite'),
-    ((0, 0, 0, 0, 0, 0, 0), r'point 1, transforms\[0\].rotation is no unit quaternion: its len'),
+    ((0, 0, 0, 0, 0, 0, 0), r'point 1, transforms\[0\].rotation is not a unit quaternion: its'),
     ((0, 0, 0, 0, 0, 0, 1.01), 'its length is 1.01'),
 ])
 def test_a_wrong_pose_is_named(wrong, said):

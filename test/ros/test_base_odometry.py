@@ -233,8 +233,8 @@ def test_a_base_trajectory_gives_the_accelerations_without_delay(live, home, shi
 
 @pytest.mark.parametrize(('changes', 'said'), [
     ({'pose.pose.orientation.w': math.nan}, 'pose.pose.orientation.w is not finite'),
-    ({'pose.pose.orientation.w': 0.0}, 'pose.pose.orientation is no unit quaternion'),
-    ({'child_frame_id': 'wheel'}, "its child_frame_id 'wheel' is no link of the base"),
+    ({'pose.pose.orientation.w': 0.0}, 'pose.pose.orientation is not a unit quaternion'),
+    ({'child_frame_id': 'wheel'}, "its child_frame_id 'wheel' is not a link of the base"),
     ({'header.frame_id': 'map'}, "its frame_id is 'map', and was 'odom'"),
     ({'header.stamp': to_stamp(1000.0)}, 'behind that of the joint states'),
     ({'twist.twist.angular.z': 1e3}, 'twist.twist.angular is 1000 rad/s'),

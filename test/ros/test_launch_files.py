@@ -101,7 +101,7 @@ def test_the_demo_takes_robot_and_file(monkeypatch, params_file):
 
 
 WRONG_FILES = [
-    ('', 'no parameter file: it should begin with /**:'),
+    ('', 'not a parameter file: it should begin with /**:'),
     ('a: [\n', 'line 2, column 1: not valid YAML'),
     ('/**:\n  ros__parameters:\n    robto: fr3\n', "line 3: unknown parameter 'robto'; did you "
      "mean 'robot'?"),
