@@ -73,8 +73,8 @@ class Instants:
     ----------
     time : (S,) array
         s, on the clock of the stamps; strictly increasing.
-    period : float
-        The sampling period, s; NaN if no sampling clock is determined: the instants are then the
+    sampling_period : float
+        The period of the sampling clock, s; NaN if none is determined: the instants are then the
         stamps, or evenly spaced.
     determined : (S,) bool array
         Whether the samples themselves determine the interval before each one.
@@ -87,10 +87,10 @@ class Instants:
     """
 
     time: Array
-    period: float
+    sampling_period: float
     determined: NDArray[np.bool_]
     misfit: float
-    evenly_spaced: bool = False
+    evenly_spaced: bool
 
 
 def sampling_instants(
@@ -109,7 +109,7 @@ def sampling_instants(
         rad, rad/s; velocities NaN where not recorded.
 
     """
-    as_stamped = Instants(stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.nan)
+    as_stamped = Instants(stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.nan, False)
     if len(stamps) <= MIN_DETERMINED:
         return [as_stamped]
     log = _Log(stamps, older, position, velocity)
@@ -138,7 +138,7 @@ def sampling_instants(
     # A delay common to all is not observable: the least delay of received states is set to 0.
     late = 0.0 if log.polled else float(np.quantile(stamps - clock.time, 1e-3))
     return [Instants(
-        clock.time + late, clock.period, np.append(determined[:1], determined), misfit)]
+        clock.time + late, clock.period, np.append(determined[:1], determined), misfit, False)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,7 @@ from hodyn_ros.estimation.astray_positions import astray
 from hodyn_ros.estimation.deliveries import burst_size, were_held_up
 from hodyn_ros.estimation.period_count import MAX_MOVE
 from hodyn_ros.estimation.repeated_states import repeats, seen_before, torn
-from hodyn_ros.estimation.sampling_clock import sampling_instants
+from hodyn_ros.estimation.sampling_clock import Instants, sampling_instants
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 Array = NDArray[np.float64]
@@ -36,8 +36,8 @@ _RESET_PERSISTS = 4  # least number of samples behind an earlier stamp if the cl
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """Samples without a gap.
+class Run(Instants):
+    """Samples without a gap: their instants since the first stamp, in whole nanoseconds.
 
     Attributes
     ----------
@@ -45,27 +45,11 @@ class Run:
         Indices of the messages, increasing.
     sample : (K,) int array
         Index of each message's sample; republished messages share one.
-    time : (S,) array
-        Instants of the samples since the first stamp of the run, s, strictly increasing, whole
-        nanoseconds.
-    sampling_period : float
-        The period by which the instants were restored, s; NaN if they are the stamps.
-    determined : (S,) bool array
-        Whether the samples themselves determine the interval before each one.
-    misfit : float
-        RMS by which the steps of the stamps contradict the positions, s; NaN where not known.
-    evenly_spaced : bool
-        Whether messages in bursts are spaced evenly, since no clock is determined.
 
     """
 
     message: Indices
     sample: Indices
-    time: Array
-    sampling_period: float
-    determined: NDArray[np.bool_]
-    misfit: float
-    evenly_spaced: bool = False
 
     @property
     def first_message(self) -> Indices:
@@ -273,7 +257,7 @@ def _runs(
             # Whole nanoseconds, as stamps are: rounding them later would show in the snap.
             at = np.round(1e9 * (found.time[begin:end] - time[part.start])) * 1e-9
             runs.append(Run(
-                message[part], np.cumsum(fresh[part]) - 1, at, found.period,
-                found.determined[begin:end], found.misfit, found.evenly_spaced))
+                at, found.sampling_period, found.determined[begin:end], found.misfit,
+                found.evenly_spaced, message[part], np.cumsum(fresh[part]) - 1))
         last += len(found.time)
     return runs
