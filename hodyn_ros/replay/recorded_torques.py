@@ -1,15 +1,15 @@
 """From the motion of a recording to its torques, chunk by chunk."""
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
-from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, samples
+from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, Runs, samples
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
+from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
@@ -20,17 +20,11 @@ _DEVIATION_PERIOD = 0.1  # time between evaluations of the uncertainty, which ch
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
+class Chunk(MotionPiece):
     """What was computed for consecutive messages.
 
     Attributes
     ----------
-    states : JointStates
-        As recorded, (T,).
-    stamps, instants, used, begins : (T,) arrays
-        As in `MotionPiece`.
-    q, q_deviation : (T, 5, n) arrays
-        The estimated motion and its standard deviation, rad/sᵏ; NaN where not used.
     torque, deviation : (T, 3, n) arrays
         Q, Q̇, Q̈, N m/sᵏ, and the standard deviations that the motion's cause; NaN where not
         used.
@@ -42,20 +36,10 @@ class Chunk:
 
     """
 
-    states: JointStates
-    stamps: NDArray[np.int64]
-    instants: NDArray[np.int64]
-    used: NDArray[np.bool_]
-    begins: NDArray[np.bool_]
-    q: Array
-    q_deviation: Array
     torque: Array
     deviation: Array
     predicted: Array
     slow: Array
-
-    def __getitem__(self, index: slice | NDArray[np.bool_]) -> 'Chunk':
-        return Chunk(*(getattr(self, one.name)[index] for one in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -168,11 +152,11 @@ class RecordedTorques:
             if progress is not None:
                 progress(len(chunk.stamps))
 
-    def _chunk(self, piece: MotionPiece) -> Chunk:
+    def _chunk(self, piece: MotionPiece, runs: Runs, inner: slice) -> Chunk:
         count, _, n = piece.q.shape
         torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
         predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
-        for run, motion in piece.runs:
+        for run, motion in runs:
             found = self._feedforward.torque(motion.q)
             torque[run.message] = found[run.sample]
             if self._deviations:
@@ -186,5 +170,5 @@ class RecordedTorques:
                 run.time, both.reshape(len(both), -1), self.motion.bandwidth,
             ).reshape(both.shape)[run.sample]
         return Chunk(
-            piece.states, piece.stamps, piece.instants, piece.used, piece.begins, piece.q,
-            piece.deviation, torque, deviation, predicted, slow)[piece.inner]
+            **vars(piece), torque=torque, deviation=deviation, predicted=predicted,
+            slow=slow)[inner]
