@@ -16,7 +16,6 @@ PAYLOAD = 'payload'
 
 _FRICTION = ('amplitude', 'slope', 'velocity_offset', 'viscous')
 _NO_FRICTION = {'amplitude': 0.0, 'slope': 10.0, 'velocity_offset': 0.0, 'viscous': 0.0}
-_INERTIAL = ('mass', 'com', 'inertia')
 
 
 def write_robot(
@@ -76,13 +75,15 @@ def _write_links(data: dict[str, Any], robot: Robot, links: tuple[Payload, ...])
     inertial = {body.name: _inertial(link)
                 for body, link in zip(robot.bodies, links, strict=True)}
     fixed = {name for name, (index, _) in robot.frames.items() if index >= 0}
+    massless = [data.get('tool', {})]
     for body in data['bodies']:
         if body['name'] in inertial:
             body.update(inertial[body['name']])
         elif body['name'] in fixed:
-            _drop_inertia(body)
-    if 'tool' in data:
-        _drop_inertia(data['tool'])
+            massless.append(body)
+    for entry in massless:
+        for key in ('mass', 'com', 'inertia'):
+            entry.pop(key, None)
 
 
 def _write_zeros(
@@ -112,11 +113,6 @@ def _write_zeros(
 
 def _inertial(body: Payload) -> dict[str, Any]:
     return {'mass': float(body.mass), 'com': body.com.tolist(), 'inertia': body.inertia.tolist()}
-
-
-def _drop_inertia(entry: dict[str, Any]) -> None:
-    for key in _INERTIAL:
-        entry.pop(key, None)
 
 
 def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:
