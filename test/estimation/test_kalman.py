@@ -79,15 +79,3 @@ def test_mean_and_covariance(case):
         np.testing.assert_allclose(
             covariance[t] / np.outer(scale, scale), expected / np.outer(scale, scale), rtol=0.0,
             atol=1e-9)
-
-
-def test_half_gain_at_the_reciprocal_of_the_memory():
-    # For positions alone the smoother is the filter 1/(1 + (ωT)¹⁰), far from the ends.
-    step, noise = 1e-3, np.array([1.0, 1e-4, np.inf])
-    unit = kalman.memory(step, *noise)
-    time = np.arange(6000) * step
-    for factor, gain in ((0.7, 1 / (1 + 0.7 ** 10)), (1.0, 0.5), (1.3, 1 / (1 + 1.3 ** 10))):
-        position = np.cos(factor / unit * (time - 3.0))
-        motion, _ = smoothed(
-            time, position - position[0], np.full(6000, np.nan), 10.0, step, noise)
-        assert motion[3000, 0] + position[0] == pytest.approx(gain, abs=2e-3)
