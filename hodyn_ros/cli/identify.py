@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         verdict,
     )
     from hodyn_ros.cli.tables import make_console
-    from hodyn_ros.identification.doubtful_joints import doubtful_joints
+    from hodyn_ros.identification.doubts import doubtful_joints
     from hodyn_ros.identification.identify import identify
     from hodyn_ros.identification.recordings import Recording, Source, read_data
     from hodyn_ros.identification.robot_writer import write_robot
@@ -118,7 +118,7 @@ def run(options: argparse.Namespace) -> int:
                 each_bag=options.offsets_per_bag)
     except HodynError as error:
         raise HodynError('; '.join([str(error), *damages])) from None
-    doubtful = doubtful_joints(robot, data, found, validation)
+    doubtful = doubtful_joints(robot, data, found, validation.held_out_less_mean)
     lags = [source.lag_with(one, found.payload) for one in recordings]
     findings = [
         [*diagnosis.sentences, *([lag.sentence] if lag.is_large else [])]

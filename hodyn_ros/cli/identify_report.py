@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from hodyn_ros.identification.doubtful_joints import DoubtfulJoints
+    from hodyn_ros.identification.doubts import DoubtfulJoints
     from hodyn_ros.identification.estimate import Estimate
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from hodyn_ros.common.jit import threads
-from hodyn_ros.estimation import kalman, simplex_search
+from hodyn_ros.estimation import kalman
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
@@ -160,9 +161,9 @@ def _fit_joint(series: list[tuple[Array, Array, Array]], step: float) -> tuple[A
     best = min(starts, key=cost)
     simplex = np.vstack([best, best + 2.0 * np.eye(len(best))])
     simplex[1, 0] += 4.0
-    found = simplex_search.minimum(
-        cost, simplex, near=0.02, alike=0.05, evaluations=_MAX_EVALUATIONS)
-    return parameters(found), scale
+    found = minimize(cost, best, method='Nelder-Mead', options={
+        'initial_simplex': simplex, 'xatol': 0.02, 'fatol': 0.05, 'maxfev': _MAX_EVALUATIONS})
+    return parameters(found.x), scale
 
 
 def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
@@ -204,14 +205,12 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
     covariance = np.empty((count, n, kalman.STATES, kalman.STATES))
 
     def smooth_joint(joint: int) -> None:
-        history = np.empty((count, kalman.HISTORY))
-        motion = np.empty((count, kalman.STATES))
+        own = slice(joint, joint + 1)
         origin = samples.position[0, joint]
         kalman.rts_smoother(
-            samples.time, samples.position[:, joint] - origin,
-            np.ascontiguousarray(samples.velocity[:, joint]), noise.velocity_scale[joint],
-            noise.step, noise.rows[joint], history, motion, covariance[:, joint])
-        q[:, :, joint] = motion
+            samples.time, samples.position[:, own] - origin, samples.velocity[:, own].copy(),
+            noise.velocity_scale[joint], noise.step, noise.rows[joint], q[:, :, own],
+            covariance[:, joint])
         q[:, 0, joint] += origin
 
     try:

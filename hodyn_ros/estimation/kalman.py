@@ -1,4 +1,4 @@
-"""Kalman filter and smoother on a chain of integrators, for one joint's samples.
+"""Kalman filter and smoother on a chain of integrators, for signals that share their noise.
 
 The motion is a Gaussian process whose fifth derivative is white noise of density σ_w², so the
 posterior mean of the position is the smoothing spline of degree 9 and its derivatives to the snap
@@ -18,8 +18,6 @@ from hodyn_ros.common.jit import njit
 Array = NDArray[np.float64]
 
 STATES = 5
-HISTORY = STATES + STATES * STATES
-"""Numbers kept for each sample between the two passes."""
 
 _DIVISORS = np.array([
     [(2 * STATES - 1 - i - j) * math.factorial(STATES - 1 - i) * math.factorial(STATES - 1 - j)
@@ -50,48 +48,34 @@ def memory(step: float, process: float, position_noise: float, velocity_noise: f
 
 @njit()
 def _start(
-    position: float, velocity: float, velocity_scale: float, step: float, noise: Array,
+    position: Array, velocity: Array, velocity_scale: float, unit: float, noise: Array,
     x: Array, p: Array,
 ) -> None:
-    """Set state x and covariance p from the first sample."""
-    time = memory(step, noise[0], noise[1], noise[2])
-    density = noise[0] * time ** (2 * STATES - 1)
+    """Set states x, (5, m), and covariance p from the first sample."""
+    density = noise[0] * unit ** (2 * STATES - 1)
     x[:] = 0.0
     p[:] = 0.0
     for k in range(2, STATES):
         p[k, k] = density * _PRIOR_MEMORIES ** (2 * (STATES - k) - 1)
     x[0] = position
     p[0, 0] = noise[1] ** 2
-    if np.isnan(velocity):
-        p[1, 1] = (velocity_scale * time) ** 2
+    if np.isnan(velocity[0]):
+        p[1, 1] = (velocity_scale * unit) ** 2
     else:
-        x[1] = velocity * time
-        p[1, 1] = (noise[2] * time) ** 2
+        x[1] = velocity * unit
+        p[1, 1] = (noise[2] * unit) ** 2
 
 
 @njit()
-def _predict(h: float, density: float, x: Array, p: Array) -> None:
-    """Advance state and covariance by h (in units of T), in place."""
-    # Multiplying by F from the left adds scaled lower rows to upper ones, so works in place.
+def _advance(h: float, rows: Array) -> None:
+    """Multiply rows by the transition F over h (in units of T), in place."""
+    # Scaled lower rows are added to upper ones, which are not needed any more.
     for i in range(STATES):
         power = 1.0
         for j in range(i + 1, STATES):
             power *= h / (j - i)
-            x[i] += power * x[j]
-    for c in range(STATES):
-        for i in range(STATES):
-            power = 1.0
-            for j in range(i + 1, STATES):
-                power *= h / (j - i)
-                p[i, c] += power * p[j, c]
-    for r in range(STATES):
-        for i in range(r, STATES):
-            power = 1.0
-            for j in range(i + 1, STATES):
-                power *= h / (j - i)
-                p[r, i] += power * p[r, j]
-            p[i, r] = p[r, i]
-    _add_noise(h, density, p)
+            for c in range(rows.shape[1]):
+                rows[i, c] += power * rows[j, c]
 
 
 @njit()
@@ -105,18 +89,20 @@ def _add_noise(h: float, density: float, p: Array) -> None:
 
 @njit()
 def _update(
-    state: int, value: float, variance: float, x: Array, p: Array, gain: Array,
+    state: int, values: Array, variance: float, x: Array, p: Array, gain: Array,
 ) -> tuple[float, float]:
-    """Measure one state, in place; return innovation and its variance, 0 without a value."""
-    if np.isnan(value) or variance == np.inf:
-        gain[:] = 0.0
+    """Measure one state, in place; return the first innovation and its variance, 0 without one."""
+    if np.isnan(values[0]) or variance == np.inf:
         return 0.0, 0.0
     s = p[state, state] + variance
-    y = value - x[state]
+    first = values[0] - x[state, 0]
     for i in range(STATES):
         gain[i] = p[i, state] / s
+    for c in range(len(values)):
+        y = values[c] - x[state, c]
+        for i in range(STATES):
+            x[i, c] += gain[i] * y
     for i in range(STATES):
-        x[i] += gain[i] * y
         if i != state:
             for j in range(i, STATES):
                 if j != state:
@@ -126,7 +112,38 @@ def _update(
     # far below the prediction's and the difference would cancel.
     for i in range(STATES):
         p[i, state] = p[state, i] = gain[i] * variance
-    return y, s
+    return first, s
+
+
+@njit()
+def _filter(
+    time: Array, position: Array, velocity: Array, velocity_scale: float, unit: float,
+    noise: Array, states: Array, covariance: Array,
+) -> float:
+    """Return the log-likelihood of the first signal; write states if there is room for them."""
+    x, p = np.empty((STATES, position.shape[1])), np.empty((STATES, STATES))
+    gain = np.empty(STATES)
+    density = noise[0] * unit ** (2 * STATES - 1)
+    q_variance, v_variance = noise[1] ** 2, (noise[2] * unit) ** 2
+    total = 0.0
+    _start(position[0], velocity[0], velocity_scale, unit, noise, x, p)
+    for t in range(len(time)):
+        if t > 0:
+            h = (time[t] - time[t - 1]) / unit
+            _advance(h, x)
+            _advance(h, p)  # F P, and (F (F P)ᵀ) = F P Fᵀ, as P is symmetric
+            _advance(h, p.T)
+            _add_noise(h, density, p)
+            y, s = _update(0, position[t], q_variance, x, p, gain)
+            if s > 0.0:
+                total -= 0.5 * (math.log(s) + y * y / s)
+            y, s = _update(1, velocity[t] * unit, v_variance, x, p, gain)
+            if s > 0.0:
+                # The likelihood of the velocity itself, not of its scaled value.
+                total -= 0.5 * (math.log(s / unit ** 2) + y * y / s)
+        if len(states) > 0:
+            states[t], covariance[t] = x, p
+    return total
 
 
 @njit(nogil=True)
@@ -145,176 +162,77 @@ def log_likelihood(
         σ_w², σ_q, σ_v.
 
     """
-    x, p = np.empty(STATES), np.empty((STATES, STATES))
-    gain = np.empty(STATES)
-    step = (time[-1] - time[0]) / (len(time) - 1)
-    unit = memory(step, noise[0], noise[1], noise[2])
-    density = noise[0] * unit ** (2 * STATES - 1)
-    q_variance, v_variance = noise[1] ** 2, (noise[2] * unit) ** 2
-    total = 0.0
-    _start(position[0], velocity[0], velocity_scale, step, noise, x, p)
-    for t in range(1, len(time)):
-        _predict((time[t] - time[t - 1]) / unit, density, x, p)
-        y, s = _update(0, position[t], q_variance, x, p, gain)
-        if s > 0.0:
-            total -= 0.5 * (math.log(s) + y * y / s)
-        y, s = _update(1, velocity[t] * unit, v_variance, x, p, gain)
-        if s > 0.0:
-            # The likelihood of the velocity itself, not of its scaled value.
-            total -= 0.5 * (math.log(s / unit ** 2) + y * y / s)
-    return total
+    unit = memory((time[-1] - time[0]) / (len(time) - 1), noise[0], noise[1], noise[2])
+    return float(_filter(
+        time, position.reshape(-1, 1), velocity.reshape(-1, 1), velocity_scale, unit, noise,
+        np.empty((0, STATES, 1)), np.empty((0, STATES, STATES))))
 
 
 @njit(nogil=True)
 def rts_smoother(
     time: Array, position: Array, velocity: Array, velocity_scale: float, step: float,
-    noise: Array, history: Array, motion: Array, covariance: Array,
+    noise: Array, motion: Array, covariance: Array,
 ) -> None:
-    """Write the smoothed q … q⁗ of samples, and their covariance.
+    """Write the smoothed q … q⁗ of m signals, and the covariance that all of them have.
 
     Parameters
     ----------
-    time, position, velocity : (T,) arrays
-        s, rad, rad/s; NaN where not recorded. The first position must be recorded.
+    time : (T,) array
+        s.
+    position, velocity : (T, m) arrays
+        rad, rad/s; NaN in whole rows where not recorded. The first positions must be recorded.
     velocity_scale : float
         Prior standard deviation of the velocity, used if the first is not recorded, rad/s.
     step : float
         Typical time between samples, s.
     noise : (3,) array
         σ_w², σ_q, σ_v.
-    history : (T, HISTORY) array
-        Scratch.
-    motion, covariance : (T, 5) and (T, 5, 5) arrays
+    motion, covariance : (T, 5, m) and (T, 5, 5) arrays
         Written, rad/sᵏ.
 
     """
     unit = memory(step, noise[0], noise[1], noise[2])
     density = noise[0] * unit ** (2 * STATES - 1)
-    _filter(time, position, velocity, velocity_scale, step, noise, history)
+    _filter(time, position, velocity, velocity_scale, unit, noise, motion, covariance)
     move, added, lower, gain, rest, work = (
         np.empty((STATES, STATES)), np.empty((STATES, STATES)), np.empty((STATES, STATES)),
         np.empty((STATES, STATES)), np.empty((STATES, STATES)), np.empty((STATES, STATES)))
-    change = np.empty(STATES)
-    last = len(time) - 1
+    columns = position.shape[1]
+    change = np.empty((STATES, columns))
+    for t in range(len(time) - 2, -1, -1):
+        x, p, ahead, p_ahead = motion[t], covariance[t], motion[t + 1], covariance[t + 1]
+        _transition((time[t + 1] - time[t]) / unit, density, move, added)
+        _smoother_gain(p, move, added, lower, gain, work)
+        # x + G (x_ahead − F x), and (1 − G F) P (1 − G F)ᵀ + G (P_ahead + Q) Gᵀ, whose terms
+        # are both positive.
+        for i in range(STATES):
+            for c in range(columns):
+                change[i, c] = ahead[i, c]
+                for j in range(i, STATES):
+                    change[i, c] -= move[i, j] * x[j, c]
+            for j in range(STATES):
+                rest[i, j] = 1.0 if i == j else 0.0
+                for k in range(j + 1):
+                    rest[i, j] -= gain[i, k] * move[k, j]
+                added[i, j] += p_ahead[i, j]
+        for i in range(STATES):
+            for j in range(STATES):
+                for c in range(columns):
+                    x[i, c] += gain[i, j] * change[j, c]
+        _sandwich(rest, p, work, lower)
+        _sandwich(gain, added, work, rest)
+        for i in range(STATES):
+            for j in range(STATES):
+                p[i, j] = lower[i, j] + rest[i, j]
     scale = np.empty(2 * STATES - 1)  # taking powers for each sample took a third of the time
     for k in range(len(scale)):
         scale[k] = unit ** -k
-    for t in range(last, -1, -1):
-        x, p = history[t, :STATES], history[t, STATES:].reshape(STATES, STATES)
-        if t < last:
-            ahead, p_ahead = (
-                history[t + 1, :STATES], history[t + 1, STATES:].reshape(STATES, STATES))
-            _transition((time[t + 1] - time[t]) / unit, density, move, added)
-            _smoother_gain(p, move, added, lower, gain, work)
-            # x + G (x_ahead − F x), and (1 − G F) P (1 − G F)ᵀ + G (P_ahead + Q) Gᵀ, whose terms
-            # are both positive.
-            for i in range(STATES):
-                change[i] = ahead[i]
-                for j in range(i, STATES):
-                    change[i] -= move[i, j] * x[j]
-                for j in range(STATES):
-                    rest[i, j] = 1.0 if i == j else 0.0
-                    for k in range(j + 1):
-                        rest[i, j] -= gain[i, k] * move[k, j]
-                    added[i, j] += p_ahead[i, j]
-            for i in range(STATES):
-                for j in range(STATES):
-                    x[i] += gain[i, j] * change[j]
-            _sandwich(rest, p, work, lower)
-            _sandwich(gain, added, work, rest)
-            for i in range(STATES):
-                for j in range(STATES):
-                    p[i, j] = lower[i, j] + rest[i, j]
-        for i in range(STATES):
-            motion[t, i] = x[i] * scale[i]
-            for j in range(STATES):
-                covariance[t, i, j] = p[i, j] * scale[i + j]
-
-
-@njit(nogil=True)
-def smooth_signals(
-    time: Array, signals: Array, slope_scale: float, step: float, noise: Array, found: Array,
-) -> None:
-    """Smooth several signals with the same gaps, as `rts_smoother` does positions.
-
-    The gains do not depend on the values, so these are computed once for all signals.
-
-    Parameters
-    ----------
-    time, slope_scale, step, noise
-        As for `rts_smoother`.
-    signals, found : (T, m) arrays
-        The measured signals, NaN only in whole rows and not in the first; the smoothed signals,
-        written.
-
-    """
-    unit = memory(step, noise[0], noise[1], noise[2])
-    density, variance = noise[0] * unit ** (2 * STATES - 1), noise[1] ** 2
-    samples, columns = signals.shape
-    unused, p = np.empty(STATES), np.empty((STATES, STATES))
-    x, covariance = np.empty((samples, STATES, columns)), np.empty((samples, STATES, STATES))
-    gain = np.empty(STATES)
-    _start(0.0, np.nan, slope_scale, step, noise, unused, p)
-    for t in range(samples):
-        if t == 0:
-            x[0] = 0.0
-            x[0, 0] = signals[0]
-        else:
-            h = (time[t] - time[t - 1]) / unit
-            for i in range(STATES):
-                power = 1.0
-                x[t, i] = x[t - 1, i]
-                for j in range(i + 1, STATES):
-                    power *= h / (j - i)
-                    for c in range(columns):
-                        x[t, i, c] += power * x[t - 1, j, c]
-            _predict(h, density, unused, p)
-            if not np.isnan(signals[t, 0]):
-                _update(0, 0.0, variance, unused, p, gain)
-                for c in range(columns):
-                    y = signals[t, c] - x[t, 0, c]
-                    for i in range(STATES):
-                        x[t, i, c] += gain[i] * y
-        covariance[t] = p
-    move, added, lower, back, work = (
-        np.empty((STATES, STATES)), np.empty((STATES, STATES)), np.empty((STATES, STATES)),
-        np.empty((STATES, STATES)), np.empty((STATES, STATES)))
-    change = np.empty((STATES, columns))
-    for t in range(samples - 2, -1, -1):
-        _transition((time[t + 1] - time[t]) / unit, density, move, added)
-        _smoother_gain(covariance[t], move, added, lower, back, work)
+    for t in range(len(time)):
         for i in range(STATES):
             for c in range(columns):
-                change[i, c] = x[t + 1, i, c]
-            for j in range(i, STATES):
-                for c in range(columns):
-                    change[i, c] -= move[i, j] * x[t, j, c]
-        for i in range(STATES):
+                motion[t, i, c] *= scale[i]
             for j in range(STATES):
-                for c in range(columns):
-                    x[t, i, c] += back[i, j] * change[j, c]
-    found[:] = x[:, 0]
-
-
-@njit()
-def _filter(
-    time: Array, position: Array, velocity: Array, velocity_scale: float, step: float,
-    noise: Array, history: Array,
-) -> None:
-    """Run the filter; write each sample's state (5) and its covariance (25) to history."""
-    x, p = np.empty(STATES), np.empty((STATES, STATES))
-    gain = np.empty(STATES)
-    unit = memory(step, noise[0], noise[1], noise[2])
-    density = noise[0] * unit ** (2 * STATES - 1)
-    q_variance, v_variance = noise[1] ** 2, (noise[2] * unit) ** 2
-    _start(position[0], velocity[0], velocity_scale, step, noise, x, p)
-    for t in range(len(time)):
-        if t > 0:
-            _predict((time[t] - time[t - 1]) / unit, density, x, p)
-            _update(0, position[t], q_variance, x, p, gain)
-            _update(1, velocity[t] * unit, v_variance, x, p, gain)
-        history[t, :STATES] = x
-        history[t, STATES:] = p.ravel()
+                covariance[t, i, j] *= scale[i + j]
 
 
 @njit()

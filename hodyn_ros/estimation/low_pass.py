@@ -34,8 +34,9 @@ def low_pass(time: Array, values: Array, bandwidth: float) -> Array:
         first = int(np.argmax(known[:, columns[0]]))
         signals = np.ascontiguousarray(values[first:, columns] - values[first, columns])
         scale = np.array([float(np.nanstd(signal)) or 1.0 for signal in signals.T.copy()])
-        smooth = np.empty(signals.shape)
-        kalman.smooth_signals(
-            np.ascontiguousarray(time[first:]), signals / scale, _WIDE, step, noise, smooth)
-        found[first:, columns] = values[first, columns] + scale * smooth
+        smooth = np.empty((len(signals), kalman.STATES, len(columns)))
+        kalman.rts_smoother(
+            time[first:], signals / scale, np.full(signals.shape, np.nan), _WIDE, step, noise,
+            smooth, np.empty((len(signals), kalman.STATES, kalman.STATES)))
+        found[first:, columns] = values[first, columns] + scale * smooth[:, 0]
     return found

@@ -6,7 +6,7 @@ longer than the memory of the smoother: later filters need margins as well.
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TypeVar
 
 import numpy as np
@@ -37,6 +37,8 @@ from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
 T = TypeVar('T')
+P = TypeVar('P', bound='MotionPiece')
+Runs = list[tuple[Run, Motion]]
 
 CHUNK_SIZE = 16_384
 """Number of messages of a piece without its margins."""
@@ -58,12 +60,10 @@ _REASONS = {
 
 @dataclass(frozen=True, eq=False)
 class MotionPiece:
-    """The motion at consecutive messages, with margins.
+    """The motion at consecutive messages.
 
     Attributes
     ----------
-    inner : slice
-        The messages of the piece without its margins.
     states : JointStates
         As recorded, (T,).
     stamps : (T,) int64 array
@@ -72,24 +72,23 @@ class MotionPiece:
         When the states were sampled, ns: their stamps, unless these were restored.
     used : (T,) bool array
         Whether the motion is known at these messages.
-    q, deviation : (T, 5, n) arrays
-        The estimated motion and its standard deviation, rad/sᵏ; NaN where not used.
     begins : (T,) bool array
         First messages of runs.
-    runs : list of (Run, Motion)
-        Per run, the samples and the motion estimated from them, with its covariances.
+    q, q_deviation : (T, 5, n) arrays
+        The estimated motion and its standard deviation, rad/sᵏ; NaN where not used.
 
     """
 
-    inner: slice
     states: JointStates
     stamps: NDArray[np.int64]
     instants: NDArray[np.int64]
     used: NDArray[np.bool_]
-    q: Array
-    deviation: Array
     begins: NDArray[np.bool_]
-    runs: list[tuple[Run, Motion]]
+    q: Array
+    q_deviation: Array
+
+    def __getitem__(self: P, index: slice | NDArray[np.bool_]) -> P:
+        return type(self)(*(getattr(self, one.name)[index] for one in fields(self)))
 
 
 class RecordedMotion:
@@ -170,25 +169,25 @@ class RecordedMotion:
                 **bag.unusable},
             lost=bag.lost, in_part=bag.in_part, notes=tuple(bag.notes))
 
-    def pieces(self) -> Iterator[MotionPiece]:
-        """Estimate piece after piece."""
-        yield from self.evaluated(lambda piece: piece)
+    def evaluated(self, evaluate: Callable[[MotionPiece, Runs, slice], T]) -> Iterator[T]:
+        """Evaluate piece after piece in another thread, while the caller uses the last one.
 
-    def evaluated(self, evaluate: Callable[[MotionPiece], T]) -> Iterator[T]:
-        """Evaluate piece after piece in another thread, while the caller uses the last one."""
+        `evaluate` gets each piece with margins, its runs of samples with the motion estimated from
+        them, and the slice of the piece without its margins.
+        """
         margin = int(max(64, np.ceil(_MARGIN_MEMORIES * self.noise.memory.max()
                                      / self.noise.step)))
         waiting: deque[Future[T]] = deque()
         with ThreadPoolExecutor(1) as ahead:
             for states, inner in _with_margins(self._bag.blocks(), CHUNK_SIZE, margin):
                 waiting.append(ahead.submit(
-                    lambda *given: evaluate(self._piece(*given)), states, inner))
+                    lambda *given: evaluate(*self._piece(*given)), states, inner))
                 if len(waiting) >= min(2, threads()):
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
 
-    def _piece(self, states: JointStates, inner: slice) -> MotionPiece:
+    def _piece(self, states: JointStates, inner: slice) -> tuple[MotionPiece, Runs, slice]:
         timing = analyse(states, self.timing_statistics.clock, self.timing_statistics.period)
         count, n = states.position.shape
         q, deviation = (np.full((count, 5, n), np.nan) for _ in range(2))
@@ -211,7 +210,7 @@ class RecordedMotion:
         timing.status[~used & (timing.status <= StampStatus.AFTER_RESET)] = StampStatus.NO_MOTION
         self.timing_statistics.add(states, timing, inner)
         return MotionPiece(
-            inner, states, timing.stamps, instants, used, q, deviation, begins, runs)
+            states, timing.stamps, instants, used, begins, q, deviation), runs, inner
 
 
 def samples(states: JointStates, run: Run) -> Samples:

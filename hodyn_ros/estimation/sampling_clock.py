@@ -16,7 +16,6 @@ in bursts are spaced evenly, unless the states contradict.
 """
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,7 @@ from hodyn_ros.estimation.period_search import (
     likely_period,
     rate_of_stamps,
 )
-from hodyn_ros.estimation.state_intervals import WIDE, WINDOWS, state_intervals
+from hodyn_ros.estimation.state_intervals import state_intervals
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -72,14 +71,12 @@ class Instants:
     Attributes
     ----------
     time : (S,) array
-        s, on the clock of the stamps; strictly increasing between `breaks`.
-    period : float
-        The sampling period, s; NaN if no sampling clock is determined: the instants are then the
+        s, on the clock of the stamps; strictly increasing.
+    sampling_period : float
+        The period of the sampling clock, s; NaN if none is determined: the instants are then the
         stamps, or evenly spaced.
     determined : (S,) bool array
         Whether the samples themselves determine the interval before each one.
-    breaks : (B,) int array
-        Samples before which the clock of the stamps was set.
     misfit : float
         RMS by which the steps of the stamps contradict the positions, beyond noise, s; NaN if
         too few intervals are determined.
@@ -89,17 +86,16 @@ class Instants:
     """
 
     time: Array
-    period: float
+    sampling_period: float
     determined: NDArray[np.bool_]
-    breaks: Indices
     misfit: float
-    evenly_spaced: bool = False
+    evenly_spaced: bool
 
 
 def sampling_instants(
     stamps: Array, older: Array, position: Array, velocity: Array,
-) -> Instants:
-    """Return the instants of samples.
+) -> list[Instants]:
+    """Return the instants of samples, in parts between which the clock of the stamps was set.
 
     Parameters
     ----------
@@ -112,15 +108,14 @@ def sampling_instants(
         rad, rad/s; velocities NaN where not recorded.
 
     """
-    as_stamped = Instants(
-        stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.empty(0, dtype=np.intp), np.nan)
+    as_stamped = Instants(stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.nan, False)
     if len(stamps) <= MIN_DETERMINED:
-        return as_stamped
+        return [as_stamped]
     log = _Log(stamps, older, position, velocity)
     clock = log.best_clock()
     determined = clock.determined
     if np.count_nonzero(determined) < MIN_DETERMINED:
-        return log.space_evenly(as_stamped)
+        return [log.space_evenly(as_stamped)]
     deviation = clock.deviation[determined]
     by_clock, _ = likelihood(clock.off[determined], deviation)
     by_stamps, misfit = likelihood(
@@ -128,23 +123,21 @@ def sampling_instants(
         deviation)
     as_stamped = replace(as_stamped, misfit=misfit)
     if by_clock < by_stamps + _BETTER:
-        return log.space_evenly(as_stamped)
+        return [log.space_evenly(as_stamped)]
     breaks = log.breaks(clock)
     if len(breaks) * _MIN_PART > len(stamps):
-        return as_stamped
+        return [as_stamped]
     if len(breaks):
         # Split only at the clearest one: it bends the drift, so that others may seem to be steps.
         at = int(breaks[np.argmax(clock.off[breaks - 1])])
-        return _joined([
-            sampling_instants(stamps[part], older[part], position[part], velocity[part])
-            for part in (slice(at), slice(at, None))])
+        return [found for part in (slice(at), slice(at, None)) for found in sampling_instants(
+            stamps[part], older[part], position[part], velocity[part])]
     if clock.error > _ON_THE_CLOCK or np.any(np.diff(clock.time) <= 0.0):
-        return log.space_evenly(as_stamped)
+        return [log.space_evenly(as_stamped)]
     # A delay common to all is not observable: the least delay of received states is set to 0.
     late = 0.0 if log.polled else float(np.quantile(stamps - clock.time, 1e-3))
-    return replace(
-        as_stamped, time=clock.time + late, period=clock.period,
-        determined=np.append(determined[:1], determined))
+    return [Instants(
+        clock.time + late, clock.period, np.append(determined[:1], determined), misfit, False)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,14 +169,10 @@ class _Clock:
         return np.maximum(0.0, np.maximum(self.low - self.time, self.time - self.high))
 
     @property
-    def contradicts_stamps(self) -> bool:
-        """Whether many instants are far beyond their bounds."""
-        return bool(np.mean(self.beyond > _BEYOND * self.period) > _MOST_BEYOND)
-
-    @property
     def error(self) -> float:
-        """RMS error of the determined intervals, in periods; 1 if there are too few."""
-        if np.count_nonzero(self.determined) < MIN_DETERMINED or self.contradicts_stamps:
+        """RMS error of the determined intervals, in periods; 1 if it is refuted."""
+        if np.count_nonzero(self.determined) < MIN_DETERMINED or (
+                np.mean(self.beyond > _BEYOND * self.period) > _MOST_BEYOND):
             return 1.0
         return float(np.sqrt(np.mean(self.off[self.determined] ** 2))) / self.period
 
@@ -204,14 +193,11 @@ class _Log:
         Intervals depend on the time that slopes are taken over: the stamps, or their mean course.
         """
         tried: list[tuple[float, float, Array, Array]] = []
-        for time, windows in product((self._bounds(self.typical)[1], self._mean_course()), (
-                WINDOWS, WIDE)):
-            interval, deviation = self.measure(time, windows=windows)
-            tried.append((
-                *likely_period(interval, deviation, self.typical), interval, deviation))
-        tried.sort(key=lambda one: -one[0])
+        for time in (self._bounds(self.typical)[1], self._mean_course()):
+            intervals = self.measure(time)
+            tried.append((*likely_period(*intervals, self.typical), *intervals))
         clocks: list[_Clock] = []
-        for _, period, interval, deviation in tried[:3]:
+        for _, period, interval, deviation in sorted(tried, key=lambda one: -one[0]):
             clocks.append(self._fitted(period, interval, deviation))
             if clocks[-1].error < _CLEARLY:
                 break
@@ -225,9 +211,7 @@ class _Log:
         """Return stamps averaged over some deliveries around each, extrapolated at the ends."""
         time = self._bounds(self.typical)[1]
         width = min(_SMOOTH * self.burst // 2 * 2 + 1, len(time) // 2 * 2 - 1)
-        ends = np.arange(1, width // 2 + 1)
-        padded = np.concatenate([
-            2 * time[0] - time[ends][::-1], time, 2 * time[-1] - time[-1 - ends]])
+        padded = np.pad(time, width // 2, 'reflect', reflect_type='odd')
         return np.convolve(padded, np.full(width, 1.0 / width), 'valid')
 
     def _bounds(self, period: float) -> tuple[Array, Array]:
@@ -305,7 +289,7 @@ class _Log:
         begin = self.stamps[newest[0]] - self.typical * (newest[0] + 1)
         time = np.interp(np.arange(len(self.stamps)), np.append(-1, newest), np.append(
             begin, self.stamps[newest]))
-        interval, deviation = self.measure(self._mean_course(), windows=WIDE)
+        interval, deviation = self.measure(self._mean_course())
         deviation = np.maximum(deviation, _LEAST_DEVIATION * self.typical)
         evenly, as_it_was = (
             np.mean(np.minimum(((np.diff(at) - interval) / deviation) ** 2, _FAR))
@@ -339,23 +323,3 @@ def _line_between(low: Array, high: Array, count: Array, period: float, within: 
             1.0, _FAR_BEYOND * period / np.maximum(away, 1e-12)), amid)
         target = np.where(away > 0.0, nearest, middle)
     return np.asarray(line)
-
-
-def _joined(parts: list[Instants]) -> Instants:
-    """Return parts of a recording one after the other, with breaks between them."""
-    lengths = np.array([len(part.time) for part in parts])
-    offsets = np.cumsum(lengths) - lengths
-    return Instants(
-        np.concatenate([part.time for part in parts]),
-        _mean([part.period for part in parts], lengths),
-        np.concatenate([part.determined for part in parts]),
-        np.sort(np.concatenate([offsets[1:], *(
-            part.breaks + offset for part, offset in zip(parts, offsets, strict=True))])),
-        _mean([part.misfit for part in parts], lengths),
-        all(np.isnan(part.period) for part in parts) and any(part.evenly_spaced for part in parts))
-
-
-def _mean(values: list[float], weights: NDArray[np.int64]) -> float:
-    known = np.isfinite(values)
-    return float(np.average(np.array(values)[known], weights=weights[known])) if (
-        known.any()) else np.nan

@@ -6,11 +6,6 @@ STAMP_THEM = 'Let the driver stamp each state with the time at which it was read
 """What to do about stamps that are not the times of the states."""
 
 
-def not_ahead(stamps: NDArray[np.int64]) -> int:
-    """Return how many stamps, ns, are not later than the one before."""
-    return int(np.count_nonzero(np.diff(stamps) <= 0))
-
-
 def stamp_faults(stamps: NDArray[np.int64], clock: str) -> str:
     """Return what is wrong with stamps, ns, of a recording, and what to do; empty if nothing is.
 

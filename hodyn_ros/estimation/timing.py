@@ -6,6 +6,7 @@ sampled are restored from the states themselves if these determine them (`sampli
 """
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from hodyn_ros.estimation.astray_positions import astray
 from hodyn_ros.estimation.deliveries import burst_size, were_held_up
 from hodyn_ros.estimation.period_count import MAX_MOVE
 from hodyn_ros.estimation.repeated_states import repeats, seen_before, torn
-from hodyn_ros.estimation.sampling_clock import sampling_instants
+from hodyn_ros.estimation.sampling_clock import Instants, sampling_instants
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 Array = NDArray[np.float64]
@@ -35,8 +36,8 @@ _RESET_PERSISTS = 4  # least number of samples behind an earlier stamp if the cl
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
-    """Samples without a gap.
+class Run(Instants):
+    """Samples without a gap: their instants since the first stamp, in whole nanoseconds.
 
     Attributes
     ----------
@@ -44,27 +45,11 @@ class Run:
         Indices of the messages, increasing.
     sample : (K,) int array
         Index of each message's sample; republished messages share one.
-    time : (S,) array
-        Instants of the samples since the first stamp of the run, s, strictly increasing, whole
-        nanoseconds.
-    sampling_period : float
-        The period by which the instants were restored, s; NaN if they are the stamps.
-    determined : (S,) bool array
-        Whether the samples themselves determine the interval before each one.
-    misfit : float
-        RMS by which the steps of the stamps contradict the positions, s; NaN where not known.
-    evenly_spaced : bool
-        Whether messages in bursts are spaced evenly, since no clock is determined.
 
     """
 
     message: Indices
     sample: Indices
-    time: Array
-    sampling_period: float
-    determined: NDArray[np.bool_]
-    misfit: float
-    evenly_spaced: bool = False
 
     @property
     def first_message(self) -> Indices:
@@ -255,20 +240,24 @@ def _runs(
     fresh = ~repeats(time, position, velocity, states.effort[message])
     first = np.flatnonzero(fresh)
     older = np.append(-np.inf, time[:-1])
-    found = sampling_instants(time[first], older[first], position[first], velocity[first])
-    paused = status[message[first[1:]]] == StampStatus.AFTER_GAP
+    paused = status[message[first]] == StampStatus.AFTER_GAP
     status[message[1:]] = StampStatus.FOLLOWS
-    # Evenly spaced samples do not show a gap; then the pause of the stamps counts.
-    gaps = np.flatnonzero(paused & (found.evenly_spaced | (np.diff(found.time) > longest))) + 1
-    status[message[first[gaps]]] = StampStatus.AFTER_GAP
-    status[message[first[found.breaks]]] = StampStatus.AFTER_STEP
-    breaks = np.union1d(gaps, found.breaks)
     runs = []
-    for begin, end in zip(np.append(0, breaks), np.append(breaks, len(first)), strict=True):
-        part = slice(first[begin], first[end] if end < len(first) else len(message))
-        # Whole nanoseconds, as stamps are: rounding them later would show in the snap.
-        at = np.round(1e9 * (found.time[begin:end] - time[part.start])) * 1e-9
-        runs.append(Run(
-            message[part], np.cumsum(fresh[part]) - 1, at, found.period,
-            found.determined[begin:end], found.misfit, found.evenly_spaced))
+    edges, last = np.append(first, len(message)), 0
+    for found in sampling_instants(time[first], older[first], position[first], velocity[first]):
+        # Evenly spaced samples do not show a gap; then the pause of the stamps counts.
+        inside = slice(last + 1, last + len(found.time))
+        gaps = 1 + np.flatnonzero(
+            paused[inside] & (found.evenly_spaced | (np.diff(found.time) > longest)))
+        status[message[first[last + gaps]]] = StampStatus.AFTER_GAP
+        if last:
+            status[message[first[last]]] = StampStatus.AFTER_STEP
+        for begin, end in pairwise([0, *gaps, len(found.time)]):
+            part = slice(edges[last + begin], edges[last + end])
+            # Whole nanoseconds, as stamps are: rounding them later would show in the snap.
+            at = np.round(1e9 * (found.time[begin:end] - time[part.start])) * 1e-9
+            runs.append(Run(
+                at, found.sampling_period, found.determined[begin:end], found.misfit,
+                found.evenly_spaced, message[part], np.cumsum(fresh[part]) - 1))
+        last += len(found.time)
     return runs

@@ -2,10 +2,12 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
-from hodyn_ros.estimation.stamp_faults import not_ahead
 from hodyn_ros.estimation.timing import Run, StampStatus, Timing
 from hodyn_ros.messages.joint_state_bag import JointStates
+
+Array = NDArray[np.float64]
 
 _LISTED = 200  # greatest number of gaps, resets, … that are listed one by one
 
@@ -40,8 +42,6 @@ class TimingStatistics:
     astray : list of (ns, int, float)
         The first positions far off their neighbours: time since the first stamp, index of the
         joint, and how far, rad.
-    steps : tuple of float
-        Count, mean and sum of squared deviations of the times between messages in runs, s.
     latency : (float, float)
         Least and greatest receive time minus header stamp, s.
 
@@ -61,9 +61,9 @@ class TimingStatistics:
     resets: list[tuple[int, float]] = field(default_factory=list)
     clock_steps: list[int] = field(default_factory=list)
     astray: list[tuple[int, int, float]] = field(default_factory=list)
-    steps: tuple[int, float, float] = (0, 0.0, 0.0)
     latency: tuple[float, float] = (np.inf, -np.inf)
-    _misfit: tuple[int, float] = (0, 0.0)
+    _steps: Array = field(default_factory=lambda: np.zeros(3))
+    _misfit: Array = field(default_factory=lambda: np.zeros(2))
     _begin: int | None = None
 
     @property
@@ -75,16 +75,16 @@ class TimingStatistics:
     @property
     def jitter(self) -> float:
         """Standard deviation of the time between messages within runs, s."""
-        count, _, squares = self.steps
-        return float(np.sqrt(squares / count)) if count else 0.0
+        count, total, squares = self._steps
+        return float(np.sqrt(max(squares / count - (total / count) ** 2, 0.0))) if count else 0.0
 
     def add(self, states: JointStates, timing: Timing, chunk: slice) -> None:
         """Count the messages of a chunk; the states around it are its margins."""
         for status in StampStatus:
             self.counts[status] += int(np.count_nonzero(timing.status[chunk] == status))
         self._add_astray(timing, chunk)
-        self.headers_not_ahead += not_ahead(
-            states.stamp[max(chunk.start - 1, 0):chunk.stop])
+        headers = states.stamp[max(chunk.start - 1, 0):chunk.stop]
+        self.headers_not_ahead += int(np.count_nonzero(np.diff(headers) <= 0))
         self.republished += int(np.count_nonzero(timing.republished[chunk]))
         for run in timing.runs:
             self._add_run(timing, run, chunk)
@@ -93,13 +93,9 @@ class TimingStatistics:
         steps = np.diff(timing.stamps[usable]) * 1e-9
         after = usable[1:]
         inside = after >= chunk.start
-        within = steps[inside & (timing.status[after] == StampStatus.FOLLOWS)]
-        count, mean, squares = self.steps
-        if len(within):
-            both, shift = count + len(within), float(within.mean()) - mean
-            squares += float(np.sum((within - within.mean()) ** 2))
-            squares += shift ** 2 * count * len(within) / both
-            self.steps = both, mean + shift * len(within) / both, squares
+        # Steps less the typical one: sums of the squares of small numbers lose no digits.
+        within = steps[inside & (timing.status[after] == StampStatus.FOLLOWS)] - self.period
+        self._steps += len(within), within.sum(), within @ within
         stepped = after[inside & (timing.status[after] == StampStatus.AFTER_STEP)]
         self.clock_steps += [
             int(stamp) for stamp in timing.stamps[stepped]][:_LISTED - len(self.clock_steps)]
@@ -128,7 +124,7 @@ class TimingStatistics:
         mine = (first >= chunk.start) & (first < chunk.stop)
         count = int(np.count_nonzero(mine))
         if not np.isnan(run.misfit):
-            self._misfit = self._misfit[0] + count, self._misfit[1] + count * run.misfit ** 2
+            self._misfit += count, count * run.misfit ** 2
         if not count or (np.isnan(run.sampling_period) and not run.evenly_spaced):
             return
         if run.evenly_spaced:

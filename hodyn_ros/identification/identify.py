@@ -13,13 +13,13 @@ from hodyn_ros.identification.determined import (
     keep,
     undetermined,
 )
+from hodyn_ros.identification.doubts import common_factor, doubts_of
 from hodyn_ros.identification.estimate import Doubt, Estimate, estimate_of
 from hodyn_ros.identification.loads import linear_payload
 from hodyn_ros.identification.payload import COM, MASS
 from hodyn_ros.identification.regression import fit
 from hodyn_ros.identification.start_values import start_values
 from hodyn_ros.identification.terms import Terms
-from hodyn_ros.identification.units import common_factor, doubts_of
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]

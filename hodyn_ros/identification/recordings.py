@@ -4,14 +4,13 @@ from dataclasses import dataclass, field, replace
 import os
 from pathlib import Path
 from tempfile import TemporaryFile, gettempdir
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
-from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
 from hodyn_ros.identification.payload import Payload
@@ -19,11 +18,7 @@ from hodyn_ros.identification.rests import standing
 from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.effort_unit import motor_side
-from hodyn_ros.replay.recorded_torques import (
-    EffortContents,
-    effort_contents,
-    within_bandwidth,
-)
+from hodyn_ros.replay.recorded_torques import EffortContents, RecordedTorques
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -84,9 +79,7 @@ class Motion:
 
     def pieces(self) -> Iterator[Data]:
         """Yield all samples, piece after piece of the bag."""
-        self._file.seek(0)
-        for _ in range(self._pieces):
-            q, effort, block, stands, _ = (np.load(self._file) for _ in range(5))
+        for q, effort, block, stands, _ in self._stored():
             yield Data(q, effort, block, self.efforts.with_gravity, stands=stands)
 
     def lag_behind(self, robot: Robot) -> Lag:
@@ -94,13 +87,16 @@ class Motion:
         if self.of_motors or np.isfinite(self.efforts.factor):
             return self.lag  # NaN
         feedforward, comparison = FeedForward(robot), EffortComparison(robot.joint_names)
-        self._file.seek(0)
-        for _ in range(self._pieces):
-            q, effort, _, _, instants = (np.load(self._file) for _ in range(5))
+        for q, effort, _, _, instants in self._stored():
             predicted = feedforward.torque(q, gravity=self.efforts.with_gravity)
             comparison.add(instants, predicted[:, 0], effort)
             comparison.add_slow(instants, predicted[:, 0], effort, q[:, 1], predicted[:, 1])
         return Lag(*common_lag(comparison.joints))
+
+    def _stored(self) -> Iterator[list[Any]]:
+        self._file.seek(0)
+        for _ in range(self._pieces):
+            yield [np.load(self._file) for _ in range(5)]
 
 
 @dataclass(frozen=True)
@@ -148,31 +144,26 @@ class Source:
 def _estimate(path: Path, source: Source) -> Motion:
     with open_recording(
             path, source.robot, prefix=source.prefix, topic=source.topic) as bag:
-        motion, feedforward = RecordedMotion(bag), FeedForward(source.robot)
-        efforts, few = effort_contents(motion, feedforward), DiagnosisSamples()
+        feedforward = FeedForward(source.robot)
+        torques = RecordedTorques(bag, feedforward, deviations=False)
+        efforts, few = torques.efforts, DiagnosisSamples()
         if not efforts.are_recorded:
             reasons = '; '.join(f'{count} ({text})' for text, count in bag.in_part.items())
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
         file = TemporaryFile()  # noqa: SIM115  # it lives as long as the source
         pieces, begin = 0, None
         comparison = EffortComparison(bag.names)
-        for piece in motion.pieces():
-            inner = piece.inner
-            stamps, used = piece.stamps[inner], piece.used[inner]
-            begin = int(stamps[0]) if begin is None else begin
-            block = np.maximum((stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
-            q, deviation = piece.q[inner][used], piece.deviation[inner][used]
-            effort = piece.states.effort[inner][used]
-            predicted, slow = (values[inner][used] for values in _predicted(
-                piece, feedforward, efforts, motion.bandwidth))
-            comparison.add(stamps[used], predicted[:, 0], effort)
-            instants = piece.instants[inner][used]
-            comparison.add_slow(instants, slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
-            if not few.are_enough:
-                few.add(q, slow[:, 1], piece.states.velocity[inner][used])
-            stands = standing(instants, q[:, 1], deviation[:, 1])
+        for chunk in torques.chunks():
+            begin = int(chunk.stamps[0]) if begin is None else begin
+            used = chunk[chunk.used]
+            q, effort, predicted, slow = used.q, used.states.effort, used.predicted, used.slow
+            comparison.add(used.stamps, predicted[:, 0], effort)
+            comparison.add_slow(used.instants, slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
+            few.add(q, slow[:, 1], used.states.velocity)
+            block = np.maximum((used.stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
+            stands = standing(used.instants, q[:, 1], used.q_deviation[:, 1])
             try:
-                for values in (q, effort, block[used], stands, instants):
+                for values in (q, effort, block, stands, used.instants):
                     np.save(file, values)
                 file.flush()
             except OSError as error:
@@ -184,20 +175,8 @@ def _estimate(path: Path, source: Source) -> Motion:
         of_motors = '' if diagnosis.is_wrong else motor_side(bag.names, efforts.gear_ratios)
         is_other = bool(of_motors) or diagnosis.is_wrong or np.isfinite(efforts.factor)
         lag = Lag(np.nan, np.nan) if is_other else Lag(*common_lag(comparison.joints))
-        return Motion(motion.counts, bag.usable, efforts, diagnosis, of_motors, lag, file, pieces)
-
-
-def _predicted(
-    piece: MotionPiece, feedforward: FeedForward, efforts: EffortContents, bandwidth: float,
-) -> tuple[Array, Array]:
-    """Return predictions with rates, and both efforts within a bandwidth, (T, 2, n) each."""
-    count, _, n = piece.q.shape
-    predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
-    for run, motion in piece.runs:
-        found = feedforward.torque(motion.q, gravity=efforts.with_gravity)
-        predicted[run.message] = found[run.sample, :2]
-        slow[run.message] = within_bandwidth(piece, run, found[:, 0], bandwidth)[run.sample]
-    return predicted, slow
+        return Motion(
+            torques.motion.counts, bag.usable, efforts, diagnosis, of_motors, lag, file, pieces)
 
 
 def read_data(

@@ -131,12 +131,11 @@ def _precision(terms: Terms, levels: dict[str, float]) -> Array:
 
 
 def _spread(terms: Terms, value: Array) -> Array:
-    left = np.where(terms.known, terms.data.effort - value, 0.0)
-    spread = np.ones(left.shape[1])
-    for j in range(left.shape[1]):
-        own = np.abs(left[terms.known[:, j], j])
-        if own.size:
-            spread[j] = max(1.4826 * float(np.median(own)), 1e-9)
+    """Return the standard deviation of each joint's errors, (n,), which outliers hardly change."""
+    heard = terms.known.any(axis=0)
+    error = np.abs(np.where(terms.known, terms.data.effort - value, np.nan))
+    spread = np.ones(terms.robot.n)
+    spread[heard] = np.maximum(1.4826 * np.nanmedian(error[:, heard], axis=0), 1e-9)
     return spread
 
 
@@ -148,11 +147,16 @@ def _design_effects(terms: Terms, value: Array, spread: Array) -> Array:
     """
     left = np.where(terms.known, (value - terms.data.effort) / spread, 0.0)
     left = np.clip(left, -_HUBER, _HUBER)
-    order = np.unique(terms.data.block, return_inverse=True)[1]
-    sums = np.zeros((order.max() + 1, left.shape[1]))
-    np.add.at(sums, order, left)
+    sums = _sums_over_blocks(left, terms.data.block)
     return np.asarray(np.maximum(
         1.0, np.sum(sums ** 2, axis=0) / np.maximum(np.sum(left ** 2, axis=0), 1e-300)))
+
+
+def _sums_over_blocks(values: Array, block: NDArray[np.intp]) -> Array:
+    order = np.unique(block, return_inverse=True)[1]
+    sums = np.zeros((order.max() + 1, values.shape[1]))
+    np.add.at(sums, order, values)
+    return sums
 
 
 def _weighed(
@@ -231,7 +235,6 @@ def _best_levels(
     slope = slope * inside[:, None]
     curvature = slope.T @ slope
     moment = slope.T @ (slope @ (theta - terms.start)[free] - left)
-
     usual = {kind: _usual(terms, kind) for kind in unsettled}
 
     def evidence(levels: dict[str, float]) -> float:
@@ -258,10 +261,8 @@ def _covariance(
     terms: Terms, left: Array, slope: Array, curvature: Array, precision: Array, design: Array,
 ) -> Array:
     bound = np.tile(_HUBER / np.sqrt(design), len(terms.data.q))
-    gradient = slope * np.clip(left, -bound, bound)[:, None]
-    order = np.unique(np.repeat(terms.data.block, terms.robot.n), return_inverse=True)[1]
-    sums = np.zeros((order.max() + 1, slope.shape[1]))
-    np.add.at(sums, order, gradient)
+    sums = _sums_over_blocks(
+        slope * np.clip(left, -bound, bound)[:, None], np.repeat(terms.data.block, terms.robot.n))
     posterior = inverse(curvature + np.diag(precision))
     count = len(sums)
     meat = sums.T @ sums * count / max(count - 1, 1)
@@ -280,16 +281,14 @@ def solve_linear(
 ) -> tuple[Array, Array]:
     """Return the coefficients of added linear columns, (T, n, c), and their deviations, (c,)."""
     value, derivative = terms.evaluate(found.theta)
-    scale = np.where(terms.known, 1.0 / (found.spread * np.sqrt(found.design)), 0.0)
-    slope = (np.concatenate([columns, derivative], axis=2) * scale[:, :, None]).reshape(
-        scale.size, -1)
-    left = (np.nan_to_num(value - terms.data.effort) * scale).ravel()
-    precision = np.concatenate([np.zeros(columns.shape[2]), found.precision])
-    away = np.concatenate([
-        np.zeros(columns.shape[2]), (found.theta - terms.start)[found.free]])
+    left, slope, _ = _weighed(
+        terms, value, np.concatenate([columns, derivative], axis=2), found.spread, found.design)
+    own = slice(0, columns.shape[2])
+    precision, away = np.zeros((2, slope.shape[1]))
+    precision[own.stop:], away[own.stop:] = (
+        found.precision, (found.theta - terms.start)[found.free])
     covariance = inverse(slope.T @ slope + np.diag(precision))
     gradient = slope.T @ left + precision * away
-    own = slice(0, columns.shape[2])
     return -(covariance @ gradient)[own], np.sqrt(np.maximum(np.diag(covariance), 0.0))[own]
 
 

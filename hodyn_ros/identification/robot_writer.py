@@ -16,7 +16,6 @@ PAYLOAD = 'payload'
 
 _FRICTION = ('amplitude', 'slope', 'velocity_offset', 'viscous')
 _NO_FRICTION = {'amplitude': 0.0, 'slope': 10.0, 'velocity_offset': 0.0, 'viscous': 0.0}
-_INERTIAL = ('mass', 'com', 'inertia')
 
 
 def write_robot(
@@ -49,7 +48,6 @@ def write_robot(
         data['bodies'].append({
             'name': name, 'parent': robot.bodies[-1].name, 'type': 'fixed',
             'placement': np.eye(4).tolist(), **_inertial(estimate.payload)})
-        data['bodies'] = _named_parents(data['bodies'])
     text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=99)
     with replacing(path, force=force) as file:
         file.write_text(
@@ -77,13 +75,15 @@ def _write_links(data: dict[str, Any], robot: Robot, links: tuple[Payload, ...])
     inertial = {body.name: _inertial(link)
                 for body, link in zip(robot.bodies, links, strict=True)}
     fixed = {name for name, (index, _) in robot.frames.items() if index >= 0}
+    massless = [data.get('tool', {})]
     for body in data['bodies']:
         if body['name'] in inertial:
             body.update(inertial[body['name']])
         elif body['name'] in fixed:
-            _drop_inertia(body)
-    if 'tool' in data:
-        _drop_inertia(data['tool'])
+            massless.append(body)
+    for entry in massless:
+        for key in ('mass', 'com', 'inertia'):
+            entry.pop(key, None)
 
 
 def _write_zeros(
@@ -115,21 +115,8 @@ def _inertial(body: Payload) -> dict[str, Any]:
     return {'mass': float(body.mass), 'com': body.com.tolist(), 'inertia': body.inertia.tolist()}
 
 
-def _drop_inertia(entry: dict[str, Any]) -> None:
-    for key in _INERTIAL:
-        entry.pop(key, None)
-
-
 def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:
     """Return the joints in the order of the listed bodies, which other lists follow."""
     return [
         robot.joint_names.index(body.get('joint') or body['name'])
         for body in bodies if body['type'] != 'fixed' and not body.get('mimic')]
-
-
-def _named_parents(bodies: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return bodies whose parents are names, which stay right when bodies are added."""
-    names = [body['name'] for body in bodies]
-    return [
-        {**body, 'parent': names[body['parent']]}
-        if isinstance(body['parent'], int) and body['parent'] >= 0 else body for body in bodies]

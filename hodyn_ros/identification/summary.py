@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.output_files import write_text
 from hodyn_ros.estimation.message_counts import MessageCounts
-from hodyn_ros.identification.doubtful_joints import DoubtfulJoints
+from hodyn_ros.identification.doubts import DoubtfulJoints
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.recordings import Recording
 from hodyn_ros.identification.validation import Validation
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.files.plain_values import plain
 
 Array = NDArray[np.float64]
 
@@ -54,75 +55,62 @@ def write_summary(
             **_body(found.payload, found.payload_interval),
             'inertia_excited': found.inertia_excited,
             'differs': [
-                {'bag': str(recordings[load.bag][0].path), 'mass': load.mass,
-                 'com': load.com.tolist()} for load in found.differing_loads],
-            'model_error': {
-                'links': _number(found.link_level), 'gains': _number(found.gain_level)},
+                {'bag': str(recordings[load.bag][0].path), 'mass': load.mass, 'com': load.com}
+                for load in found.differing_loads],
+            'model_error': {'links': found.link_level, 'gains': found.gain_level},
         },
-        'payload_at_most': _number(found.payload_at_most),
+        'payload_at_most': found.payload_at_most,
         'links': [
             {'name': body.name, **_body(link, width)} for body, link, width in zip(
                 robot.bodies, found.links, found.links_interval, strict=False)],
         'base_parameters': {
             'all': found.base_parameters, 'told': found.told_parameters} if found.links else None,
-        'held': [{'value': value, 'joints': list(joints)} for value, joints in found.held],
-        'not_significant': [
-            {'value': value, 'joints': list(joints)} for value, joints in found.alike],
-        'gains_by_others': list(found.gains_by_others),
+        'held': [{'value': value, 'joints': joints} for value, joints in found.held],
+        'not_significant': [{'value': value, 'joints': joints} for value, joints in found.alike],
+        'gains_by_others': found.gains_by_others,
         'at_bound': [
-            {'value': value, 'bound': bound, 'joints': list(joints)}
+            {'value': value, 'bound': bound, 'joints': joints}
             for value, bound, joints in found.bounded],
-        'doubts': [
-            {'joint': doubt.joint, 'factor': _number(doubt.factor),
-             'friction': _number(doubt.friction), 'limit': _number(doubt.limit),
-             'recorded': _number(doubt.recorded)}
-            for doubt in found.doubts],
+        'doubts': [asdict(doubt) for doubt in found.doubts],
         'doubtful': asdict(doubtful),
         'rests_left_out': found.rests_left_out,
         'held_out': 'recordings' if validation.by_bag else 'stretches',
         'recordings': [
             {'bag': str(recording.path), 'topic': counts.topic, 'loaded': recording.loaded,
-             'findings': list(said), 'rms_after': rms.tolist(), **counts.figures}
+             'findings': said, 'rms_after': rms, **counts.figures}
             for (recording, counts), rms, said in zip(
                 recordings, validation.bags, findings, strict=True)],
     }
-    write_text(path, json.dumps(summary, indent=2, allow_nan=False) + '\n', force=force)
+    write_text(
+        path, json.dumps(plain(summary, finite=True), indent=2, allow_nan=False) + '\n',
+        force=force)
 
 
 def _joint(robot: Robot, found: Estimate, validation: Validation, i: int) -> dict[str, Any]:
-    friction = {
-        key: _entry(found.joints[key][i], found.intervals[key][i])
-        for key in ('amplitude', 'slope', 'velocity_offset', 'viscous') if key in found.joints}
-    rest: dict[str, Any] = {
-        key: _entry(found.joints[key][i], found.intervals[key][i])
-        for key in ('rotor_inertia', 'effort_gain', 'zero') if key in found.joints}
-    offset = found.offset.reshape(-1, robot.n)[:, i]
-    width = found.offset_interval.reshape(-1, robot.n)[:, i]
-    offsets = [_entry(value, half) for value, half in zip(offset, width, strict=True)]
+    def entries(*keys: str) -> dict[str, Any]:
+        return {
+            key: {'value': found.joints[key][i], 'interval': found.intervals[key][i]}
+            for key in keys if key in found.joints}
+
+    offsets = [
+        {'value': value[i], 'interval': width[i]} for value, width in zip(*(
+            values.reshape(-1, robot.n) for values in (found.offset, found.offset_interval)),
+            strict=True)]
     return {
         'name': robot.joint_names[i],
-        'friction': friction or None,
-        'standing': float(found.standing[i]),
-        **rest,
+        'friction': entries('amplitude', 'slope', 'velocity_offset', 'viscous') or None,
+        'standing': found.standing[i],
+        **entries('rotor_inertia', 'effort_gain', 'zero'),
         **({'offset': offsets[0]} if len(offsets) == 1 else {'offsets': offsets}),
-        'rms_before': float(validation.before[i]),
-        'rms_after': float(validation.after[i]),
-        'held_out_rms_before': float(validation.before[i]),
-        'held_out_rms_after': float(validation.held_out[i]),
-        'held_out_rms_after_less_mean': float(validation.held_out_less_mean[i]),
+        'rms_before': validation.before[i],
+        'rms_after': validation.after[i],
+        'held_out_rms_before': validation.before[i],
+        'held_out_rms_after': validation.held_out[i],
+        'held_out_rms_after_less_mean': validation.held_out_less_mean[i],
     }
 
 
 def _body(body: Payload, width: Array) -> dict[str, Any]:
     return {
-        'mass': body.mass, 'mass_interval': _number(width[0]),
-        'com': body.com.tolist(), 'com_interval': [_number(w) for w in width[1:4]],
-        'inertia': body.inertia.tolist()}
-
-
-def _entry(value: float, width: float) -> dict[str, float | None]:
-    return {'value': float(value), 'interval': _number(width)}
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+        'mass': body.mass, 'mass_interval': width[0], 'com': body.com, 'com_interval': width[1:4],
+        'inertia': body.inertia}

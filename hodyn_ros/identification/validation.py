@@ -1,6 +1,6 @@
 """Errors of a written robot file, on the motion of its fit and on held-out motion."""
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,14 +13,8 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.identify import MIN_BLOCKS, identify
-from hodyn_ros.identification.recordings import (
-    FOLDS,
-    STRETCH,
-    Recording,
-    Source,
-)
+from hodyn_ros.identification.recordings import FOLDS, STRETCH, Recording, Source
 from hodyn_ros.identification.robot_writer import write_robot
-from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 Blocks = NDArray[np.intp]
@@ -67,15 +61,11 @@ class Folds:
     """Which motion is held out together: whole recordings if there are enough of each kind."""
 
     def __init__(self, recordings: Sequence[Recording], data: Data) -> None:
-        seen: dict[bool, int] = {}
-        numbers = []
-        for recording in recordings:
-            numbers.append(seen.get(recording.loaded, 0))
-            seen[recording.loaded] = numbers[-1] + 1
-        self.by_bag = min(seen.values()) > 1
-        self.count = min(FOLDS, *seen.values()) if self.by_bag else FOLDS
-        self._of_bag = np.array(numbers) % self.count
-        self.by_bag = self.by_bag and all(
+        loaded = np.array([recording.loaded for recording in recordings])
+        number = np.where(loaded, np.cumsum(loaded), np.cumsum(~loaded)) - 1
+        self.count = min(FOLDS, int(np.unique(loaded, return_counts=True)[1].min()))
+        self._of_bag = number % self.count
+        self.by_bag = self.count > 1 and all(
             data[self._of_bag[data.bag] != k].blocks_of_motion >= MIN_BLOCKS
             for k in range(self.count))
         if not self.by_bag:
@@ -131,22 +121,11 @@ def _rms(sums: Array) -> Array:
     return np.asarray(np.sqrt(sums[2] / np.maximum(sums[0], 1.0)))
 
 
-class _Judge:
-    """The feed-forward of a file, for arms with and without the payload."""
-
-    def __init__(
-        self, write: Callable[[Path, bool], Robot], folder: Path, loads: Collection[bool],
-    ) -> None:
-        self._feedforward = {}
-        for loaded in loads:
-            robot = write(folder / f'{loaded}.yaml', loaded)
-            self._feedforward[loaded] = FeedForward(robot)
-
-    def error(self, q: Array, effort: Array, loaded: bool, gravity: bool) -> Array:
-        feedforward = self._feedforward[loaded]
-        gain = feedforward.robot.effort_gain
-        return np.asarray(feedforward.torque(q, gravity=gravity)[:, 0] - (
-            effort if gain is None else gain * effort))
+def _error(feedforward: FeedForward, q: Array, effort: Array, gravity: bool) -> Array:
+    """Return prediction minus effort, by the gain of the robot, (T, n)."""
+    gain = feedforward.robot.effort_gain
+    return np.asarray(feedforward.torque(q, gravity=gravity)[:, 0] - (
+        effort if gain is None else gain * effort))
 
 
 def validate(
@@ -162,20 +141,18 @@ def validate(
     fold = folds.of(data.bag, data.block)
     with TemporaryDirectory() as name:
 
-        def judge(label: str, estimate: Estimate) -> _Judge:
-            folder = Path(name) / label
-            folder.mkdir()
-            return _Judge(
-                lambda file, loaded: write_robot(
-                    robot_source, robot, estimate, file, payload=loaded), folder,
-                {recording.loaded for recording in recordings})
+        def written(estimate: Estimate) -> dict[bool, FeedForward]:
+            """Return the feed-forward of the file, for arms with and without the payload."""
+            return {
+                loaded: FeedForward(write_robot(
+                    robot_source, robot, estimate, Path(name) / 'robot.yaml', payload=loaded,
+                    force=True))
+                for loaded in {recording.loaded for recording in recordings}}
 
-        former = judge('before', Estimate())
-        whole = judge('after', found)
+        former, whole = written(Estimate()), written(found)
         try:
             apart = [
-                judge(str(k), identify(
-                    robot, data[fold != k], terms, each_bag=each_bag, begin=found))
+                written(identify(robot, data[fold != k], terms, each_bag=each_bag, begin=found))
                 for k in range(folds.count)]
         except HodynError as error:
             raise HodynError(f'without the held-out part: {error}') from None
@@ -187,14 +164,14 @@ def validate(
         for piece in source.motion(recording.path).pieces():
             effort, loaded = piece.effort * recorded, recording.loaded
             # Whether efforts contain gravity is decided as in a replay of the given robot.
-            given = former.error(piece.q, effort, loaded, piece.gravity)
+            given = _error(former[loaded], piece.q, effort, piece.gravity)
             held_out = np.empty_like(given)
             part = folds.of(np.full(len(effort), bag), piece.block)
-            for k, other in enumerate(apart):
+            for k in np.unique(part):
                 mine = part == k
-                if mine.any():
-                    held_out[mine] = other.error(piece.q[mine], effort[mine], loaded, data.gravity)
-            found_error = whole.error(piece.q, effort, loaded, data.gravity)
+                held_out[mine] = _error(
+                    apart[k][loaded], piece.q[mine], effort[mine], data.gravity)
+            found_error = _error(whole[loaded], piece.q, effort, data.gravity)
             errors.add(bag, piece.block, np.stack([given, found_error, held_out], axis=1))
     of_bags = errors.of_bags()
     together = np.sum(list(of_bags.values()), axis=0)

@@ -104,11 +104,6 @@ class DiagnosisSamples:
     def __init__(self) -> None:
         self._pieces: list[tuple[Array, Array, Array]] = []
 
-    @property
-    def are_enough(self) -> bool:
-        """Whether no other piece is needed."""
-        return len(self._pieces) >= _FEW
-
     def add(self, q: Array, effort: Array, velocity: Array) -> None:
         """Add the next piece, if it is needed.
 
@@ -121,7 +116,7 @@ class DiagnosisSamples:
             rad/s.
 
         """
-        if len(q) and not self.are_enough:
+        if len(q) and len(self._pieces) < _FEW:
             every = len(q) // MAX_SAMPLES + 1
             self._pieces.append((q[::every], effort[::every], velocity[::every]))
 

@@ -7,10 +7,9 @@ from numpy.typing import NDArray
 
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
-from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, samples
-from hodyn_ros.estimation.timing import Run
+from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, Runs, samples
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
+from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
@@ -21,17 +20,11 @@ _DEVIATION_PERIOD = 0.1  # time between evaluations of the uncertainty, which ch
 
 
 @dataclass(frozen=True, eq=False)
-class Chunk:
+class Chunk(MotionPiece):
     """What was computed for consecutive messages.
 
     Attributes
     ----------
-    states : JointStates
-        As recorded, (T,).
-    stamps, instants, used, begins : (T,) arrays
-        As in `MotionPiece`.
-    q, q_deviation : (T, 5, n) arrays
-        The estimated motion and its standard deviation, rad/sᵏ; NaN where not used.
     torque, deviation : (T, 3, n) arrays
         Q, Q̇, Q̈, N m/sᵏ, and the standard deviations that the motion's cause; NaN where not
         used.
@@ -43,13 +36,6 @@ class Chunk:
 
     """
 
-    states: JointStates
-    stamps: NDArray[np.int64]
-    instants: NDArray[np.int64]
-    used: NDArray[np.bool_]
-    begins: NDArray[np.bool_]
-    q: Array
-    q_deviation: Array
     torque: Array
     deviation: Array
     predicted: Array
@@ -119,18 +105,6 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         unit.gear_ratios)
 
 
-def within_bandwidth(
-    piece: MotionPiece, run: Run, predicted: Array, bandwidth: float,
-) -> Array:
-    """Return predicted and recorded efforts of a run within a bandwidth, Hz: (S, 2, n), N m.
-
-    Predictions are (S, n), N m, at the samples; both efforts go through the same filter.
-    """
-    both = np.stack([predicted, piece.states.effort[run.first_message]], axis=1)
-    slow = low_pass(run.time, both.reshape(len(both), -1), bandwidth)
-    return np.asarray(slow.reshape(both.shape))
-
-
 class RecordedTorques:
     """Computes the torques of a recorded motion.
 
@@ -149,15 +123,19 @@ class RecordedTorques:
         Feed-forward of the robot.
     bandwidth : float, optional
         Bandwidth of the motion, Hz; the most likely one by default.
+    deviations : bool
+        Whether to compute the standard deviations of the torques, which takes longest; else these
+        are NaN.
 
     """
 
     def __init__(
         self, bag: JointStateBag, feedforward: FeedForward, *, bandwidth: float | None = None,
+        deviations: bool = True,
     ) -> None:
         self.motion = RecordedMotion(bag, bandwidth=bandwidth)
         self.efforts = effort_contents(self.motion, feedforward)
-        self._feedforward = feedforward
+        self._feedforward, self._deviations = feedforward, deviations
         self._every = max(1, int(_DEVIATION_PERIOD / self.motion.noise.step))
 
     def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
@@ -174,22 +152,23 @@ class RecordedTorques:
             if progress is not None:
                 progress(len(chunk.stamps))
 
-    def _chunk(self, piece: MotionPiece) -> Chunk:
+    def _chunk(self, piece: MotionPiece, runs: Runs, inner: slice) -> Chunk:
         count, _, n = piece.q.shape
         torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
         predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
-        for run, motion in piece.runs:
+        for run, motion in runs:
             found = self._feedforward.torque(motion.q)
-            deviations = torque_deviation(self._feedforward, motion, self._every)
-            torque[run.message], deviation[run.message] = (
-                found[run.sample], deviations[run.sample])
+            torque[run.message] = found[run.sample]
+            if self._deviations:
+                deviation[run.message] = torque_deviation(
+                    self._feedforward, motion, self._every)[run.sample]
             if not self.efforts.with_gravity:
                 found = self._feedforward.torque(motion.q, gravity=False)
             predicted[run.message] = found[run.sample, :2]
-            slow[run.message] = within_bandwidth(
-                piece, run, found[:, 0], self.motion.bandwidth)[run.sample]
-        inner = piece.inner
+            both = np.stack([found[:, 0], piece.states.effort[run.first_message]], axis=1)
+            slow[run.message] = low_pass(
+                run.time, both.reshape(len(both), -1), self.motion.bandwidth,
+            ).reshape(both.shape)[run.sample]
         return Chunk(
-            piece.states[inner], piece.stamps[inner], piece.instants[inner], piece.used[inner],
-            piece.begins[inner], piece.q[inner], piece.deviation[inner], torque[inner],
-            deviation[inner], predicted[inner], slow[inner])
+            **vars(piece), torque=torque, deviation=deviation, predicted=predicted,
+            slow=slow)[inner]

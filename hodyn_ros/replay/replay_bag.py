@@ -241,17 +241,15 @@ def replay(
                 if not chunk.used.any():
                     continue
                 curves = Curves(robot, bag.names, chunk)
+            used = chunk[chunk.used]
             curves.add(chunk)
             watch.add(chunk)
-            if not few.are_enough:
-                few.add(*(values[chunk.used] for values in (
-                    chunk.q, chunk.slow[:, 1], chunk.states.velocity)))
+            few.add(used.q, used.slow[:, 1], used.states.velocity)
             for total, values in zip(
                     squares, (chunk.q, chunk.q_deviation, chunk.torque, chunk.deviation),
                     strict=True):
                 total += np.nansum(values ** 2, axis=0)
-            computed.write(chunk.states.stamp[chunk.used], chunk.states.received[chunk.used],
-                           chunk.q[chunk.used], chunk.torque[chunk.used])
+            computed.write(used.states.stamp, used.states.received, used.q, used.torque)
             if table is not None:
                 table.write(chunk)
             if columns is not None:

@@ -44,25 +44,6 @@ def test_bursts_are_taken_apart(size):
     np.testing.assert_allclose(np.diff(run.time), period, rtol=0.0, atol=1e-2 * period)
 
 
-@pytest.mark.parametrize('seed', range(4))
-def test_bursts_of_any_size_of_which_samples_are_lost_are_taken_apart(seed):
-    """A bridge sends what has come since it last could: one sample, or 17; some overflow."""
-    period = 2e-3
-    rng = np.random.default_rng(seed)
-    index = np.arange(3000)
-    time = period * index * (1.0 + 3e-4)
-    sent = np.cumsum(rng.integers(1, 18, len(index)))
-    burst = np.searchsorted(sent, index, side='right')
-    last = np.minimum(sent[burst], len(index)) - 1
-    stamps = time[last] + 1e-4 + 2e-5 * (index - np.append(0, sent)[burst])
-    kept = np.sort(rng.choice(len(index), 2950, replace=False))
-    position, velocity = moving(time, period)
-    run, = analysed(stamps[kept], position[kept], velocity[kept]).runs
-    assert run.sampling_period == pytest.approx(period, rel=1e-3)
-    off = run.time - time[kept]
-    assert np.abs(off - np.median(off)).max() < 0.15 * period
-
-
 @pytest.mark.parametrize('size', [3, 5, 9])
 @pytest.mark.parametrize('jump', [-2.5, 15.0])
 def test_a_clock_that_is_set_is_found_in_bursts_too(size, jump):

@@ -101,14 +101,3 @@ def test_joints_that_always_move_have_the_noise_of_their_samples(begin, velocity
     found = fit_noise([Samples(stamps[:500], given.position[:500], given.velocity[:500])])
     assert np.all(found.position < 1.6 * made_logs.POSITION_NOISE)
     assert np.all(found.position > 0.6 * made_logs.POSITION_NOISE)
-
-
-def test_between_evaluated_samples_deviations_are_linear():
-    given = samples(record(rate=100.0, duration=1.0))
-    found = smooth(given, fit_noise([given]))
-    feedforward = FeedForward(PANDA)
-    every, some = (torque_deviation(feedforward, found, step) for step in (1, 10))
-    at = np.append(np.arange(0, len(every), 10), len(every) - 1)
-    line = [[np.interp(np.arange(len(every)), at, every[at, k, j]) for j in range(7)]
-            for k in range(3)]
-    np.testing.assert_allclose(some, np.moveaxis(line, 2, 0), rtol=1e-12)

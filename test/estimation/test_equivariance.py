@@ -1,5 +1,4 @@
 """Units, origins, order and joints of samples change estimates as they change the motion: fast."""
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hodyn_ros.estimation.derivatives import (
     Samples,
     fit_noise,
     smooth,
-    velocity_lag,
 )
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.feedforward import FeedForward
@@ -176,30 +174,6 @@ def test_a_likelihood_is_that_of_the_samples():
     assert large == pytest.approx(full - 10 * np.log(1024.0), rel=1e-9)
 
 
-def test_the_lag_of_velocities_is_a_time():
-    runs = []
-    for begin, seed in ((0.0, 0), (20.0, 1)):
-        one = given(600, begin, seed)
-        late = motion(one.time + begin - 3e-3)[:, 1]
-        runs.append(replace(one, velocity=late))
-    noise = fit_noise(runs)
-    lag, deviation = velocity_lag(runs, noise)
-    assert lag == pytest.approx(3e-3, rel=0.05)
-    units = np.array([1.0, 8.0, 0.25, 2.0, 1.0, 16.0, 4.0])
-    scaled = [
-        Samples(run.time, units * run.position, units * run.velocity) for run in runs]
-    found = velocity_lag(scaled, Noise(
-        units ** 2 * noise.process, units * noise.position, units * noise.velocity,
-        units * noise.velocity_scale, noise.step))
-    assert found == pytest.approx((lag, deviation), rel=1e-4)
-    order = [6, 0, 3, 1, 5, 2, 4]
-    found = velocity_lag(
-        [Samples(run.time, run.position[:, order], run.velocity[:, order])
-         for run in runs[::-1]], Noise(*(
-             values[order] for values in fields(noise)), noise.step))
-    assert found == pytest.approx((lag, deviation), rel=1e-6)
-
-
 def estimated(count=40):
     one = given(count)
     return smooth(one, fit_noise([one]))
@@ -221,25 +195,6 @@ def test_torques_deviate_as_much_as_the_motion(every):
         line = np.linspace(0.0, 1.0, 40)[:, None, None]
         np.testing.assert_allclose(
             deviation, (1.0 - line) * each[0] + line * each[-1], rtol=1e-9)
-
-
-def test_an_uncertain_acceleration_acts_by_its_mass_matrix_column():
-    found = estimated()
-    q = found.q[20:21]
-    covariance = np.zeros((1, 7, 5, 5))
-    covariance[0, 3, 2, 2] = 0.3 ** 2
-    deviation = torque_deviation(FEEDFORWARD, Motion(q, covariance))[0]
-    moved = q.copy()
-    moved[0, 2, 3] += 1.0
-    # Of the torque and its rate; its acceleration is not linear in that of the joint.
-    column = (FEEDFORWARD.torque(moved) - FEEDFORWARD.torque(q))[0]
-    np.testing.assert_allclose(deviation[:2], np.abs(0.3 * column)[:2], rtol=1e-6, atol=1e-9)
-    # And of joints that are known independently, variances add up.
-    covariance[0, 1, 1, 1] = 0.2 ** 2
-    both = torque_deviation(FEEDFORWARD, Motion(q, covariance))[0]
-    covariance[0, 3] = 0.0
-    other = torque_deviation(FEEDFORWARD, Motion(q, covariance))[0]
-    np.testing.assert_allclose(both ** 2, deviation ** 2 + other ** 2, rtol=1e-6, atol=1e-12)
 
 
 def test_a_filter_is_linear_and_knows_no_other_column():

@@ -42,6 +42,14 @@ def posterior(time, position, velocity, noise, start, start_variance):
                 np.array(covariance.tolist(), dtype=float))
 
 
+def smoothed(time, position, velocity, scale, step, noise):
+    """Return the smoothed motion of one signal, (T, 5), and its covariance."""
+    motion, covariance = np.empty((len(time), 5, 1)), np.empty((len(time), 5, 5))
+    kalman.rts_smoother(
+        time, position[:, None], velocity[:, None], scale, step, noise, motion, covariance)
+    return motion[:, :, 0], covariance
+
+
 @pytest.mark.parametrize('case', ['both', 'positions only', 'some missing'])
 def test_mean_and_covariance(case):
     rng = np.random.default_rng(0)
@@ -55,10 +63,7 @@ def test_mean_and_covariance(case):
     if case == 'some missing':
         velocity[3] = position[6] = velocity[6] = np.nan
     step = float(np.mean(np.diff(time)))
-    motion, covariance = np.empty((count, 5)), np.empty((count, 5, 5))
-    kalman.rts_smoother(
-        time, position, velocity, 1.0, step, noise, np.empty((count, kalman.HISTORY)), motion,
-        covariance)
+    motion, covariance = smoothed(time, position, velocity, 1.0, step, noise)
     unit = kalman.memory(step, *noise)
     density = noise[0] * unit ** 9
     variance = [noise[1] ** 2, noise[2] ** 2 if np.isfinite(noise[2]) else 1.0,
@@ -74,17 +79,3 @@ def test_mean_and_covariance(case):
         np.testing.assert_allclose(
             covariance[t] / np.outer(scale, scale), expected / np.outer(scale, scale), rtol=0.0,
             atol=1e-9)
-
-
-def test_half_gain_at_the_reciprocal_of_the_memory():
-    # For positions alone the smoother is the filter 1/(1 + (ωT)¹⁰), far from the ends.
-    step, noise = 1e-3, np.array([1.0, 1e-4, np.inf])
-    unit = kalman.memory(step, *noise)
-    time = np.arange(6000) * step
-    for factor, gain in ((0.7, 1 / (1 + 0.7 ** 10)), (1.0, 0.5), (1.3, 1 / (1 + 1.3 ** 10))):
-        position = np.cos(factor / unit * (time - 3.0))
-        motion, covariance = np.empty((6000, 5)), np.empty((6000, 5, 5))
-        kalman.rts_smoother(
-            time, position - position[0], np.full(6000, np.nan), 10.0, step, noise,
-            np.empty((6000, kalman.HISTORY)), motion, covariance)
-        assert motion[3000, 0] + position[0] == pytest.approx(gain, abs=2e-3)

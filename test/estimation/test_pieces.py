@@ -5,7 +5,6 @@ from recordings import motion
 
 from hodyn_ros.estimation import kalman
 from hodyn_ros.estimation.derivatives import (
-    Motion,
     Noise,
     Samples,
     fit_noise,
@@ -162,26 +161,3 @@ def test_signals_are_filtered_without_delay(factor):
     unknown = np.full((3000, 1), np.nan)
     unknown[50] = 1.0  # of one value no signal is told
     assert np.isnan(low_pass(time, unknown, bandwidth)).all()
-
-
-def test_deviations_are_roots_of_variances():
-    rng = np.random.default_rng(1)
-    root = 1e-4 * rng.standard_normal((6, 3, 5, 5))
-    covariance = root @ np.swapaxes(root, 2, 3)
-    covariance[0, 0, 0, 0] = -1e-30  # by round-off
-    found = Motion(np.zeros((6, 5, 3)), covariance).deviation
-    for sample, joint, order in np.ndindex(6, 3, 5):
-        variance = max(covariance[sample, joint, order, order], 0.0)
-        assert found[sample, order, joint] == np.sqrt(variance)
-
-
-def test_one_stretch_of_motion_tells_no_spread_of_lags(monkeypatch):
-    """Nor then a lag: nobody could say how well it is known."""
-    one = given(2e-3)
-    noise = fit_noise([one])
-    q = smooth(one, noise)
-    q.q[100:, 2] = 0.0
-    monkeypatch.setattr('hodyn_ros.estimation.derivatives.smooth', lambda *_: q)
-    assert np.isnan(velocity_lag([one], noise)).all()
-    q.q[100:200, 2] = q.q[:100, 2]
-    assert np.isfinite(velocity_lag([one], noise)).all()

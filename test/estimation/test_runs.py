@@ -235,11 +235,16 @@ def test_of_too_few_states_there_is_no_run(count):
     assert np.isnan(timing.period) == (count < 2)
 
 
-def reread(joints, velocity, effort):
-    """Return what is recognised as read again, of every third state that was: its share.
-
-    Of so many joints, with velocities or not, and efforts that are kept, fresh or unknown.
-    """
+@pytest.mark.parametrize(('joints', 'velocity', 'effort', 'share'), [
+    *((*arm, effort, 1.0) for arm in ((7, True), (7, False), (3, False), (2, True))
+      for effort in ('kept', 'fresh', 'unknown')),
+    # Of few numbers the efforts tell as well: three that do not change are no accident.
+    (1, True, 'kept', 1.0), (2, False, 'kept', 1.0), (1, False, 'kept', 0.0),
+    *((*arm, effort, 0.0) for arm in ((1, True), (2, False), (1, False))
+      for effort in ('fresh', 'unknown'))])
+def test_states_that_were_read_again_are_known_by_numbers_that_stay(
+        joints, velocity, effort, share):
+    """Efforts may be fresh where the encoders were not read anew."""
     rng = np.random.default_rng(8)
     sample = np.sort(np.r_[0:300, 0:300:3])
     given = states(PERIOD * 0.75 * np.arange(400), PERIOD * sample, joints=joints)
@@ -250,24 +255,7 @@ def reread(joints, velocity, effort):
     again = np.append(False, np.diff(sample) == 0)
     found = analyse(given).republished
     assert not found[~again].any()
-    return found[again].mean()
-
-
-@pytest.mark.parametrize(('joints', 'velocity'), [(7, True), (7, False), (3, False), (2, True)])
-@pytest.mark.parametrize('effort', ['kept', 'fresh', 'unknown'])
-def test_states_that_were_read_again_are_known_by_positions_and_velocities(
-        joints, velocity, effort):
-    """Efforts may be fresh where the encoders were not read anew."""
-    assert reread(joints, velocity, effort) == 1.0
-
-
-@pytest.mark.parametrize(('joints', 'velocity', 'kept'), [
-    (1, True, 1.0), (2, False, 1.0), (1, False, 0.0)])
-def test_of_few_joints_the_efforts_tell_as_well(joints, velocity, kept):
-    """Three numbers that do not change are no accident; two may be."""
-    assert reread(joints, velocity, 'kept') == kept
-    assert reread(joints, velocity, 'fresh') == 0.0
-    assert reread(joints, velocity, 'unknown') == 0.0
+    assert found[again].mean() == share
 
 
 def rounded(seed, rest=600, moving=600, step=1e-4):

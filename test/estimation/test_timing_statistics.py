@@ -28,10 +28,11 @@ def test_each_message_and_each_sample_counts_once(edges):
     time = 0.01 * np.arange(100)
     stamps = np.round(1e9 * (1.0 + time + 0.002 * rng.uniform(-1.0, 1.0, 100))).astype(np.int64)
     determined = rng.uniform(size=100) < 0.6
-    first = Run(np.arange(60), np.arange(60), time[:60], 0.01, determined[:60], 1e-3)
+    first = Run(
+        time[:60], 0.01, determined[:60], 1e-3, False, np.arange(60), np.arange(60))
     second = Run(
-        np.arange(60, 100), np.arange(40), time[60:] - time[60], 0.02, determined[60:],
-        3e-3)
+        time[60:] - time[60], 0.02, determined[60:], 3e-3, False, np.arange(60, 100),
+        np.arange(40))
     status = np.full(100, StampStatus.FOLLOWS)
     status[0], status[60] = StampStatus.AFTER_RESET, StampStatus.AFTER_GAP
     status[30] = StampStatus.AFTER_STEP
@@ -58,7 +59,8 @@ def test_each_message_and_each_sample_counts_once(edges):
 def test_stamps_that_are_taken_as_they_are_are_not_restored():
     stamps = 10 ** 9 + 10 * MS * np.arange(30)
     run = Run(
-        np.arange(30), np.arange(30), 0.01 * np.arange(30), np.nan, np.ones(30, bool), np.nan)
+        0.01 * np.arange(30), np.nan, np.ones(30, bool), np.nan, False, np.arange(30),
+        np.arange(30))
     found = chunked([10], stamps, np.full(30, StampStatus.FOLLOWS), [run])
     assert (found.restored, found.determined, found.largest_move) == (0, 0, 0.0)
     assert np.isnan(found.sampling_period)
@@ -74,7 +76,7 @@ def test_messages_that_are_spread_are_counted_and_have_no_period(edges):
     stamps = 10 ** 9 + 100 * MS * (np.arange(30) // 10) + np.arange(30)
     time = 0.01 * np.arange(30)
     run = Run(
-        np.arange(30), np.arange(30), time, np.nan, np.zeros(30, bool), np.nan, evenly_spaced=True)
+        time, np.nan, np.zeros(30, bool), np.nan, True, np.arange(30), np.arange(30))
     found = chunked(edges, stamps, np.full(30, StampStatus.FOLLOWS), [run])
     assert (found.evenly_spaced, found.restored, found.determined) == (30, 0, 0)
     assert np.isnan(found.sampling_period)

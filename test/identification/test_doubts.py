@@ -1,7 +1,6 @@
 """Joints whose efforts or positions do not fit are named, and keep what they had."""
 from dataclasses import replace
 import re
-from types import SimpleNamespace
 
 from known_recordings import FRICTION, bag, identified
 import numpy as np
@@ -13,13 +12,7 @@ from hodyn_ros import load_robot
 from hodyn_ros.cli import main
 from hodyn_ros.cli.identify_report import doubts, far_gains
 from hodyn_ros.identification.data import Data
-from hodyn_ros.identification.doubtful_joints import (
-    DoubtfulJoints,
-    doubtful_joints,
-    misplaced_joints,
-    overloaded_joints,
-    unexplained_joints,
-)
+from hodyn_ros.identification.doubts import DoubtfulJoints, doubtful_joints
 from hodyn_ros.identification.estimate import Doubt, Estimate
 from hodyn_ros.robot.files import robot_keys
 
@@ -76,15 +69,20 @@ def test_friction_beyond_a_limit_of_effort_is_not_written(tmp_path, capsys):
     assert 'not judged for joint5' in out
 
 
+def doubted(data, found, *, held_out=0.0):
+    """Return the joints in doubt, given the errors of held-out motion."""
+    return doubtful_joints(PANDA, data, found, held_out * np.ones(7))
+
+
 def test_efforts_that_are_beyond_a_limit_most_of_the_time_are_named():
     effort = np.zeros((10, 7))
     effort[:6, 1] = -88.0
     effort[:4, 2] = 88.0
     given = Data(np.zeros((10, 5, 7)), effort, np.arange(10))
     found = Estimate(joints={'effort_gain': np.ones(7)})
-    assert overloaded_joints(PANDA, given, found) == ['joint2']
+    assert doubted(given, found).overloaded == ('joint2',)
     found.joints['effort_gain'][1] = 0.9
-    assert overloaded_joints(PANDA, given, found) == []
+    assert doubted(given, found).overloaded == ()
     said, = doubts(PANDA, found, DoubtfulJoints(overloaded=('joint2',)))
     assert said.startswith('Efforts of joint2 are beyond the limits of effort most of the time')
 
@@ -93,10 +91,10 @@ def test_positions_that_are_mostly_beyond_their_limits_are_named():
     """Guards degrees, and praise for a friction found in them."""
     q = motion(np.arange(0.0, 10.0, 0.1))
     given = Data(q, np.zeros((100, 7)), np.arange(100))
-    assert misplaced_joints(PANDA, given) == []
-    found = misplaced_joints(PANDA, replace(given, q=np.degrees(q)))
-    assert {'joint2', 'joint4', 'joint6'} <= set(found)
-    said, = doubts(PANDA, Estimate(), DoubtfulJoints(misplaced=tuple(found)))
+    assert doubted(given, Estimate()) == DoubtfulJoints()
+    found = doubted(replace(given, q=np.degrees(q)), Estimate())
+    assert {'joint2', 'joint4', 'joint6'} <= set(found.misplaced)
+    said, = doubts(PANDA, Estimate(), found)
     assert said.startswith('Positions of ')
     assert 'degrees' in said
 
@@ -109,23 +107,21 @@ def test_gains_that_no_command_has_are_named():
 
 
 def test_efforts_of_the_other_sign_are_said_to_be_unexplained():
-    given = Data(np.zeros((100, 5, 7)), np.sin(np.arange(100.0))[:, None] * np.ones(7),
-                 np.arange(100))
-    worth = SimpleNamespace(held_out_less_mean=np.array([1.4, *6 * [0.7]]))
-    assert unexplained_joints(PANDA, given, Estimate(), worth) == ['joint1']
+    effort = np.sin(np.arange(100.0))[:, None] * np.ones(7)
+    effort[:, 3] = np.nan  # a joint that is not heard
+    given = Data(np.zeros((100, 5, 7)), effort, np.arange(100))
+    errors = np.array([1.4, 0.7, 0.7, np.nan, *3 * [0.7]])
+    assert doubted(given, Estimate(), held_out=errors).unexplained == ('joint1',)
     said, = doubts(PANDA, Estimate(), DoubtfulJoints(unexplained=('joint1',)))
     assert said.startswith('The file predicts the effort of joint1 worse than a constant would')
-    worth.held_out_less_mean[0] = 0.7
-    assert unexplained_joints(PANDA, given, Estimate(), worth) == []
+    assert doubted(given, Estimate(), held_out=0.7).unexplained == ()
 
 
 def test_joints_whose_efforts_are_left_out_are_doubted_for_that_alone():
     given = Data(np.full((100, 5, 7), 100.0), 90.0 * np.sign(np.sin(np.arange(100.0)))[:, None]
                  * np.ones(7), np.arange(100))
-    worth = SimpleNamespace(held_out_less_mean=np.full(7, 1000.0))
-    none = DoubtfulJoints(PANDA.joint_names, PANDA.joint_names, PANDA.joint_names)
-    assert doubtful_joints(PANDA, given, Estimate(), worth) == none
+    all_joints = PANDA.joint_names
+    assert doubted(given, Estimate(), held_out=1000.0) == DoubtfulJoints(*3 * (all_joints,))
     found = Estimate(doubts=(Doubt('joint2', factor=10.0),))
-    assert doubtful_joints(PANDA, given, found, worth) == DoubtfulJoints(
-        PANDA.joint_names, *2 * (tuple(
-            name for name in PANDA.joint_names if name != 'joint2'),))
+    others = tuple(name for name in all_joints if name != 'joint2')
+    assert doubted(given, found, held_out=1000.0) == DoubtfulJoints(all_joints, others, others)

@@ -50,23 +50,6 @@ def test_where_too_little_would_be_left_stretches_are_held_out(loaded, blocks):
     assert Folds(recordings(True, True), data(20, 8)).by_bag
 
 
-def test_errors_are_summed_up_of_all_samples_that_are_recorded():
-    rng = np.random.default_rng(0)
-    errors = BlockErrors((2, 3))
-    whole = [np.array([0.0, 1.0, 5.0]) + rng.standard_normal((50, 2, 3)) for _ in range(2)]
-    whole[0][::3, :, 0] = np.nan
-    block = np.arange(50) // 7
-    for bag, values in enumerate(whole):
-        for part in (slice(0, 20), slice(20, 50)):
-            errors.add(bag, block[part], values[part])
-    found = errors.of_bags()
-    assert list(found) == [0, 1]
-    for bag, values in enumerate(whole):
-        np.testing.assert_allclose(found[bag], [
-            np.isfinite(values).sum(axis=0), np.nansum(values, axis=0),
-            np.nansum(values ** 2, axis=0)])
-
-
 def test_a_fit_is_worse_where_that_is_beyond_the_chance_of_its_blocks():
     rng = np.random.default_rng(1)
     block = np.arange(400) // 10

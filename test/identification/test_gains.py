@@ -12,7 +12,6 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload
-from hodyn_ros.identification.units import are_far, common_factor
 from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.robot.files import load_robot
 
@@ -96,15 +95,6 @@ def test_a_joint_whose_gain_is_not_determined_leaves_the_others_in_their_unit(li
     assert doubt.joint == 'wrist_3_joint'
     assert found.joints['effort_gain'][5] == 1.0
     assert doubt.factor == pytest.approx(np.median(CURRENT_GAINS[determined]), rel=0.1)
-
-
-def test_factors_are_far_where_most_are_and_common_where_they_are_alike():
-    assert not are_far(np.array([]))
-    assert not are_far(np.array([1.0, 1.0, 100.0, -2.0]))
-    assert are_far(np.array([1.0, 0.01, 0.02, -9.0]))
-    assert common_factor(np.array([0.01, 0.012, 0.02])) == 0.012
-    assert np.isnan(common_factor(np.array([0.01, 0.2])))
-    assert np.isnan(common_factor(np.array([-0.01, 0.01])))
 
 
 @pytest.fixture(scope='module')

@@ -1,6 +1,5 @@
 """Of a recording that is not what it is taken for nothing is identified, and the cause is said."""
 import json
-import re
 
 from known_recordings import RATE
 import numpy as np
@@ -11,7 +10,6 @@ from hodyn_ros.cli import main
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.replay_bag import replay
-from hodyn_ros.replay.statements import warnings
 
 
 def swapped(recording):
@@ -72,35 +70,6 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
         assert line.startswith(
             'hodyn identify: the recordings do not fit the model, see above: nothing is '
             'identified, and nothing written. Correct the cause, or add to the --terms ')
-
-
-@pytest.mark.parametrize('late', [-5, 0, 5])
-def test_a_delay_of_efforts_is_said_as_by_replay(tmp_path, capsys, late):
-    recording = record(rate=500.0, duration=12.0, bandwidth=0.6)
-    recording.effort = np.roll(recording.effort, late, axis=0)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    with open_recording(path, PANDA) as source:
-        result = replay(source, FeedForward(PANDA), tmp_path / 'replay')
-    sentences = [said for said in warnings(result) if said.startswith('Recorded efforts run')]
-    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 0
-    out = ' '.join(capsys.readouterr().out.split())
-    assert out.count('Recorded efforts run') == len(sentences) == abs(np.sign(late))
-    for said in sentences:
-        begin, _, _ = said.partition(' Friction and inertia')
-        assert f'! {path}: {begin}' in out
-        where, lag = re.match(r'Recorded efforts run (\w+).* by ([0-9.]+)', said).groups()
-        assert where == ('behind' if late > 0 else 'ahead')
-        assert float(lag) == pytest.approx(2.0 * abs(late), rel=0.1)
-
-
-def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):
-    good, bad = misread(tmp_path / 'good'), misread(tmp_path / 'bad', swapped)
-    output = tmp_path / 'out'
-    assert main(['identify', str(good), '--output', str(output)]) == 0
-    before = (output / 'panda_identified.yaml').read_bytes()
-    assert main(['identify', str(bad), '--output', str(output), '--force']) == 2
-    assert 'nothing written' in capsys.readouterr().err
-    assert (output / 'panda_identified.yaml').read_bytes() == before
 
 
 @pytest.mark.parametrize('terms', ['links friction offsets', 'friction offsets'])

@@ -8,7 +8,7 @@ import pytest
 from recordings import PANDA
 
 from hodyn_ros.identification.identify import identify
-from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body, slope
+from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
 from hodyn_ros.robot.inertia import physical_fault
 
 
@@ -33,14 +33,6 @@ def test_what_weighs_nothing_has_ten_numbers_too(tensor):
     found = rigid_body(log_cholesky(0.0, np.zeros(3), tensor))
     assert 0.0 < found.mass < 1e-8
     np.testing.assert_allclose(found.inertia, tensor, atol=1e-12)
-
-
-def test_the_slope_of_a_body_is_its_derivative():
-    theta = np.random.default_rng(2).uniform(-1.0, 1.0, 10)
-    numeric = np.stack([
-        (rigid_body(theta + step).parameters - rigid_body(theta - step).parameters) / 2e-6
-        for step in 1e-6 * np.eye(10)], axis=1)
-    np.testing.assert_allclose(slope(theta), numeric, rtol=0.0, atol=1e-8)
 
 
 def test_no_payload_is_invented():

@@ -6,16 +6,7 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.identification.data import Data
-from hodyn_ros.identification.regression import (
-    NORMAL_90,
-    _best_levels,
-    _descend,
-    _design_effects,
-    _spread,
-    _weighed,
-    fit,
-    solve_linear,
-)
+from hodyn_ros.identification.regression import NORMAL_90, fit, solve_linear
 from hodyn_ros.identification.terms import Terms
 
 
@@ -89,75 +80,33 @@ def test_intervals_grow_with_errors_that_neighbours_share():
     assert 0.75 < inside.mean() <= 1.0
 
 
-def test_the_spread_is_the_deviation_of_normal_errors_and_no_outlier_moves_it():
-    rng = np.random.default_rng(1)
-    model = line()
-    value = np.zeros((2000, 1))
-    model.data.effort = 0.7 * rng.standard_normal((2000, 1))
-    assert _spread(model, value)[0] == pytest.approx(0.7, rel=0.05)
-    model.data.effort[::50] = 1e6
-    assert _spread(model, value)[0] == pytest.approx(0.7, rel=0.08)
-    model.known = np.zeros((2000, 1), bool)
-    assert _spread(model, value)[0] == 1.0
-
-
-def test_errors_that_are_alike_in_a_block_count_as_one():
-    rng = np.random.default_rng(2)
-    block = np.arange(1000) // 10
-    model = line(1000, block=block)
-    model.data.effort = np.zeros((1000, 1))
-    shared = rng.standard_normal(100)[block][:, None]
-    assert _design_effects(model, shared, np.ones(1))[0] == pytest.approx(10.0)
-    alone = rng.standard_normal((1000, 1))
-    assert _design_effects(model, alone, np.ones(1))[0] == pytest.approx(1.0, abs=0.3)
-    # Never less than one, as where they cancel.
-    assert _design_effects(model, np.tile([1.0, -1.0], 500)[:, None], np.ones(1))[0] == 1.0
-
-
 @pytest.mark.parametrize(('bound', 'end'), [(2.5, 2.0), (1.5, 1.5)])
 def test_a_bound_is_kept_and_the_others_are_the_best_beside_it(bound, end):
     model = line(noise=1e-3)
     model.high[0] = bound
-    found = _descend(model, np.zeros(2), np.ones(1), np.ones(1), np.zeros(2))
+    found = fit(model, np.zeros(2)).theta
     assert found[0] == pytest.approx(end, abs=1e-3)
     rest = model.data.effort[:, 0] - found[0]
     slope = model.columns[:, 1]
     assert found[1] == pytest.approx(slope @ rest / (slope @ slope), abs=0.01)
 
 
-@pytest.mark.parametrize('spread', [1.0, 1e3])
 @pytest.mark.parametrize('side', ['low', 'high'])
-def test_what_begins_at_a_bound_leaves_it_where_that_is_better(spread, side):
-    """However little the errors weigh."""
+def test_what_begins_at_a_bound_leaves_it_where_that_is_better(side):
     model = line(noise=1e-3)
     model.low[0], model.high[0] = (0.0, 9.0) if side == 'low' else (-9.0, 4.0)
     start = np.array([model.low[0] if side == 'low' else model.high[0], 0.0])
-    found = _descend(model, start, np.full(1, spread), np.ones(1), np.zeros(2))
-    np.testing.assert_allclose(found, [2.0, -3.0], atol=0.05)
+    np.testing.assert_allclose(fit(model, start).theta, [2.0, -3.0], atol=0.05)
 
 
-def test_what_is_known_before_counts_by_how_well():
-    model = line(noise=1e-3)
-    exact = model.columns.T @ model.columns
-    for precision in (1.0, 2000.0, 1e9):
-        # Errors are well below where they begin to count linearly.
-        found = _descend(
-            model, np.zeros(2), np.full(1, 1e3), np.ones(1), np.array([precision, 0.0]) * 1e-6)
-        ridge = np.linalg.solve(
-            exact + np.diag([precision, 0.0]), model.columns.T @ model.data.effort[:, 0])
-        np.testing.assert_allclose(found, ridge, atol=2e-3)
-
-
-@pytest.mark.parametrize(('terms', 'usual', 'spread'), [((), 0.05, 1.0), (('links',), 0.2, 1.0)])
-def test_where_the_data_say_nothing_links_are_known_as_well_as_is_usual(terms, usual, spread):
+@pytest.mark.parametrize(('terms', 'usual'), [((), 0.05), (('links',), 0.2)])
+def test_where_the_data_say_nothing_links_are_known_as_well_as_is_usual(terms, usual):
     model = line(links=2, prior=1.0, terms=terms)
     model.columns = np.zeros_like(model.columns)
-    weighed = _weighed(model, *model.evaluate(np.zeros(2)), np.ones(1), np.ones(1))
-    found = _best_levels(model, np.zeros(2), weighed, {
-        'links': 0.5, 'inverse_gain': 0.01, 'common_gain': 0.01})
+    found = fit(model, np.zeros(2)).levels
     # The mean of the squares of levels that are normal in their logarithms, up to 1.5.
     grid = np.geomspace(0.003, 1.5, 2001)
-    weight = np.exp(-0.5 * (np.log(grid / usual) / spread) ** 2)
+    weight = np.exp(-0.5 * np.log(grid / usual) ** 2)
     assert found['links'] == pytest.approx(
         np.sqrt(np.sum(weight * grid ** 2) / weight.sum()), rel=0.06)
 

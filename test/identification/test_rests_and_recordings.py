@@ -109,35 +109,6 @@ def test_a_recording_in_another_unit_counts_beside_one_that_does_not_tell(bags):
         identify(SOURCE.robot, data, ('friction',))
 
 
-@pytest.mark.parametrize(('share', 'refused'), [(1.01, True), (0.99, False)])
-def test_an_effort_that_never_changes_is_refused_of_joints_that_move(bags, share, refused):
-    q, effort, *rest = samples(500, 0)
-    effort[:, 4] = 3.0
-    q[:, 1, 4] = MIN_VELOCITY * share * np.sin(np.arange(500.0)) / np.abs(
-        np.sin(np.arange(500.0))).max()
-    effort[::2, 5] = np.nan  # not always heard
-    bags['a'] = (q, effort, *rest), True, []
-    if refused:
-        with pytest.raises(ValueError, match='a: the efforts of joint5 never change'):
-            read('a')
-    else:
-        read('a')
-
-
-def test_what_is_known_are_efforts_of_joints_that_move():
-    effort, stands = np.ones((30, 2)), np.zeros((30, 2), bool)
-    effort[:10, 0] = np.nan
-    stands[10:20, 0] = True
-    stands[:20, 1] = True
-    data = Data(np.zeros((30, 5, 2)), effort, np.arange(30) // 5, stands=stands)
-    np.testing.assert_array_equal(np.flatnonzero(data.known[:, 0]), np.arange(20, 30))
-    np.testing.assert_array_equal(np.flatnonzero(data.known[:, 1]), np.arange(20, 30))
-    assert data.blocks_of_motion == 2
-    assert data[data.block < 4].blocks_of_motion == 0
-    assert data.loaded.all()
-    assert not data.bag.any()
-
-
 def rests(velocity, deviation=1e-9, period=0.01):
     velocity = np.asarray(velocity, float)[:, None]
     instants = 10 ** 12 + np.round(1e9 * period * np.arange(len(velocity))).astype(np.int64)

@@ -10,7 +10,6 @@ from recordings import PANDA, record, states
 from hodyn_ros.estimation import recorded_motion
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
-from hodyn_ros.estimation.recorded_motion import _windows
 from hodyn_ros.estimation.timing import MIN_RUN, Run
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStates
@@ -171,28 +170,6 @@ def test_a_stretch_that_is_no_motion_spoils_no_other(monkeypatch, length):
     assert unusable[reason] == length
 
 
-def test_states_that_were_read_twice_have_the_motion_of_one_sample():
-    """Read by another clock without jitter: a third of the period explained these as well."""
-    recording = record(rate=50.0, duration=12.0)
-    ticks = recording.stamp[0] + 20_000_000 * np.arange(600)
-    reads = ticks[0] + 1_000_000 + (np.arange(610) * 19_600_000)
-    seen = np.searchsorted(ticks, reads, side='right') - 1
-    given = states(recording[seen])
-    given.stamp[:] = reads
-    given.received[:] = reads + 250_000
-    chunk, = RecordedTorques(Bag(given), FEEDFORWARD).chunks()
-    again = np.flatnonzero(np.diff(seen) == 0) + 1
-    assert len(again) > 5
-    for name in ('q', 'q_deviation', 'torque', 'deviation', 'predicted', 'slow', 'instants'):
-        values = getattr(chunk, name)
-        np.testing.assert_array_equal(values[again], values[again - 1])
-    assert chunk.used.all()
-    off = chunk.instants - ticks[seen]
-    assert np.abs(off).max() < 6_000_000
-    assert np.ptp(off) < 1_000_000
-    assert (chunk.instants <= reads + 100_000).all()
-
-
 @pytest.mark.parametrize('wants', ['', 'it has no positions'])
 def test_a_bag_without_a_run_is_refused_by_name_and_number(wants):
     bag = Bag(states(record(duration=2.0)[:MIN_RUN - 1]))
@@ -270,8 +247,9 @@ def test_the_noise_of_a_long_recording_is_that_of_its_samples(log, velocity):
 
 
 def test_a_part_of_a_run_has_its_samples_at_the_same_instants():
-    run = Run(np.array([2, 3, 5, 6, 9]), np.array([0, 0, 1, 2, 3]), np.array([0.0, 1.0, 3.0, 4.0]),
-              0.5, np.array([True, False, True, True]), 0.1)
+    run = Run(
+        np.array([0.0, 1.0, 3.0, 4.0]), 0.5, np.array([True, False, True, True]), 0.1, False,
+        np.array([2, 3, 5, 6, 9]), np.array([0, 0, 1, 2, 3]))
     part = run.part(slice(3, 7))
     assert part.message.tolist() == [3, 5, 6]
     assert part.sample.tolist() == [0, 1, 2]
@@ -284,24 +262,3 @@ def test_a_part_of_a_run_has_its_samples_at_the_same_instants():
         assert [len(one) for one in (
             none.message, none.sample, none.time, none.determined)] == [0] * 4
         assert none.sample.dtype == run.sample.dtype
-
-
-@pytest.mark.parametrize('block', [37, 500, 5000])
-@pytest.mark.parametrize('count', [10, 4000, 4001, 9001])
-def test_the_smoother_is_fitted_to_short_bags_and_windows_of_long_ones(count, block):
-    stamp = np.arange(count)
-    column = np.zeros((count, 1))
-    found = _windows(Bag(JointStates(stamp, stamp, column, column, column), block))
-    if count <= 4000:
-        (whole, inner), = found
-        np.testing.assert_array_equal(whole[inner].stamp, stamp)
-        return
-    assert [len(window[inner]) for window, inner in found] == [500] * 8
-    assert {inner.start for _, inner in found} == {750}
-    for window, _ in found:
-        assert len(window) == 2000
-        np.testing.assert_array_equal(np.diff(window.stamp), 1)
-    begins = np.array([window.stamp[0] for window, _ in found])
-    assert begins[0] == 0
-    assert begins[-1] == count - 2000
-    assert np.ptp(np.diff(begins)) <= 1

@@ -5,18 +5,13 @@ import json
 from broken_bags import break_bag, faults_of_command
 import numpy as np
 import pytest
-from recordings import FORMS, PANDA, TYPES, damage, joint_state, messages, record, write
+from recordings import FORMS, TYPES, damage, joint_state, messages, record, write
 from rosbags.highlevel import AnyReader
 from rosbags.rosbag2 import Writer
 import yaml
 
 from hodyn_ros.cli import main
-from hodyn_ros.estimation import recorded_motion
-from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay import pictures
-from hodyn_ros.replay.recorded_torques import RecordedTorques
-from hodyn_ros.robot.joint_names import JointNames
 
 
 def replayed(bag, output, *options):
@@ -76,24 +71,6 @@ def test_computed_bag_holds_the_three_topics_as_the_node_publishes_them(tmp_path
         assert np.all(error < 0.06 * np.sqrt(np.mean(recording.torque[:, order] ** 2, axis=0)))
         position = np.array([m.position for _, m in pairs])
         np.testing.assert_allclose(position, recording.q[:, 0], atol=1e-4)
-
-
-@pytest.mark.slow
-def test_parts_join_as_if_computed_at_once(tmp_path, monkeypatch):
-    recording = record(rate=100.0, duration=60.0)[np.r_[0:2500, 2600:6000]]
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    results = []
-    for size in (100_000, 700):
-        monkeypatch.setattr(recorded_motion, 'CHUNK_SIZE', size)
-        with JointStateBag(path, JointNames(PANDA)) as bag:
-            found = RecordedTorques(bag, FeedForward(PANDA))
-            chunks = list(found.chunks())
-            results.append(np.concatenate([chunk.torque for chunk in chunks]))
-            assert sum(chunk.used.sum() for chunk in chunks) == 5900
-            assert len(found.motion.timing_statistics.gaps) == 1
-    assert len(chunks) > 5
-    scale = np.abs(results[0]).max(axis=(0, 2), keepdims=True)
-    np.testing.assert_allclose(results[1] / scale, results[0] / scale, rtol=0.0, atol=1e-4)
 
 
 @pytest.mark.slow
@@ -184,31 +161,15 @@ def test_a_second_replay_replaces_the_first(tmp_path, options):
     assert replayed(bag, tmp_path / 'out', *options) == first
 
 
-def test_a_file_of_the_name_of_the_summary_is_no_earlier_replay(tmp_path, capsys):
+@pytest.mark.parametrize(('file', 'said'), [
+    ('summary.json', 'exists'), ('computed', ''),
+    ('computed/precious.txt', 'is not an output of this command')])
+def test_files_of_others_in_the_output_are_not_touched(tmp_path, capsys, file, said):
     bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
-    precious = tmp_path / 'out/summary.json'
-    precious.parent.mkdir()
-    precious.write_text('mine')
-    assert 'summary.json: exists' in refused(capsys, bag, '--output', tmp_path / 'out')
-    assert precious.read_text() == 'mine'
-
-
-def test_foreign_files_in_the_output_are_not_touched(tmp_path, capsys):
-    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
-    precious = tmp_path / 'out/computed/precious.txt'
+    precious = tmp_path / 'out' / file
     precious.parent.mkdir(parents=True)
     precious.write_text('mine')
-    line = refused(capsys, bag, '--output', tmp_path / 'out')
-    assert f'{precious}: is not an output of this command' in line
-    assert precious.read_text() == 'mine'
-
-
-def test_a_file_in_place_of_the_computed_bag_is_not_touched(tmp_path, capsys):
-    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
-    precious = tmp_path / 'out/computed'
-    precious.parent.mkdir()
-    precious.write_text('mine')
-    assert f'{precious}: ' in refused(capsys, bag, '--output', tmp_path / 'out')
+    assert f'{file}: {said}' in refused(capsys, bag, '--output', tmp_path / 'out')
     assert precious.read_text() == 'mine'
 
 
@@ -294,13 +255,6 @@ def test_real_panda(real_bag, tmp_path):
     # Thirty samples a second support no snap, and it is said.
     assert not any(joint['motion']['snap']['resolved'] for joint in summary['joints'])
     assert all(joint['motion']['acceleration']['resolved'] for joint in summary['joints'])
-
-
-@pytest.mark.slow
-def test_mcap_recording(tmp_path):
-    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))},
-                **FORMS['mcap'])
-    assert replayed(bag, tmp_path / 'out')['samples_used'] == 200
 
 
 @pytest.mark.parametrize(('field', 'value', 'reason'), [

@@ -1,16 +1,12 @@
 """What a report says, the most important first, and that it says nothing that is not so."""
-import dataclasses
 import re
 
 import numpy as np
 import pytest
-from recordings import PANDA, messages, record, with_fingers, write
+from recordings import PANDA, messages, record, write
 
-from hodyn_ros.estimation import recorded_motion
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
-from hodyn_ros.replay.comparison import milliseconds
-from hodyn_ros.replay.misreading import find_misreading
 from hodyn_ros.replay.replay_bag import replay
 from hodyn_ros.replay.report import figures_of
 from hodyn_ros.replay.statements import facts, warnings
@@ -55,47 +51,6 @@ def test_efforts_that_are_mixed_up_are_named_before_all_else(replayed, change, s
     assert after <= 0.1 * before
 
 
-def test_joints_whose_names_are_swapped_are_named(replayed):
-    recording = record(duration=5.0, bandwidth=0.6)
-    recording.names[1], recording.names[3] = recording.names[3], recording.names[1]
-    assert any('the joints fer_joint2 and fer_joint4 are swapped' in said for said in warnings(
-        replayed(recording)))
-
-
-def test_a_recording_in_degrees_is_named(replayed):
-    recording = record(duration=5.0, bandwidth=0.6)
-    recording.position, recording.velocity = (
-        np.degrees(values) for values in (recording.position, recording.velocity))
-    assert any('positions and velocities are in degrees. Let' in said for said in warnings(
-        replayed(recording)))
-
-
-def test_velocities_of_the_opposite_sign_are_named(replayed):
-    recording = record(duration=5.0, bandwidth=0.6)
-    recording.velocity[:, 2] *= -1.0
-    assert any('those of fer_joint3 have the opposite sign. Correct the driver' in said
-               for said in warnings(replayed(recording)))
-
-
-def test_one_joint_is_turned_where_one_explains_it():
-    """Not also another, of which the efforts tell little: the first turns about the vertical."""
-    recording = record(duration=3.0)
-    q = recording.q[::3].copy()
-    q[:, 0, 1] += 0.5 * np.pi
-    assert find_misreading(FeedForward(PANDA), q, recording.effort[::3]).zeros == {
-        1: pytest.approx(-0.5 * np.pi)}
-
-
-@pytest.mark.parametrize('gravity', [True, False])
-def test_whether_efforts_contain_gravity_is_said_and_what_follows_of_it(replayed, gravity):
-    recording = record(duration=3.0)
-    recording.effort = FeedForward(PANDA).torque(recording.q, gravity=gravity)[:, 0]
-    said = ' '.join(facts(replayed(recording)))
-    assert (' with gravity: ' in said) == gravity
-    assert (' without gravity: ' in said) == (not gravity)
-    assert ('compared with Q without gravity' in said) == (not gravity)
-
-
 def test_what_is_drawn_of_torque_rates_is_them(replayed):
     recording = record(duration=3.0)
     drawn = replayed(recording).curves.rates
@@ -108,14 +63,6 @@ def test_what_is_drawn_of_torque_rates_is_them(replayed):
                      for curve in bound[:, columns].T]
             error = np.maximum(error, np.abs(found - true.T).max(axis=1))
         assert np.all(error < 0.2 * order * np.abs(true).max(axis=0))
-
-
-def test_a_model_without_friction_is_sent_to_identify(replayed):
-    result = replayed(record(duration=3.0), dataclasses.replace(PANDA, friction=None))
-    said = next(sentence for sentence in warnings(result) if 'friction' in sentence)
-    assert 'The model has no friction' in said
-    assert 'fer_joint7' in said
-    assert '`hodyn identify`' in said
 
 
 def test_efforts_that_never_change_are_named_without_figures_that_are_none(replayed):
@@ -144,16 +91,6 @@ def test_efforts_that_never_change_tell_nothing_of_gravity(replayed, value):
         word in sentence for sentence in said for word in ('gravity', 'Recorded efforts run'))
 
 
-def test_velocities_behind_the_positions_are_said(replayed):
-    recording = record(duration=5.0, rate=200.0)
-    recording.velocity[1:] = recording.velocity[:-1].copy()
-    result = replayed(recording)
-    assert result.velocity_lag[0] == pytest.approx(5e-3, rel=0.05)
-    said = milliseconds(*result.velocity_lag)
-    assert re.fullmatch(r'(4\.9|5|5\.0)\d* ± 0\.0?\d ms', said)
-    assert any(f'velocities run behind the positions by {said}' in one for one in warnings(result))
-
-
 def test_a_clean_recording_and_vibration_cause_no_warnings(replayed):
     recording = record(duration=4.0, rate=200.0, bandwidth=0.6)
     recording.effort += 0.5 * np.sin(2 * np.pi * 60.0 * recording.stamp[:, None] * 1e-9)
@@ -163,14 +100,6 @@ def test_a_clean_recording_and_vibration_cause_no_warnings(replayed):
     for joint in result.joints:
         assert joint.rms_error > 0.3
         assert joint.rms_slow_error < 0.1
-
-
-def test_progress_is_told_message_by_message(replayed, monkeypatch):
-    monkeypatch.setattr(recorded_motion, 'CHUNK_SIZE', 70)
-    told = []
-    replayed(record(duration=2.5), progress=told.append)
-    assert sum(told) == 250
-    assert len(told) > 2
 
 
 def test_a_resting_arm_is_no_warning(replayed):
@@ -186,15 +115,6 @@ def test_a_resting_arm_is_no_warning(replayed):
     result = replayed(recording)
     assert max(joint.slow_share for joint in result.joints) > 0.3
     assert warnings(result) == []
-
-
-def test_a_gripper_that_reports_no_effort_hides_no_mistake(replayed):
-    hand = with_fingers(2)
-    recording = record(duration=5.0, bandwidth=0.6, robot=hand)
-    recording.effort[:, 7:] = [0.0, 3.0]
-    recording.effort[:, [1, 3]] = recording.effort[:, [3, 1]]
-    assert 'the efforts of fer_joint2 and fer_joint4 are swapped' in warnings(
-        replayed(recording, hand))[0]
 
 
 @pytest.mark.parametrize('standing', ['all', 'most'])

@@ -1,4 +1,6 @@
-"""Joints whose efforts, according to a fit, are in another unit than the model's torques."""
+"""Joints whose efforts are in another unit than the torques, or whose results are in doubt."""
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -8,6 +10,29 @@ from hodyn_ros.replay.effort_unit import AGREE
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
+
+_MOSTLY = 0.5  # share of a joint's samples; sound ones exceed limits only for moments
+_WORSE_THAN_NONE = 1.2  # errors over the deviation of efforts; noise causes no larger ones
+
+
+@dataclass(frozen=True)
+class DoubtfulJoints:
+    """Names of joints whose recordings are likely misread.
+
+    Attributes
+    ----------
+    misplaced : tuple of str
+        Mostly outside their limits of position.
+    overloaded : tuple of str
+        Their efforts, with the gains found, are mostly beyond their limits.
+    unexplained : tuple of str
+        Their held-out efforts are predicted worse than by a constant.
+
+    """
+
+    misplaced: tuple[str, ...] = ()
+    overloaded: tuple[str, ...] = ()
+    unexplained: tuple[str, ...] = ()
 
 
 def are_far(factors: Array) -> bool:
@@ -63,3 +88,26 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
     return tuple(
         Doubt(names[j], friction=float(largest[j]), limit=float(robot.limits.effort[j]))
         for j in np.flatnonzero(heard & fitted & (largest > robot.limits.effort)))
+
+
+def doubtful_joints(
+    robot: Robot, data: Data, found: Estimate, held_out: Array,
+) -> DoubtfulJoints:
+    """Return the joints in doubt, less those that are left out as doubts of the estimate.
+
+    `held_out`, (n,), are the errors of held-out efforts, see `Validation.held_out_less_mean`.
+    """
+    limits, position, known = robot.limits, data.q[:, 0], np.isfinite(data.effort)
+    heard = known.any(axis=0)
+    effort = data.effort * found.gain_factors(robot)
+    outside = (position < limits.position_min) | (position > limits.position_max)
+    beyond = known & (np.abs(effort) > limits.effort)
+    worse = heard & (held_out > _WORSE_THAN_NONE * np.nanstd(np.where(heard, effort, 0.0), axis=0))
+    judged = ~np.isin(robot.joint_names, [doubt.joint for doubt in found.doubts])
+
+    def named(those: NDArray[np.bool_]) -> tuple[str, ...]:
+        return tuple(robot.joint_names[j] for j in np.flatnonzero(those))
+
+    return DoubtfulJoints(
+        named(outside.mean(axis=0) > _MOSTLY),
+        named(judged & (beyond.sum(axis=0) > _MOSTLY * known.sum(axis=0))), named(judged & worse))
