@@ -274,10 +274,10 @@ def _print_payload(
             'diagonal' if found.inertia_excited else
             'the motion does not determine its inertia: taken as a point'))
     console.print(
-        f'• The interval allows for links that are off by {found.link_level:.0%}'
+        f'• The interval allows for links that are off by {100 * found.link_level:.1g}%'
         + ('' if math.isnan(found.gain_level)
            else f' and gains of drives by {found.gain_level:.1%}')
-        + ', as the recordings make likely' + (
+        + ', which the recordings do not rule out' + (
             '.' if is_friction_fitted else ', and assumes the friction of the robot file'
             + (', which has none' if robot.friction is None else '')
             + ': add friction to the --terms to use that of this arm.'))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.determined import (
@@ -17,7 +18,7 @@ from hodyn_ros.identification.doubts import common_factor, doubts_of
 from hodyn_ros.identification.estimate import Doubt, Estimate, estimate_of
 from hodyn_ros.identification.loads import linear_payload
 from hodyn_ros.identification.payload import COM, MASS
-from hodyn_ros.identification.regression import fit
+from hodyn_ros.identification.regression import Fit, fit, inverse, misfit
 from hodyn_ros.identification.start_values import start_values
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.robot import HodynError, Robot
@@ -25,6 +26,9 @@ from hodyn_ros.robot import HodynError, Robot
 Array = NDArray[np.float64]
 
 MIN_BLOCKS = 8
+
+_CLEAR = 3.0  # half intervals beyond which a payload of negative mass is not chance
+_CHANCE = 0.05  # probability below which links and gains differ from those given
 
 
 def identify(
@@ -56,11 +60,14 @@ def identify(
         are in another unit and gains are not fitted.
 
     """
-    for term, motors in (('rotor', 'inertias'), ('zeros', 'zeros')):
+    for term, motors, key in (
+            ('rotor', 'inertias', 'rotor_inertia'),
+            ('zeros', 'zeros', 'placements of the joints')):
         if term in terms and robot.actuators is not None:
             raise HodynError(
                 f'--terms {term}: the motors in key actuators of robot {robot.name!r} have '
-                f'{motors} of their own: leave this term out')
+                f'{motors} of their own. Leave this term out, or identify with a copy of the '
+                f'robot file without actuators, and take from the result the {key}')
     if np.isfinite(data.factor) and begin is None and not {'gains', 'zeros'} & set(terms):
         raise HodynError(
             f"the efforts are about {data.factor:.3g} times the model's torques, similarly in "
@@ -131,6 +138,10 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
     if 'payload' in model.terms:
         bare = fit(model, theta, settle=False)
         mass, half, com = linear_payload(model, bare)
+        if not model.data.loaded.all() and mass < -_CLEAR * half:
+            raise HodynError(
+                f'the recordings of --unloaded carry {-mass:.2g} ± {half:.1g} kg more than the '
+                'others: are they swapped? Give the recordings without the payload by --unloaded')
         payload[:] = mass > half
         theta = bare.theta.copy()
         if mass > half:
@@ -142,6 +153,8 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
         same = insignificant(model, found, given)
         load = payload.any() and not is_payload_significant(model, found)
         if not (unknown or same or load):
+            if payload.any() and not {'links', 'gains'} & model.terms:
+                found = _with_given_links(model, found)
             return estimate_of(model, found, held, alike, clear)
         payload[:] &= not load
         for masks, more in ((held, unknown), (alike, same)):
@@ -149,3 +162,32 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
                 masks[kind] = masks.get(kind, np.zeros_like(those)) | those
         theta = keep(model, keep(model, found.theta, given, same), given, unknown)
         found = fit(model, theta, settle=False, like=found)
+
+
+def _with_given_links(model: Terms, found: Fit) -> Fit:
+    """Return a fit with the values that suit the given links and gains, if these fit as well.
+
+    The written file has these links and gains: with other ones in mind, the payload would leave
+    errors. Deviations stay those of a fit whose links and gains may be off. If the given ones do
+    not fit, the fit continues from them: it may have ended in a flat valley between links and
+    payload.
+    """
+    free, theta = model.free.copy(), found.theta.copy()
+    for kind in ('links', 'inverse_gain', 'common_gain'):
+        model.of(kind, model.free)[:] = False
+        model.of(kind, theta)[:] = model.of(kind, model.start)
+    given = fit(model, theta, settle=False, like=found)
+    more = 2.0 * (misfit(model, given.theta, found) - misfit(model, found.theta, found))
+    others = (free & ~model.free)[free]
+    model.free[:] = free
+    posterior = inverse(found.curvature + np.diag(found.precision))
+    determined = float(np.sum((1.0 - found.precision * np.diag(posterior))[others]))
+    if chdtrc(determined, max(more, 0.0)) > _CHANCE:
+        return replace(found, theta=given.theta)
+    again = fit(model, given.theta, settle=False, like=found)
+    return min(found, again, key=lambda one: _objective(model, one))
+
+
+def _objective(model: Terms, found: Fit) -> float:
+    away = (found.theta - model.start)[found.free]
+    return misfit(model, found.theta, found) + 0.5 * float(np.sum(found.precision * away ** 2))

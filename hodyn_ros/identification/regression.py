@@ -170,6 +170,17 @@ def _weighed(
     return left.ravel(), slope, inside.ravel()
 
 
+def _bound(terms: Terms, design: Array) -> Array:
+    """Return the weighted residuals, (T n,), beyond which an error counts linearly."""
+    return np.tile(_HUBER / np.sqrt(design), len(terms.data.q))
+
+
+def _huber(left: Array, bound: Array) -> float:
+    error = np.abs(left)
+    return float(np.where(
+        error < bound, 0.5 * error ** 2, bound * (error - 0.5 * bound)).sum())
+
+
 def _descend(
     terms: Terms, theta: Array, spread: Array, design: Array, precision: Array,
 ) -> Array:
@@ -181,15 +192,14 @@ def _descend(
     if not free.any():
         return theta
     low, high, middle = terms.low[free], terms.high[free], terms.start[free]
-    bound = np.tile(_HUBER / np.sqrt(design), len(terms.data.q))
+    bound = _bound(terms, design)
 
     def at(own: Array) -> tuple[Array, Array, float]:
         whole = theta.copy()
         whole[free] = own
         left, slope, _ = _weighed(terms, *terms.evaluate(whole), spread, design)
-        error = np.abs(left)
-        total = np.where(error < bound, 0.5 * error ** 2, bound * (error - 0.5 * bound)).sum()
-        return left, slope, float(total + 0.5 * np.sum(precision * (own - middle) ** 2))
+        return left, slope, _huber(left, bound) + float(
+            0.5 * np.sum(precision * (own - middle) ** 2))
 
     own = theta[free]
     left, slope, now = at(own)
@@ -260,7 +270,7 @@ def _best_levels(
 def _covariance(
     terms: Terms, left: Array, slope: Array, curvature: Array, precision: Array, design: Array,
 ) -> Array:
-    bound = np.tile(_HUBER / np.sqrt(design), len(terms.data.q))
+    bound = _bound(terms, design)
     sums = _sums_over_blocks(
         slope * np.clip(left, -bound, bound)[:, None], np.repeat(terms.data.block, terms.robot.n))
     posterior = inverse(curvature + np.diag(precision))
@@ -274,6 +284,12 @@ def _covariance(
     variance = np.maximum(np.diag(classic), 1e-300)
     grow = np.sqrt(np.maximum(variance / np.maximum(np.diag(robust), 1e-9 * variance), 1.0))
     return np.asarray(robust * np.outer(grow, grow))
+
+
+def misfit(terms: Terms, theta: Array, like: Fit) -> float:
+    """Return Huber's loss of parameters, (p,), without priors, with the errors of a fit."""
+    left, *_ = _weighed(terms, *terms.evaluate(theta), like.spread, like.design)
+    return _huber(left, _bound(terms, like.design))
 
 
 def solve_linear(

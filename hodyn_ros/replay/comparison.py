@@ -14,6 +14,7 @@ Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
 _SURE = 2.0  # standard deviations beyond which a lag is reported
+_SMALL = 1e-3  # s, below which small errors of the model may look like a lag
 _LARGE = 5e-3  # s, from which a lag spoils what is identified from the efforts
 _CHANCE = 0.01  # probability below which the lags of the joints count as different
 
@@ -117,8 +118,8 @@ class Lag:
 
     @property
     def sentence(self) -> str:
-        """A sentence about the lag; empty if it may be chance."""
-        if not abs(self.seconds) > _SURE * self.deviation:
+        """A sentence about the lag; empty if it may be chance or an error of the model."""
+        if not abs(self.seconds) > max(_SMALL, _SURE * self.deviation):
             return ''
         reach = STEP * STEPS
         size = milliseconds(self.seconds, self.deviation) + ' (two standard deviations)' if abs(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.misreading import Fit, find_misreading, series_compliance
-from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES
+from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 
 Array = NDArray[np.float64]
@@ -31,6 +31,9 @@ class Diagnosis:
         How many times too far apart the stamps are; NaN if they may be right.
     has_springs : bool
         Whether the robot has springs, so that motor and link positions differ.
+    zero : SmallZero or None
+        A zero that is off by a small angle, which explains most of the error. Wrong links may
+        look like it, so the recording does not count as misread.
 
     """
 
@@ -39,6 +42,7 @@ class Diagnosis:
     wrong_velocities: list[str]
     stamp_factor: float = np.nan
     has_springs: bool = False
+    zero: SmallZero | None = None
 
     @property
     def is_wrong(self) -> bool:
@@ -58,6 +62,13 @@ class Diagnosis:
             reading is not None and reading.without({'payload'}).changes > 0)
 
     @property
+    def is_motion_misread(self) -> bool:
+        """Whether the motion is not the recorded one, so that its limits say nothing."""
+        reading = self.fit.reading
+        return bool(np.isfinite(self.stamp_factor)) or (
+            reading is not None and reading.moves_differently)
+
+    @property
     def sentences(self) -> list[str]:
         """What is wrong with the recording, and what to do about it."""
         if np.isfinite(self.stamp_factor):
@@ -69,6 +80,7 @@ class Diagnosis:
                 f'{"in milliseconds" if is_far else "divided by 1000"}: let the driver stamp in '
                 'seconds and nanoseconds.']
         said = [self._misread] if self.fit.is_wrong else []
+        said += [] if self.zero is None else [self._small_zero(self.zero)]
         if self.wrong_velocities:
             said.append(
                 'Recorded velocities contradict the positions, from which the motion is '
@@ -78,9 +90,20 @@ class Diagnosis:
     def without(self, terms: Collection[str]) -> 'Diagnosis':
         """Return the diagnosis that remains if `terms`, which may correct it, are identified."""
         reading = self.fit.reading
-        if np.isfinite(self.stamp_factor) or reading is None or reading.without(terms).changes:
+        if np.isfinite(self.stamp_factor):
             return self
-        return replace(self, fit=Fit(self.fit.left), stamp_factor=np.nan)
+        rest = replace(self, zero=None) if 'zeros' in terms else self
+        if reading is None or reading.without(terms).changes:
+            return rest
+        return replace(rest, fit=Fit(self.fit.left))
+
+    def _small_zero(self, zero: SmallZero) -> str:
+        name = self.names[zero.joint]
+        return (
+            f'The zero of {name} seems to be off: with {zero.turn:+.2g} rad added to its '
+            f'positions, {100 * zero.left:.2g} % of the efforts would be unexplained, and not '
+            f'{100 * zero.unexplained:.2g} %. `hodyn identify --terms zeros friction` finds the '
+            'angle; wrong links may have the same effect.')
 
     @property
     def _misread(self) -> str:
@@ -135,6 +158,8 @@ class DiagnosisSamples:
                 velocities.positions_are_in_degrees or not np.isfinite(velocity).any()):
             fit = replace(fit, reading=replace(fit.reading, are_velocities_in_degrees=False))
             velocities = RecordedVelocities(np.radians(q[:, 1]), velocity, turns)
+        zero = None if fit.is_wrong or np.isnan(fit.unexplained) else ZeroSearch(
+            feedforward, q, effort, gains=False).small()
         return Diagnosis(
             names, fit, velocities.clauses(names), velocities.stamp_factor,
-            bool(series_compliance(feedforward.robot).any()))
+            bool(series_compliance(feedforward.robot).any()), zero)

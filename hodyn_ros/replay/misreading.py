@@ -129,6 +129,8 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     judged = np.flatnonzero(trial.judged).tolist()
     yield reading
     yield replace(reading, is_in_degrees=not reading.is_in_degrees)
+    # One cause for all joints, also those whose efforts hardly determine their sign.
+    yield replace(reading, reversed_effort=frozenset(range(len(reading.order))))
     for i, j in combinations(judged, 2):
         efforts = _swapped(reading.effort_order, i, j)
         yield replace(reading, effort_order=efforts)

@@ -49,10 +49,13 @@ class Reading:
 
     @property
     def changes(self) -> int:
-        """Number of changes: 1 for a swap, a sign, a unit or motors; 2 for a zero or a load."""
+        """Number of changes: 1 for a swap, a sign, a unit or motors; 2 for a zero or a load.
+
+        One sign that is opposite in all joints is one change.
+        """
         return int(
             sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
-            + len(self.reversed_position | self.reversed_effort)
+            + sum(1 if len(some) == len(self.order) else len(some) for some in self._reversed)
             + int(self.is_in_degrees) + int(self.are_of_motors)
             + 2 * (np.count_nonzero(self.quarters) + (self.load is not None)))
 
@@ -63,6 +66,18 @@ class Reading:
             quarters=len(self.order) * (0,) if 'zeros' in terms else self.quarters,
             reversed_effort=frozenset() if 'gains' in terms else self.reversed_effort,
             load=None if {'payload', 'links'} & set(terms) else self.load)
+
+    @property
+    def moves_differently(self) -> bool:
+        """Whether the motion is another one than the recorded, and not only efforts or load."""
+        return replace(
+            self, effort_order=self.order, reversed_effort=frozenset(), load=None).changes > 0
+
+    @property
+    def _reversed(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
+        """Joints whose positions and efforts are reversed, only positions, and only efforts."""
+        both = self.reversed_position & self.reversed_effort
+        return both, self.reversed_position - both, self.reversed_effort - both
 
     @property
     def _efforts(self) -> Order:
@@ -93,11 +108,9 @@ class Reading:
                 said.append(
                     f'the {what} {joints[0]} and {joints[1]} are swapped' if len(joints) == 2
                     else f'the {what} {", ".join(joints)} are in another order')
-        both = self.reversed_position & self.reversed_effort
-        for some, what in (
-                (both, 'turns the other way'),
-                (self.reversed_position - both, 'has positions of the opposite sign'),
-                (self.reversed_effort - both, 'has efforts of the opposite sign')):
+        for some, what in zip(self._reversed, (
+                'turns the other way', 'has positions of the opposite sign',
+                'has efforts of the opposite sign'), strict=True):
             if len(some) == len(names):
                 said.append(f'every joint {what}')
             else:

@@ -1,6 +1,6 @@
 """From the motion of a recording to its torques, chunk by chunk."""
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,10 +41,6 @@ class Chunk(MotionPiece):
     deviation: Array
     predicted: Array
     slow: Array
-
-    def part(self, index: slice | NDArray[np.bool_]) -> 'Chunk':
-        """Return the chunk of some of the messages."""
-        return Chunk(*(getattr(self, field.name)[index] for field in fields(self)))
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,10 @@
-"""Joints whose zero differs between log and model, by quarter turns."""
+"""Joints whose zero differs between log and model, by quarter turns or by a small angle."""
+from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
@@ -15,6 +17,29 @@ MAX_SAMPLES = 120
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
 # A turn must lower the sum of the logarithms of the unexplained shares by more than this.
 _WORTH = 0.05
+_STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6  # rad: for parabolas, tried as well, largest tried
+_SHOWS, _BETTER = 0.01, 0.25  # unexplained share that shows, and part of it that may be left
+
+
+@dataclass(frozen=True)
+class SmallZero:
+    """A zero that is off by a small angle, which explains most of the error.
+
+    Attributes
+    ----------
+    joint : int
+        The joint of the model.
+    turn : float
+        What must be added to its positions, rad.
+    unexplained, left : float
+        Share of the variance of the efforts that is unexplained, without and with it.
+
+    """
+
+    joint: int
+    turn: float
+    unexplained: float
+    left: float
 
 
 class ZeroSearch:
@@ -59,15 +84,47 @@ class ZeroSearch:
         left: Array = fit.unexplained(gain=None if self._gains else 1.0)[self._judged]
         return left
 
+    @property
+    def _turnable(self) -> list[int]:
+        bodies = self._feedforward.robot.joint_bodies
+        return [j for j in np.flatnonzero(self._judged).tolist() if bodies[j].type == 'revolute']
+
+    def small(self) -> SmallZero | None:
+        """Return the one small angle that explains most of the error, if one does."""
+        if not self._turnable:
+            return None
+        variance = np.var(
+            np.where(self._known, self._effort, np.nan)[:, self._judged], axis=0)
+        variance = np.nan_to_num(variance) / max(float(np.nansum(variance)), 1e-300)
+
+        def share(joint: int, angle: float) -> float:
+            turn = np.zeros(self._feedforward.robot.n)
+            turn[joint] = angle
+            return float(self.unexplained(turn) @ variance)
+
+        start = share(self._turnable[0], 0.0)
+        if not start > _SHOWS:
+            return None
+        tried = []
+        for joint in self._turnable:
+            low, high = share(joint, -_STEP), share(joint, _STEP)
+            bend = max(low + high - 2.0 * start, 1e-12)
+            angle = float(np.clip(0.5 * _STEP * (low - high) / bend, -_FARTHEST, _FARTHEST))
+            tried += [(share(joint, at), joint, at) for at in (angle, -_FAR, _FAR)]
+        _, joint, angle = min(tried)
+        best = minimize_scalar(
+            lambda turn: share(joint, turn), bounds=(angle - 0.2, angle + 0.2), method='bounded',
+            options={'xatol': 1e-3})
+        return SmallZero(joint, float(best.x), start, float(best.fun)) if (
+            best.fun < _BETTER * start) else None
+
     def turns(self) -> Array:
         """Return the turns of the joints, (n,), rad.
 
         Two joints are turned at a time, as long as that explains more. A joint whose turn explains
         little more keeps its zero.
         """
-        robot = self._feedforward.robot
-        turnable = [j for j in np.flatnonzero(self._judged).tolist() if (
-            robot.joint_bodies[j].type == 'revolute')]
+        robot, turnable = self._feedforward.robot, self._turnable
 
         def cost(turn: Array) -> float:
             left = np.log(np.maximum(self.unexplained(turn), 1e-12)).sum()

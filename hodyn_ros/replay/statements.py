@@ -92,16 +92,22 @@ def warnings(result: Replay) -> list[str]:
             f'Recorded velocities run {"behind" if lag > 0.0 else "ahead of"} the positions by '
             f'{milliseconds(lag, deviation)} (two standard deviations), as filtered velocities '
             'do. Take this into account in a feedback loop.')
-    for extreme in result.extremes:
-        if extreme.beyond:
-            said.append(
-                f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {extreme.value:.4g} '
-                f'where {extreme.allowed:.4g} is allowed, {_times(extreme.beyond)}.')
-    for reflex in result.reflexes:
-        if reflex.share > 1.0:
-            said.append(
-                f"Beyond a reflex of the vendor's controller: {reflex.reflex}, {_reflex(reflex)}.")
-    return said
+    return said + _beyond_limits(result)
+
+
+def _beyond_limits(result: Replay) -> list[str]:
+    beyond = [extreme for extreme in result.extremes if extreme.beyond]
+    reflexes = [reflex for reflex in result.reflexes if reflex.share > 1.0]
+    if result.diagnosis.is_motion_misread:
+        count = len(beyond) + len(reflexes)
+        return [
+            f'{count} limits and reflexes are exceeded by the motion as it is recorded: judge '
+            'them when the mistake above is corrected.'] if count else []
+    return [
+        *(f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {extreme.value:.4g} where '
+          f'{extreme.allowed:.4g} is allowed, {_times(extreme.beyond)}.' for extreme in beyond),
+        *(f"Beyond a reflex of the vendor's controller: {reflex.reflex}, {_reflex(reflex)}."
+          for reflex in reflexes)]
 
 
 def describes(result: Replay) -> bool:
@@ -178,11 +184,12 @@ def _about_model(result: Replay) -> list[str]:
             f'{", ".join(rubbing)}: `hodyn identify` finds a friction law and writes it to the '
             'robot file.')
     elif poor:
-        names = ', '.join(f'{joint.name} ({100 * joint.slow_share:.0f} %)' for joint in poor)
+        shares = ', '.join(
+            f'{100 * joint.slow_share:.0f} % of the effort of {joint.name}' for joint in poor)
         said.append(
-            'Within the bandwidth of the motion the prediction does not explain much of the '
-            f'effort of {names}: `hodyn identify` can fit the model to this arm. If it already '
-            'has, none of its terms explains the rest.')
+            f'Errors within the bandwidth of the motion are {shares}, RMS. `hodyn identify` can '
+            'fit the model to this arm: by default friction and a payload, with `--terms zeros` '
+            'also wrong zeros, with `--terms links` the links.')
         if result.diagnosis.has_springs:
             said[-1] += (
                 ' Positions are assumed to be those of the links: if they are those of the '

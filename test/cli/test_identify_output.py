@@ -151,12 +151,12 @@ def test_a_payload_is_told_with_what_its_interval_rests_on():
     text = '\n'.join(printed(LOADED, terms=('payload', 'friction')))
     assert 'Payload 1.250 ± 0.010 kg at (10.0 ± 20.0, -20.0 ± 30.0, 100.0 ± 40.0) mm in' in text
     assert 'does not determine its inertia: taken as a point' in text
-    assert 'links that are off by 5% and gains of drives by 1.2%, as the recordings' in text
-    assert 'likely.' in text
+    assert 'links that are off by 5% and gains of drives by 1.2%, which the recordings' in text
+    assert 'do not rule out.' in text
     text = '\n'.join(printed(
         replace(LOADED, inertia_excited=True, gain_level=np.nan), terms=('payload',)))
     assert 'inertia [0.004 0.005 0.003] kg m², diagonal' in text
-    assert 'off by 5%, as the recordings make likely, and assumes the friction of' in text
+    assert 'off by 5%, which the recordings do not rule out, and assumes the friction of' in text
     assert 'add friction to the --terms' in text
     assert ('which has none' in text) == (PANDA.friction is None)
     bare = replace(PANDA, friction=None)

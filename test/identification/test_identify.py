@@ -182,8 +182,9 @@ def test_numbers_that_no_fit_can_hold_are_refused():
 def test_motors_of_their_own_are_not_doubled():
     elastic = replace(PANDA, actuators=None)
     object.__setattr__(elastic, 'actuators', object())
-    with pytest.raises(ValueError, match='key actuators'):
-        identify(elastic, data(None), ('rotor',))
+    for term, key in (('rotor', 'rotor_inertia'), ('zeros', 'placements of the joints')):
+        with pytest.raises(ValueError, match=f'a copy .* without actuators, .*{key}'):
+            identify(elastic, data(None), (term,))
 
 
 def test_the_share_of_rests_is_that_of_the_efforts_that_are_recorded():

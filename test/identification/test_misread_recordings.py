@@ -84,6 +84,23 @@ def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):
     assert list(earlier.parent.iterdir()) == [earlier]
 
 
+def test_a_zero_off_by_a_small_angle_is_pointed_to_and_found(tmp_path, capsys):
+    def off(recording):
+        recording.position[:, 1] += 0.3
+
+    path = misread(tmp_path / 'bag', off)
+    for number, command in enumerate((
+            ['replay', '--no-report'], ['identify'],
+            ['identify', '--terms', 'zeros', 'friction'])):
+        output = tmp_path / str(number)
+        assert main([command[0], str(path), *command[1:], '--output', str(output)]) == 0
+        said = 'The zero of fer_joint2 seems to be off: with -0.3 rad added to its positions'
+        is_said = said in ' '.join(capsys.readouterr().out.split())
+        assert is_said == ('zeros' not in command)
+    zero = json.loads((output / 'identification.json').read_text())['joints'][1]['zero']
+    assert zero['value'] == pytest.approx(-0.3, abs=0.01)
+
+
 @pytest.mark.parametrize('terms', ['links friction offsets', 'friction offsets'])
 def test_what_fits_in_no_way_is_fitted_where_links_are(tmp_path, capsys, terms):
     path = misread(tmp_path / 'bag', of_no_arm)
