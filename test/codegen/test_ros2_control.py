@@ -1,4 +1,5 @@
 """The package of ros2_control: the motion and the torque of its controller, and its plugin."""
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -253,14 +254,40 @@ def test_motors_get_gravity_whoever_adds_it_to_a_torque(tmp_path):
     assert 'stiffness' not in example
 
 
+def example_gains(robot, path):
+    generate_ros2_control(robot, path)
+    text = (path / 'config' / 'controllers.yaml').read_text()
+    given = yaml.safe_load(text)['/**']['feedforward_controller']['ros__parameters']
+    return np.array(given['stiffness']), np.array(given['damping'])
+
+
 def test_the_example_gains_of_the_fr3_are_below_those_of_franka_ros2(tmp_path):
     """That of the last joint was above, and the page said which."""
-    generate_ros2_control(hd.load_robot('fr3'), tmp_path / 'package')
-    text = (tmp_path / 'package' / 'config' / 'controllers.yaml').read_text()
-    gains = yaml.safe_load(text)['/**']['feedforward_controller']['ros__parameters']['stiffness']
-    assert (np.array(gains) < [600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0]).all()
+    gains, _ = example_gains(hd.load_robot('fr3'), tmp_path / 'package')
+    assert (gains < [600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0]).all()
     page = (Path(__file__).parents[2] / 'docs' / 'franka.md').read_text()
     assert f'{gains[0]:g} … {gains[-1]:g} N m/rad to begin with' in page
+
+
+@pytest.mark.parametrize('name', ['panda', 'iiwa14', 'ur10e', 'twolink', 'light wrist'])
+def test_the_example_gains_hold_an_arm_at_1_khz_with_a_delay_of_two_cycles(tmp_path, name):
+    """Those by the effort limits alone threw a wrist of 6e-4 kg m² to its torque limits."""
+    robot = hd.load_robot('panda' if name == 'light wrist' else name)
+    if name == 'light wrist':
+        *others, last = robot.bodies
+        robot = replace(robot, bodies=(*others, replace(
+            last, mass=0.05, com=np.zeros(3), inertia=6e-5 * np.eye(3))))
+    stiffness, damping = map(np.diag, example_gains(robot, tmp_path / 'package'))
+    n, step, rng = robot.n, 1e-3, np.random.default_rng(1)
+    none, one = np.zeros((n, n)), np.eye(n)
+    for _ in range(20):
+        q = rng.uniform(-2.0, 2.0, (2, n)) * [[1.0], [0.0]]
+        move = step * np.linalg.inv(hd.equations_of_motion(robot, q).mass[0])
+        # Position error, velocity, and the torques of the last cycle and of the one before it.
+        loop = np.block([
+            [one, step * one, none, step * move], [none, one, none, move],
+            [-stiffness, -damping, none, none], [none, none, one, none]])
+        assert np.abs(np.linalg.eigvals(loop)).max() < 1.0
 
 
 def test_what_the_controller_cannot_do_is_refused(tmp_path):

@@ -22,6 +22,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.writer import urdf_text
+from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
@@ -32,9 +33,18 @@ _ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml', 'solver_pl
 _HIDDEN = ('CMakeLists.txt', 'package.xml', 'launch/controller.launch.py')
 """Files that tools would take for parts of this package; their names end in .in here."""
 _SOURCES = ('feedforward_controller.cpp', 'inverse_dynamics_solver.cpp', 'parameters.yaml')
-# Lower than the gains in franka_ros2 at each joint of a Franka.
 _STIFFNESS, _DAMPING = 4.0, 0.3
-"""Gains of the example's feedback per N m of the effort limit: N m/rad and N m s/rad."""
+"""Largest gains of the example's feedback per N m of the effort limit: N m/rad and N m s/rad.
+
+They are lower than the gains in franka_ros2 at each joint of a Franka.
+"""
+_FREQUENCY = 50.0
+"""Largest natural frequency of the example's feedback at the inertias in the robot file, rad/s.
+
+So it stays stable at 1 kHz with a few ms of delay, also at a light wrist.
+"""
+_CONFIGURATIONS = 200
+"""Number of random configurations at which inertias are computed."""
 
 
 def generate_ros2_control(
@@ -165,11 +175,33 @@ def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
         '# The motor loop of the drive gives feedback, and springs carry gravity and friction.',
         '# All parameters have defaults from the robot file.']
     if robot.actuators is None:
+        inertia = _least_inertia(robot)
+        stiffness = np.minimum(_STIFFNESS * effort, _FREQUENCY**2 * inertia)
+        damping = np.minimum(_DAMPING * effort, 2.0 * _FREQUENCY * inertia)
         lines = [
-            '# Without feedback an arm drifts. These are careful values to begin with.',
-            f'stiffness: {_numbers(_STIFFNESS * effort)}',
-            f'damping: {_numbers(_DAMPING * effort)}', f'gravity: {str(gravity).lower()}']
+            '# Without feedback an arm drifts. These gains suit the inertias in the robot file.'
+            + (' Rotors' if robot.rotor_inertia is None else ''),
+            *(['# are not in it: with their inertia the arm bears higher gains.']
+              if robot.rotor_inertia is None else []),
+            *(f'{name}: {_numbers(np.array([float(f"{gain:.2g}") for gain in gains]))}'
+              for name, gains in (('stiffness', stiffness), ('damping', damping))),
+            f'gravity: {str(gravity).lower()}']
     return '\n'.join(f'      {line}' for line in lines)
+
+
+def _least_inertia(robot: Robot) -> Array:
+    """Return the least inertia against which each joint moves while the others are free, (n,)."""
+    limits = robot.limits
+    low, high = (np.clip(bound, -np.pi, np.pi) for bound in (
+        limits.position_min, limits.position_max))
+    rotors = 1e-12 * np.eye(robot.n)  # a joint that moves no mass gets no gains
+    if robot.rotor_inertia is not None:
+        rotors += np.diag(robot.rotor_inertia)
+    positions = np.random.default_rng(0).uniform(low, high, (_CONFIGURATIONS, robot.n))
+    least: Array = np.min([
+        1.0 / np.diag(np.linalg.inv(mass_matrix(robot, q)[0] + rotors)) for q in positions],
+        axis=0)
+    return least
 
 
 def _calls(settings: Settings) -> dict[str, str]:
