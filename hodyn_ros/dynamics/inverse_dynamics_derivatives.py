@@ -62,7 +62,9 @@ class InverseDynamicsDerivatives(functools.partial[None]):
         arguments: tuple[Any, ...] = (robot,)
         if not robot.floating:
             kernel = state_derivatives.single
-            arguments = *model_of(robot), state_derivatives.workspace(bodies, order)
+            arguments = (
+                *model_of(robot), state_derivatives.workspace(bodies, order),
+                state_derivatives.known_orders(order))
             prepare(
                 kernel, *arguments, np.empty((order + 3, bodies)),
                 np.empty((order + 1, order + 3, bodies, bodies)))
@@ -120,7 +122,8 @@ class InverseDynamicsDerivatives(functools.partial[None]):
         def compute(part: slice) -> None:
             acting = NO_WRENCHES if wrenches is None else wrenches[part]
             state_derivatives.inverse_dynamics_derivatives(
-                *model_of(robot), self._scratch.array, tuple(array[part] for array in base),
+                *model_of(robot), self._scratch.array, state_derivatives.known_orders(self.order),
+                tuple(array[part] for array in base),
                 acting, motion[part], partials[part])
 
         in_threads(compute, count, threads, LANES)

@@ -188,6 +188,24 @@ def test_batches_of_any_size_in_any_number_of_threads_give_the_same_bits(floatin
     assert nothing.shape == (0, *batch.shape[1:])
 
 
+@pytest.mark.parametrize('n_bodies', [1, 2, 3])
+def test_batches_of_small_robots_give_the_same_bits(n_bodies):
+    """Whose matrices have fewer entries than motions are side by side, or not a multiple."""
+    _, robot, _, _, _ = moving(n_bodies, n_bodies, 1)
+    q = np.random.default_rng(0).normal(size=(9, 4, n_bodies))
+    for one, motion in zip(partials(robot, q), q, strict=True):
+        np.testing.assert_array_equal(one, partials(robot, motion))
+
+
+def test_angles_of_many_turns_cost_no_digits_beside_small_ones():
+    robot = hd.load_robot('panda')
+    q = np.random.default_rng(0).normal(size=(9, 3, 7))
+    q[4, 0, 2:] *= 1e9
+    found = partials(robot, q)
+    for one, motion in zip(found, q, strict=True):
+        assert_close([one[0, 2]], hd.equations_of_motion(robot, motion[:2]).mass[:1], 1e-13)
+
+
 @pytest.mark.parametrize('order', [0, 1, 2])
 def test_a_handle_writes_the_same_bits_and_can_be_pickled(order):
     robot = hd.load_robot('panda')

@@ -2,10 +2,12 @@
 from collections.abc import Callable
 import inspect
 import threading
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numba
+from numba.core import types
 from numba.core.registry import CPUDispatcher
+from numba.extending import intrinsic
 
 from hodyn_ros.common.arrays import check_kind
 from hodyn_ros.common.jit import njit
@@ -41,6 +43,22 @@ def step(function: Callable[..., Any]) -> Any:
 _part = njit(fastmath={'contract'}, forceinline=True, no_cpython_wrapper=True)
 inlined = njit(fastmath={'contract'}, inline='always')
 """Inlines before types are inferred, so that views of arrays as arguments cost nothing either."""
+
+if TYPE_CHECKING or numba.config.DISABLE_JIT:
+    def not_inlined() -> None:
+        """Keep the function that calls this from being copied into its caller.
+
+        There it would be compiled again, and round differently.
+        """
+else:
+    @intrinsic
+    def not_inlined(typing: Any) -> Any:
+        """Do as above."""
+        def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            builder.function.attributes.add('noinline')
+            return context.get_dummy_value()
+
+        return types.void(), lower
 
 _preparing = threading.Lock()
 

@@ -9,10 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels.decorators import step
+from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
+from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES as LANES
 
 Array = NDArray[np.float64]
 Number = Any  # of LANES motions
+Group = tuple[Number, ...]
+Rows = tuple[Group, ...]
 
 if TYPE_CHECKING or nb.config.DISABLE_JIT:
     def numbers(width: int) -> Number:
@@ -26,9 +30,16 @@ if TYPE_CHECKING or nb.config.DISABLE_JIT:
     def write(array: Array, start: int, number: Number) -> None:
         """Store a number from an entry of an array on."""
         array.reshape(-1)[start:start + LANES] = number
+
+    def write_motions(group: Group, out: Array, start: int, apart: int, last: int) -> None:
+        """Write a group of numbers motion by motion."""
+        for motion in range(last + 1):
+            place = start + apart * motion
+            out.reshape(-1)[place:place + LANES] = [number[motion] for number in group]
 else:
     from hodyn_ros.dynamics.kernels.unrolled.taylor import lanes as numbers
     from hodyn_ros.dynamics.kernels.unrolled.taylor import read, write
+    from hodyn_ros.dynamics.kernels.unrolled.taylor import write_motions as write_motions
 
 
 @step
@@ -54,6 +65,93 @@ def row6(array: Array, k: int) -> tuple[Number, Number, Number, Number, Number, 
     return x, y, z, u, v, w
 
 
+def _reader(width: int) -> Any:
+    if TYPE_CHECKING or nb.config.DISABLE_JIT:
+        def rows(array: Array, start: int, together: Group, like: Number) -> Rows:
+            places = range(start, start + len(together) * width * LANES, LANES)
+            found = [read(array, place, like) for place in places]
+            return tuple(
+                tuple(found[width * i:width * (i + 1)]) for i in range(len(together)))
+        return rows
+
+    @formula
+    def read_rows(memory: Memory, start: int, together: Group, like: Number) -> Rows:
+        return tuple(
+            tuple(memory.read(start, width * i + c, like) for c in range(width))
+            for i in range(len(together)))
+    return read_rows
+
+
+_read_threes, _read_sixes, _read_group = _reader(3), _reader(6), _reader(LANES)
+
+
+@step
+def rows3(array: Array, k: int, together: Group) -> Rows:
+    """Return as many rows of an array (…, 3, LANES) as a tuple is long, from row k on."""
+    rows: Rows = _read_threes(array, 3 * LANES * k, together, zero())
+    return rows
+
+
+@step
+def rows6(array: Array, k: int, together: Group) -> Rows:
+    """Return as many rows of an array (…, 6, LANES) as a tuple is long, from row k on."""
+    rows: Rows = _read_sixes(array, 6 * LANES * k, together, zero())
+    return rows
+
+
+@step
+def group(array: Array, start: int) -> Group:
+    """Return `LANES` numbers, from an entry of an array on."""
+    found: Group = _read_group(array, start, (zero(),), zero())[0]
+    return found
+
+
+@formula
+def mixed(shares: tuple[float, ...], groups: Rows) -> Group:
+    """Return the sum of groups of numbers, each times its share."""
+    result = []
+    for numbers_of_groups in zip(*groups, strict=True):
+        total = shares[0] * numbers_of_groups[0]
+        for share, number in zip(shares[1:], numbers_of_groups[1:], strict=True):
+            total = total + share * number
+        result.append(total)
+    return tuple(result)
+
+
+@formula
+def scaled(factor: float, group: Group) -> Group:
+    """Return a group of numbers times a factor."""
+    return tuple(factor * number for number in group)
+
+
+@formula
+def _zeros(known: tuple[None, ...], number: Number) -> Group:
+    return (number,) * max(len(known), 1)
+
+
+@step
+def zeros(known: tuple[None, ...]) -> Group:
+    """Return as many zeros as a tuple is long, at least one."""
+    found: Group = _zeros(known, zero())
+    return found
+
+
+@formula
+def add_products(sums: Group, a: Rows, b: Rows) -> Group:
+    """Add to coefficients of a polynomial those of a scalar product, as far as there are sums.
+
+    The rows of a and b are coefficients of vectors; of six components, or three and the first
+    three.
+    """
+    result = list(sums)
+    # In this order most numbers stay in registers, and no sum waits for its last term.
+    for j, right in enumerate(b):
+        for c in range(len(a[0])):
+            for i in range(len(result) - j):
+                result[i + j] = result[i + j] + a[i][c] * right[c]
+    return tuple(result)
+
+
 @step
 def put3(array: Array, k: int, x: Number, y: Number, z: Number) -> None:
     """Write row k of an array (…, 3, LANES)."""
@@ -73,17 +171,19 @@ def put6(
 
 
 @step
-def put_lane(values: Array, lane: int, array: Array) -> None:
-    """Write the numbers (k, c) of one motion to an array (k, c, LANES)."""
-    for k in range(array.shape[0]):
-        for c in range(array.shape[1]):
-            array[k, c, lane] = values[k, c]
+def sine_cosine(turn: float, position: Array, out: Array) -> None:
+    """Write sine and cosine of `turn` times the number at the start of an array."""
+    sine, cosine = joint_polynomials.sine_cosine(turn * read(position, 0, zero()))
+    write(out, 0, sine)
+    write(out, LANES, cosine)
+    for lane in range(LANES):
+        angle = turn * position[0, lane]
+        if not abs(angle) <= joint_polynomials.MAX_ANGLE:
+            out[0, lane], out[1, lane] = np.sin(angle), np.cos(angle)
 
 
 @step
 def add(array: Array, other: Array) -> None:
-    """Add to an array (k, c, LANES) another."""
-    for k in range(array.shape[0]):
-        for c in range(array.shape[1]):
-            for lane in range(LANES):
-                array[k, c, lane] += other[k, c, lane]
+    """Add to an array (…, LANES) another."""
+    for start in range(0, array.size, LANES):
+        write(array, start, read(array, start, zero()) + read(other, start, zero()))

@@ -1,9 +1,9 @@
 """Bodies in `LANES` motions side by side: joint screws, inertias and wrenches of subtrees.
 
 In Taylor coefficients and world axes. On a floating base all quantities are about the
-base's origin, so that a base far away costs no digits. Poses are computed as in `newton_euler`,
-one motion at a time. Then each body has its mass m, mass times position h and inertia Θ about the
-origin, with the momentum (Θ ω + h × v, m v − h × ω): these can be added over bodies.
+base's origin, so that a base far away costs no digits. Each body has its mass m, mass times
+position h and inertia Θ about the origin, with the momentum (Θ ω + h × v, m v − h × ω): these can
+be added over bodies.
 """
 from typing import NamedTuple
 
@@ -12,35 +12,28 @@ from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels import lanes, newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
-from hodyn_ros.dynamics.kernels.lanes import LANES, Number, put3, put6, row3, row6
+from hodyn_ros.dynamics.kernels.lanes import LANES, Number, put3, put6, read, row3, row6, write
 from hodyn_ros.dynamics.kernels.workspace import block
-from hodyn_ros.robot.body_table import MASS
+from hodyn_ros.robot.body_table import MASS, ROTATION, TRANSLATION
+from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES
 
 Array = NDArray[np.float64]
 
 
 class Scratch(NamedTuple):
-    """Scratch arrays for one body in one motion.
+    """Scratch arrays for an external wrench on one body in one motion.
 
     Attributes
     ----------
-    pose : (LANES, n, 12) array
-        Of all bodies in all motions: poses of the kernel frames, rows of R then r.
-    screw, twist : (1, 6) and (r + 1, 6) arrays
-        S at the time, and V.
-    com, inertia, origin : (1, 3), (1, 6) and (3,) arrays
-        Centre of mass, inertia about it, origin of a floating base.
+    pose, twist : (12,) and (r + 1, 6) arrays
+        Pose of the kernel frame, rows of R then r; V.
     frame, local, applied : (r + 1, 4, 3), (r + 1, 6) and (r + 1, 6) arrays
         Body frame, and external wrench in it and in world axes.
 
     """
 
     pose: Array
-    screw: Array
     twist: Array
-    com: Array
-    inertia: Array
-    origin: Array
     frame: Array
     local: Array
     applied: Array
@@ -51,6 +44,8 @@ class Bodies(NamedTuple):
 
     Attributes
     ----------
+    pose : (n + 1, 12, LANES) array
+        Of the kernel frames, rows of R then r; the last is the world's, which index −1 finds.
     screw, twist : (n, r + 3, 6, LANES) and (n, r + 2, 6, LANES) arrays
         S of the joint and V of the body.
     rate, acceleration : (n, r + 1, 6, LANES) arrays
@@ -63,11 +58,12 @@ class Bodies(NamedTuple):
         Wrench that the joint transmits, including the weight.
     mass : (n,) array
         kg.
-    velocity : (r + 2, 1, LANES) array
-        Scratch: q̇ of a joint.
+    motion, turn : (r + 3, LANES) and (2, LANES) arrays
+        Scratch: q, q̇, … of a joint; sine and cosine.
 
     """
 
+    pose: Array
     screw: Array
     twist: Array
     rate: Array
@@ -77,101 +73,138 @@ class Bodies(NamedTuple):
     spin: Array
     wrench: Array
     mass: Array
-    velocity: Array
+    motion: Array
+    turn: Array
 
 
 @kernel
 def size(n: int, orders: int) -> int:
     """Return the number of doubles of `Scratch` and `Bodies`, for n bodies and r + 1 = orders."""
-    bodies = 9 * (orders + 2) + 15 * (orders + 1) + 18 * orders
-    return 18 + 30 * orders + n + LANES * (n * (12 + bodies) + orders + 1)
+    bodies = 12 + 9 * (orders + 2) + 15 * (orders + 1) + 18 * orders
+    rest = n + 12 + 30 * orders
+    return LANES * (n * bodies + 12 + orders + 4 + (rest + LANES - 1) // LANES)
 
 
 @step
 def cut(memory: Array, n: int, orders: int) -> tuple[Scratch, Bodies]:
     """Return the arrays, from the start of the memory on."""
-    k = orders
-    scratch = Scratch(
-        block(memory, 18 + 30 * k, (LANES, n, 12)), block(memory, 0, (1, 6)),
-        block(memory, 18, (k, 6)), block(memory, 6, (1, 3)), block(memory, 9, (1, 6)),
-        block(memory, 15, (3,)), block(memory, 18 + 6 * k, (k, 4, 3)),
-        block(memory, 18 + 18 * k, (k, 6)), block(memory, 18 + 24 * k, (k, 6)))
-    start, row = 18 + 30 * k + LANES * 12 * n, n * LANES
+    k, row = orders, n * LANES
+    start = row * 12 + 12 * LANES
     one = start + 9 * row * (k + 2)
     two = one + 15 * row * (k + 1)
     three = two + 18 * row * k
-    return scratch, Bodies(
+    four = three + LANES * (k + 4)
+    bodies = Bodies(
+        block(memory, 0, (n + 1, 12, LANES)),
         block(memory, start, (n, k + 2, 6, LANES)), block(memory, one, (n, k + 1, 6, LANES)),
         block(memory, two, (n, k, 6, LANES)), block(memory, two + 6 * row * k, (n, k, 6, LANES)),
         block(memory, start + 6 * row * (k + 2), (n, k + 2, 3, LANES)),
         block(memory, one + 6 * row * (k + 1), (n, k + 1, 6, LANES)),
         block(memory, one + 12 * row * (k + 1), (n, k + 1, 3, LANES)),
-        block(memory, two + 12 * row * k, (n, k, 6, LANES)), block(memory, three, (n,)),
-        block(memory, three + n, (k + 1, 1, LANES)))
-
-
-@step
-def place(
-    parent: NDArray[np.int64], body_table: Array, q: Array, base_pose: Array, base_twist: Array,
-    scratch: Scratch, bodies: Bodies, lane: int,
-) -> None:
-    """Compute the poses of all bodies in one motion, and write its lane of the other arrays."""
-    pose, origin = scratch.pose[lane], scratch.origin
-    floating = len(parent) - len(q)
-    for i in range(len(parent)):
-        body = body_table[i]
-        if i < floating:
-            newton_euler.floating_base_pose(base_pose, pose[i], scratch.screw)
-            for c in range(3):
-                origin[c], pose[i, 9 + c] = base_pose[c, 3], 0.0
-            factorial = 1.0
-            for k in range(bodies.twist.shape[1]):
-                factorial *= max(k, 1)
-                for c in range(6):
-                    bodies.twist[i, k, c, lane] = base_twist[k, c] / factorial
-                newton_euler.cross_add(
-                    bodies.twist[i, k, :3, lane], origin, bodies.twist[i, k, 3:, lane])
-        else:
-            newton_euler.joint_pose(
-                parent[i], body, q[i - floating], pose, i, scratch.screw)
-            lanes.put_lane(scratch.screw, lane, bodies.screw[i, :1])
-        newton_euler.com_position(body, pose[i], scratch.com)
-        newton_euler.com_inertia(body, pose[i], scratch.inertia)
-        lanes.put_lane(scratch.com, lane, bodies.first[i, :1])
-        lanes.put_lane(scratch.inertia, lane, bodies.inertia[i, :1])
+        block(memory, two + 12 * row * k, (n, k, 6, LANES)), block(memory, four, (n,)),
+        block(memory, three, (k + 2, LANES)), block(memory, three + LANES * (k + 2), (2, LANES)))
+    four += n
+    return Scratch(
+        block(memory, four, (12,)), block(memory, four + 12, (k, 6)),
+        block(memory, four + 12 + 6 * k, (k, 4, 3)), block(memory, four + 12 + 18 * k, (k, 6)),
+        block(memory, four + 12 + 24 * k, (k, 6))), bodies
 
 
 @step
 def move(
-    parent: NDArray[np.int64], body_table: Array, gravity: Array, q: Array, count: int,
-    bodies: Bodies,
+    parent: NDArray[np.int64], body_table: Array, gravity: Array, base: tuple[Array, ...],
+    q: Array, t: int, bodies: Bodies,
 ) -> None:
-    """Move all bodies from where they are placed by their joints' velocities and derivatives."""
-    n = len(parent)
-    floating = n - q.shape[2]
-    for i in range(n):
-        if i >= floating:
-            factorial = 1.0
-            for k in range(len(bodies.velocity)):
-                factorial *= max(k, 1)
-                for lane in range(count):
-                    bodies.velocity[k, 0, lane] = q[lane, k + 1, i - floating] / factorial
+    """Compute the motion of all bodies in `LANES` motions from t on.
+
+    Beyond the end of the batch its last motion is repeated.
+    """
+    floating, last = len(parent) - q.shape[2], q.shape[0] - 1
+    bodies.pose[-1] = 0.0
+    bodies.pose[-1, 0] = bodies.pose[-1, 4] = bodies.pose[-1, 8] = 1.0
+    for i in range(len(parent)):
+        if i < floating:
+            if len(base) > 0:
+                for lane in range(LANES):
+                    s = min(t + lane, last)
+                    _place_base(base[0][s], base[1][s], bodies, lane)
+        else:
+            for lane in range(LANES):
+                s = min(t + lane, last)
+                for k in range(len(bodies.motion)):
+                    bodies.motion[k, lane] = q[s, k, i - floating]
+            _place(bodies.pose[parent[i]], body_table[i], bodies, i)
             _propagate_twist(bodies, parent[i], i)
             _screw_rates(bodies, i, gravity)
-        bodies.mass[i] = body_table[i, MASS]
+        _place_mass(body_table[i], bodies, i)
         _move_mass(bodies, i)
         _momentum_and_wrench(bodies, i, gravity)
+
+
+@step
+def _place_base(base_pose: Array, base_twist: Array, bodies: Bodies, lane: int) -> None:
+    """Write the lane of a floating base's pose and twist about its origin."""
+    pose, twist = bodies.pose[0], bodies.twist[0]
+    for row in range(3):
+        for column in range(3):
+            pose[3 * row + column, lane] = base_pose[row, column]
+        pose[9 + row, lane] = 0.0
+    factorial = 1.0
+    for k in range(len(twist)):
+        factorial *= max(k, 1)
+        for c in range(6):
+            twist[k, c, lane] = base_twist[k, c] / factorial
+        newton_euler.cross_add(twist[k, :3, lane], base_pose[:3, 3], twist[k, 3:, lane])
+
+
+@step
+def _place(above: Array, body: Array, bodies: Bodies, i: int) -> None:
+    """Write the pose of a kernel frame, from that of its parent, and the joint's screw."""
+    pose, like = bodies.pose[i], lanes.zero()
+    lanes.sine_cosine(body[ROTATION], bodies.motion, bodies.turn)
+    sine, cosine = read(bodies.turn, 0, like), read(bodies.turn, LANES, like)
+    slide = body[TRANSLATION] * read(bodies.motion, 0, like)
+    for row in range(3):
+        a, b, c = row3(above, row)
+        x, y, z, r = newton_euler.pose_row(
+            body, a, b, c, read(above, (9 + row) * LANES, like), cosine, sine, slide)
+        put3(pose, row, x, y, z)
+        write(pose, (9 + row) * LANES, r)
+    x, y, z = row3(pose, 3)
+    put6(bodies.screw[i], 0, *newton_euler.joint_screw(
+        body, read(pose, 2 * LANES, like), read(pose, 5 * LANES, like),
+        read(pose, 8 * LANES, like), x, y, z))
+
+
+@step
+def _place_mass(body: Array, bodies: Bodies, i: int) -> None:
+    """Write the mass, the centre of mass in the place of h, and the inertia about it."""
+    pose, like = bodies.pose[i], lanes.zero()
+    bodies.mass[i] = body[MASS]
+    for row in range(3):
+        a, b, c = row3(pose, row)
+        write(bodies.first[i], row * LANES, newton_euler.com_row(
+            body, a, b, c, read(pose, (9 + row) * LANES, like)))
+    for entry, (row, column) in enumerate(SYMMETRIC_ENTRIES):
+        a, b, c = row3(pose, row)
+        d, e, f = row3(pose, column)
+        write(bodies.inertia[i], entry * LANES, newton_euler.inertia_entry(
+            body, a, b, c, d, e, f))
 
 
 @step
 def _propagate_twist(bodies: Bodies, parent: int, i: int) -> None:
     """Write joint screw and twist as `newton_euler.propagate_twist`: Ṡ = ad_V S, V += S q̇."""
     screw, twist, like = bodies.screw[i], bodies.twist[i], lanes.zero()
+    part = 1.0
+    for k in range(1, len(twist)):  # coefficients of q̇
+        part /= k
+        write(bodies.motion, (k + 1) * LANES, part * read(bodies.motion, (k + 1) * LANES, like))
     for k in range(len(screw)):
         if k > 0:
             x, y, z, u, v, w = like, like, like, like, like, like
             for a in range(k):
-                dx, dy, dz, du, dv, dw = _crossed(twist, a, screw, k - 1 - a)
+                dx, dy, dz, du, dv, dw = crossed(twist, a, screw, k - 1 - a)
                 x, y, z, u, v, w = x + dx, y + dy, z + dz, u + du, v + dv, w + dw
             part = 1.0 / k
             put6(screw, k, part * x, part * y, part * z, part * u, part * v, part * w)
@@ -181,7 +214,7 @@ def _propagate_twist(bodies: Bodies, parent: int, i: int) -> None:
                 x, y, z, u, v, w = row6(bodies.twist[parent], k)
             for b in range(k + 1):
                 sx, sy, sz, su, sv, sw = row6(screw, k - b)
-                rate = lanes.read(bodies.velocity, b * LANES, like)
+                rate = read(bodies.motion, (b + 1) * LANES, like)
                 x, y, z = x + sx * rate, y + sy * rate, z + sz * rate
                 u, v, w = u + su * rate, v + sv * rate, w + sw * rate
             put6(twist, k, x, y, z, u, v, w)
@@ -203,66 +236,7 @@ def _screw_rates(bodies: Bodies, i: int, gravity: Array) -> None:
 
 
 @step
-def base_screws(bodies: Bodies, joints: int, gravity: Array) -> None:
-    """Write for the six unit twists of a floating base what joints have, from row `joints` on.
-
-    The screws S = e are constant in world axes, so S̈ + (0, −g) × S is V × (V × e) + (V̇ − g) × e.
-    """
-    twist, gx, gy, gz = bodies.twist[0], gravity[0], gravity[1], gravity[2]
-    for c in range(6):
-        screw, rate = bodies.screw[joints + c], bodies.rate[joints + c]
-        screw[:] = 0.0
-        screw[0, c] = 1.0
-        for k in range(len(rate)):
-            put6(rate, k, *_crossed(twist, k, screw, 0))
-        for k in range(len(rate)):
-            s = float(k + 1)
-            x, y, z, u, v, w = _crossed(twist, k + 1, screw, 0)
-            x, y, z, u, v, w = s * x, s * y, s * z, s * u, s * v, s * w
-            if k == 0:
-                a, b, d = row3(screw, 0)
-                u, v, w = u + (b * gz - d * gy), v + (d * gx - a * gz), w + (a * gy - b * gx)
-            for a in range(k + 1):
-                dx, dy, dz, du, dv, dw = _crossed(twist, a, rate, k - a)
-                x, y, z, u, v, w = x + dx, y + dy, z + dz, u + du, v + dv, w + dw
-            put6(bodies.acceleration[joints + c], k, x, y, z, u, v, w)
-
-
-@step
-def displacements(bodies: Bodies, spread: Array) -> None:
-    """Write how a floating base is displaced by changes of its pose, twist and derivatives.
-
-    Coefficients of η, a displacement by the spatial twist η: η̇ = δV + V × η.
-
-    Parameters
-    ----------
-    bodies : Bodies
-        That move.
-    spread : (r + 3, 6, r + 1, 6, LANES) array
-        Of a unit of displacement at the time, of V, V̇, …; for each of six axes. Written.
-
-    """
-    twist = bodies.twist[0]
-    factorial = 1.0
-    for m in range(spread.shape[0]):
-        factorial *= max(m - 1, 1)
-        for c in range(6):
-            displaced = spread[m, c]
-            displaced[:] = 0.0
-            for k in range(len(displaced)):
-                if k == m:
-                    displaced[k, c] = 1.0 if m == 0 else 1.0 / (k * factorial)
-                x, y, z, u, v, w = row6(displaced, k)
-                for a in range(k):
-                    part = 1.0 / k
-                    dx, dy, dz, du, dv, dw = _crossed(twist, a, displaced, k - 1 - a)
-                    x, y, z = x + part * dx, y + part * dy, z + part * dz
-                    u, v, w = u + part * du, v + part * dv, w + part * dw
-                put6(displaced, k, x, y, z, u, v, w)
-
-
-@step
-def _crossed(
+def crossed(
     twist: Array, a: int, screw: Array, b: int,
 ) -> tuple[Number, Number, Number, Number, Number, Number]:
     """Return the screw product of coefficients a and b."""
@@ -335,13 +309,15 @@ def subtract_external(
 ) -> None:
     """Subtract external wrenches of one motion, in body axes about the body origins."""
     for i in range(len(body_in_kernel)):
+        for c in range(12):
+            scratch.pose[c] = bodies.pose[i, c, lane]
         factorial = 1.0
         for k in range(len(scratch.twist)):
             factorial *= max(k, 1)
             for c in range(6):
                 scratch.twist[k, c] = bodies.twist[i, k, c, lane]
                 scratch.local[k, c] = wrenches[k, i, c] / factorial
-        newton_euler.body_frame_pose(body_in_kernel[i], scratch.pose[lane, i], scratch.frame)
+        newton_euler.body_frame_pose(body_in_kernel[i], scratch.pose, scratch.frame)
         newton_euler.body_frame_motion(1, len(scratch.twist), scratch.twist, scratch.frame)
         newton_euler.wrench_to_world(
             0, len(scratch.twist), scratch.frame, scratch.local, scratch.applied)

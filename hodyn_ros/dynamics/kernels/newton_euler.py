@@ -10,8 +10,11 @@ The Newton-Euler equations are taken about the world origin, with the inertia sp
 at the centre of mass c(t) and the angular momentum about it. This needs no 6×6 inertia matrix and
 no derivatives of one, and gravity enters the force only.
 
-`body` is a row of `KernelModel.body_table`.
+`body` is a row of `KernelModel.body_table`. What takes and returns numbers also takes those of
+`lanes`.
 """
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +30,7 @@ from hodyn_ros.robot.body_table import (
 from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES
 
 Array = NDArray[np.float64]
+Number = Any  # a float, or of `lanes`
 
 
 @inlined
@@ -66,37 +70,42 @@ def joint_pose(parent: int, body: Array, q: float, pose: Array, i: int, screw: A
     rotation, translation = body[ROTATION], body[TRANSLATION]
     sine, cosine = np.sin(rotation * q), np.cos(rotation * q)
     for row in range(3):
-        if parent < 0:
-            x, y, z = (
-                body[HOME_ROTATION + 3 * row], body[HOME_ROTATION + 3 * row + 1],
-                body[HOME_ROTATION + 3 * row + 2])
-            origin = body[HOME_POSITION + row]
-        else:
+        a, b, c, origin = 1.0 * (row == 0), 1.0 * (row == 1), 1.0 * (row == 2), 0.0
+        if parent >= 0:
             a, b, c = pose[parent, 3 * row], pose[parent, 3 * row + 1], pose[parent, 3 * row + 2]
-            x = (
-                a * body[HOME_ROTATION] + b * body[HOME_ROTATION + 3]
-                + c * body[HOME_ROTATION + 6])
-            y = (
-                a * body[HOME_ROTATION + 1] + b * body[HOME_ROTATION + 4]
-                + c * body[HOME_ROTATION + 7])
-            z = (
-                a * body[HOME_ROTATION + 2] + b * body[HOME_ROTATION + 5]
-                + c * body[HOME_ROTATION + 8])
-            origin = (
-                pose[parent, 9 + row] + a * body[HOME_POSITION] + b * body[HOME_POSITION + 1]
-                + c * body[HOME_POSITION + 2])
-        pose[i, 3 * row] = cosine * x + sine * y
-        pose[i, 3 * row + 1] = cosine * y - sine * x
-        pose[i, 3 * row + 2] = z
-        pose[i, 9 + row] = origin + translation * q * z
-    ex, ey, ez = pose[i, 2], pose[i, 5], pose[i, 8]
-    rx, ry, rz = pose[i, 9], pose[i, 10], pose[i, 11]
-    screw[0, 0] = rotation * ex
-    screw[0, 1] = rotation * ey
-    screw[0, 2] = rotation * ez
-    screw[0, 3] = rotation * (ry * ez - rz * ey) + translation * ex
-    screw[0, 4] = rotation * (rz * ex - rx * ez) + translation * ey
-    screw[0, 5] = rotation * (rx * ey - ry * ex) + translation * ez
+            origin = pose[parent, 9 + row]
+        pose[i, 3 * row], pose[i, 3 * row + 1], pose[i, 3 * row + 2], pose[i, 9 + row] = pose_row(
+            body, a, b, c, origin, cosine, sine, translation * q)
+    screw[0, 0], screw[0, 1], screw[0, 2], screw[0, 3], screw[0, 4], screw[0, 5] = joint_screw(
+        body, pose[i, 2], pose[i, 5], pose[i, 8], pose[i, 9], pose[i, 10], pose[i, 11])
+
+
+@step
+def pose_row(
+    body: Array, a: Number, b: Number, c: Number, origin: Number, cosine: Number, sine: Number,
+    slide: Number,
+) -> tuple[Number, Number, Number, Number]:
+    """Return a row of R and of r of a kernel frame, from that row of its parent's frame."""
+    x = a * body[HOME_ROTATION] + b * body[HOME_ROTATION + 3] + c * body[HOME_ROTATION + 6]
+    y = a * body[HOME_ROTATION + 1] + b * body[HOME_ROTATION + 4] + c * body[HOME_ROTATION + 7]
+    z = a * body[HOME_ROTATION + 2] + b * body[HOME_ROTATION + 5] + c * body[HOME_ROTATION + 8]
+    origin = (
+        origin + a * body[HOME_POSITION] + b * body[HOME_POSITION + 1]
+        + c * body[HOME_POSITION + 2])
+    return cosine * x + sine * y, cosine * y - sine * x, z, origin + slide * z
+
+
+@step
+def joint_screw(
+    body: Array, ex: Number, ey: Number, ez: Number, rx: Number, ry: Number, rz: Number,
+) -> tuple[Number, Number, Number, Number, Number, Number]:
+    """Return the screw S of a joint from axis z and origin of its kernel frame."""
+    rotation, translation = body[ROTATION], body[TRANSLATION]
+    return (
+        rotation * ex, rotation * ey, rotation * ez,
+        rotation * (ry * ez - rz * ey) + translation * ex,
+        rotation * (rz * ex - rx * ez) + translation * ey,
+        rotation * (rx * ey - ry * ex) + translation * ez)
 
 
 @step
@@ -178,22 +187,35 @@ def point_motion(start: int, stop: int, twist: Array, point: Array) -> None:
 def com_position(body: Array, pose: Array, com: Array) -> None:
     """Write the position of the centre of mass, coefficient 0."""
     for row in range(3):
-        com[0, row] = pose[9 + row]
-        for c in range(3):
-            com[0, row] += pose[3 * row + c] * body[COM + c]
+        com[0, row] = com_row(
+            body, pose[3 * row], pose[3 * row + 1], pose[3 * row + 2], pose[9 + row])
+
+
+@step
+def com_row(body: Array, a: Number, b: Number, c: Number, origin: Number) -> Number:
+    """Return a component of the position of the centre of mass, from that row of R and r."""
+    return origin + a * body[COM] + b * body[COM + 1] + c * body[COM + 2]
 
 
 @step
 def com_inertia(body: Array, pose: Array, inertia: Array) -> None:
     """Write the inertia Θ about the centre of mass in world axes, packed, coefficient 0."""
+    for entry, (row, column) in enumerate(SYMMETRIC_ENTRIES):
+        inertia[0, entry] = inertia_entry(
+            body, pose[3 * row], pose[3 * row + 1], pose[3 * row + 2],
+            pose[3 * column], pose[3 * column + 1], pose[3 * column + 2])
+
+
+@step
+def inertia_entry(
+    body: Array, a: Number, b: Number, c: Number, d: Number, e: Number, f: Number,
+) -> Number:
+    """Return an entry of Θ about the centre of mass in world axes, from two rows of R."""
     xx, yy, zz = body[COM_INERTIA], body[COM_INERTIA + 1], body[COM_INERTIA + 2]
     xy, xz, yz = body[COM_INERTIA + 3], body[COM_INERTIA + 4], body[COM_INERTIA + 5]
-    for entry, (row, column) in enumerate(SYMMETRIC_ENTRIES):
-        a, b, c = pose[3 * row], pose[3 * row + 1], pose[3 * row + 2]
-        d, e, f = pose[3 * column], pose[3 * column + 1], pose[3 * column + 2]
-        inertia[0, entry] = (
-            a * (xx * d + xy * e + xz * f) + b * (xy * d + yy * e + yz * f)
-            + c * (xz * d + yz * e + zz * f))
+    return (
+        a * (xx * d + xy * e + xz * f) + b * (xy * d + yy * e + yz * f)
+        + c * (xz * d + yz * e + zz * f))
 
 
 @step

@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.dynamics.kernels import lanes, moving_bodies
-from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
-from hodyn_ros.dynamics.kernels.lanes import LANES, Number, put3, put6, row3, row6
+from hodyn_ros.dynamics.kernels import lanes, moving_base, moving_bodies
+from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, not_inlined, step
+from hodyn_ros.dynamics.kernels.lanes import LANES, Group, put3, put6, row3, row6
 from hodyn_ros.dynamics.kernels.moving_bodies import Bodies, add_subtree, momentum
-from hodyn_ros.dynamics.kernels.workspace import block, borrowed
+from hodyn_ros.dynamics.kernels.workspace import aligned_zeros, block, borrowed
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
@@ -53,19 +53,31 @@ def workspace_size(n_bodies: int, order: int) -> int:
     """Return how many doubles of scratch memory the kernels need."""
     n, k = n_bodies + 6, order + 1
     doubles: int = moving_bodies.size(n, k) + LANES * (
-        33 * k + 36 * (k + 2) * k + (3 * k + 1) * n * n)
+        33 * k + 36 * (k + 2) * k + 3 * k * n * n + 2 * LANES)
     return doubles
 
 
 def workspace(n_bodies: int, order: int) -> Array:
-    """Return the scratch memory of the kernels."""
-    return np.zeros(workspace_size(n_bodies, order))
+    """Return the scratch memory of the kernels, for one robot.
+
+    The derivatives for joints of different branches are never written, and remain 0.
+    """
+    return aligned_zeros(workspace_size(n_bodies, order))
+
+
+def known_orders(order: int) -> tuple[None, ...]:
+    """Return the argument by whose length the compiler knows how many coefficients there are.
+
+    It has r + 1 entries up to order 2. Other orders share a kernel for any number, with none.
+    """
+    return (None,) * (order + 1 if order <= 2 else 0)
 
 
 @batch_kernel
 def inverse_dynamics_derivatives(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
-    memory: Array, base: tuple[Array, ...], wrenches: Array, q: Array, out: Array,
+    memory: Array, known: tuple[None, ...], base: tuple[Array, ...], wrenches: Array, q: Array,
+    out: Array,
 ) -> None:
     """Write the partial derivatives for T motions; nothing is allocated or checked.
 
@@ -73,15 +85,30 @@ def inverse_dynamics_derivatives(
     ----------
     parent, body_table, body_in_kernel, gravity, memory, wrenches, q
         As for `rnea_spatial.inverse_dynamics`.
+    known : tuple
+        From `known_orders`.
     base : () or tuple of (T, 4, 4) and (T, r + 2, 6) arrays
         For a floating base: pose and twist.
     out : (T, r + 1, r + 3, N, N) array
         ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾, written; N is n, or on a floating base 6 + n, with the base first.
 
     """
-    orders, n, joints = out.shape[1], len(parent), q.shape[2]
+    _compute(
+        parent, body_table, body_in_kernel, gravity, memory, known, base, wrenches, q, out)
+
+
+@kernel
+def _compute(
+    parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
+    memory: Array, known: tuple[None, ...], base: tuple[Array, ...], wrenches: Array, q: Array,
+    out: Array,
+) -> None:
+    """Write the derivatives: the code of both batches and single calls, so that bits agree."""
+    not_inlined()
+    orders = len(known) if len(known) > 0 else out.shape[1]
+    n, joints = len(parent), q.shape[2]
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
-    floating = n - joints
+    floating = 1 if len(base) > 0 else 0  # known to the compiler
     first = 6 * floating
     scratch, bodies = moving_bodies.cut(memory, n + first, orders)
     start, row, size = moving_bodies.size(n + first, orders), LANES * orders, first + joints
@@ -94,64 +121,58 @@ def inverse_dynamics_derivatives(
     start += 33 * row
     spread = block(memory, start, (orders + 2, 6, orders, 6, LANES))
     start += 36 * row * (orders + 2)
-    numbers = block(memory, start, (size, size, LANES))
-    partials = block(memory, start + LANES * size * size, (3, orders, size, size, LANES))
-    partials[:] = 0.0  # and so it remains for joints of different branches
-    none = block(memory, 0, (0, 0))
+    numbers = block(memory, start, (LANES, LANES))
+    start += LANES * LANES
+    partials = block(memory, start, (3, orders, size, size, LANES))
+    padded = block(memory, start, (3 * orders * size * size + LANES, LANES))
+    flat = block(out, 0, (out.size,))
+    none = lanes.zeros(known)
     for t in range(0, q.shape[0], LANES):
         count = min(LANES, q.shape[0] - t)
-        for lane in range(count):
-            if len(base) == 0:
-                moving_bodies.place(
-                    parent, body_table, q[t + lane, 0], none, none, scratch, bodies, lane)
-            else:
-                moving_bodies.place(
-                    parent, body_table, q[t + lane, 0], base[0][t + lane], base[1][t + lane],
-                    scratch, bodies, lane)
-        moving_bodies.move(parent, body_table, gravity, q[t:t + count], count, bodies)
-        if floating:
-            moving_bodies.base_screws(bodies, n, gravity)
-            moving_bodies.displacements(bodies, spread)
+        moving_bodies.move(parent, body_table, gravity, base, q, t, bodies)
+        if len(base) > 0:
+            moving_base.screws(bodies, n, gravity)
+            moving_base.displacements(bodies, spread)
         if wrenches.shape[1] > 0:
-            for lane in range(count):
+            for lane in range(LANES):
                 moving_bodies.subtract_external(
-                    body_in_kernel, wrenches[t + lane], scratch, bodies, lane)
+                    body_in_kernel, wrenches[min(t + lane, len(q) - 1)], scratch, bodies, lane)
         for i in range(n - 1, floating - 1, -1):
             row, j = first + i - floating, parent[i]
             _coriolis(bodies, i, columns.coriolis)
             _columns(bodies, i, i, 2.0, columns)
-            _inner(bodies, columns, i, 2.0, row, row, partials)
+            _inner(bodies, columns, i, 2.0, row, row, none, partials)
             while j >= floating:
-                _inner(bodies, columns, j, 2.0, row, first + j - floating, partials)
-                _outer(bodies, columns, j, first + j - floating, row, partials)
+                _inner(bodies, columns, j, 2.0, row, first + j - floating, none, partials)
+                _outer(bodies, columns, j, first + j - floating, row, none, partials)
                 j = parent[j]
             for c in range(first):
-                _inner(bodies, columns, n + c, 1.0, row, c, partials)
-            if floating:
+                _inner(bodies, columns, n + c, 1.0, row, c, none, partials)
+            if len(base) > 0:
                 _base_rows(columns, row, partials)
             if parent[i] >= 0:
                 add_subtree(bodies, i, parent[i])
-        if floating:
+        if len(base) > 0:
             _coriolis(bodies, 0, columns.coriolis)
             for c in range(6):
                 _columns(bodies, 0, n + c, 1.0, columns)
                 _base_rows(columns, c, partials)
-        _combine(partials, spread, first, t, count, numbers, out)
+        _combine(partials, padded, spread, first, t, count, numbers, flat)
         if len(base) > 0:
             for lane in range(t, t + count):
-                _about_world_origin(base[0][lane], out[lane])
+                moving_base.about_world_origin(base[0][lane], out[lane])
 
 
 @kernel
 def single(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
-    memory: Array, q: Array, out: Array,
+    memory: Array, known: tuple[None, ...], q: Array, out: Array,
 ) -> None:
     """The same for one motion on a fixed base, without wrenches; wrong shapes raise HodynError.
 
     Parameters
     ----------
-    parent, body_table, body_in_kernel, gravity, memory
+    parent, body_table, body_in_kernel, gravity, memory, known
         As for `inverse_dynamics_derivatives`.
     q, out : (r + 3, n) and (r + 1, r + 3, n, n) arrays
         With the order r of the workspace.
@@ -163,9 +184,9 @@ def single(
         raise HodynError(
             'q must be (r + 3, n) and out (r + 1, r + 3, n, n), with r the order and n the number '
             'of joints')
-    inverse_dynamics_derivatives(
-        parent, body_table, body_in_kernel, gravity, memory, (), block(memory, 0, (1, 0, 0, 0)),
-        block(q, 0, (1, *q.shape)), block(out, 0, (1, *out.shape)))
+    _compute(
+        parent, body_table, body_in_kernel, gravity, memory, known, (),
+        block(memory, 0, (1, 0, 0, 0)), block(q, 0, (1, *q.shape)), block(out, 0, (1, *out.shape)))
 
 
 @step
@@ -224,39 +245,42 @@ def _columns(bodies: Bodies, i: int, joint: int, twice: float, columns: _Columns
 
 
 @step
-def _dot(a: Array, k: int, b: Array, m: int) -> Number:
-    """Return the scalar product of two rows of six."""
-    x, y, z, u, v, w = row6(a, k)
-    p, q, r, s, t, o = row6(b, m)
-    return x * p + y * q + z * r + (u * s + v * t + w * o)
-
-
-@step
-def _put(partials: Array, j: int, k: int, row: int, column: int, number: Number) -> None:
-    """Write an entry of coefficient k of A_j."""
+def _put(
+    partials: Array, j: int, k: int, row: int, column: int, coefficients: Group,
+) -> None:
+    """Write an entry of coefficients of A_j, from coefficient k on."""
     _, orders, rows, columns, _ = partials.shape
-    lanes.write(partials, (((j * orders + k) * rows + row) * columns + column) * LANES, number)
+    for i, coefficient in enumerate(coefficients):
+        place = ((j * orders + k + i) * rows + row) * columns + column
+        lanes.write(partials, place * LANES, coefficient)
 
 
 @step
 def _inner(
     bodies: Bodies, columns: _Columns, carrier: int, twice: float, row: int, column: int,
-    partials: Array,
+    none: Group, partials: Array,
 ) -> None:
-    """Write how a torque changes with the motion of joints nearer to the base, or of its own."""
+    """Write how a torque changes with the motion of joints nearer to the base, or of its own.
+
+    As many coefficients are computed together as `none` has zeros.
+    """
     screw, rate = bodies.screw[carrier], bodies.rate[carrier]
     acceleration = bodies.acceleration[carrier]
-    for k in range(partials.shape[1]):
-        position, velocity, mass = lanes.zero(), lanes.zero(), lanes.zero()
-        for a in range(k + 1):
-            x, y, z = row3(columns.torque, a)
-            u, v, w = row3(rate, 2 * (k - a))
-            position = position + x * u + y * v + z * w
-            u, v, w = row3(screw, 2 * (k - a))
-            velocity = velocity + x * u + y * v + z * w
-            position = position + _dot(columns.by_acceleration, a, acceleration, k - a)
-            velocity = velocity + twice * _dot(columns.by_acceleration, a, rate, k - a)
-            mass = mass + _dot(columns.by_acceleration, a, screw, k - a)
+    for k in range(0, partials.shape[1], len(none)):
+        position, velocity, mass = none, none, none
+        for a in range(0, k + 1, len(none)):
+            wrench = lanes.rows6(columns.by_acceleration, a, none)
+            along, turning = lanes.rows6(screw, k - a, none), lanes.rows6(rate, k - a, none)
+            mass = lanes.add_products(mass, wrench, along)
+            velocity = lanes.add_products(velocity, wrench, turning)
+            position = lanes.add_products(
+                position, wrench, lanes.rows6(acceleration, k - a, none))
+        velocity = lanes.scaled(twice, velocity)
+        for a in range(0, k + 1, len(none)):
+            torque = lanes.rows3(columns.torque, a, none)
+            along, turning = lanes.rows6(screw, k - a, none), lanes.rows6(rate, k - a, none)
+            velocity = lanes.add_products(velocity, torque, along)
+            position = lanes.add_products(position, torque, turning)
         _put(partials, 0, k, row, column, position)
         _put(partials, 1, k, row, column, velocity)
         _put(partials, 2, k, row, column, mass)
@@ -265,15 +289,18 @@ def _inner(
 
 @step
 def _outer(
-    bodies: Bodies, columns: _Columns, carrier: int, row: int, column: int, partials: Array,
+    bodies: Bodies, columns: _Columns, carrier: int, row: int, column: int, none: Group,
+    partials: Array,
 ) -> None:
     """Write how the torque of a joint on the way to the base changes with this joint's motion."""
-    screw = bodies.screw[carrier]
-    for k in range(partials.shape[1]):
-        position, velocity = lanes.zero(), lanes.zero()
-        for a in range(k + 1):
-            position = position + _dot(columns.by_position, a, screw, k - a)
-            velocity = velocity + _dot(columns.by_velocity, a, screw, k - a)
+    for k in range(0, partials.shape[1], len(none)):
+        position, velocity = none, none
+        for a in range(0, k + 1, len(none)):
+            along = lanes.rows6(bodies.screw[carrier], k - a, none)
+            position = lanes.add_products(
+                position, lanes.rows6(columns.by_position, a, none), along)
+            velocity = lanes.add_products(
+                velocity, lanes.rows6(columns.by_velocity, a, none), along)
         _put(partials, 0, k, row, column, position)
         _put(partials, 1, k, row, column, velocity)
 
@@ -290,68 +317,65 @@ def _base_rows(columns: _Columns, column: int, partials: Array) -> None:
 
 @step
 def _combine(
-    partials: Array, spread: Array, first: int, t: int, count: int, numbers: Array, out: Array,
+    partials: Array, padded: Array, spread: Array, first: int, t: int, count: int,
+    numbers: Array, out: Array,
 ) -> None:
-    """Write ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ of some motions from the coefficients of the three partial derivatives."""
+    """Write ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ of `count` motions from t on.
+
+    `padded` is `partials` with room for a whole group at its end; `out` has all numbers of the
+    batch.
+    """
     _, orders, size, _, _ = partials.shape
-    like, factorial = lanes.zero(), 1.0
+    entries, like = size * size, lanes.zero()
+    apart = orders * (orders + 2) * entries
+    mass = 2 * orders * entries  # where A₂[0] is
     for k in range(orders):
-        factorial *= max(k, 1)
         for m in range(orders + 2):
-            low, high = max(0, m - k), min(2, m)  # the j that have a part in it
-            if low > high:
-                out[t:t + count, k, m] = 0.0
+            start = t * apart + (k * (orders + 2) + m) * entries
+            if m > k + 2:
+                for lane in range(count):
+                    for entry in range(entries):
+                        out[start + lane * apart + entry] = 0.0
                 continue
+            # Instead of a part that does not exist, 0 times A₂[0], which is finite.
+            shares = (
+                _share(k, m) * (m <= k), _share(k, m - 1) * (0 < m <= k + 1),
+                _share(k, m - 2) * (m > 1))
+            by_position = (k - m) * entries if m <= k else mass
+            by_velocity = (orders + k - m + 1) * entries if 0 < m <= k + 1 else mass
+            by_acceleration = (2 * orders + k - m + 2) * entries if m > 1 else mass
+            for begin in range(0, entries, LANES):
+                found = lanes.group(padded, (by_acceleration + begin) * LANES)
+                if m < k + 2:  # else M
+                    found = lanes.mixed(shares, (
+                        lanes.group(padded, (by_position + begin) * LANES),
+                        lanes.group(padded, (by_velocity + begin) * LANES), found))
+                if entries - begin >= LANES:
+                    lanes.write_motions(found, out, start + begin, apart, count - 1)
+                    continue
+                lanes.write_motions(found, numbers, 0, LANES, count - 1)
+                for lane in range(count):
+                    for i in range(entries - begin):
+                        out[start + lane * apart + begin + i] = numbers[lane, i]
             for row in range(size):
-                for column in range(size):
-                    total, scale = lanes.zero(), factorial  # k! / (m - j)!
-                    for part in range(2, m - high + 1):
-                        scale /= part
-                    # A displacement of the base changes with time: see `_add_displaced`.
-                    for j in range(high, max(low, column < first) - 1, -1):
-                        start = ((j * orders + k - m + j) * size + row) * size + column
-                        total = total + scale * lanes.read(partials, start * LANES, like)
-                        scale /= m - j + 1
-                    lanes.write(numbers, (row * size + column) * LANES, total)
-                for column in range(first):
-                    _add_displaced(partials, spread, factorial, k, m, row, column, numbers)
-            for lane in range(count):
-                target = out[t + lane, k, m]
-                for row in range(size):
-                    for column in range(size):
-                        target[row, column] = numbers[row, column, lane]
+                for column in range(first):  # the base's displacement changes with time
+                    entry = row * size + column
+                    lanes.write(
+                        numbers, 0,
+                        shares[1] * lanes.read(padded, (by_velocity + entry) * LANES, like)
+                        + shares[2] * lanes.read(padded, (by_acceleration + entry) * LANES, like)
+                        + _share(k, 0) * moving_base.displaced(
+                            partials, spread, k, m, row, column))
+                    for lane in range(count):
+                        out[start + lane * apart + entry] = numbers[0, lane]
 
 
 @step
-def _add_displaced(
-    partials: Array, spread: Array, factorial: float, k: int, m: int, row: int, column: int,
-    numbers: Array,
-) -> None:
-    """Add the part of the base's displacement, k! times coefficient k of A₀ η."""
-    like, size = lanes.zero(), partials.shape[2]
-    place = (row * size + column) * LANES
-    total = lanes.read(numbers, place, like)
-    for a in range(k + 1):
-        for c in range(6):
-            total = total + factorial * lanes.read(
-                partials, ((a * size + row) * size + c) * LANES, like) * lanes.read(
-                    spread[m, column], (6 * (k - a) + c) * LANES, like)
-    lanes.write(numbers, place, total)
-
-
-@step
-def _about_world_origin(pose: Array, out: Array) -> None:
-    """Move the base's wrench and twist from the base's origin to the world's."""
-    x, y, z = pose[0, 3], pose[1, 3], pose[2, 3]
-    for k in range(out.shape[0]):
-        for m in range(out.shape[1]):
-            for i in range(out.shape[2]):
-                u, v, w = out[k, m, 3, i], out[k, m, 4, i], out[k, m, 5, i]
-                out[k, m, 0, i] += y * w - z * v
-                out[k, m, 1, i] += z * u - x * w
-                out[k, m, 2, i] += x * v - y * u
-            for i in range(out.shape[2]):
-                u, v, w = out[k, m, i, 3], out[k, m, i, 4], out[k, m, i, 5]
-                out[k, m, i, 0] += y * w - z * v
-                out[k, m, i, 1] += z * u - x * w
-                out[k, m, i, 2] += x * v - y * u
+def _share(k: int, m: int) -> float:
+    """Return k!/m!."""
+    share = 1.0
+    for factor in range(2, k + 1):
+        share *= factor
+    for factor in range(2, m + 1):
+        share /= factor
+    return share

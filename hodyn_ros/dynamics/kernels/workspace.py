@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+_CACHE_LINE = 8  # doubles
+
 cgutils: Any = _cgutils  # numba has no type stubs for its internals
 arrayobj: Any = _arrayobj
 types: Any = nb.types
@@ -47,6 +49,13 @@ def _cut(typing: Any, memory: Any, start: Any, shape: Any) -> Any:
         return view._getvalue()
 
     return result(memory, types.intp, types.UniTuple(types.intp, len(shape))), lower
+
+
+def aligned_zeros(size: int) -> Array:
+    """Return zeros aligned to cache lines: a register that crosses two is read slowly."""
+    room = np.zeros(size + _CACHE_LINE)
+    start = -room.ctypes.data // room.itemsize % _CACHE_LINE
+    return room[start:start + size]
 
 
 if TYPE_CHECKING or nb.config.DISABLE_JIT:

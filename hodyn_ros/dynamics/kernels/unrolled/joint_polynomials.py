@@ -10,6 +10,7 @@ from hodyn_ros.dynamics.kernels.decorators import inlined, kernel
 from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES, lanes, read, size, write
 from hodyn_ros.dynamics.kernels.unrolled.vectors import Number
+from hodyn_ros.dynamics.kernels.workspace import aligned_zeros
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
@@ -41,11 +42,7 @@ def packed_workspace(rotation: Array, table: Array, frames: Array, motions: int)
     """
     table_at, joints_at, frames_at = offsets.py_func(
         len(table), table.shape[1], frames.shape[-1])
-    # Aligned to the register size, for speed.
-    size = frames_at + frames.size + 1
-    room = np.zeros(size + _TOGETHER)
-    start = -room.ctypes.data // 8 % _TOGETHER
-    array = room[start:start + size]
+    array = aligned_zeros(frames_at + frames.size + 1)
     array[:len(rotation)] = rotation
     array[table_at:table_at + table.size] = table.ravel()
     joints = array[joints_at:frames_at - 2 * _TOGETHER].reshape(len(rotation), -1)

@@ -21,6 +21,7 @@ import operator
 from typing import Any
 
 from llvmlite import binding, ir
+from numba.core import cgutils as _cgutils
 from numba.core import types
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
@@ -33,6 +34,7 @@ def _lanes() -> int:
         return 4
 
 
+cgutils: Any = _cgutils  # numba has no type stubs for its internals
 LANES = _lanes()
 _DOUBLE = ir.DoubleType()
 
@@ -240,6 +242,48 @@ def _writer(known: bool) -> Any:
 
 # Store a number from memory[index] on, unchecked; `write_known` one that comes from `derivative`.
 write, write_known = _writer(False), _writer(True)
+
+
+@_primitive
+def write_motions(
+    typing: Any, numbers: Any, out: Any, start: Any, apart: Any, last: Any,
+) -> Any:
+    """Write a tuple of `LANES` numbers motion by motion, the first motion's from out[start] on.
+
+    The next motion's are `apart` further. For lanes beyond `last`, motion `last` is written again.
+    """
+    def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        group, target, first, distance, end = arguments
+        registers = [
+            split(builder, kind, value)[0] for kind, value in zip(
+                numbers.types, cgutils.unpack_tuple(builder, group), strict=True)]
+        data, index, half = data_of(context, builder, out, target), first.type, LANES // 2
+        vector = ir.VectorType(_DOUBLE, half)
+        # Transpose blocks of 2 × 2, 4 × 4, …; the last step is to store half registers, of which
+        # fewer cross a cache line.
+        step = 1
+        while step < half:
+            low = [lane + (LANES - step) * bool(lane & step) for lane in range(LANES)]
+            high = [lane + (LANES if lane & step else step) for lane in range(LANES)]
+            for k in range(LANES):
+                if not k & step:
+                    pair = registers[k], registers[k + step]
+                    registers[k], registers[k + step] = (
+                        _shuffle(builder, *pair, lanes) for lanes in (low, high))
+            step *= 2
+        for motion in range(LANES):
+            within = builder.icmp_signed('<', index(motion), end)
+            row = builder.select(within, index(motion), end)
+            place = builder.add(first, builder.mul(distance, row))
+            begin = motion // half * half
+            for register in registers[motion % half::half]:
+                part = _shuffle(builder, register, register, range(begin, begin + half))
+                address = builder.gep(data, [place])
+                builder.store(part, builder.bitcast(address, vector.as_pointer()), align=8)
+                place = builder.add(place, index(half))
+        return context.get_dummy_value()
+
+    return types.void(numbers, out, types.intp, types.intp, types.intp), lower
 
 
 def gather(builder: Any, packed: Packed, numbers: Values) -> Values:
