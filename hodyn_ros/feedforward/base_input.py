@@ -1,4 +1,5 @@
 """The measured state of a moving base: which readings are believed, and for how long."""
+from collections import deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
-_Found = tuple[Array, Array, int]
+_Found = tuple[Array, Array, int, Array]
 
 NO_ODOMETRY = 'no odometry yet, so its tilt is unknown'
 UNLIKE = 'three readings in a row must agree with each other'
@@ -29,6 +30,8 @@ LARGEST_AGE = 0.5
 """Largest difference between stamps of a reading and of joint states, s, or `base_timeout`."""
 WINDOW, MOST_TURN = 0.2, 2.0
 """Time, s, and angle, rad, over which orientation and angular velocity are compared."""
+MEAN_TIME = 0.1
+"""Time over which the turn of the orientation confirms an angular velocity, s."""
 TURN_SLACK = 0.1
 """Allowed difference of the two, rad, besides half the turn: filters delay."""
 
@@ -131,7 +134,11 @@ class BaseInput:
         """
         rotation, position, velocity = self._of_base(reading, prefix)
         self._check_stamp(reading.stamp, now)
-        found = rotation, velocity, reading.stamp
+        # An angular velocity counts as far as the orientation has confirmed it.
+        share = min(1.0, self._turns.fastest(rotation, reading.stamp) / max(
+            float(np.linalg.norm(velocity[:3])), 1e-9))
+        used = np.concatenate([share * velocity[:3], velocity[3:]])
+        found = rotation, velocity, reading.stamp, used
         last, before = self._last, self._believed
         continues = last is not None and _agree(last, found)
         self._agreeing = self._agreeing + 1 if continues else 1
@@ -139,7 +146,7 @@ class BaseInput:
         self._turns.take(found, continues=continues)
         if before is None or not (continues if before is last else _agree(before, found)):
             before = last
-            if self._agreeing < PERSISTENCE:
+            if self._agreeing < PERSISTENCE or share < 1.0:
                 self.why = UNLIKE
                 self.left_out += 1
                 return False
@@ -147,10 +154,10 @@ class BaseInput:
         self.why, self.frame, self._is_silent = '', reading.frame, False
         self.stamp, self.position = reading.stamp, position
         self.arrivals.arrived(at)
-        self._believed, self.rotation, self.hybrid[0] = found, rotation, velocity
+        self._believed, self.rotation, self.hybrid[0] = found, rotation, used
         if self._bandwidth and before is not None:
             seconds = (found[2] - before[2]) * 1e-9
-            self._filter((velocity - before[1]) / seconds, seconds)
+            self._filter((used - before[3]) / seconds, seconds)
         return True
 
     def fell_silent(self, at: float) -> bool:
@@ -233,6 +240,23 @@ class _Turns:
         self._last: _Found | None = None
         self._integral = np.zeros(3)
         self._fault = ''
+        self._recent: deque[tuple[Array, int]] = deque()
+
+    def fastest(self, rotation: Array, stamp: int) -> float:
+        """Return the largest angular velocity that the latest orientations confirm, rad/s.
+
+        Infinite for a reading that comes more than `WINDOW` after the one before.
+        """
+        recent = self._recent
+        while recent and not 0 < stamp - recent[0][1] <= (
+                MEAN_TIME if len(recent) > 1 else WINDOW) * 1e9:
+            recent.popleft()
+        first = recent[0] if recent else None
+        recent.append((rotation, stamp))
+        if first is None:
+            return np.inf
+        angle = float(np.linalg.norm(lie.rotation_log(rotation @ first[0].T)))
+        return TURN_SLACK / WINDOW + 1.5 * angle / ((stamp - first[1]) * 1e-9)
 
     def take(self, found: _Found, *, continues: bool) -> None:
         """Take a reading that `continues` the last one or not; refuse it if the two contradict."""

@@ -45,7 +45,8 @@ UNREADY = {
     State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
     State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}
 # Notices about joint states, forgotten when joint states are no longer used.
-OF_STATES = 'hold-up', 'gap', 'clock', 'state', 'velocity', 'no velocity', 'still'
+OF_STATES = (
+    'set back', 'hold-up', 'gap', 'set ahead', 'state', 'velocity', 'no velocity', 'still')
 # Names in `~/state` of the states that are not named by the reference's mode.
 NAMES = {
     State.SILENT: 'fault', State.ENDING: 'stopping', State.FADING: 'fading'}

@@ -2,6 +2,8 @@
 
 The table of `transitions` defines its states; the controller computes each cycle.
 """
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,6 +33,7 @@ WATCH_PERIOD = 0.005
 # Only a reference that is slower than this may be led to where the arm is, rad/s or m/s.
 AT_REST = 1e-3
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
+GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # up to so many s
 UNLIKE = 'for three joint states in a row that agree with each other'
 ZEROS = 'velocities of the joint states are 0 though positions move'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
@@ -371,7 +374,7 @@ class Supervisor(StateMachine):
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
         # A short hold-up must not hide a clock that is set shortly after it.
-        kind = 'hold-up' if 0.0 < seconds < 0.1 else 'gap' if 0.0 < seconds < 1.0 else 'clock'
+        kind = next(kind for kind, most in GAPS.items() if seconds < most)
         continues = ': the reference continues from where it was' if moves else ''
         self.reasons.notice(kind, missing + continues, at, 'warning')
 

@@ -146,6 +146,29 @@ def test_a_twist_that_contradicts_the_orientation_is_refused(wrong, period):
     assert believed[-1]
 
 
+@pytest.mark.parametrize('bandwidth', [0.0, 10.0])
+@pytest.mark.parametrize('begins', ['at once', 'slowly'])
+@pytest.mark.parametrize('speed', [0.09, 0.3])
+def test_degrees_per_second_are_used_at_no_time(speed, begins, bandwidth):
+    """Before they were refused, 0.3 s later, a torque of 18 N m was published."""
+    base = BaseInput(SHIP, 0.0, bandwidth)
+    angle, largest = 0.0, 0.0
+    for k in range(100):
+        t = 1.0 + 0.02 * k
+        turn = speed * (min(1.0, max(0.0, 0.02 * (k - 20))) if begins == 'slowly' else k > 20)
+        angle += 0.02 * turn
+        try:
+            base.take(reading(
+                t, lie.rotation_exp([0.0, 0.0, angle]), angular=[0.0, 0.0, np.degrees(turn)]),
+                None, '', t)
+        except hd.HodynError as error:
+            said = str(error)
+        largest = max(largest, np.abs(base.hybrid[0, :3]).max())
+        assert not base.jumped or k < 5
+    assert largest < 0.5 + 1.6 * speed
+    assert 'is that in rad/s' in said
+
+
 @pytest.mark.parametrize('period', [0.002, 0.02, 0.1])
 def test_a_base_that_tumbles_is_believed(period):
     base = BaseInput(SHIP, 0.0, 0.0)

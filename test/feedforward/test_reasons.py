@@ -3,6 +3,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from supervised import World
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward.motion_limits import EffortExcess
@@ -110,3 +111,17 @@ def test_motors_that_cannot_and_motors_that_are_led_back(said):
     assert said.text(2.0 * TELL) == 'the motors of joint2 are led back'
     said.notice_cycle(cycle(motors=motors()), 4.0 * TELL)
     assert said.text(4.0 * TELL) == ''
+
+
+def test_a_set_clock_is_named_even_shortly_after_a_hold_up_or_another_setting():
+    world = World()
+    for _ in range(50):
+        world.state()
+    world.pass_time(0.045, watched=False)
+    world.state()
+    for offset in (0.5, -2.0, 3600.0):
+        world.offset += round(offset * 1e9)
+        world.state()
+    for said in ('0.500 s are missing', 'set back by 2.000 s', '3600.000 s are missing'):
+        assert any(said in text for text in world.logged)
+        assert said in world.supervisor.report(world.at)[1]

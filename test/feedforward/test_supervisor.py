@@ -147,16 +147,6 @@ def test_repeated_hold_ups_by_a_busy_machine_are_logged_as_one_line():
     assert float(statistics['time left out (s)']) > 8.0
 
 
-def test_a_set_clock_is_named_even_shortly_after_a_hold_up():
-    world = running()
-    world.pass_time(0.045, watched=False)
-    world.state()
-    world.offset += 500_000_000
-    world.state()
-    assert any('0.500 s are missing' in text for text in world.logged)
-    assert '0.500 s are missing' in world.supervisor.report(world.at)[1]
-
-
 def test_excessive_weight_is_reported_once_and_ends_with_the_payload():
     model = FeedForward(PANDA.with_payload('link7', 50.0, [0.0, 0.0, 0.1]))
     world = World()
