@@ -90,8 +90,10 @@ def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> Joint
     times, at = [], header.index('time')
     for i, line in enumerate(lines):
         if len(line) != len(header):
+            commas = ': are these decimal commas? Then separate the columns by semicolons' if (
+                len(line) == 2 * len(header)) else ''
             raise HodynError(
-                f'{path}, {row} {i}: {len(line)} entries for {len(header)} columns')
+                f'{path}, {row} {i}: {len(line)} entries for {len(header)} columns{commas}')
         try:
             values = [float(value) for value in line]
         except ValueError:

@@ -95,7 +95,9 @@ def _with_springs(robot: Robot, settings: Parameters) -> Robot:
         return robot
     for name, values in (('spring_stiffness', stiffness), ('motor_inertia', inertia)):
         if len(values) != robot.n:
-            raise HodynError(f'parameter {name} has {len(values)} values for {robot.n} joints')
+            raise HodynError(
+                f'parameter {name} has {len(values)} values for {robot.n} joints; give '
+                'spring_stiffness and motor_inertia, each with one value a joint')
     return with_actuators(robot, {'actuators': {
         joint: {'law': 'spring', 'stiffness': k, 'motor': {'inertia': b}}
         for joint, k, b in zip(robot.joint_names, stiffness, inertia, strict=True)}})

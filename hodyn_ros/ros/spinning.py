@@ -132,7 +132,9 @@ def until_told(argv: Sequence[str] | None) -> Iterator[StopFlag]:
             args=None if argv is None else list(argv),
             signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
-        raise HodynError(f'command line: {error}') from None
+        mixed = 'a list has numbers with and without a point; write 0.0 for 0: ' if (
+            'Sequence should be of same type' in str(error)) else ''
+        raise HodynError(f'command line: {mixed}{error}') from None
     stop = StopFlag()
     stop.is_moving = lambda: False
     try:

@@ -170,6 +170,7 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', '', 'NAME.acceleration; it has nothing'),
     ('p.csv', 'time;a\n0.25;1,234', 'point 0: expected numbers'),
     ('p.csv', 'time,a\n0,1,2', 'point 0: 3 entries for 2 columns'),
+    ('p.csv', 'time,a\n0,0,1,5', 'point 0: 4 entries for 2 columns: are these decimal commas'),
     ('p.csv', 'time,a\n0,x', 'point 0: expected numbers'),
     ('p.csv', 'time,a,a\n0,1,1', "column 'a' occurs twice"),
     ('p.csv', 'time,a,b.velocity\n0,1,1', 'name different joints'),

@@ -1,6 +1,7 @@
 """Limits from a separate file: with the keys of a robot file, or MoveIt's joint_limits.yaml."""
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 import warnings
@@ -79,7 +80,9 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         index = known[str(name)]
         if index is None:
             coupled = any(str(name).endswith(body.joint) for body in robot.bodies if body.mimic)
-            what = 'follows another' if coupled else f'is not a joint of {robot.name!r}'
+            near = get_close_matches(str(name), robot.joint_names, 1, 0.8)
+            what = 'follows another' if coupled else f'is not a joint of {robot.name!r}' + (
+                f' (did you mean {near[0]!r}?)' if near else '')
             warnings.warn(f'{context}: joint {name!r} {what}: left out', stacklevel=2)
             continue
         for key, value in read(entry, f'{context}, joint {name!r}').items():

@@ -24,6 +24,13 @@ def test_what_a_file_gives_counts_and_the_rest_stays():
     np.testing.assert_array_equal(limits.jerk, before.jerk)
 
 
+def test_a_misspelt_joint_of_a_file_of_limits_is_corrected(tmp_path):
+    (tmp_path / 'limits.yaml').write_text(
+        'limits: {joint1: {velocity: 1.0}, jiont2: {velocity: 1.0}}')
+    with pytest.warns(UserWarning, match=r"of 'panda' \(did you mean 'joint2'\?\): left out"):
+        hd.load_robot('panda', limits=tmp_path / 'limits.yaml')
+
+
 def test_the_file_of_moveit_is_taken_as_moveit_means_it(tmp_path):
     (tmp_path / 'joint_limits.yaml').write_text("""
 default_velocity_scaling_factor: 0.1
