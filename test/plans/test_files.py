@@ -166,7 +166,7 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
      + 400 * '0' + ']}]}', 'point 0, positions: expected numbers'),
     ('p.json', '[1' + 5000 * '0' + ']', 'not valid JSON'),
     ('p.csv', 'a,b\n0,1', "NAME.acceleration; it has 'a', 'b'"),
-    ('p.csv', '0.0,1.0\n0.1,1.1', 'time in seconds, as one of time, time_from_start, '),
+    ('p.csv', '0.0,1.0\n0.1,1.1', 'time in seconds (one of time, time_from_start, '),
     ('p.csv', '', 'NAME.acceleration; it has nothing'),
     ('p.csv', 'time;a\n0.25;1,234', 'point 0: expected numbers'),
     ('p.csv', 'time,a\n0,1,2', 'point 0: 3 entries for 2 columns'),
