@@ -76,13 +76,16 @@ class ZeroSearch:
 
         `turn`, (n,), rad, is added to the recorded positions.
         """
-        q = self._q.copy()
-        q[:, 0] += turn
-        torque = self._feedforward.torque(q, friction=False)[:, 0]
+        q, torque = self._predicted(turn)
         fit = FrictionFit(len(turn), 1)
         fit.add(q[:, 1], (torque,), self._effort, self._known)
         left: Array = fit.unexplained(gain=None if self._gains else 1.0)[self._judged]
         return left
+
+    def _predicted(self, turn: Array) -> tuple[Array, Array]:
+        q = self._q.copy()
+        q[:, 0] += turn
+        return q, self._feedforward.torque(q, friction=False)[:, 0]
 
     @property
     def _turnable(self) -> list[int]:
@@ -115,8 +118,16 @@ class ZeroSearch:
         best = minimize_scalar(
             lambda turn: share(joint, turn), bounds=(angle - 0.2, angle + 0.2), method='bounded',
             options={'xatol': 1e-3})
-        return SmallZero(joint, float(best.x), start, float(best.fun)) if (
-            best.fun < _BETTER * start) else None
+        turn = np.zeros(self._feedforward.robot.n)
+        # Wrong links may explain the changes of efforts by an angle that contradicts their means.
+        is_better = best.fun < _BETTER * start and self._square(
+            np.where(np.arange(len(turn)) == joint, best.x, 0.0)) < self._square(turn)
+        return SmallZero(joint, float(best.x), start, float(best.fun)) if is_better else None
+
+    def _square(self, turn: Array) -> float:
+        """Return the sum of the squares of the errors, without bias and friction."""
+        error = np.where(self._known, self._effort - self._predicted(turn)[1], 0.0)
+        return float(np.sum(error ** 2))
 
     def turns(self) -> Array:
         """Return the turns of the joints, (n,), rad.
