@@ -257,6 +257,11 @@ def _print_payload(
             f'{found.payload_at_most:.2g} kg at most (90 % confidence)'
             + ('.' if is_compared else
                '; if there is one, a recording without it (--unloaded) determines it far better.'))
+        if 'effort_gain' in found.joints and not is_compared:
+            console.print(
+                '• The gains are those of an arm without a payload: one below this bound could '
+                'change them by more than their intervals. Recordings with --unloaded determine '
+                'both.')
         if last.type == 'prismatic' or any(
                 body.parent == last.parent for body in robot.bodies[:-1]):
             console.print(

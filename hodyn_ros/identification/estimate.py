@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS
 from hodyn_ros.identification.determined import Masks, at_bounds, link_ranks
-from hodyn_ros.identification.loads import DifferingLoad, differing_loads, linear_payload
+from hodyn_ros.identification.loads import DifferingLoad, differing_loads
 from hodyn_ros.identification.payload import EXTENT, Payload, listed_slope, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit
 from hodyn_ros.identification.terms import Terms
@@ -138,11 +138,12 @@ class Estimate:
 
 
 def estimate_of(
-    model: Terms, found: Fit, held: Masks, alike: Masks, clear: np.ndarray,
+    model: Terms, found: Fit, held: Masks, alike: Masks, clear: np.ndarray, at_most: float,
 ) -> Estimate:
     """Return the estimate of a fit; `held` and `alike` are masks by kind of parameter.
 
-    `clear`, (n,), are the gains that their own efforts determine.
+    `clear`, (n,), are the gains that their own efforts determine, `at_most` is the upper end of
+    the interval of the payload's mass if none was found.
     """
     n = model.robot.n
     theta, half = found.theta, NORMAL_90 * found.deviation
@@ -173,10 +174,6 @@ def estimate_of(
             model.robot.joint_names[j]
             for j in np.flatnonzero(those.reshape(-1, n).any(axis=0)))
 
-    at_most = np.nan
-    if 'payload' in model.terms and payload is None:
-        mass, width, _ = linear_payload(model, found)
-        at_most = max(0.0, mass + width)
     base, told = link_ranks(model, found)
     parameters = {kind: model.of(kind, theta).copy() for kind in model.places}
     parameters['inverse_gain'] = model.effort_per_torque(theta) / parameters['common_gain']
@@ -184,7 +181,8 @@ def estimate_of(
         joints=joints, intervals=intervals, offset=offset, offset_interval=offset_interval,
         links=tuple(links), links_interval=links_interval, payload=payload,
         payload_interval=payload_interval, inertia_excited=excited,
-        payload_at_most=at_most, differing_loads=differing_loads(model, found),
+        payload_at_most=at_most if payload is None else np.nan,
+        differing_loads=differing_loads(model, found),
         link_level=found.levels['links'] if model.of('links', model.free).any() else np.nan,
         gain_level=float(np.hypot(found.levels['inverse_gain'], found.levels['common_gain'])) if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,

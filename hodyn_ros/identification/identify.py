@@ -137,26 +137,37 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
     payload, bare = model.of('payload', model.free), None
     if 'payload' in model.terms:
         bare = fit(model, theta, settle=False)
-        mass, half, com = linear_payload(model, bare)
-        if not model.data.loaded.all() and mass < -_CLEAR * half:
+        load = linear_payload(model, bare)
+        if not model.data.loaded.all() and load.mass < -_CLEAR * load.half:
             raise HodynError(
-                f'the recordings of --unloaded carry {-mass:.2g} ± {half:.1g} kg more than the '
-                'others: are they swapped? Give the recordings without the payload by --unloaded')
-        payload[:] = mass > half
+                f'the recordings of --unloaded carry {-load.mass:.2g} ± {load.half:.1g} kg more '
+                'than the others: are they swapped? Give the recordings without the payload by '
+                '--unloaded')
+        # Free gains and links can make up for a payload's mass, hardly for its first moment.
+        payload[:] = load.mass > load.half or ('gains' in model.terms and load.chance < _CHANCE)
         theta = bare.theta.copy()
-        if mass > half:
-            model.of('payload', theta)[MASS] = np.log(mass)
-            model.of('payload', theta)[COM] = np.clip(com, -0.9, 0.9)
-    found = fit(model, theta, like=bare)
+        if payload.any():
+            mass, com = load.start
+            model.of('payload', theta)[MASS], model.of('payload', theta)[COM] = np.log(mass), com
+    found, at_most, given_links = fit(model, theta, like=bare), np.nan, False
     while True:
+        if 'payload' in model.terms and not (payload.any() or given_links):
+            load = linear_payload(model, found)
+            at_most = max(0.0, load.mass + load.half)
+            given_links = 'gains' in model.terms and 'links' not in model.terms
+            if given_links:  # the written file has these, without a payload
+                model.of('links', model.free)[:] = False
+                theta = found.theta.copy()
+                model.of('links', theta)[:] = model.of('links', model.start)
+                found = fit(model, theta, like=found)
         unknown = undetermined(model, found, clear)
         same = insignificant(model, found, given)
-        load = payload.any() and not is_payload_significant(model, found)
-        if not (unknown or same or load):
-            if payload.any() and not {'links', 'gains'} & model.terms:
+        drop = payload.any() and not is_payload_significant(model, found)
+        if not (unknown or same or drop):
+            if payload.any() and 'links' not in model.terms:
                 found = _with_given_links(model, found)
-            return estimate_of(model, found, held, alike, clear)
-        payload[:] &= not load
+            return estimate_of(model, found, held, alike, clear, at_most)
+        payload[:] &= not drop
         for masks, more in ((held, unknown), (alike, same)):
             for kind, those in more.items():
                 masks[kind] = masks.get(kind, np.zeros_like(those)) | those
@@ -167,13 +178,14 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
 def _with_given_links(model: Terms, found: Fit) -> Fit:
     """Return a fit with the values that suit the given links and gains, if these fit as well.
 
-    The written file has these links and gains: with other ones in mind, the payload would leave
-    errors. Deviations stay those of a fit whose links and gains may be off. If the given ones do
-    not fit, the fit continues from them: it may have ended in a flat valley between links and
-    payload.
+    The written file has these links, and these gains if gains are not a term: with other ones in
+    mind, the payload would leave errors. Deviations stay those of a fit whose links and gains may
+    be off. If the given ones do not fit, the fit continues from them: it may have ended in a flat
+    valley between links and payload.
     """
     free, theta = model.free.copy(), found.theta.copy()
-    for kind in ('links', 'inverse_gain', 'common_gain'):
+    for kind in ('links', *(
+            () if 'gains' in model.terms else ('inverse_gain', 'common_gain'))):
         model.of(kind, model.free)[:] = False
         model.of(kind, theta)[:] = model.of(kind, model.start)
     given = fit(model, theta, settle=False, like=found)

@@ -3,9 +3,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtrc
 
 from hodyn_ros.identification.payload import COM, MASS, rigid_body
-from hodyn_ros.identification.regression import NORMAL_90, Fit, solve_linear
+from hodyn_ros.identification.regression import NORMAL_90, Fit, inverse, solve_linear
 from hodyn_ros.identification.terms import Terms
 
 Array = NDArray[np.float64]
@@ -14,6 +15,7 @@ _CLEAR = 5.0  # standard deviations from which a difference is certain
 _ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's
 # m; errors of the links' parameters shift the payload's centre by less from motion to motion.
 _ANOTHER_PLACE = 0.03
+_FARTHEST = 0.9  # m, largest coordinate of the centre of mass from which a fit starts
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,12 +38,46 @@ class DifferingLoad:
     com: Array
 
 
-def linear_payload(model: Terms, found: Fit) -> tuple[float, float, Array]:
-    """Return the mass of a payload, half the width of its 90 % interval, kg, and its centre, m."""
-    value, deviation = solve_linear(
+@dataclass(frozen=True, eq=False)
+class LinearPayload:
+    """A payload in whose mass and first moment the efforts are linear.
+
+    Attributes
+    ----------
+    mass, half : float
+        Its mass and half the width of the mass's 90 % interval, kg.
+    moment : (3,) array
+        Mass times centre of mass, kg m, in the axes of the last body.
+    chance : float
+        Probability of a mass and first moment as far from 0, if there is no payload.
+
+    """
+
+    mass: float
+    half: float
+    moment: Array
+    chance: float
+
+    @property
+    def start(self) -> tuple[float, Array]:
+        """Mass and centre of mass from which a fit starts.
+
+        A mass that does not differ significantly from 0 is the upper end of its interval, or the
+        least one with this first moment.
+        """
+        mass = self.mass if self.mass > self.half else max(
+            self.mass + self.half, float(np.abs(self.moment).max()) / _FARTHEST)
+        return mass, np.clip(self.moment / mass, -_FARTHEST, _FARTHEST)
+
+
+def linear_payload(model: Terms, found: Fit) -> LinearPayload:
+    """Return a payload by least squares, beside the free parameters of a fit."""
+    value, covariance = solve_linear(
         model, found, model.load_columns(found.theta, model.data.loaded))
-    return (float(value[MASS]), NORMAL_90 * float(deviation[MASS]),
-            value[COM] / (value[MASS] or np.nan))
+    distance = float(value @ inverse(covariance) @ value)
+    return LinearPayload(
+        float(value[MASS]), NORMAL_90 * float(np.sqrt(max(covariance[MASS, MASS], 0.0))),
+        value[COM], float(chdtrc(len(value), max(distance, 0.0))))
 
 
 def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
@@ -56,7 +92,8 @@ def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
     out = []
     for bag in bags:
         own = model.data.loaded & (model.data.bag == bag)
-        more, deviation = solve_linear(model, found, model.load_columns(found.theta, own))
+        more, covariance = solve_linear(model, found, model.load_columns(found.theta, own))
+        deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         least = payload.mass * np.array([_ANOTHER_MASS, *[_ANOTHER_PLACE] * 3])
         if np.any((np.abs(more) > least) & (np.abs(more) > _CLEAR * deviation)):
             mass = payload.mass + more[MASS]

@@ -295,7 +295,7 @@ def misfit(terms: Terms, theta: Array, like: Fit) -> float:
 def solve_linear(
     terms: Terms, found: Fit, columns: Array,
 ) -> tuple[Array, Array]:
-    """Return the coefficients of added linear columns, (T, n, c), and their deviations, (c,)."""
+    """Return the coefficients of added linear columns, (T, n, c), and their covariance, (c, c)."""
     value, derivative = terms.evaluate(found.theta)
     left, slope, _ = _weighed(
         terms, value, np.concatenate([columns, derivative], axis=2), found.spread, found.design)
@@ -305,7 +305,7 @@ def solve_linear(
         found.precision, (found.theta - terms.start)[found.free])
     covariance = inverse(slope.T @ slope + np.diag(precision))
     gradient = slope.T @ left + precision * away
-    return -(covariance @ gradient)[own], np.sqrt(np.maximum(np.diag(covariance), 0.0))[own]
+    return -(covariance @ gradient)[own], covariance[own, own]
 
 
 def inverse(products: Array) -> Array:

@@ -172,6 +172,10 @@ def test_where_no_payload_is_found_it_is_told_how_heavy_it_is_at_most():
     assert printed(none, terms=('payload',))[-1] == (
         f'{said}; if there is one, a recording without it (--unloaded) determines it far '
         'better.')
+    ones = {'effort_gain': np.ones(PANDA.n)}
+    gains = replace(none, joints=ones, intervals=ones)
+    assert 'gains are those of an arm without a payload' in printed(gains, terms=('payload',))[-1]
+    assert printed(gains, terms=('payload',), is_compared=True)[-1] == f'{said}.'
 
 
 def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():

@@ -8,6 +8,7 @@ from known_recordings import (
     NONE,
     PAYLOAD,
     PLAIN,
+    SPREAD,
     bag,
     column,
     data,
@@ -20,6 +21,7 @@ import pytest
 from recordings import PANDA, messages, record, write
 
 from hodyn_ros.cli import main
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
 from hodyn_ros.robot.inertia import physical_fault
@@ -172,6 +174,40 @@ def test_with_exact_links_a_payload_leaves_only_noise(tmp_path):
     found = summary['payload']
     assert found['mass'] == pytest.approx(0.4, abs=0.2 * found['mass_interval'])
     assert found['model_error']['links'] > 0.003  # the interval allows for more
+
+
+GAINS = np.array([11.0, 12.0, 9.0, 10.0, 5.0, 5.0, 3.0])  # N m/A
+
+
+def currents(mass, seed):
+    """Return two stretches of motor currents of a Panda with a load."""
+    load = replace(PAYLOAD, mass=mass, inertia=mass / PAYLOAD.mass * PAYLOAD.inertia)
+    whole = data(load, duration=50.0, rate=10.0, seed=seed)
+    whole = replace(whole, effort=whole.effort / GAINS)
+    return whole[whole.block < 30], whole[whole.block >= 30]
+
+
+def left(found, given):
+    """Return the RMS errors of a written file's efforts, (n,), in deviations of the sensors."""
+    arm = PANDA if found.payload is None else found.payload.fixed_to(PANDA)
+    torque = FeedForward(arm).torque(given.q, friction=False)[:, 0]
+    torque += found.friction.torque(given.q)[:, 0]
+    error = torque / found.joints['effort_gain'] + found.offset - given.effort
+    return np.sqrt(np.mean(error ** 2, axis=0)) * GAINS / SPREAD
+
+
+@pytest.mark.parametrize(('mass', 'seed'), [(0.4, 0), (0.4, 1), (0.4, 2), (0.1, 0), (0.1, 1)])
+def test_beside_free_gains_a_payload_is_within_what_is_said(mass, seed):
+    """It said 0.28 kg at most of 0.4, with gains that had absorbed the rest."""
+    given, other = currents(mass, seed)
+    terms = ('gains', 'friction', 'offsets')
+    found = identify(PANDA, given, (*terms, 'payload'))
+    if mass > 0.3:
+        assert abs(found.payload.mass - mass) < found.payload_interval[0] < 0.5 * mass
+    elif found.payload is None:
+        assert mass < found.payload_at_most < 4.0 * mass
+    # The parts of the file belong together.
+    assert np.all(left(found, other) <= 1.02 * left(identify(PANDA, given, terms), other))
 
 
 def test_swapped_recordings_with_and_without_a_payload_are_named(tmp_path, capsys):

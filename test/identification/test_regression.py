@@ -130,12 +130,12 @@ def test_further_columns_are_solved_beside_what_was_fitted():
     further = rng.uniform(-1.0, 1.0, (2000, 1)) + 0.5 * model.columns[:, 1:]
     model.data.effort += 0.4 * further
     found = fit(model, np.zeros(2))
-    value, deviation = solve_linear(model, found, further[:, None])
+    value, covariance = solve_linear(model, found, further[:, None])
     whole = np.column_stack([further, model.columns])
     plain = np.linalg.lstsq(whole, model.data.effort[:, 0], rcond=None)[0]
     assert value[0] == pytest.approx(plain[0], abs=1e-6)
     inverse = np.linalg.inv(whole.T @ whole)
-    assert deviation[0] == pytest.approx(
+    assert np.sqrt(covariance[0, 0]) == pytest.approx(
         found.spread[0] * np.sqrt(inverse[0, 0] * found.design[0]), rel=1e-6)
 
 
