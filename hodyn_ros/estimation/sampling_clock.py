@@ -16,6 +16,7 @@ in bursts are spaced evenly, unless the states contradict.
 """
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from hodyn_ros.estimation.period_search import (
     likely_period,
     rate_of_stamps,
 )
-from hodyn_ros.estimation.state_intervals import state_intervals
+from hodyn_ros.estimation.state_intervals import WIDE, WINDOWS, state_intervals
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -169,10 +170,14 @@ class _Clock:
         return np.maximum(0.0, np.maximum(self.low - self.time, self.time - self.high))
 
     @property
+    def contradicts_stamps(self) -> bool:
+        """Whether many instants are far beyond their bounds."""
+        return bool(np.mean(self.beyond > _BEYOND * self.period) > _MOST_BEYOND)
+
+    @property
     def error(self) -> float:
-        """RMS error of the determined intervals, in periods; 1 if it is refuted."""
-        if np.count_nonzero(self.determined) < MIN_DETERMINED or (
-                np.mean(self.beyond > _BEYOND * self.period) > _MOST_BEYOND):
+        """RMS error of the determined intervals, in periods; 1 if there are too few."""
+        if np.count_nonzero(self.determined) < MIN_DETERMINED or self.contradicts_stamps:
             return 1.0
         return float(np.sqrt(np.mean(self.off[self.determined] ** 2))) / self.period
 
@@ -193,11 +198,14 @@ class _Log:
         Intervals depend on the time that slopes are taken over: the stamps, or their mean course.
         """
         tried: list[tuple[float, float, Array, Array]] = []
-        for time in (self._bounds(self.typical)[1], self._mean_course()):
-            intervals = self.measure(time)
-            tried.append((*likely_period(*intervals, self.typical), *intervals))
+        for time, windows in product((self._bounds(self.typical)[1], self._mean_course()), (
+                WINDOWS, WIDE)):
+            interval, deviation = self.measure(time, windows=windows)
+            tried.append((
+                *likely_period(interval, deviation, self.typical), interval, deviation))
+        tried.sort(key=lambda one: -one[0])
         clocks: list[_Clock] = []
-        for _, period, interval, deviation in sorted(tried, key=lambda one: -one[0]):
+        for _, period, interval, deviation in tried[:3]:
             clocks.append(self._fitted(period, interval, deviation))
             if clocks[-1].error < _CLEARLY:
                 break
@@ -289,7 +297,7 @@ class _Log:
         begin = self.stamps[newest[0]] - self.typical * (newest[0] + 1)
         time = np.interp(np.arange(len(self.stamps)), np.append(-1, newest), np.append(
             begin, self.stamps[newest]))
-        interval, deviation = self.measure(self._mean_course())
+        interval, deviation = self.measure(self._mean_course(), windows=WIDE)
         deviation = np.maximum(deviation, _LEAST_DEVIATION * self.typical)
         evenly, as_it_was = (
             np.mean(np.minimum(((np.diff(at) - interval) / deviation) ** 2, _FAR))

@@ -6,12 +6,19 @@ from hodyn_ros.common.jit import njit
 
 Array = NDArray[np.float64]
 
-_WINDOWS = (12, 30)  # numbers of samples on both sides over which slopes of positions are taken
+WINDOWS = (5, 12, 30)
+"""Numbers of samples on both sides over which slopes of the positions are taken."""
+
+WIDE = (12, 30)
+"""The same, if single stamps are far off."""
+
 _TINY = 1e-12
 _MOTION = 1.0  # bandwidth of the arm's motion, Hz, from which the velocities' curvature follows
 
 
-def state_intervals(time: Array, position: Array, velocity: Array) -> tuple[Array, Array]:
+def state_intervals(
+    time: Array, position: Array, velocity: Array, windows: tuple[int, ...] = WINDOWS,
+) -> tuple[Array, Array]:
     """Return the time between samples according to the positions, and its deviation, s.
 
     Velocities are the recorded ones or the slopes of the positions over some samples, whichever
@@ -23,13 +30,15 @@ def state_intervals(time: Array, position: Array, velocity: Array) -> tuple[Arra
         About when the samples were taken, s.
     position, velocity : (S, n) arrays
         rad, rad/s; velocities NaN where not recorded.
+    windows : tuple of int
+        Samples on both sides that slopes may be taken over.
 
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
     # A slope depends in part on the step itself, which makes the step seem too well explained.
     candidates = [
-        (_slopes(time, position, width), 0.75 / width, _aside(time, width)) for width in _WINDOWS]
+        (_slopes(time, position, width), 0.75 / width, _aside(time, width)) for width in windows]
     if not np.isnan(velocity).any():
         candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0, np.zeros_like(steps)))
     speed, aside = np.zeros((2, *advance.shape))
