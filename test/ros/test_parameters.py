@@ -114,20 +114,20 @@ def test_an_equal_value_is_no_change_and_types_stay():
 
 def test_a_mass_that_no_link_carries_is_refused():
     robot = hd.load_robot('panda')
-    assert with_payload(robot, parameters.Parameters()) is robot
+    assert with_payload(robot, parameters.Parameters(), print) is robot
     with pytest.raises(hd.HodynError, match=r'^payload_mass 2 kg needs payload_link, .* link7'):
-        with_payload(robot, parameters.Parameters(payload_mass=2.0))
+        with_payload(robot, parameters.Parameters(payload_mass=2.0), print)
 
 
 def test_a_mass_may_be_carried_by_each_of_the_links_that_are_named():
     """Links fixed to others were left out, the flange too."""
     robot = hd.load_robot('fr3')
     with pytest.raises(hd.HodynError) as error:
-        with_payload(robot, parameters.Parameters(payload_mass=0.5))
+        with_payload(robot, parameters.Parameters(payload_mass=0.5), print)
     links = str(error.value).partition('one of ')[2].split(', ')
     assert set(links) > {body.name for body in robot.bodies}
     for link in links:
-        with_payload(robot, parameters.Parameters(payload_mass=0.5, payload_link=link))
+        with_payload(robot, parameters.Parameters(payload_mass=0.5, payload_link=link), print)
 
 
 URDF = """<robot name="crane">
