@@ -205,7 +205,8 @@ class StateMachine:
             and controller.excess is None
             and controller.reference.mode(controller.now) != 'stopping'))
         if feedback.why:
-            self.reasons.notice(feedback.why.partition(':')[0], feedback.why, at, 'warning')
+            kind = ''.join(letter for letter in feedback.why if not letter.isdigit())
+            self.reasons.notice(kind, feedback.why, at, 'warning')
 
     @property
     def is_watched(self) -> bool:

@@ -73,9 +73,9 @@ class Deck:
         """Roll by `sea` rad in a period of 3 s, for a time or until something."""
         begin, phase = time.monotonic(), 2.0 * math.pi / 3.0
         while (t := time.monotonic() - begin) < seconds and not (until is not None and until()):
+            self.turns = sea * phase * math.cos(phase * t)
             if sea:
-                self.roll, self.turns = (
-                    sea * math.sin(phase * t), sea * phase * math.cos(phase * t))
+                self.roll = sea * math.sin(phase * t)
             if self.is_measured:
                 self.publisher.publish(self.odometry(time.time()))
             self.node.send_state(time.time(), self.home)
