@@ -44,10 +44,10 @@ class WrenchInputs:
             raise HodynError(f'link {link!r} is fixed to the world')
         self._heard[body] = at, link
         moment, force = float(np.linalg.norm(wrench[:3])), float(np.linalg.norm(wrench[3:]))
-        share, name, most, unit = min(
-            (1.0, '', 0.0, ''), *((most / size, name, most, unit) for size, name, most, unit in (
+        share, name, most, unit = min([(1.0, '', 0.0, ''), *(
+            (most / size, name, most, unit) for size, name, most, unit in (
                 (force, 'max_force', self._max_force, 'N'),
-                (moment, 'max_moment', self._max_moment, 'N m')) if size))
+                (moment, 'max_moment', self._max_moment, 'N m')) if size)])
         room, joint, quantity = controller.set_external_wrench(
             body, lie.adjoint(lie.inverse(frame)).T @ (share * wrench))
         if share * room >= 1.0:

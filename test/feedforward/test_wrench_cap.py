@@ -100,3 +100,11 @@ def test_a_wrench_that_falls_silent_is_named_as_its_messages_named_it():
     assert inputs.silent(controller, 0.4) == []
     assert inputs.silent(controller, 0.6) == ['link8']
     assert inputs.silent(controller, 0.7) == []
+
+
+def test_a_wrench_of_zero_is_taken_as_it_is():
+    robot = hd.load_robot('panda')
+    controller = controller_at_home(FeedForward(robot))
+    inputs = WrenchInputs(robot, 200.0, 50.0, 0.5)
+    for wrench in (np.zeros(6), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1e-310]), np.zeros(6)):
+        assert inputs.take(controller, 'link7', wrench, 0.0) == ''
