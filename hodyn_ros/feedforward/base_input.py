@@ -16,6 +16,7 @@ _Found = tuple[Array, Array, int, Array]
 
 NO_ODOMETRY = 'no odometry yet, so its tilt is unknown'
 UNLIKE = 'three readings in a row must agree with each other'
+UNCONFIRMED = 'its orientation does not turn as its angular velocity says'
 FASTEST = 3.0
 """How much faster than twice its reported angular velocity a base may turn, rad/s."""
 SLACK = 0.05
@@ -32,6 +33,8 @@ WINDOW, MOST_TURN = 0.2, 2.0
 """Time, s, and angle, rad, over which orientation and angular velocity are compared."""
 MEAN_TIME = 0.1
 """Time over which the turn of the orientation confirms an angular velocity, s."""
+LEAST_CONFIRMED = 0.5
+"""Share of an angular velocity that must be confirmed; a steady acceleration confirms as much."""
 TURN_SLACK = 0.1
 """Allowed difference of the two, rad, besides half the turn: filters delay."""
 
@@ -144,10 +147,12 @@ class BaseInput:
         self._agreeing = self._agreeing + 1 if continues else 1
         self._last = found
         self._turns.take(found, continues=continues)
-        if before is None or not (continues if before is last else _agree(before, found)):
+        is_confirmed = share >= LEAST_CONFIRMED
+        if before is None or not is_confirmed or not (
+                continues if before is last else _agree(before, found)):
             before = last
-            if self._agreeing < PERSISTENCE or share < 1.0:
-                self.why = UNLIKE
+            if self._agreeing < PERSISTENCE or not is_confirmed:
+                self.why = UNLIKE if is_confirmed else UNCONFIRMED
                 self.left_out += 1
                 return False
         self.jumped = before is last and last is not self._believed

@@ -363,3 +363,22 @@ def _rotations(axis, angle):
         result.append(sum(
             math.comb(k, a) * angle[a + 1] * turn @ result[k - a] for a in range(k + 1)))
     return result
+
+
+@pytest.mark.parametrize('bandwidth', [0.0, 10.0])
+@pytest.mark.parametrize('axis', range(3))
+@pytest.mark.parametrize('speed', [0.03, 0.09, 0.3])
+def test_a_turn_in_degrees_per_second_reaches_no_published_torque(speed, axis, bandwidth):
+    """It moved that of a shoulder by 18 N m before it was refused."""
+    world = World(model=SHIP_MODEL, bandwidth=bandwidth)
+    for _ in range(200):
+        world.state()
+    world.is_measured, direction = False, np.eye(3)[axis]
+    held = world.supervisor.controller.output[0].copy()
+    for k in range(1, 300):
+        world.odometry(
+            turn=speed * PERIOD * k * direction, spin=np.degrees(speed) * direction)
+        world.state()
+        found = world.supervisor.controller.output[0]
+        np.testing.assert_allclose(found, held, rtol=0.0, atol=1e-6)
+    assert world.supervisor.state is State.ADRIFT
