@@ -188,13 +188,17 @@ def test_batches_of_any_size_in_any_number_of_threads_give_the_same_bits(floatin
     assert nothing.shape == (0, *batch.shape[1:])
 
 
+@pytest.mark.parametrize('order', [0, 1, 2, 3])
 @pytest.mark.parametrize('n_bodies', [1, 2, 3])
-def test_batches_of_small_robots_give_the_same_bits(n_bodies):
+def test_batches_of_small_robots_give_the_same_bits_and_write_only_theirs(n_bodies, order):
     """Whose matrices have fewer entries than motions are side by side, or not a multiple."""
     _, robot, _, _, _ = moving(n_bodies, n_bodies, 1)
-    q = np.random.default_rng(0).normal(size=(9, 4, n_bodies))
-    for one, motion in zip(partials(robot, q), q, strict=True):
+    q = np.random.default_rng(0).normal(size=(9, order + 3, n_bodies))
+    out = np.full((10, order + 1, order + 3, n_bodies, n_bodies), np.nan)
+    hd.InverseDynamicsDerivatives(robot, order).batch(q, out[:9])
+    for one, motion in zip(out, q, strict=False):
         np.testing.assert_array_equal(one, partials(robot, motion))
+    assert np.all(np.isnan(out[9]))
 
 
 def test_angles_of_many_turns_cost_no_digits_beside_small_ones():

@@ -129,10 +129,9 @@ def move(
                     s = min(t + lane, last)
                     _place_base(base[0][s], base[1][s], bodies, lane)
         else:
-            for lane in range(LANES):
-                s = min(t + lane, last)
-                for k in range(len(bodies.motion)):
-                    bodies.motion[k, lane] = q[s, k, i - floating]
+            for k in range(len(bodies.motion)):
+                for lane in range(LANES):
+                    bodies.motion[k, lane] = q[min(t + lane, last), k, i - floating]
             _place(bodies.pose[parent[i]], body_table[i], bodies, i)
             _propagate_twist(bodies, parent[i], i)
             _screw_rates(bodies, i, gravity)

@@ -24,6 +24,7 @@ from hodyn_ros.dynamics.kernels.workspace import aligned_zeros, block, borrowed
 from hodyn_ros.robot import HodynError
 
 Array = NDArray[np.float64]
+_OF_A_GROUP = (None,) * LANES
 
 
 class _Columns(NamedTuple):
@@ -329,34 +330,35 @@ def _combine(
     entries, like = size * size, lanes.zero()
     apart = orders * (orders + 2) * entries
     mass = 2 * orders * entries  # where A₂[0] is
+    nothing = lanes.zeros(_OF_A_GROUP)
     for k in range(orders):
         for m in range(orders + 2):
-            start = t * apart + (k * (orders + 2) + m) * entries
-            if m > k + 2:
-                for lane in range(count):
-                    for entry in range(entries):
-                        out[start + lane * apart + entry] = 0.0
-                continue
+            start = (k * (orders + 2) + m) * entries
             # Instead of a part that does not exist, 0 times A₂[0], which is finite.
             shares = (
                 _share(k, m) * (m <= k), _share(k, m - 1) * (0 < m <= k + 1),
-                _share(k, m - 2) * (m > 1))
+                _share(k, m - 2) * (1 < m <= k + 2))
             by_position = (k - m) * entries if m <= k else mass
             by_velocity = (orders + k - m + 1) * entries if 0 < m <= k + 1 else mass
-            by_acceleration = (2 * orders + k - m + 2) * entries if m > 1 else mass
+            by_acceleration = (2 * orders + k - m + 2) * entries if 1 < m <= k + 2 else mass
             for begin in range(0, entries, LANES):
-                found = lanes.group(padded, (by_acceleration + begin) * LANES)
+                found = nothing
+                if m <= k + 2:
+                    found = lanes.group(padded, (by_acceleration + begin) * LANES)
                 if m < k + 2:  # else M
                     found = lanes.mixed(shares, (
                         lanes.group(padded, (by_position + begin) * LANES),
                         lanes.group(padded, (by_velocity + begin) * LANES), found))
-                if entries - begin >= LANES:
-                    lanes.write_motions(found, out, start + begin, apart, count - 1)
+                # A group may reach into the next derivative, which is written after this one.
+                if start + begin + LANES <= apart:
+                    lanes.write_motions(found, out, t * apart + start + begin, apart, count - 1)
                     continue
                 lanes.write_motions(found, numbers, 0, LANES, count - 1)
                 for lane in range(count):
                     for i in range(entries - begin):
-                        out[start + lane * apart + begin + i] = numbers[lane, i]
+                        out[(t + lane) * apart + start + begin + i] = numbers[lane, i]
+            if m > k + 2:
+                continue
             for row in range(size):
                 for column in range(first):  # the base's displacement changes with time
                     entry = row * size + column
@@ -367,7 +369,7 @@ def _combine(
                         + _share(k, 0) * moving_base.displaced(
                             partials, spread, k, m, row, column))
                     for lane in range(count):
-                        out[start + lane * apart + entry] = numbers[0, lane]
+                        out[(t + lane) * apart + start + entry] = numbers[0, lane]
 
 
 @step
