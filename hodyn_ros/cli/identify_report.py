@@ -278,6 +278,13 @@ def _print_payload(
             f'inertia {np.array2string(found.payload.inertia.diagonal(), precision=4)} kg m², '
             'diagonal' if found.inertia_excited else
             'the motion does not determine its inertia: taken as a point'))
+    if not found.com_determined.all():
+        unknown = ' and '.join(
+            axis for axis, is_known in zip('xyz', found.com_determined, strict=True)
+            if not is_known)
+        console.print(
+            f'• The motion does not determine {unknown} of its centre of mass: close to 0 is '
+            'assumed, which does not change the recorded torques.')
     console.print(
         f'• The interval allows for links that are off by {100 * found.link_level:.1g}%'
         + ('' if math.isnan(found.gain_level)

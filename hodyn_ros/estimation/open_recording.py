@@ -1,6 +1,8 @@
 """Opening a recording of a robot."""
 from pathlib import Path
 
+import numpy as np
+
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.joint_names import JointNames
@@ -10,6 +12,8 @@ def open_recording(
     path: Path, robot: Robot, *, prefix: str = '', topic: str | None = None,
 ) -> JointStateBag:
     """Return an open bag, its joint states in the robot's order of joints, efforts in N m.
+
+    Positions that the driver wraps, for example to ±π, are unwrapped.
 
     Parameters
     ----------
@@ -29,4 +33,5 @@ def open_recording(
 
     """
     return JointStateBag(
-        path, JointNames(robot, prefix=prefix), topic, effort_gain=robot.effort_gain)
+        path, JointNames(robot, prefix=prefix), topic, effort_gain=robot.effort_gain,
+        turns=np.array([body.type != 'prismatic' for body in robot.joint_bodies]))

@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Masks = dict[str, Flags]
 
-_UNDETERMINED = 0.8  # share of the prior's deviation above which a value is undetermined
+UNDETERMINED = 0.8  # share of the prior's deviation above which a value is undetermined
 _WIDE = 0.5  # half an interval of a gain, over the gain, above which the gain is undetermined
 _TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}  # a law is kept or fitted whole
 
@@ -27,7 +27,7 @@ def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
     """
     out = {
         kind: model.of(kind, model.free) & (
-            model.of(kind, found.deviation) > _UNDETERMINED * model.of(kind, model.prior))
+            model.of(kind, found.deviation) > UNDETERMINED * model.of(kind, model.prior))
         for kind in ('amplitude', 'viscous', 'rotor', 'zero', 'offset')}
     if 'gains' in model.terms:
         half = NORMAL_90 * found.deviation_of(model.by_gain(found.theta))

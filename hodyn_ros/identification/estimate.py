@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS
-from hodyn_ros.identification.determined import Masks, at_bounds, link_ranks
+from hodyn_ros.identification.determined import UNDETERMINED, Masks, at_bounds, link_ranks
 from hodyn_ros.identification.loads import DifferingLoad, differing_loads
-from hodyn_ros.identification.payload import EXTENT, Payload, listed_slope, rigid_body
+from hodyn_ros.identification.payload import COM, EXTENT, Payload, listed_slope, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.robot import Robot
@@ -68,6 +68,8 @@ class Estimate:
         Intervals of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m².
     inertia_excited : bool
         Whether the motion determines the payload's inertia; if not, the payload is a point.
+    com_determined : (3,) bool array
+        Which coordinates of the payload's centre the motion determines; the others are near 0.
     payload_at_most : float
         If no payload was found: the upper end of the interval of its mass, kg; else NaN.
     differing_loads : tuple of DifferingLoad
@@ -107,6 +109,7 @@ class Estimate:
     payload: Payload | None = None
     payload_interval: Array = field(default_factory=lambda: np.full(PARAMETERS, np.nan))
     inertia_excited: bool = False
+    com_determined: NDArray[np.bool_] = field(default_factory=lambda: np.ones(3, np.bool_))
     payload_at_most: float = np.nan
     differing_loads: tuple[DifferingLoad, ...] = ()
     link_level: float = np.nan
@@ -160,12 +163,13 @@ def estimate_of(
         links_interval = np.array([
             _listed_interval(found, begin + PARAMETERS * b) for b in range(len(links))])
     payload, payload_interval, excited = None, np.full(PARAMETERS, np.nan), False
+    placed = np.ones(3, np.bool_)
     if model.of('payload', model.free).any():
         payload = rigid_body(model.of('payload', theta))
         payload_interval = _listed_interval(found, model.places['payload'].start)
-        excited = bool(np.all(
-            model.of('payload', found.deviation)[EXTENT]
-            < _EXCITED * model.of('payload', model.prior)[EXTENT]))
+        share = model.of('payload', found.deviation) / model.of('payload', model.prior)
+        excited = bool(np.all(share[EXTENT] < _EXCITED))
+        placed = share[COM] < UNDETERMINED
         if not excited:
             payload = Payload(payload.mass, payload.com, np.zeros((3, 3)))
 
@@ -180,7 +184,7 @@ def estimate_of(
     return Estimate(
         joints=joints, intervals=intervals, offset=offset, offset_interval=offset_interval,
         links=tuple(links), links_interval=links_interval, payload=payload,
-        payload_interval=payload_interval, inertia_excited=excited,
+        payload_interval=payload_interval, inertia_excited=excited, com_determined=placed,
         payload_at_most=at_most if payload is None else np.nan,
         differing_loads=differing_loads(model, found),
         link_level=found.levels['links'] if model.of('links', model.free).any() else np.nan,

@@ -15,6 +15,7 @@ _CLEAR = 5.0  # standard deviations from which a difference is certain
 _ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's
 # m; errors of the links' parameters shift the payload's centre by less from motion to motion.
 _ANOTHER_PLACE = 0.03
+_LARGEST = np.array([100.0, 30.0, 30.0, 30.0])  # prior deviations of mass, kg, and moment, kg m
 _FARTHEST = 0.9  # m, largest coordinate of the centre of mass from which a fit starts
 
 
@@ -73,7 +74,7 @@ class LinearPayload:
 def linear_payload(model: Terms, found: Fit) -> LinearPayload:
     """Return a payload by least squares, beside the free parameters of a fit."""
     value, covariance = solve_linear(
-        model, found, model.load_columns(found.theta, model.data.loaded))
+        model, found, model.load_columns(found.theta, model.data.loaded), _LARGEST)
     distance = float(value @ inverse(covariance) @ value)
     return LinearPayload(
         float(value[MASS]), NORMAL_90 * float(np.sqrt(max(covariance[MASS, MASS], 0.0))),
@@ -92,7 +93,8 @@ def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
     out = []
     for bag in bags:
         own = model.data.loaded & (model.data.bag == bag)
-        more, covariance = solve_linear(model, found, model.load_columns(found.theta, own))
+        more, covariance = solve_linear(
+            model, found, model.load_columns(found.theta, own), _LARGEST)
         deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
         least = payload.mass * np.array([_ANOTHER_MASS, *[_ANOTHER_PLACE] * 3])
         if np.any((np.abs(more) > least) & (np.abs(more) > _CLEAR * deviation)):

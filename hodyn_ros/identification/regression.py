@@ -293,14 +293,18 @@ def misfit(terms: Terms, theta: Array, like: Fit) -> float:
 
 
 def solve_linear(
-    terms: Terms, found: Fit, columns: Array,
+    terms: Terms, found: Fit, columns: Array, deviation: Array,
 ) -> tuple[Array, Array]:
-    """Return the coefficients of added linear columns, (T, n, c), and their covariance, (c, c)."""
+    """Return the coefficients of added linear columns, (T, n, c), and their covariance, (c, c).
+
+    Without data they are 0 with the given deviations, (c,).
+    """
     value, derivative = terms.evaluate(found.theta)
     left, slope, _ = _weighed(
         terms, value, np.concatenate([columns, derivative], axis=2), found.spread, found.design)
     own = slice(0, columns.shape[2])
     precision, away = np.zeros((2, slope.shape[1]))
+    precision[own] = deviation ** -2.0
     precision[own.stop:], away[own.stop:] = (
         found.precision, (found.theta - terms.start)[found.free])
     covariance = inverse(slope.T @ slope + np.diag(precision))

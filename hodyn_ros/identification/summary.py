@@ -53,7 +53,7 @@ def write_summary(
         'joints': [_joint(robot, found, validation, i) for i in range(robot.n)],
         'payload': None if found.payload is None else {
             **_body(found.payload, found.payload_interval),
-            'inertia_excited': found.inertia_excited,
+            'com_determined': found.com_determined, 'inertia_excited': found.inertia_excited,
             'differs': [
                 {'bag': str(recordings[load.bag][0].path), 'mass': load.mass, 'com': load.com}
                 for load in found.differing_loads],

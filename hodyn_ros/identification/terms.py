@@ -37,8 +37,9 @@ _ZERO_DEVIATION = 0.05  # prior deviation of a zero, rad
 _ANGLE_STEP = 1e-4  # rad, of differences
 _LARGEST = 10.0  # prior deviation of terms of a drive, over the standard deviation of efforts
 _EXTENT = 0.05  # m, prior radius of a payload, within a factor of e
+_REACH = 0.3  # m, prior deviation of the coordinates of a payload's centre of mass
 _PAYLOAD = np.repeat([  # start, deviation and bounds of log m, c, log diag L and the rest of L
-    [0.0, np.inf, np.log(1e-3), np.log(1e3)], [0.0, np.inf, -1.0, 1.0],
+    [0.0, np.inf, np.log(1e-3), np.log(1e3)], [0.0, _REACH, -1.0, 1.0],
     [np.log(_EXTENT), 1.0, np.log(1e-3), 0.0], [0.0, _EXTENT, -1.0, 1.0]], [1, 3, 3, 3], 0).T
 _FRICTION = {
     'amplitude': 'amplitude', 'slope': 'slope', 'asymmetry': 'velocity_offset',

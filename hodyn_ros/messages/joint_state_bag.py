@@ -15,6 +15,7 @@ from hodyn_ros.messages.bag_contents import LostMessages, Topic
 from hodyn_ros.messages.bags import Bag
 from hodyn_ros.messages.cdr import MAX_VALUE
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE, JointFinder, Layout
+from hodyn_ros.messages.whole_turns import WholeTurns
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -79,6 +80,8 @@ class Tally:
         Usable messages without all efforts or velocities: their number by reason.
     losses : list of LostMessages
         Where messages are lost.
+    whole_turns : WholeTurns or None
+        Takes whole turns out of the positions; None leaves the positions as recorded.
 
     """
 
@@ -87,6 +90,7 @@ class Tally:
     unusable: dict[str, int] = field(default_factory=dict)
     in_part: dict[str, int] = field(default_factory=dict)
     losses: list[LostMessages] = field(default_factory=list)
+    whole_turns: WholeTurns | None = None
 
     def leave_out(self, reason: str, count: int = 1) -> None:
         """Count messages that cannot be used."""
@@ -128,7 +132,10 @@ class Tally:
                 if count:
                     self.in_part[reason] = self.in_part.get(reason, 0) + count
             measured.append(np.where(possible, array, np.nan))
-        return JointStates(stamps[kept], received[kept], position, *measured)
+        stamps, received = stamps[kept], received[kept]
+        if self.whole_turns is not None:
+            position = self.whole_turns.unwrapped(position, stamps, received)
+        return JointStates(stamps, received, position, *measured)
 
 
 class JointStateBag:
@@ -149,7 +156,7 @@ class JointStateBag:
     lost : tuple of LostMessages
         Where messages of the topic are lost.
     notes : list of str
-        Other faults of the bag.
+        Other faults of the bag, and joints whose positions were unwrapped.
     names : tuple of str
         The driver's names of the robot's joints, in the robot's order.
 
@@ -157,7 +164,7 @@ class JointStateBag:
 
     def __init__(
         self, path: Path, joints: JointFinder, topic: str | None = None, *,
-        effort_gain: Array | None = None,
+        effort_gain: Array | None = None, turns: NDArray[np.bool_] | None = None,
     ) -> None:
         """Open a bag and choose its topic, by name or as the only possible one.
 
@@ -172,6 +179,8 @@ class JointStateBag:
             called joint_states.
         effort_gain : (n,) array, optional
             Factors for recorded efforts that are not in N m.
+        turns : (n,) bool array, optional
+            Which joints turn: their positions may be wrapped to ±π.
 
         Raises
         ------
@@ -183,11 +192,11 @@ class JointStateBag:
         self.path = Path(path)
         self.names: tuple[str, ...] = ()
         self._joints = joints
-        self._effort_gain = effort_gain
+        self._effort_gain, self._turns = effort_gain, turns
         self._bag = Bag(self.path)
         try:
             self._topic = _chosen(self._bag, topic)
-            tally = Tally()
+            tally = self._tally()
             self._kept: list[JointStates] | None = []
             size = 0
             for block in self._blocks(tally):
@@ -203,7 +212,8 @@ class JointStateBag:
         self.topic = self._topic.name
         self.usable, self.unusable, self.in_part = tally.usable, tally.unusable, tally.in_part
         self.total = tally.found + sum(loss.messages or 0 for loss in self.lost)
-        self.notes = self._bag.notes
+        self.notes = [*self._bag.notes, *(
+            [] if tally.whole_turns is None else tally.whole_turns.notes(self.names))]
         if not self.usable:
             self._bag.close()
             raise HodynError(
@@ -225,9 +235,12 @@ class JointStateBag:
 
     def blocks(self) -> Iterator[JointStates]:
         """Read the joint states in blocks of some thousands, in the order of recording."""
-        for block in self._blocks(Tally()) if self._kept is None else self._kept:
+        for block in self._blocks(self._tally()) if self._kept is None else self._kept:
             yield block if self._effort_gain is None else replace(
                 block, effort=block.effort * self._effort_gain)
+
+    def _tally(self) -> Tally:
+        return Tally(whole_turns=None if self._turns is None else WholeTurns(self._turns))
 
     def _blocks(self, tally: Tally) -> Iterator[JointStates]:
         mappings: dict[tuple[bytes, ...], _Mapping | str] = {}

@@ -93,11 +93,14 @@ def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
 
 
 def milliseconds(seconds: float, deviation: float) -> str:
-    """Return a time with two standard deviations, without exponents and sign: 3.2 ± 0.4 ms."""
+    """Return a time with two standard deviations, without exponents and sign: 3.21 ± 0.42 ms.
+
+    With one digit, 27 ± 25 would become 27 ± 30.
+    """
     value, width = abs(1e3 * seconds), 2e3 * deviation
     digit, of_width = (-int(np.floor(np.log10(max(one, 1e-6)))) for one in (value, width))
     said = (np.format_float_positional(round(one, digits), trim='-') for one, digits in (
-        (value, max(digit + 1, of_width)), (width, of_width)))
+        (value, max(digit, of_width) + 1), (width, of_width + 1)))
     return f'{" ± ".join(said)} ms'
 
 

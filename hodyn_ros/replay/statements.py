@@ -233,7 +233,8 @@ def facts(result: Replay) -> list[str]:
             f'sampling clock, are spaced evenly, at most {1e3 * found.largest_move:.3g} ms from '
             'their stamps. Stamp the states where they are sampled.')
     rate = 1.0 / noise.step
-    measured = 'positions and velocities' if np.isfinite(noise.velocity).all() else 'positions'
+    measured = 'positions and velocities' if np.isfinite(noise.velocity).all() and not (
+        result.diagnosis.wrong_velocities) else 'positions'
     said.append(
         f'The motion is estimated from {measured} with a bandwidth of {_range(noise.bandwidth)} '
         f'Hz; samples at {rate:.4g} Hz do not show motion faster than {0.5 * rate:.3g} Hz. '
@@ -266,8 +267,9 @@ def facts(result: Replay) -> list[str]:
 
 
 def _lag(result: Replay) -> Lag:
-    """Return the lag of the efforts, NaN if they do not allow to judge it."""
-    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong:
+    """Return the lag of the efforts; NaN if they do not determine it, as beside a wrong zero."""
+    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong or (
+            result.diagnosis.zero is not None):
         return Lag(np.nan, np.nan)
     return Lag(*common_lag(result.joints))
 

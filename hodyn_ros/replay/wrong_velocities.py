@@ -9,6 +9,7 @@ Array = NDArray[np.float64]
 _LIKE = 0.9  # correlation from which a recorded velocity is a joint's, apart from a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
 _OTHER = 0.4  # logarithm from which a factor is not 1
+_MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
 _DEGREES = 180.0 / np.pi
 _OF_TURNS = (
     (_DEGREES, 'in degrees per second'), (30.0 / np.pi, 'in revolutions per minute'),
@@ -26,6 +27,7 @@ class RecordedVelocities:
         squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
         product = recorded.T @ moved
         self._turns = turns
+        self._are_zero = (squares[1] == 0.0) & (squares[0] > _MOVES ** 2 * len(moved))
         self._like = product / np.sqrt(np.maximum(np.outer(squares[1], squares[0]), 1e-300))
         self._factor = np.diag(product) / np.maximum(squares[0], 1e-300)
 
@@ -53,6 +55,8 @@ class RecordedVelocities:
         said = [
             f'those of {names[joint]} have the opposite sign'
             for joint in np.flatnonzero(own < -_LIKE)]
+        if self._are_zero.any():
+            said.append(f'those of {_listed(names, self._are_zero)} are 0')
         left = self._alike & ~self._are(1.0, _OTHER)
         for of_unit, units in ((self._turns, _OF_TURNS), (~self._turns, _OF_SLIDES)):
             for factor, unit in units:

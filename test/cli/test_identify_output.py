@@ -162,6 +162,10 @@ def test_a_payload_is_told_with_what_its_interval_rests_on():
     bare = replace(PANDA, friction=None)
     assert 'which has none' in '\n'.join(printed(LOADED, terms=('payload',), robot=bare))
     assert 'Payload' not in '\n'.join(printed(LOADED))
+    flat = replace(LOADED, com_determined=np.array([True, False, False]))
+    assert 'does not determine y and z of its centre of mass' in '\n'.join(
+        printed(flat, terms=('payload',)))
+    assert 'of its centre of mass' not in text
 
 
 def test_where_no_payload_is_found_it_is_told_how_heavy_it_is_at_most():

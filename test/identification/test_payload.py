@@ -18,10 +18,13 @@ from known_recordings import (
 import numpy as np
 import payload_cases
 import pytest
-from recordings import PANDA, messages, record, write
+from recordings import PANDA, messages, motion, record, write
+import yaml
 
+from hodyn_ros import load_robot
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
 from hodyn_ros.robot.inertia import physical_fault
@@ -161,6 +164,27 @@ def test_a_payload_is_found_wherever_its_centre_is(mass, com):
     assert abs(found.payload.mass - mass) < 2.0 * width[0]
     assert np.all(np.abs(found.payload.com - com) < 2.5 * width[1:4])
     assert found.is_of_the_robot
+
+
+def test_a_coordinate_without_effect_is_said_to_be_undetermined(tmp_path):
+    """For a SCARA, z was −900 mm ± 0: the start of the search, with no interval."""
+    bodies = [{
+        'name': f'link{i}', 'joint': f'a{i}', 'parent': i - 1, 'type': kind, 'axis': [0, 0, 1],
+        'placement': [[1, 0, 0, 0.3], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], 'mass': 2.0,
+        'com': [0.1, 0, 0], 'inertia': np.diag([0.02, 0.02, 0.02]).tolist(),
+    } for i, kind in enumerate(('revolute', 'revolute', 'prismatic', 'revolute'))]
+    file = tmp_path / 'scara.yaml'
+    file.write_text(yaml.safe_dump({'name': 'scara', 'bodies': bodies}), 'utf-8')
+    robot, load = load_robot(file), Payload(1.3, np.array([0.03, 0.02, 0.04]), np.zeros((3, 3)))
+    time = np.arange(300) / 15.0
+    q = np.ascontiguousarray(motion(time)[:, :, :4])
+    effort = FeedForward(load.fixed_to(robot)).torque(q)[:, 0]
+    effort = effort + np.random.default_rng(0).normal(scale=0.05, size=effort.shape)
+    found = identify(robot, Data(q, effort, time.astype(np.intp), True), ('payload',))
+    np.testing.assert_array_equal(found.com_determined, [True, True, False])
+    away, width = np.abs(found.payload.com - load.com), found.payload_interval[1:4]
+    assert away[2] < width[2] < 0.6
+    assert np.all(away[:2] < 2.0 * width[:2])
 
 
 def test_with_exact_links_a_payload_leaves_only_noise(tmp_path):

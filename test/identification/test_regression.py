@@ -130,7 +130,7 @@ def test_further_columns_are_solved_beside_what_was_fitted():
     further = rng.uniform(-1.0, 1.0, (2000, 1)) + 0.5 * model.columns[:, 1:]
     model.data.effort += 0.4 * further
     found = fit(model, np.zeros(2))
-    value, covariance = solve_linear(model, found, further[:, None])
+    value, covariance = solve_linear(model, found, further[:, None], np.array([np.inf]))
     whole = np.column_stack([further, model.columns])
     plain = np.linalg.lstsq(whole, model.data.effort[:, 0], rcond=None)[0]
     assert value[0] == pytest.approx(plain[0], abs=1e-6)

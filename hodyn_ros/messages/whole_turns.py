@@ -1,0 +1,57 @@
+"""Positions of joints that the driver wraps, for example to ±π, without the jumps."""
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Stamps = NDArray[np.int64]
+
+_TURN = 2.0 * np.pi
+_NEAR = 1.0  # rad; a change is a jump if it is this close to a whole turn
+_SOON = 0.1  # s between messages in which no arm turns that far
+
+
+class WholeTurns:
+    """Takes whole turns out of the positions of consecutive messages.
+
+    Parameters
+    ----------
+    turns : (n,) bool array
+        Which joints turn.
+
+    """
+
+    def __init__(self, turns: NDArray[np.bool_]) -> None:
+        self._turns = turns
+        self._jumps = np.zeros(len(turns), dtype=np.intp)
+        self._whole = np.zeros(len(turns))
+        self._last: tuple[Array, int, int] | None = None
+
+    def unwrapped(self, position: Array, stamp: Stamps, received: Stamps) -> Array:
+        """Return positions, (T, n), with the turns since the first message.
+
+        Jumps across gaps are kept, since the arm may have turned meanwhile.
+        """
+        if not len(position):
+            return position
+        first = position[0], stamp[0], received[0]
+        before, stamped, heard = first if self._last is None else self._last
+        change = np.diff(position, axis=0, prepend=before[None])
+        seconds = 1e-9 * np.minimum(
+            np.abs(np.diff(stamp, prepend=stamped)), np.abs(np.diff(received, prepend=heard)))
+        jumped = self._turns & (np.abs(np.abs(change) - _TURN) < _NEAR) & (
+            seconds[:, None] < _SOON)
+        self._jumps += np.count_nonzero(jumped, axis=0)
+        whole = self._whole - np.cumsum(np.where(jumped, np.sign(change), 0.0), axis=0)
+        self._whole, self._last = whole[-1], (position[-1], stamp[-1], received[-1])
+        return position + _TURN * whole if whole.any() else position
+
+    def notes(self, names: Sequence[str]) -> list[str]:
+        """Return which joints jumped, and how often, in a sentence without its stop."""
+        jumped = ', '.join(
+            f'{name} ({count} times)' if count > 1 else name
+            for name, count in zip(names, self._jumps, strict=False) if count)
+        return [
+            f'Positions jump by a whole turn: {jumped}. The jumps are taken out here; let the '
+            'driver not wrap positions, since the node would stop the arm'] if jumped else []
