@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from hodyn_ros.robot.model import Body, Robot
 
 Array = NDArray[np.float64]
-Links = Sequence[tuple['Body', int]]
-"""Bodies, parents first, each with the index of its parent, −1 for the world."""
 
 MANY_TURNS = 8.0 * math.pi
 """Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""
@@ -78,18 +76,18 @@ def ask_of_angles(
         ask(f'{context}: {what} in rad: are these degrees? {", ".join(wide)}')
 
 
-def ask_of_links(links: Links, context: str) -> None:
-    """Ask about lengths, centres of mass, masses and inertias of links as the source has them."""
+def ask_of_links(links: Sequence['Body'], context: str) -> None:
+    """Ask about lengths, masses and inertias of links as the source has them, parents first."""
     reach = _reach(links)
     length = max(reach, default=0.0)
     if length > _FAR:
-        farthest = links[int(np.argmax(reach))][0].name
+        farthest = links[int(np.argmax(reach))].name
         ask(f'{context}: lengths are in m: are these mm? It is {length:.4g} m along the links to '
             f'{farthest}')
     moves: list[bool] = []
-    for body, parent in links:
-        moves.append(body.type != 'fixed' or (parent >= 0 and moves[parent]))
-    moving = [body for (body, _), there in zip(links, moves, strict=True) if there]
+    for body in links:
+        moves.append(body.type != 'fixed' or (body.parent >= 0 and moves[body.parent]))
+    moving = [body for body, there in zip(links, moves, strict=True) if there]
     with_mass = [body for body in moving if body.mass > 0.0]
     if far := [
         f'{body.name} ({distance:.3g} m)' for body in with_mass
@@ -184,11 +182,10 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
 
 def ask_of_payload(robot: 'Robot', mass: float, com: Array, context: str) -> None:
     """Ask about a load on a robot."""
-    links = [(body, body.parent) for body in robot.bodies]
     total = sum(body.mass for body in robot.bodies)
     if total and mass > max(_OF_THE_ARM * total, _PAYLOAD):
         ask(f'{context}: mass is in kg: are these grams? {mass:g} kg on a robot of {total:.3g} kg')
-    distance, size = float(np.linalg.norm(com)), max(_size(links), _SMALLEST_LOADED)
+    distance, size = float(np.linalg.norm(com)), max(_size(robot.bodies), _SMALLEST_LOADED)
     if distance > _FAR_FROM_FLANGE * size:
         ask(f'{context}: com is in m: are these mm? {distance:.3g} m on a robot of {size:.3g} m')
 
@@ -208,8 +205,7 @@ def _ask_of_friction(robot: 'Robot', context: str) -> None:
 
 
 def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -> None:
-    links = [(body, body.parent) for body in robot.bodies]
-    size = max(_size(links), _SHORT)
+    size = max(_size(robot.bodies), _SHORT)
     arm = sum(body.mass * size**2 + float(np.trace(body.inertia)) for body in robot.bodies)
     turns = {body.joint for body in robot.joint_bodies if body.type != 'prismatic'}
     if large := [
@@ -248,20 +244,20 @@ def _gyration(body: 'Body') -> float:
     return math.sqrt(float(np.abs(body.inertia).max()) / body.mass)
 
 
-def _reach(links: Links) -> list[float]:
+def _reach(links: Sequence['Body']) -> list[float]:
     """Return how far each body's frame is from the world's origin along the links, m."""
     reach: list[float] = []
-    for body, parent in links:
-        before = reach[parent] if parent >= 0 else 0.0
+    for body in links:
+        before = reach[body.parent] if body.parent >= 0 else 0.0
         reach.append(before + float(np.linalg.norm(body.placement[:3, 3])))
     return reach
 
 
-def _size(links: Links, largest: float = math.inf) -> float:
+def _size(links: Sequence['Body'], largest: float = math.inf) -> float:
     """Return how far the farthest centre of mass is along the links, m.
 
     A centre counts as at most `largest` away from its joint.
     """
     return max((
         reach + min(float(np.linalg.norm(body.com)), largest)
-        for reach, (body, _) in zip(_reach(links), links, strict=True)), default=0.0)
+        for reach, body in zip(_reach(links), links, strict=True)), default=0.0)

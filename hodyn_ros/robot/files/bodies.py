@@ -1,5 +1,5 @@
 """Reads and checks the bodies of a robot file, sorts them, and merges those that cannot move."""
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 import heapq
 from typing import Any, Literal
@@ -167,10 +167,10 @@ def with_tool(robot: Robot, section: CheckedMapping, check: InertiaHandling) -> 
 
 
 def with_locked(
-    links: list[tuple[Body, Any]], locked: Mapping[str, float], section: CheckedMapping,
-) -> list[tuple[Body, Any]]:
+    links: Sequence[Body], locked: Mapping[str, float], section: CheckedMapping,
+) -> list[Body]:
     """Return the links with some joints fixed at a position."""
-    joints = {link.joint for link, _ in links if link.type not in ('fixed', 'floating')}
+    joints = {link.joint for link in links if link.type not in ('fixed', 'floating')}
     for joint, position in locked.items():
         if joint not in joints:
             raise HodynError(f'{section.context}: no joint {joint!r} to lock; its joints are '
@@ -179,12 +179,11 @@ def with_locked(
             raise HodynError(f'{section.context}: joint {joint!r} is locked at {position!r}; '
                              'expected a finite number, rad or m')
     warn_of_broken_couplings(
-        {link.joint: link.mimic for link, _ in links if link.mimic is not None}, locked,
+        {link.joint: link.mimic for link in links if link.mimic is not None}, locked,
         section.context)
     return [
-        (fixed_at(link, locked[link.joint]), parent)
-        if link.joint in locked and link.joint in joints else (link, parent)
-        for link, parent in links]
+        fixed_at(link, locked[link.joint])
+        if link.joint in locked and link.joint in joints else link for link in links]
 
 
 def fixed_at(link: Body, position: float) -> Body:
@@ -194,13 +193,12 @@ def fixed_at(link: Body, position: float) -> Body:
 
 
 def sorted_by_parent(
-    links: list[tuple[Body, Any]], section: CheckedMapping,
-) -> list[tuple[Body, int]]:
-    """Return links with parents before children, and the parents' new indices."""
-    index = {link.name: i for i, (link, _) in enumerate(links)}
+    links: Sequence[Body], given: Sequence[Any], section: CheckedMapping,
+) -> list[Body]:
+    """Return links with parents before children; `given` are the parents as the file has them."""
+    index = {link.name: i for i, link in enumerate(links)}
 
-    def parent_of(i: int) -> int:
-        link, parent = links[i]
+    def parent_of(link: Body, parent: Any) -> int:
         if isinstance(parent, str) and parent in index:
             return index[parent]
         if isinstance(parent, int) and not isinstance(parent, bool) and -1 <= parent < len(links):
@@ -209,7 +207,7 @@ def sorted_by_parent(
             f"{section.context}, body {link.name!r}, key 'parent': no body {parent!r}; "
             f'expected a name, an index from 0 to {len(links) - 1}, or -1 for the world')
 
-    parents = [parent_of(i) for i in range(len(links))]
+    parents = list(map(parent_of, links, given))
     children: dict[int, list[int]] = {}
     for i, parent in enumerate(parents):
         children.setdefault(parent, []).append(i)
@@ -221,14 +219,14 @@ def sorted_by_parent(
             heapq.heappush(ready, child)
     if len(order) < len(links):
         placed = set(order)
-        loop = ', '.join(repr(links[i][0].name) for i in range(len(links)) if i not in placed)
+        loop = ', '.join(repr(link.name) for i, link in enumerate(links) if i not in placed)
         section.fail('bodies', f'the parents of these form a cycle: {loop}')
     new_index = {-1: -1, **{old: new for new, old in enumerate(order)}}
-    return [(links[i][0], new_index[parents[i]]) for i in order]
+    return [replace(links[i], parent=new_index[parents[i]]) for i in order]
 
 
 def merge_fixed(
-    links: list[tuple[Body, int]], section: CheckedMapping, check: InertiaHandling,
+    links: list[Body], section: CheckedMapping, check: InertiaHandling,
 ) -> tuple[list[Body], dict[str, tuple[int, Array]]]:
     """Merge the links that cannot move into the bodies that carry them; return frames for them.
 
@@ -237,8 +235,8 @@ def merge_fixed(
     bodies: list[Body] = []
     frames: dict[str, tuple[int, Array]] = {}
     carrier: list[tuple[int, Array]] = []  # per link: its moving body and its pose in this
-    for link, parent in links:
-        base, offset = (-1, np.eye(4)) if parent == -1 else carrier[parent]
+    for link in links:
+        base, offset = (-1, np.eye(4)) if link.parent == -1 else carrier[link.parent]
         placement = offset @ link.placement
         if base >= 0 or link.type != 'fixed':
             _check_inertia(

@@ -1,5 +1,5 @@
 """Coupled joints in a robot file: resolves chains of mimics, passes limits on to the leaders."""
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 import math
 from typing import Any, NamedTuple
@@ -24,15 +24,15 @@ class JointLimits(NamedTuple):
 
 
 def with_resolved_mimics(
-    links: list[tuple[Body, Any]], locked: Mapping[str, float], section: CheckedMapping,
-) -> list[tuple[Body, Any]]:
+    links: Sequence[Body], locked: Mapping[str, float], section: CheckedMapping,
+) -> list[Body]:
     """Return the links with each coupled joint following one that moves by itself.
 
     A joint that follows a fixed joint (at 0) or a locked one is fixed as well.
     """
-    joints = {link.joint: link for link, _ in links if link.type != 'floating'}
+    joints = {link.joint: link for link in links if link.type != 'floating'}
     mimics = resolved(
-        {link.joint: link.mimic for link, _ in links if link.mimic is not None}, section.context)
+        {link.joint: link.mimic for link in links if link.mimic is not None}, section.context)
 
     def following(link: Body) -> Body:
         if link.mimic is None:
@@ -48,7 +48,7 @@ def with_resolved_mimics(
             return fixed_at(link, mimic.position(locked.get(mimic.joint, 0.0)))
         return replace(link, mimic=mimic)
 
-    return [(following(link), parent) for link, parent in links]
+    return [following(link) for link in links]
 
 
 def limit_keys(

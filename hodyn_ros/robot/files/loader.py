@@ -131,23 +131,23 @@ def _robot(
     if max_bodies is not None and len(entries) > max_bodies:
         section.fail('bodies', f'{len(entries)} of them; at most {max_bodies} are accepted here')
     check = _inertia_check(section, built_in)
-    listed = [
+    listed, parents = zip(*(
         read_body(entry, f'robot {context!r}, body {_label(entry, i)}')
-        for i, entry in enumerate(entries)
-    ]
+        for i, entry in enumerate(entries)), strict=True)
     ask_of_angles([
         (f'{body.name} {key}', [
             float(entry[key].get(angle) or 0.0) for angle in ('alpha', 'theta')])
-        for entry, (body, _) in zip(entries, listed, strict=True)
+        for entry, body in zip(entries, listed, strict=True)
         for key in CONVENTIONS if entry.get(key)], 'alpha and theta are', section.context)
     links = sorted_by_parent(
-        with_resolved_mimics(with_locked(listed, locked, section), locked, section), section)
+        with_resolved_mimics(with_locked(listed, locked, section), locked, section), parents,
+        section)
     bodies, frames = merge_fixed(links, section, check)
     if len(bodies) > MAX_MOVING:
         section.fail('bodies', f'{len(bodies)} of them move; at most {MAX_MOVING} can')
     check_merged(bodies, section)
     joints = [body.joint for body in bodies if body.type != 'floating']
-    for names, what in ((joints, 'joint'), ([link.name for link, _ in links], 'body')):
+    for names, what in ((joints, 'joint'), ([link.name for link in links], 'body')):
         twice = sorted(name for name, times in Counter(names).items() if times > 1)
         if twice:
             section.fail('bodies', f'two bodies have the {what} name {twice[0]!r}')
@@ -162,7 +162,7 @@ def _robot(
         else np.array(STANDARD_GRAVITY))
     # Lists with one entry per joint are in the order of `bodies`, without the coupled joints.
     given = [
-        link.joint for link, _ in listed
+        link.joint for link in listed
         if link.type not in ('fixed', 'floating') and link.mimic is None]
     own = [body.joint for body in bodies if body.joint in given and body.type != 'floating']
     order = [given.index(joint) for joint in own]
