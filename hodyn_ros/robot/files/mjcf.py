@@ -195,47 +195,32 @@ def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
         links.append({'joint': joint, 'type': _KINDS[kind], 'point': point})
         if kind != 'mjJNT_BALL':
             links[-1]['axis'] = axis
-            placement = placement @ _turned(
-                _KINDS[kind], axis, point, -model.qpos0[model.jnt_qposadr[j]])
+            screw = [np.zeros(3), axis] if kind == 'mjJNT_SLIDE' else [
+                axis, np.cross(point, axis)]
+            placement = placement @ lie.exp(
+                -model.qpos0[model.jnt_qposadr[j]] * np.concatenate(screw))
         links[-1]['placement'] = placement
         placement = np.eye(4)
     links = links or [{'joint': name, 'type': 'fixed', 'placement': placement}]
-    for k, link in enumerate(links):
-        is_last = k == len(links) - 1
-        link['name'] = name if is_last else f'{name} {link["joint"]}'
+    for link in links:
+        link['name'] = name if link is links[-1] else f'{name} {link["joint"]}'
         link['parent'] = above
         above = link['name']
-        if is_last:
-            link.update(mass)
+    links[-1].update(mass)
     return links
 
 
-def _turned(kind: str, axis: Array, point: Array, position: float) -> Array:
-    """Return the pose of a link whose joint is at a position."""
-    if kind == 'prismatic':
-        return lie.exp(position * np.concatenate([np.zeros(3), axis]))
-    return lie.exp(position * np.concatenate([axis, np.cross(point, axis)]))
-
-
 def _limits(model: Any, joint: int, context: str) -> JointLimits:
-    effort = _effort_limit(model, joint, context)
-    lower, upper = model.jnt_range[joint].tolist() if model.jnt_limited[joint] else _UNLIMITED
-    return JointLimits(lower, upper, effort=effort)
-
-
-def _effort_limit(model: Any, joint: int, context: str) -> float:
-    """Return the largest force that a joint's limit and actuators allow; infinite if unknown."""
+    """Return a joint's range, and the largest force that its limit and actuators allow."""
     import mujoco
 
     bounds = []
     if model.jnt_actfrclimited[joint]:
         bounds.append(np.abs(model.jnt_actfrcrange[joint]).min())
-    at_joint = {int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)}
+    at_joint = [int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)]
     driving = []
-    for a in range(model.nu):
-        if int(model.actuator_trntype[a]) not in at_joint or (
-                model.actuator_trnid[a, 0] != joint):
-            continue
+    for a in np.flatnonzero(
+            np.isin(model.actuator_trntype, at_joint) & (model.actuator_trnid[:, 0] == joint)):
         gear = abs(model.actuator_gear[a, 0])
         plain = (
             model.actuator_gaintype[a] == int(mujoco.mjtGain.mjGAIN_FIXED)
@@ -254,8 +239,9 @@ def _effort_limit(model: Any, joint: int, context: str) -> float:
     if limit == 0.0:
         warnings.warn(
             f'{context}, joint {_name(model, "jnt", joint)!r}: its actuators push one way only: '
-            'its effort limit is taken as unknown', stacklevel=4)
-    return float(limit) if limit > 0.0 else np.inf
+            'its effort limit is taken as unknown', stacklevel=3)
+    lower, upper = model.jnt_range[joint].tolist() if model.jnt_limited[joint] else _UNLIMITED
+    return JointLimits(lower, upper, effort=float(limit) if limit > 0.0 else np.inf)
 
 
 def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[str, Mimic]:
