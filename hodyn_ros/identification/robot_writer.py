@@ -3,13 +3,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.robot import Robot, lie
-from hodyn_ros.robot.files import load_robot, robot_keys
+from hodyn_ros.robot.files import load_robot, robot_keys, strict_yaml
 from hodyn_ros.robot.files.bodies import read_body
 
 PAYLOAD = 'payload'
@@ -48,10 +47,9 @@ def write_robot(
         data['bodies'].append({
             'name': name, 'parent': robot.bodies[-1].name, 'type': 'fixed',
             'placement': np.eye(4).tolist(), **_inertial(estimate.payload)})
-    text = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=99)
     with replacing(path, force=force) as file:
         file.write_text(
-            '# Identified from recordings by hodyn identify.\n' + text, 'utf-8')
+            '# Identified from recordings by hodyn identify.\n' + strict_yaml.dump(data), 'utf-8')
         return load_robot(file)
 
 

@@ -15,6 +15,12 @@ LARGEST = 1e15
 _EXPONENT = re.compile(r'([-+]?(?:\d+(?:\.\d*)?|\.\d+))[eE]([-+]?)(\d+)')
 
 
+def body_label(entry: Any, index: int) -> str:
+    """Return how messages call the entry of a body: by its name, or by its number."""
+    name = entry.get('name') if isinstance(entry, Mapping) else None
+    return repr(name) if isinstance(name, str) else f'number {index}'
+
+
 class CheckedMapping:
     """A mapping of a robot file with its place in the file, for messages."""
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping, body_label
 
 Array = NDArray[np.float64]
 
@@ -40,9 +40,8 @@ def with_chains(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
         if type(parent) is int and parent >= 0:
             # An index counts the bodies as listed; one that is none stays so as a name.
             entry = {**entry, 'parent': names[parent] if parent < len(names) else str(parent)}
-        label = repr(names[i]) if isinstance(names[i], str) else f'number {i}'
-        bodies += (
-            _chain(entry, f'robot {context!r}, body {label}') if _is_chain(entry) else [entry])
+        bodies += [entry] if not _is_chain(entry) else _chain(
+            entry, f'robot {context!r}, body {body_label(entry, i)}')
     return {**data, 'bodies': bodies}
 
 

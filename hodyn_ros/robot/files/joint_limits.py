@@ -13,6 +13,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.file_kinds import likeness
+from hodyn_ros.robot.files.joint_properties import LIMIT_KEYS
 from hodyn_ros.robot.model import Robot
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.unit_doubts import MANY_TURNS
@@ -22,7 +23,6 @@ Array = NDArray[np.float64]
 MAX_FILE_BYTES = 1024 * 1024
 _FACTOR = 30.0
 """Ratio of a limit to the robot's own limit, above which it looks like degrees."""
-_KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
 _MOVEIT = 'joint_limits'
 _MOVEIT_KEYS = {
     'position': ('min_position', 'max_position'), 'velocity': ('max_velocity',),
@@ -70,7 +70,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         raise HodynError(f'{context}: expected a mapping of joints, got {type(joints).__name__}')
     values = {
         name: np.array(getattr(robot.limits, name))
-        for name in ('position_min', 'position_max', *_KEYS)}
+        for name in ('position_min', 'position_max', *LIMIT_KEYS)}
     known = {str(name): _joint(robot, str(name)) for name in joints}
     if not any(index is not None for index in known.values()):
         raise HodynError(
@@ -122,10 +122,10 @@ def _joint(robot: Robot, name: str) -> int | None:
 
 
 def _entry(entry: Any, context: str) -> dict[str, float]:
-    section = CheckedMapping(entry, context, ['position', *_KEYS])
+    section = CheckedMapping(entry, context, ['position', *LIMIT_KEYS])
     values = {
         key: _positive(section, key) if section.has(key) else np.inf
-        for key in _KEYS if key in section.data}
+        for key in LIMIT_KEYS if key in section.data}
     if section.has('position'):
         values['position_min'], values['position_max'] = section.array('position', (2,)).tolist()
     elif 'position' in section.data:

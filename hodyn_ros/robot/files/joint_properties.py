@@ -13,7 +13,7 @@ from hodyn_ros.robot.joint_limits import Limits
 Array = NDArray[np.float64]
 PerJoint = TypeVar('PerJoint', Limits, SigmoidFriction)
 
-_LIMIT_KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
+LIMIT_KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
 _SIGMOID_KEYS = ('amplitude', 'slope', 'velocity_offset')
 
 
@@ -24,19 +24,16 @@ def read_limits(section: CheckedMapping, joints: list[str]) -> Limits:
         return Limits.none(n)
     part = CheckedMapping(
         section.get('limits'), f'{section.context}, limits',
-        {'position', 'stopping', *_LIMIT_KEYS})
+        {'position', 'stopping', *LIMIT_KEYS})
     values = {}
-    for key in _LIMIT_KEYS:
+    for key in LIMIT_KEYS:
         values[key] = _with_gaps(part, key, np.full(n, np.inf))
-        if np.any(values[key] <= 0.0):
-            joint = joints[int(np.argmin(values[key]))]
-            part.fail(key, f'joint {joint!r}: must be above 0; write null if none is known')
-    position = _with_gaps(part, 'position', np.tile([-np.inf, np.inf], (n, 1)))
-    if np.any(position[:, 0] >= position[:, 1]):
-        joint = joints[int(np.argmax(position[:, 0] >= position[:, 1]))]
-        part.fail('position', f'joint {joint!r}: its lower limit is not below the upper one')
-    return Limits(
-        position[:, 0].copy(), position[:, 1].copy(), **values, **_stopping(part, joints))
+        _refuse(part, key, joints, values[key] <= 0.0,
+                'must be above 0; write null if none is known')
+    lower, upper = _with_gaps(part, 'position', np.tile([-np.inf, np.inf], (n, 1))).T.copy()
+    _refuse(part, 'position', joints, lower >= upper,
+            'its lower limit is not below the upper one')
+    return Limits(lower, upper, **values, **_stopping(part, joints))
 
 
 def _stopping(limits: CheckedMapping, joints: list[str]) -> dict[str, Array]:
@@ -45,19 +42,15 @@ def _stopping(limits: CheckedMapping, joints: list[str]) -> dict[str, Array]:
     part = CheckedMapping(
         limits.get('stopping') if limits.has('stopping') else {}, f'{limits.context}, stopping',
         {'position', 'deceleration', 'velocity_offset'})
-    position = _with_gaps(part, 'position', np.tile([-np.inf, np.inf], (n, 1)))
+    lower, upper = _with_gaps(part, 'position', np.tile([-np.inf, np.inf], (n, 1))).T.copy()
     deceleration = _with_gaps(part, 'deceleration', np.full(n, np.inf))
     offset = _with_gaps(part, 'velocity_offset', np.zeros(n))
-    for wrong, key, what in (
-        (position[:, 0] >= position[:, 1], 'position', 'its lower end is not below the upper one'),
-        (deceleration <= 0.0, 'deceleration', 'must be above 0'),
-        (offset < 0.0, 'velocity_offset', 'must not be below 0'),
-    ):
-        if wrong.any():
-            part.fail(key, f'joint {joints[int(np.argmax(wrong))]!r}: {what}')
+    _refuse(part, 'position', joints, lower >= upper, 'its lower end is not below the upper one')
+    _refuse(part, 'deceleration', joints, deceleration <= 0.0, 'must be above 0')
+    _refuse(part, 'velocity_offset', joints, offset < 0.0, 'must not be below 0')
     return {
-        'stopping_min': position[:, 0].copy(), 'stopping_max': position[:, 1].copy(),
-        'stopping_deceleration': deceleration, 'stopping_offset': offset}
+        'stopping_min': lower, 'stopping_max': upper, 'stopping_deceleration': deceleration,
+        'stopping_offset': offset}
 
 
 def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction | None:
@@ -73,11 +66,10 @@ def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction
     keys = (*_SIGMOID_KEYS, 'viscous') if part.has('viscous') else _SIGMOID_KEYS
     values = {key: part.array(key, (len(joints),)) for key in keys}
     for key in ('amplitude', 'slope', 'viscous'):
-        if key in values and (values[key] < 0.0).any():
-            joint = int(np.argmin(values[key]))
-            part.fail(
-                key, f'joint {joints[joint]!r}: {values[key][joint]:g} is below 0: such friction '
-                'would drive the joint; write 0 or more')
+        if key in values:
+            wrong = values[key] < 0.0
+            _refuse(part, key, joints, wrong, f'{values[key][np.argmax(wrong)]:g} is below 0: '
+                    'such friction would drive the joint; write 0 or more')
     return SigmoidFriction(**values)
 
 
@@ -88,8 +80,7 @@ def read_rotor_inertia(section: CheckedMapping, joints: list[str]) -> Array | No
     if section.has('actuators'):
         section.fail('rotor_inertia', 'remove it: the motors in key actuators have inertias')
     values = section.array('rotor_inertia', (len(joints),))
-    if np.any(values < 0.0):
-        section.fail('rotor_inertia', f'joint {joints[int(np.argmin(values))]!r}: is below 0')
+    _refuse(section, 'rotor_inertia', joints, values < 0.0, 'is below 0')
     return values
 
 
@@ -98,8 +89,7 @@ def read_effort_gain(section: CheckedMapping, joints: list[str]) -> Array | None
     if not section.has('effort_gain'):
         return None
     values = section.array('effort_gain', (len(joints),))
-    if np.any(values == 0.0):
-        section.fail('effort_gain', f'joint {joints[int(np.argmax(values == 0.0))]!r}: is 0')
+    _refuse(section, 'effort_gain', joints, values == 0.0, 'is 0')
     return values
 
 
@@ -117,6 +107,14 @@ def read_locked(section: CheckedMapping, joints: list[str]) -> dict[str, float]:
 def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
     """Return a dataclass of arrays, one entry per joint, in another order of joints."""
     return replace(entries, **{f.name: getattr(entries, f.name)[order] for f in fields(entries)})
+
+
+def _refuse(
+    section: CheckedMapping, key: str, joints: list[str], wrong: NDArray[np.bool_], fault: str,
+) -> None:
+    """Refuse a list with wrong entries, naming the joint of the first one."""
+    if wrong.any():
+        section.fail(key, f'joint {joints[int(np.argmax(wrong))]!r}: {fault}')
 
 
 def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:

@@ -25,7 +25,7 @@ from hodyn_ros.robot.files.bodies import (
     with_locked,
     with_tool,
 )
-from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.files.checked_mapping import CheckedMapping, body_label
 from hodyn_ros.robot.files.coupled_joints import with_resolved_mimics
 from hodyn_ros.robot.files.joint_geometry import CONVENTIONS
 from hodyn_ros.robot.files.joint_limits import with_limits
@@ -109,11 +109,10 @@ def load_robot(
 def _check_ranges(
     locked: Mapping[str, float], joints: list[str], limits: Limits, section: CheckedMapping,
 ) -> None:
+    ranges = {joint: ends for joint, *ends in zip(
+        joints, limits.position_min, limits.position_max, strict=True)}
     for joint, position in locked.items():
-        if joint not in joints:  # coupled: no range is known
-            continue
-        entry = joints.index(joint)
-        lower, upper = limits.position_min[entry], limits.position_max[entry]
+        lower, upper = ranges.get(joint, (-np.inf, np.inf))  # a coupled joint has no known range
         if not lower - RANGE_TOLERANCE <= position <= upper + RANGE_TOLERANCE:
             raise HodynError(
                 f'{section.context}: joint {joint!r} is locked at {position:g}, which is not '
@@ -132,7 +131,7 @@ def _robot(
         section.fail('bodies', f'{len(entries)} of them; at most {max_bodies} are accepted here')
     check = _inertia_check(section, built_in)
     listed, parents = zip(*(
-        read_body(entry, f'robot {context!r}, body {_label(entry, i)}')
+        read_body(entry, f'robot {context!r}, body {body_label(entry, i)}')
         for i, entry in enumerate(entries)), strict=True)
     ask_of_angles([
         (f'{body.name} {key}', [
@@ -193,11 +192,6 @@ def _robot(
     ask_of_links(links, section.context)
     ask_of_robot(robot, section.context)
     return robot
-
-
-def _label(entry: Any, index: int) -> str:
-    name = entry.get('name') if isinstance(entry, Mapping) else None
-    return repr(name) if isinstance(name, str) else f'number {index}'
 
 
 def _inertia_check(section: CheckedMapping, built_in: bool) -> InertiaHandling:

@@ -10,7 +10,6 @@ import re
 
 import numpy as np
 from numpy.typing import NDArray
-import yaml
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import write_text
@@ -23,7 +22,6 @@ from hodyn_ros.robot.files.xml_elements import first_tag
 
 Array = NDArray[np.float64]
 
-_LINE = 99
 _TAG = re.compile(rb'<inertia(?:[^>"\']|"[^"]*"|\'[^\']*\')*>')
 
 
@@ -117,8 +115,7 @@ def write_repaired(
         keys = robot_keys(source)
         for change in changes:
             keys['bodies'][change.index]['inertia'] = change.proposed.tolist()
-        write_text(path, yaml.safe_dump(
-            keys, sort_keys=False, default_flow_style=None, width=_LINE), force=force)
+        write_text(path, strict_yaml.dump(keys), force=force)
     else:
         raise HodynError(f'{path}: a repaired robot is written as .yaml, or as .urdf if it is one')
 

@@ -55,6 +55,12 @@ def load_all(text: str, context: str) -> list[Any]:
         raise HodynError(f'{context}: not valid YAML: nested too deeply') from None
 
 
+def dump(data: Any) -> str:
+    """Return plain data as YAML, keys in their order, the innermost lists on one line."""
+    text: str = yaml.safe_dump(data, sort_keys=False, default_flow_style=None, width=99)
+    return text
+
+
 _BRACKETS = ("','", "']'", "'}'")
 
 

@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 
 import numpy as np
 from numpy.typing import NDArray
-import yaml
 
 from hodyn_ros.actuators.joint_actuators import JointActuator
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import write_text
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
+from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.actuators import law_keys
 from hodyn_ros.robot.files.plain_values import plain
 from hodyn_ros.robot.joint_limits import Limits
@@ -23,8 +23,6 @@ from hodyn_ros.robot.reflexes import Reflex
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
-
-_LINE = 99
 
 
 def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
@@ -75,9 +73,7 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
 
 def robot_text(robot: Robot) -> str:
     """Return the YAML that `save_robot` writes."""
-    text: str = yaml.safe_dump(
-        robot_mapping(robot), sort_keys=False, default_flow_style=None, width=_LINE)
-    return text
+    return strict_yaml.dump(robot_mapping(robot))
 
 
 def robot_mapping(robot: Robot) -> dict[str, Any]:
