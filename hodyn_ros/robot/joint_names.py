@@ -107,20 +107,17 @@ class JointNames:
         An empty list means the robot's own order. Raises HodynError when the controller's joints
         are not the robot's.
         """
-        try:
-            return self._command_order(joints)
-        except HodynError as error:
-            raise HodynError(
-                f"command_joints: {error}; give the controller's joints in its order") from None
-
-    def _command_order(self, joints: Sequence[str]) -> Indices:
         given = [joint for joint in joints if joint]
         if not given:
             return np.arange(self.robot.n)
-        if len(given) != self.robot.n:
+        try:
+            if len(given) != self.robot.n:
+                raise HodynError(
+                    f'it names {len(given)} joints; {self.robot.name!r} has {self.robot.n}')
+            return self.indices(given)
+        except HodynError as error:
             raise HodynError(
-                f'it names {len(given)} joints; {self.robot.name!r} has {self.robot.n}')
-        return self.indices(given)
+                f"command_joints: {error}; give the controller's joints in its order") from None
 
     def _preferred_prefixes(self) -> list[str]:
         if self.driver_prefix is not None:

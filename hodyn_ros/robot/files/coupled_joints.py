@@ -9,6 +9,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.coupling import Mimic, resolved
 from hodyn_ros.robot.files.bodies import fixed_at
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
+from hodyn_ros.robot.files.plain_values import plain
 from hodyn_ros.robot.model import Body
 
 
@@ -94,9 +95,9 @@ def limit_keys(
             for name in ('velocity', 'acceleration', 'jerk')})
     if not result:
         return {}
-    columns = dict(zip(JointLimits._fields, ([
-        None if math.isinf(value) else value for value in column] for column in zip(
-            *result.values(), strict=True)), strict=True))
+    columns = dict(zip(
+        JointLimits._fields, plain(list(zip(*result.values(), strict=True)), finite=True),
+        strict=True))
     position = zip(columns.pop('lower'), columns.pop('upper'), strict=True)
     return {'position': list(map(list, position)), **{
         name: column for name, column in columns.items() if column.count(None) < len(column)}}

@@ -1,5 +1,5 @@
 """Reads the reflexes in a robot file: limits at which the vendor's controller stops."""
-from collections import Counter
+from itertools import combinations
 from typing import Any
 import warnings
 
@@ -46,12 +46,11 @@ def read_reflexes(
     found = tuple(
         _stop(entry, f'{part.context}, entry {i + 1}', joints, limits, order)
         for i, entry in enumerate(stops))
-    for (name, commands, quantity), times in Counter(
-            (stop.name, stop.commands, stop.quantity) for stop in found).items():
-        watched = [stop for stop in found if (stop.name, stop.commands, stop.quantity) == (
-            name, commands, quantity)]
-        if times > 1 and np.any(sum(np.isfinite(stop.limit).all(axis=0) for stop in watched) > 1):
-            part.fail('stops', f'{name!r} has two limits of {quantity} for one joint')
+    for one, other in combinations(found, 2):
+        if (one.name, one.commands, one.quantity) == (
+                other.name, other.commands, other.quantity) and np.any(
+                np.isfinite(one.limit).all(axis=0) & np.isfinite(other.limit).all(axis=0)):
+            part.fail('stops', f'{one.name!r} has two limits of {one.quantity} for one joint')
     return Reflexes(period, gravity, found)
 
 

@@ -41,10 +41,7 @@ _SINCE = {'quat_xyzw': '1.1', **dict.fromkeys(('acceleration', 'deceleration', '
 """Versions that introduced attributes: in a file of an older version ROS ignores them."""
 _UNIT = 0.01
 """Largest deviation of a quaternion's length from 1, as from rounding to two decimals."""
-_TYPES = {
-    'revolute': 'revolute', 'continuous': 'revolute', 'prismatic': 'prismatic', 'fixed': 'fixed',
-    'floating': 'floating', 'planar': 'planar', 'spherical': 'spherical',
-}
+_TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', *CHAINS)
 
 
 class _Joint(NamedTuple):
@@ -96,7 +93,7 @@ def robot_mapping(
     given: dict[str, Mimic] = {}
     for link, joint in order:
         bodies.append(
-            {'name': link, **_joint_keys(joint, locked), **_inertia_keys(links[link])})
+            {'name': link, **_joint_keys(joint), **_inertia_keys(links[link])})
         if joint is not None and 'mimic' in bodies[-1]:
             given[joint.name] = Mimic(**bodies[-1]['mimic'])
             if joint.name in locked:
@@ -220,23 +217,22 @@ def _depth_first(
 
 def _check_locked(locked: Mapping[str, float], joints: list[_Joint], context: str) -> None:
     """Refuse unknown joints to lock before limits are checked."""
-    movable: list[str] = []
-    for joint in joints:
-        if joint.type not in ('fixed', 'floating'):
-            movable += coordinate_names(joint.name, joint.type)
+    movable = [
+        name for joint in joints if joint.type not in ('fixed', 'floating')
+        for name in coordinate_names(joint.name, joint.type)]
     for name in locked:
         if name not in movable:
             raise HodynError(
                 f'{context}: no joint {name!r} to lock; its joints are {", ".join(movable)}')
 
 
-def _joint_keys(joint: _Joint | None, locked: Mapping[str, float]) -> dict[str, Any]:
+def _joint_keys(joint: _Joint | None) -> dict[str, Any]:
     if joint is None:
         return {'parent': -1, 'type': 'fixed', 'placement': np.eye(4)}
     keys = {
-        'joint': joint.name, 'parent': joint.parent, 'type': _TYPES[joint.type],
-        'placement': read_pose(joint.element),
-    }
+        'joint': joint.name, 'parent': joint.parent,
+        'type': 'revolute' if joint.type == 'continuous' else joint.type,
+        'placement': read_pose(joint.element)}
     axis = joint.element.one('axis', ('xyz',))
     if joint.type not in ('fixed', 'floating', 'spherical'):
         direction = np.array([1.0, 0.0, 0.0] if axis is None else axis.numbers('xyz', 3))
@@ -260,8 +256,9 @@ def _limits(
 ) -> dict[str, JointLimits]:
     """Return the limits of moving joints by name, without followers of a locked joint."""
     limits: dict[str, JointLimits] = {}
-    _check_bounds([joint for joint in joints if joint.name not in locked and (
-        joint.name not in mimics or mimics[joint.name].joint not in locked)])
+    free = {joint.name for joint in joints if joint.name not in locked and (
+        joint.name not in mimics or mimics[joint.name].joint not in locked)}
+    _check_bounds([joint for joint in joints if joint.name in free])
     for joint in joints:
         if joint.type in ('fixed', 'floating'):
             continue
@@ -274,7 +271,7 @@ def _limits(
             lower, upper = (-np.inf, np.inf) if joint.type == 'continuous' else _range(limit)
             if lower < upper:
                 limits[joint.name] = JointLimits(lower, upper)
-        elif joint.name not in mimics or mimics[joint.name].joint not in locked:
+        elif joint.name in free:
             bounds = _bounds(limit, driven=joint.name not in mimics)
             limits[joint.name] = JointLimits(*_ends(joint, limit), **bounds)
     return limits

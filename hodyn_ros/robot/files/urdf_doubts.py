@@ -18,10 +18,10 @@ def warn_of_dynamics(root: Element, context: str) -> None:
         any(dynamics.attributes.get(key, '').strip('0. ') for dynamics in joint.all('dynamics')
             for key in ('damping', 'friction')) for joint in root.all('joint'))
     if count:
-        _warn(
+        warnings.warn(
             f'{context}: <dynamics> of {count} joint{"s" * (count > 1)} is not used: damping and '
             'friction of a URDF are mostly settings of simulators; hodyn identify finds the '
-            "arm's own")
+            "arm's own", stacklevel=2)
 
 
 def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context: str) -> None:
@@ -32,10 +32,10 @@ def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context:
             if name in limit.attributes and limit.number(name, finite=False) == 0.0:
                 zeros.setdefault(name, []).append((joint, limit.line))
     for name, joints in zeros.items():
-        _warn(
+        warnings.warn(
             f'{context}, line {joints[0][1]}, joint{"s" * (len(joints) > 1)} '
             f'{", ".join(repr(joint) for joint, _ in joints)}, <limit>: {name} is 0: taken as '
-            'unknown')
+            'unknown', stacklevel=2)
 
 
 def warn_of_angles(root: Element, context: str) -> None:
@@ -65,17 +65,13 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
     names = {body['name'] for body in bodies if ' ' not in body['name']}
     empty = [name for name, known in has_mass.items() if not known and name in carries & names]
     if empty:
-        _warn(
+        warnings.warn(
             f'{context}: links that move without an <inertial> are taken as without mass: '
-            f'{", ".join(empty)}')
+            f'{", ".join(empty)}', stacklevel=2)
     points = [
         f'{body["name"]} ({body["mass"]:g} kg)' for body in bodies
         if body.get('mass') and not np.any(body['inertia'])]
     if points:
-        _warn(
+        warnings.warn(
             f'{context}: links with an <inertia> of 0 are taken as points of their mass: '
-            f'{", ".join(points)}')
-
-
-def _warn(line: str) -> None:
-    warnings.warn(line, stacklevel=3)
+            f'{", ".join(points)}', stacklevel=2)

@@ -138,14 +138,13 @@ def _limit_keys(limits: Limits) -> dict[str, Any]:
         **{f.name: getattr(limits, f.name) for f in fields(limits)
            if not f.name.startswith(('position_', 'stopping_'))}}
     keys = {
-        name: _with_gaps(values.tolist()) for name, values in given.items()
+        name: plain(values, finite=True) for name, values in given.items()
         if np.isfinite(values).any()}
     if np.isfinite(limits.stopping_deceleration).any():
-        stopping = {
+        keys['stopping'] = plain({
             'position': np.column_stack((limits.stopping_min, limits.stopping_max)),
             'deceleration': limits.stopping_deceleration,
-            'velocity_offset': limits.stopping_offset}
-        keys['stopping'] = {name: _with_gaps(values.tolist()) for name, values in stopping.items()}
+            'velocity_offset': limits.stopping_offset}, finite=True)
     return keys
 
 
@@ -160,12 +159,6 @@ def _reflex_keys(stop: Reflex, robot: Robot) -> list[dict[str, Any]]:
             for name, i in zip(names, np.flatnonzero(watched).tolist(), strict=True)]
     limit = np.where(watched, stop.limit[0], 1.0)
     return [{**keys, 'limit': limit, **({} if watched.all() else {'joints': names})}]
-
-
-def _with_gaps(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_with_gaps(entry) for entry in value]
-    return value if np.isfinite(value) else None
 
 
 def _actuator_keys(joint: JointActuator) -> Mapping[str, Any]:
