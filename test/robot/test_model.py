@@ -90,10 +90,16 @@ def test_a_robot_is_immutable_and_survives_pickling():
             changed.bodies[0].inertia[0, 0] = 1.0
         with pytest.raises(ValueError, match='read-only'):
             changed.frames['tool'][1][0, 0] = 1.0
+        with pytest.raises(ValueError, match='read-only'):
+            changed.limits.effort[0] = 1.0
         with pytest.raises(TypeError):
             changed.frames['tool'] = (0, np.eye(4))
+        with pytest.raises(AttributeError):
+            changed.name = 'other'
     again = pickle.loads(pickle.dumps(robot.with_base_pose(lie.pose(None, [1.0, 2.0, 3.0]))))
     np.testing.assert_array_equal(again.base_pose[:3, 3], [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(
+        again.kernel_model.body_table[1:], robot.kernel_model.body_table[1:])
 
 
 def test_a_name_is_no_robot():

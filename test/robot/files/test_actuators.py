@@ -25,14 +25,17 @@ EYE = np.eye(4).tolist()
 SPRING = {'law': 'spring', 'stiffness': 800, 'motor': {'inertia': 0.3}}
 
 
-def load(*entries, **named):
-    given = {f'j{i}': entry for i, entry in enumerate(entries)} | named
-    n = max(len(given), 1)
-    return hd.load_robot({
+def arm(given, n):
+    return {
         'name': 'arm', 'actuators': given, 'bodies': [{
             'name': f'b{i}', 'joint': f'j{i}', 'parent': i - 1, 'type': 'revolute',
             'placement': EYE, 'axis': [0, 1, 0], 'mass': 1.0, 'com': [0.3, 0, 0],
-            'inertia': (0.01 * np.eye(3)).tolist()} for i in range(n)]})
+            'inertia': (0.01 * np.eye(3)).tolist()} for i in range(n)]}
+
+
+def load(*entries, **named):
+    given = {f'j{i}': entry for i, entry in enumerate(entries)} | named
+    return hd.load_robot(arm(given, max(len(given), 1)))
 
 
 def test_every_law_is_read_with_its_numbers():
@@ -135,13 +138,8 @@ def test_a_robot_from_elsewhere_gets_its_actuators_from_a_separate_file(tmp_path
 
 
 def test_locked_joints_need_no_actuator_and_may_have_one():
-    mapping = {
-        'name': 'arm', 'bodies': [{
-            'name': f'b{i}', 'joint': f'j{i}', 'parent': i - 1, 'type': 'revolute',
-            'placement': EYE, 'axis': [0, 1, 0], 'mass': 1.0, 'com': [0.3, 0, 0],
-            'inertia': (0.01 * np.eye(3)).tolist()} for i in range(2)]}
     for given in ({'j0': SPRING}, {'j0': SPRING, 'j1': SPRING}):
-        robot = hd.load_robot({**mapping, 'actuators': given}, locked_joints={'j1': 0.2})
+        robot = hd.load_robot(arm(given, 2), locked_joints={'j1': 0.2})
         assert robot.actuators.names == ('j0',)
 
 

@@ -8,9 +8,7 @@ from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exp
 
 
 def turn(axis, angle):
-    c, s = np.cos(angle), np.sin(angle)
-    return lie.pose([[c, -s, 0], [s, c, 0], [0, 0, 1]] if axis == 'z' else
-                    [[1, 0, 0], [0, c, -s], [0, s, c]])
+    return lie.exp(angle * np.eye(6)['xyz'.index(axis)])
 
 
 def shift(*position):
@@ -19,12 +17,10 @@ def shift(*position):
 
 def moved(joint, kind, q):
     """Return placement · Exp(screw q) of one joint's keys."""
-    axis, point = np.array(joint['axis']), np.array(joint.get('point', np.zeros(3)))
-    if kind == 'prismatic':
-        return joint['placement'] @ shift(*(axis * q))
-    a = lie.skew(axis)
-    rotation = np.eye(3) + np.sin(q) * a + (1 - np.cos(q)) * a @ a
-    return joint['placement'] @ lie.pose(rotation, point - rotation @ point)
+    axis = joint['axis']
+    screw = [np.zeros(3), axis] if kind == 'prismatic' else [
+        axis, np.cross(joint.get('point', np.zeros(3)), axis)]
+    return joint['placement'] @ lie.exp(q * np.concatenate(screw))
 
 
 @pytest.mark.parametrize('kind', ['revolute', 'prismatic'])
@@ -86,11 +82,8 @@ def test_screws_at_home_give_the_same_robot(seed):
     poses, screws = [], []
     for body in robot.bodies:
         pose = body.placement if body.parent < 0 else poses[body.parent] @ body.placement
-        screw = (
-            np.concatenate([np.zeros(3), body.axis]) if body.type == 'prismatic' else
-            np.concatenate([body.axis, np.cross(body.point, body.axis) + body.pitch * body.axis]))
         poses.append(pose)
-        screws.append(lie.adjoint(pose) @ screw)
+        screws.append(lie.adjoint(pose) @ body.screw)
     joints = product_of_exponentials(screws, poses, [body.parent for body in robot.bodies])
     assert [joint['type'] for joint in joints] == [body.type for body in robot.bodies]
     again = hd.load_robot({**mapping, 'bodies': [

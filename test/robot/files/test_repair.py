@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 import numpy as np
 import pytest
 from random_robots import random_mapping
-from scipy.optimize import minimize
 import yaml
 
 import hodyn_ros as hd
@@ -31,20 +30,6 @@ def test_the_nearest_is_one_and_no_other_is_nearer(entries):
         spread = rng.normal(size=(3, 3)) * rng.uniform(0.0, 2.0)
         other = np.trace(spread @ spread.T) * np.eye(3) - spread @ spread.T
         assert np.sum((tensor - found) * (other - found)) < 1e-9
-
-
-def test_it_is_what_an_optimizer_finds():
-    tensor = np.diag([0.001, 0.001, 0.01])
-
-    def distance(factor):
-        spread = factor.reshape(3, 3)
-        moments = spread @ spread.T
-        return np.sum((np.trace(moments) * np.eye(3) - moments - tensor) ** 2) * 1e6
-
-    best = min(minimize(distance, np.random.default_rng(k).normal(
-        scale=0.05, size=9), tol=1e-12).fun for k in range(5))
-    nearest = np.sum((inertias.nearest_physical(tensor) - tensor) ** 2) * 1e6
-    assert nearest == pytest.approx(best, rel=1e-4)
 
 
 URDF = """<?xml version="1.0"?>

@@ -2,6 +2,7 @@ import warnings
 
 import numpy as np
 import pytest
+from random_robots import random_inertia
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -37,14 +38,10 @@ def vector(values):
 
 
 def random_inertial(rng):
-    spread = rng.normal(scale=0.1, size=(3, 3))
     mass = rng.uniform(0.1, 5.0)
-    covariance = mass * spread @ spread.T
-    tensor = np.trace(covariance) * np.eye(3) - covariance
+    tensor = random_inertia(rng, mass).tolist()
     entries = ' '.join(
-        f'i{name}="{tensor["xyz".index(name[0]), "xyz".index(name[1])]!r}"'
-        .replace('np.float64(', '').replace(')', '')
-        for name in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz'))
+        f'i{"xyz"[i]}{"xyz"[j]}="{tensor[i][j]}"' for i in range(3) for j in range(i, 3))
     return (
         f'<inertial><origin xyz="{vector(rng.normal(scale=0.2, size=3))}" '
         f'rpy="{vector(rng.uniform(-3, 3, size=3))}"/><mass value="{mass!r}"/>'
@@ -245,28 +242,6 @@ def test_a_joint_is_not_locked_where_it_cannot_be(source):
         hd.load_robot(robot, locked_joints={'g1': 20.0})
 
 
-def test_a_finger_without_mass_is_no_reason_to_refuse_an_arm():
-    with_finger = ONE_JOINT.replace('</robot>', link('finger', '') + joint(
-        'j2', 'l1', 'finger', 'prismatic', LIMIT) + '</robot>')
-    with pytest.warns(UserWarning, match="joint 'j2', alone or with others, can move without"):
-        robot = hd.load_robot(with_finger)
-    motion = np.random.default_rng(0).normal(size=(3, 2))
-    torque = hd.inverse_dynamics(robot, motion)
-    np.testing.assert_allclose(
-        torque[:, 0], hd.inverse_dynamics(hd.load_robot(ONE_JOINT), motion[:, :1])[:, 0])
-    assert torque[0, 1] == 0.0
-    with pytest.raises(ValueError, match=r"mass matrix.*joint 'j2'"):
-        hd.forward_dynamics(robot, motion[:2], motion[:1])
-
-
-def test_inertia_check_can_be_relaxed():
-    text = ONE_JOINT.replace('ixx="0.02"', 'ixx="0.2"')
-    with pytest.raises(ValueError, match=r"'l1'.*triangle"):
-        hd.load_robot(text)
-    with pytest.warns(UserWarning, match=r"'l1'.*triangle"):
-        hd.load_robot(text, inertia_check='warn')
-
-
 @pytest.mark.parametrize(('text', 'message'), [
     ('<!DOCTYPE robot [<!ENTITY a "b">]>' + ONE_JOINT, 'DOCTYPE'),
     ('<robot name="x"><!ENTITY a "b"></robot>', 'line 1, column .*: not valid XML'),
@@ -343,13 +318,6 @@ def test_lines_are_those_of_the_text():
         'value="2"', 'value="two"')
     with pytest.raises(ValueError, match="URDF, line 5, link 'l1', <mass>: value is 'two', exp"):
         hd.load_robot(text)
-
-
-def test_a_limit_of_0_is_unknown_and_that_is_said():
-    with pytest.warns(UserWarning, match="'j1', <limit>: effort is 0: taken as unknown"):
-        robot = hd.load_robot(ONE_JOINT.replace('effort="40"', 'effort="0"'))
-    assert robot.limits.effort[0] == np.inf
-    assert np.isfinite(robot.limits.velocity[0])
 
 
 def test_a_mimic_that_cannot_move_is_no_mimic():

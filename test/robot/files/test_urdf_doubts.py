@@ -62,11 +62,6 @@ def test_a_range_that_looks_like_degrees_is_asked_about(upper, is_told):
     ({'origin': 'rpy="90 0 0"'}, 'rpy is in rad: are these degrees? j2 (90 0 0)'),
     ({'origin': 'xyz="0 0 333"'}, (
         'lengths are in m: are these mm? It is 333 m along the links to l2')),
-    ({'first': INERTIAL.format(2100, 10, 10, 10)}, (
-        'masses are in kg: are these grams? l1 (2100 kg)')),
-    ({'first': INERTIAL.format(2.1, 10000, 10000, 10000), 'origin': 'xyz="0 0 0.3"'}, (
-        'inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? The arm '
-        'is 0.3 m long, and radii of gyration are: l1 (69 m)')),
     ({'origin': 'rpy="-6.2832 3.1416 0" xyz="0 0 12"'}, ''),
 ])
 def test_what_is_not_in_si_units_is_asked_about(given, asked):

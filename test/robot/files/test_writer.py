@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from random_robots import assert_close, random_mapping, random_motion
+from random_robots import random_mapping
 
 import hodyn_ros as hd
 from hodyn_ros.robot.files import load_robot, robot_names, save_robot
@@ -67,21 +67,6 @@ def test_what_is_known_of_the_drives_is_saved(tmp_path):
     back = load_robot(tmp_path / 'robot.yaml')
     for name in ('friction', 'rotor_inertia', 'effort_gain', 'limits'):
         assert_same(getattr(back, name), getattr(robot, name))
-
-
-@pytest.mark.parametrize('seed', range(8))
-def test_urdf_says_the_same_dynamics_of_trees(tmp_path, seed):
-    rng = np.random.default_rng(seed)
-    kinds = ('revolute', 'prismatic')
-    robot = load_robot(random_mapping(rng, 5, kinds, serial=False)).with_gravity([0, 0, -9.80665])
-    save_robot(robot, tmp_path / 'robot.urdf')
-    back = load_robot(tmp_path / 'robot.urdf')
-    q = random_motion(rng, robot, 2)
-    order = [back.joint_names.index(joint) for joint in robot.joint_names]
-    arranged = np.empty_like(q)
-    arranged[..., order] = q
-    assert_close(
-        hd.inverse_dynamics(back, arranged)[..., order], hd.inverse_dynamics(robot, q), 1e-11)
 
 
 def test_a_floating_base_is_the_root_link_of_its_urdf(tmp_path):
