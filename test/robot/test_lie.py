@@ -47,19 +47,6 @@ def test_exp_and_log_to_full_precision_at_every_angle():
                 np.testing.assert_allclose(back[3:], screw[3:], rtol=0, atol=40 * EPS)
 
 
-@pytest.mark.parametrize(('function', 'exact'), [
-    (lambda t: lie._exponential_coefficients(t)[0], lambda t: mpmath.sin(t) / t),
-    (lambda t: lie._exponential_coefficients(t)[1], lambda t: (1 - mpmath.cos(t)) / t**2),
-    (lambda t: lie._exponential_coefficients(t)[2], lambda t: (t - mpmath.sin(t)) / t**3),
-    (lie._logarithm_coefficient, lambda t: (1 - t / 2 * mpmath.cot(t / 2)) / t**2),
-])
-def test_coefficients_lose_no_digits_at_any_angle(function, exact):
-    with mpmath.workdps(80):
-        for angle in np.concatenate([ANGLES[:-1], np.linspace(0.9, 1.1, 41)]):
-            expected = exact(mpmath.mpf(float(angle)))
-            assert abs((function(float(angle)) - expected) / expected) < 30 * EPS
-
-
 def test_the_rate_of_a_logarithm_to_full_precision_at_every_angle():
     """By d/dt exp(X) = [V] exp(X), V = Σ ad_X^k Ẋ / (k + 1)!, to many digits."""
     rng = np.random.default_rng(2)

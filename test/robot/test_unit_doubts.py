@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 import hodyn_ros as hd
+from hodyn_ros.robot.files.writer import urdf_text
 
 
 def said(load):
@@ -50,18 +51,10 @@ def as_mjcf(data):
 
 
 def as_urdf(data):
-    text = '<robot name="arm"><link name="base"/>'
-    for i, (body, (lower, upper)) in enumerate(zip(
-            data['bodies'], data['limits']['position'], strict=True)):
-        xx, yy, zz = (body['inertia'][k][k] for k in range(3))
-        text += (
-            f'<link name="l{i}"><inertial><origin xyz="0 0 {body["com"][2]}"/>'
-            f'<mass value="{body["mass"]}"/><inertia ixx="{xx}" iyy="{yy}" izz="{zz}" ixy="0" '
-            f'ixz="0" iyz="0"/></inertial></link><joint name="j{i}" type="revolute">'
-            f'<parent link="{f"l{i - 1}" if i else "base"}"/><child link="l{i}"/>'
-            f'<origin xyz="0 0 {body["placement"][2][3]}"/><axis xyz="0 1 0"/>'
-            f'<limit lower="{lower}" upper="{upper}" velocity="2" effort="9"/></joint>')
-    return text + '</robot>'
+    limits = data['limits'] | {'velocity': 3 * [2.0], 'effort': 3 * [9.0]}
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        return urdf_text(hd.load_robot({**data, 'limits': limits}))
 
 
 SOURCES = {'mapping': lambda data: data, 'dh': with_dh, 'mjcf': as_mjcf, 'urdf': as_urdf}

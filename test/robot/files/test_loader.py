@@ -8,8 +8,6 @@ import yaml
 
 import hodyn_ros as hd
 
-NAMES = ('panda', 'iiwa14', 'fr3', 'ur10e', 'twolink')
-
 
 def text(name):
     return resources.files('hodyn_ros.robot.builtin').joinpath(f'{name}.yaml').read_text('utf-8')
@@ -18,23 +16,6 @@ def text(name):
 @pytest.fixture
 def panda():
     return yaml.safe_load(text('panda'))
-
-
-@pytest.mark.parametrize('name', NAMES)
-def test_built_in_robots_load_by_name_path_and_mapping(name, tmp_path):
-    path = tmp_path / 'mine.yaml'
-    path.write_text(text(name), 'utf-8')
-    with warnings.catch_warnings():
-        warnings.simplefilter('ignore')
-        robots = [hd.load_robot(source) for source in (name, path, yaml.safe_load(text(name)))]
-    q = np.random.default_rng(1).normal(size=(5, robots[0].n))
-    first, *others = (hd.inverse_dynamics(robot, q) for robot in robots)
-    for other in others:
-        np.testing.assert_array_equal(first, other)
-
-
-def test_the_list_of_built_in_robots_is_what_loads():
-    assert set(NAMES) <= set(hd.robot_names())
 
 
 def test_the_iiwas_published_inertia_is_kept():
@@ -174,8 +155,3 @@ def change(data, path, value):
 def test_a_wrong_file_is_refused_naming_body_and_key(panda, path, value, message):
     with pytest.raises(ValueError, match=message):
         hd.load_robot(change(panda, path, value))
-
-
-def test_a_missing_robot_says_which_there_are():
-    with pytest.raises(FileNotFoundError, match=r"no robot 'nobody'.*panda"):
-        hd.load_robot('nobody')

@@ -21,6 +21,10 @@ def test_built_in_robots_are_whole(name):
     assert len(robot.limits.effort) == robot.n
 
 
+def test_the_arms_of_the_docs_are_built_in():
+    assert {'fr3', 'iiwa14', 'panda', 'twolink', 'ur10e'} <= set(hd.robot_names())
+
+
 def test_the_tool_is_a_frame_and_a_mass():
     rng = np.random.default_rng(0)
     tool = {
@@ -213,16 +217,13 @@ def test_the_mass_matrix_that_is_checked_is_that_of_the_dynamics(floating):
 
 def test_a_file_is_read_and_a_wrong_one_is_refused(tmp_path):
     path = tmp_path / 'robot.yaml'
-    path.write_text('name: [')
-    with pytest.raises(ValueError, match='not valid YAML'):
-        hd.load_robot(path)
     path.write_bytes(b'\xff\xfe\x00')
     with pytest.raises(ValueError, match='not UTF-8'):
         hd.load_robot(path)
     path.write_text('# ' + 'x' * (4 * 1024 * 1024))
     with pytest.raises(ValueError, match='larger than'):
         hd.load_robot(path)
-    with pytest.raises(FileNotFoundError, match='panda'):
+    with pytest.raises(FileNotFoundError, match=r"no robot 'pandaa'.*panda,"):
         hd.load_robot('pandaa')
 
 

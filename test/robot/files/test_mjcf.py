@@ -196,12 +196,6 @@ def test_a_urdf_that_speaks_to_mujoco_stays_a_urdf(tmp_path, name):
     assert hd.load_robot(path).limits.velocity == 3.0
 
 
-def test_a_file_may_begin_with_a_declaration_and_comments(tmp_path):
-    path = written(tmp_path)
-    path.write_text(f'<?xml version="1.0"?>\n<!-- <robot> -->\n{path.read_text()}')
-    assert hd.load_robot(path).n == 3
-
-
 def test_without_gravity_there_is_none(tmp_path):
     path = written(tmp_path)
     path.write_text(path.read_text().replace('<flag ', '<flag gravity="disable" '))

@@ -216,19 +216,11 @@ def test_locked_joints_are_carried_where_they_are():
     np.testing.assert_allclose(
         hd.inverse_dynamics(robot, motion[:, kept])[0],
         hd.inverse_dynamics(free, motion)[0][kept], rtol=1e-12)
-    with pytest.raises(ValueError, match="no joint 'g3' to lock"):
+    with pytest.raises(
+            ValueError, match="no joint 'g3' to lock; its joints are j1, g1, g2, j2"):
         hd.load_robot(text, locked_joints={'g1': 0.0, 'g2': 0.0, 'g3': 0.0})
     with pytest.raises(ValueError, match="'g1' is locked at nan"):
         hd.load_robot(text, locked_joints={'g1': np.nan, 'g2': 0.0})
-
-
-def test_a_misspelt_lock_is_named():
-    text = arm(
-        link('l1'), link('f1'), link('f2'), joint('j1', 'base', 'l1'),
-        joint('g1', 'l1', 'f1', 'prismatic', LIMIT),
-        joint('g2', 'l1', 'f2', 'prismatic', LIMIT + '<mimic joint="g1"/>'))
-    with pytest.raises(ValueError, match="no joint 'g_1' to lock; its joints are j1, g1, g2"):
-        hd.load_robot(text, locked_joints={'g_1': 0.02})
 
 
 @pytest.mark.parametrize('source', ['URDF', 'mapping'])

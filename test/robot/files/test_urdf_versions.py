@@ -20,20 +20,15 @@ def arm(version='1.2', origin='', limit=FULL, second=''):
     return f'<robot name="arm" version="{version}">\n<link name="l0"/>\n{joints}</robot>'
 
 
-@pytest.mark.parametrize('version', ['1.1', '1.2'])
-def test_a_quaternion_turns(version):
+@pytest.mark.parametrize(('version', 'quaternion', 'rotation'), [
+    *((version, '0 0.6 0 0.8', lie.rotation_y(2.0 * np.arctan2(0.6, 0.8)))
+      for version in ('1.1', '1.2')),
+    ('1.1', '0 0 0.71 0.71', lie.rotation_z(np.pi / 2))])  # of few digits
+def test_a_quaternion_turns(version, quaternion, rotation):
     """It was read as no rotation, without a word."""
-    robot = hd.load_robot(arm(version, 'quat_xyzw="0 0.6 0 0.8" xyz="1 2 3"'))
+    robot = hd.load_robot(arm(version, f'quat_xyzw="{quaternion}" xyz="1 2 3"'))
     home, _ = hd.forward_kinematics(robot, [0.0], 'l1')
-    expected = lie.pose(lie.rotation_y(2.0 * np.arctan2(0.6, 0.8)), [1.0, 2.0, 3.0])
-    np.testing.assert_allclose(home, expected, atol=1e-15)
-
-
-def test_one_of_few_digits_is_a_rotation():
-    robot = hd.load_robot(arm('1.1', 'quat_xyzw="0 0 0.71 0.71"'))
-    np.testing.assert_allclose(
-        hd.forward_kinematics(robot, [0.0], 'l1')[0][:3, :3], lie.rotation_z(np.pi / 2),
-        atol=1e-15)
+    np.testing.assert_allclose(home, lie.pose(rotation, [1.0, 2.0, 3.0]), atol=1e-15)
 
 
 def test_limits_are_taken():
