@@ -170,8 +170,8 @@ class JerkLimitedMotion:
         return limits.law is None or bool(
             _keeps_law(self.start, self.durations, self.jerks, limits.law))
 
-    def filtered(self, omega: float, outputs: Array, begin: float, end: float, out: Array) -> None:
-        """Advance the filter 1/(s/ω + 1)², whose input is this motion, from `begin` to `end`.
+    def filtered(self, omega: float, outputs: Array, times: Array) -> Array:
+        """Return the output of the filter 1/(s/ω + 1)², whose input is this motion.
 
         Its impulse response is never negative and has area 1: so from rest on, its output is
         within all limits that the motion is within. The solution is exact.
@@ -181,26 +181,25 @@ class JerkLimitedMotion:
         omega : float
             ω, rad/s.
         outputs : (2, n) array
-            The filter's q and q̇ at `begin`; overwritten by those at `end`.
-        begin, end : float
+            The filter's q and q̇ at the first time; overwritten by those at the last one.
+        times : (T,) array
             Times of the motion, s.
-        out : (5, n) array
-            Receives q … q⁗ of the filter at `end`.
 
-        """
-        _filtered(
-            self.start, self.durations, self.jerks, omega, outputs, np.array([begin, end]),
-            out[np.newaxis])
+        Returns
+        -------
+        (T − 1, 5, n) array
+            q … q⁗ of the filter at all but the first time.
 
-    def filtered_samples(self, omega: float, outputs: Array, times: Array) -> Array:
-        """Return q … q⁗ of the filter's output, (T − 1, 5, n), at all but the first of (T,) times.
-
-        `outputs`, (2, n), are the filter's q and q̇ at the first time. Times are in s.
         """
         samples = np.empty((times.size - 1, 5, self.start.shape[1]))
-        _filtered(
-            self.start, self.durations, self.jerks, omega, outputs.copy(), times, samples)
+        _filtered(self.start, self.durations, self.jerks, omega, outputs, times, samples)
         return samples
+
+
+@njit()
+def _advanced(p: float, v: float, a: float, j: float, t: float) -> tuple[float, float, float]:
+    """Return position, velocity and acceleration after a time t of constant jerk j."""
+    return p + t * (v + t * (a / 2.0 + t * j / 6.0)), v + t * (a + t * j / 2.0), a + t * j
 
 
 @njit()
@@ -224,10 +223,7 @@ def _state_at(
         left = time
         for i in range(pieces):
             t = min(durations[joint, i], left)
-            j = jerks[joint, i]
-            p += t * (v + t * (a / 2.0 + t * j / 6.0))
-            v += t * (a + t * j / 2.0)
-            a += t * j
+            p, v, a = _advanced(p, v, a, jerks[joint, i], t)
             left -= durations[joint, i]
             if left < 0.0:
                 break
@@ -268,11 +264,9 @@ def _is_within(
                     inside = a * a - 2.0 * j * v
                     if inside >= 0.0:
                         s = (-a + (2 * root - 1) * np.sqrt(inside)) / j
-                if 0.0 < s < t and not low <= p + s * (v + s * (a / 2.0 + s * j / 6.0)) <= high:
+                if 0.0 < s < t and not low <= _advanced(p, v, a, j, s)[0] <= high:
                     return False
-            p += t * (v + t * (a / 2.0 + t * j / 6.0))
-            v += t * (a + t * j / 2.0)
-            a += t * j
+            p, v, a = _advanced(p, v, a, j, t)
             if not (low <= p <= high and abs(v) <= top and abs(a) <= acceleration[joint]):
                 return False
     return True
@@ -299,9 +293,7 @@ def _keeps_law(start: Array, durations: Array, jerks: Array, law: Array) -> bool
                 t, j = durations[joint, i], sign * jerks[joint, i]
                 if t > 0.0 and not _piece_keeps_law(p, v, a, j, t, end, deceleration, offset):
                     return False
-                p += t * (v + t * (a / 2.0 + t * j / 6.0))
-                v += t * (a + t * j / 2.0)
-                a += t * j
+                p, v, a = _advanced(p, v, a, j, t)
     return True
 
 
@@ -316,14 +308,12 @@ def _piece_keeps_law(
         h = t / parts
         is_certain = True
         for part in range(parts):
-            s = part * h
-            w0 = v + s * (a + s * j / 2.0)
-            w1, w2 = h * (a + s * j), h * h * j / 2.0
+            at, w0, rate = _advanced(p, v, a, j, part * h)
+            w1, w2 = h * rate, h * h * j / 2.0
             if max(w0, w0 + w1 / 2.0, w0 + w1 + w2) <= RESTING:
                 continue
-            left = end - (p + s * (v + s * (a / 2.0 + s * j / 6.0)))
             b0 = w0 + offset
-            c0 = 2.0 * deceleration * left - b0 * b0
+            c0 = 2.0 * deceleration * (end - at) - b0 * b0
             c1 = -2.0 * deceleration * h * w0 - 2.0 * b0 * w1
             c2 = -deceleration * h * w1 - w1 * w1 - 2.0 * b0 * w2
             c3 = -2.0 / 3.0 * deceleration * h * w2 - 2.0 * w1 * w2
@@ -365,9 +355,7 @@ def _filtered(
                 h = last - first
                 if h > 0.0:
                     # The motion at the start of the filter's interval within this piece.
-                    pb = p + first * (v + first * (a / 2.0 + first * j / 6.0))
-                    vb = v + first * (a + first * j / 2.0)
-                    ab = a + first * j
+                    pb, vb, ab = _advanced(p, v, a, j, first)
                     # The steady response to a cubic is a cubic; the deviation from it decays.
                     s0 = pb - 2.0 * vb / omega + 3.0 * ab / omega**2 - 4.0 * j / omega**3
                     s1 = vb - 2.0 * ab / omega + 3.0 * j / omega**2
@@ -379,19 +367,15 @@ def _filtered(
                     rate = s1 + h * (s2 + h * j / 2.0) + (c1 - omega * (c0 + c1 * h)) * decay
                 if end - at <= duration:
                     break
-                p += duration * (v + duration * (a / 2.0 + duration * j / 6.0))
-                v += duration * (a + duration * j / 2.0)
-                a += duration * j
+                p, v, a = _advanced(p, v, a, j, duration)
                 at += duration
                 i += 1
             now = end
-            t = max(end - at, 0.0)
-            q = p + t * (v + t * (a / 2.0 + t * j / 6.0))
-            q1 = v + t * (a + t * j / 2.0)
+            q, q1, second = _advanced(p, v, a, j, max(end - at, 0.0))
             # From the filter's equation (D/ω + 1)² q = p and its derivatives.
             q2 = omega * (omega * (q - y) - 2.0 * rate)
             q3 = omega * (omega * (q1 - rate) - 2.0 * q2)
             out[sample, 0, joint], out[sample, 1, joint] = y, rate
             out[sample, 2, joint], out[sample, 3, joint] = q2, q3
-            out[sample, 4, joint] = omega * (omega * (a + t * j - q2) - 2.0 * q3)
+            out[sample, 4, joint] = omega * (omega * (second - q2) - 2.0 * q3)
         outputs[0, joint], outputs[1, joint] = y, rate

@@ -149,18 +149,14 @@ class Stream:
                 self._pending = False
             else:
                 self._try(now)
-        last, self._last = self._last, max(now, self._last)
-        self._motion.filtered(
-            self._omega, self._filter, (last - self._begin) * 1e-9,
-            (self._last - self._begin) * 1e-9, out)
+        out[:] = self.state_at(now)
+        self._filter = out[:2].copy()
+        self._last = max(now, self._last)
 
     def state_at(self, instant: int) -> Array:
         """Return q … q⁗, (5, n), of the present motion at an instant (ns), not before the last."""
-        out = np.empty((5, self._filter.shape[1]))
-        self._motion.filtered(
-            self._omega, self._filter.copy(), (self._last - self._begin) * 1e-9,
-            (max(instant, self._last) - self._begin) * 1e-9, out)
-        return out
+        times = np.array([self._last, max(instant, self._last)]) - self._begin
+        return self._motion.filtered(self._omega, self._filter.copy(), times * 1e-9)[0]
 
     def is_at_rest(self, now: int) -> bool:
         """Return whether motion and filter have come to rest by an instant (ns)."""
@@ -273,4 +269,4 @@ class Stream:
             answers[answers < end]))
         times.sort()
         return self._limits.effort_ratio(
-            motion.filtered_samples(self._omega, outputs, times))
+            motion.filtered(self._omega, outputs.copy(), times))
