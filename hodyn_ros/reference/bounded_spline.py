@@ -43,7 +43,8 @@ def bounded_knots(
     """
     # The search starts from a motion that rests at every knot, which is within the bounds.
     knots[~fixed] = 0.0
-    rows, lower, upper = _bounds(times, tolerance, knots[:, :, 0])
+    rows, bounds = _bounds(times, tolerance, knots[:, :, 0])
+    sign = np.array([-1.0, 1.0])[:, None, None]
 
     def coefficients(at: Array) -> Array:
         """Return the Bernstein coefficients relative to the knots' positions, (m + 1, 8)."""
@@ -51,30 +52,24 @@ def bounded_knots(
         return result
 
     value = coefficients(knots)
-    above, below = upper - value, value - lower
-    scale = integral(times, knots[:, :, 0]) / (2 * value.size)
-    multiplier_above, multiplier_below = scale / above, scale / below
+    room = sign * (bounds - value)
+    multiplier = integral(times, knots[:, :, 0]) / room.size / room
     for _ in range(ITERATIONS):
-        gap = float((multiplier_above * above).sum() + (multiplier_below * below).sum())
+        gap = float((multiplier * room).sum(axis=(1, 2)).sum())
         if gap <= ACCURACY * integral(times, knots[:, :, 0]):
             break
-        barrier = CENTRING * gap / (2 * value.size)
-        stiffness = multiplier_above / above + multiplier_below / below
-        pull = value - (barrier / above - barrier / below) / stiffness
+        barrier = CENTRING * gap / room.size
+        stiffness = (multiplier / room).sum(axis=0)
+        pull = value - (sign * barrier / room).sum(axis=0) / stiffness
         root = np.sqrt(stiffness)[:, :, None]
         trial = knots.copy()
         smoothest_knots(times, fixed, root * rows, root * pull[:, :, None], trial)
-        change = coefficients(trial) - value
-        more_above = barrier / above - multiplier_above + multiplier_above / above * change
-        more_below = barrier / below - multiplier_below - multiplier_below / below * change
-        primal = min(_max_step(above, -change), _max_step(below, change))
-        dual = min(
-            _max_step(multiplier_above, more_above), _max_step(multiplier_below, more_below))
-        knots += primal * (trial - knots)
-        multiplier_above += dual * more_above
-        multiplier_below += dual * more_below
+        change = sign * (coefficients(trial) - value)
+        more = barrier / room - multiplier + multiplier / room * change
+        knots += _max_step(room, -change) * (trial - knots)
+        multiplier += _max_step(multiplier, more) * more
         value = coefficients(knots)
-        above, below = upper - value, value - lower
+        room = sign * (bounds - value)
 
 
 def integral(times: Array, knots: Array) -> float:
@@ -88,14 +83,14 @@ def integral(times: Array, knots: Array) -> float:
     return float((fifth**2 / h**9).sum())
 
 
-def _bounds(times: Array, tolerance: float, knots: Array) -> tuple[Array, Array, Array]:
-    """Return rows (m + 1, 8, 5) that act on each knot's derivatives, and bounds (m + 1, 8).
+def _bounds(times: Array, tolerance: float, knots: Array) -> tuple[Array, Array]:
+    """Return rows (m + 1, 8, 5) that act on each knot's derivatives, and bounds (2, m + 1, 8).
 
     The first four rows belong to the piece before the knot, the others to the one after it.
     """
     count = len(times)
     rows = np.zeros((count, 8, 5))
-    lower, upper = np.full((count, 8), -1.0), np.full((count, 8), 1.0)
+    bounds = np.ones((2, count, 8)) * [[[-1.0]], [[1.0]]]
     spacing, step = np.diff(times)[:, None, None], np.diff(knots[:, 0])[:, None]
     before = (slice(0, 4), slice(1, None), -1.0)
     after = (slice(4, 8), slice(None, -1), 1.0)
@@ -104,9 +99,9 @@ def _bounds(times: Array, tolerance: float, knots: Array) -> tuple[Array, Array,
         start = np.einsum('irk,ik->ir', rows[knot, place], knots[knot])
         target = sign * step
         room = tolerance + RESOLVED * np.abs(start)
-        lower[knot, place] = np.minimum(np.minimum(target, 0.0), start) - room
-        upper[knot, place] = np.maximum(np.maximum(target, 0.0), start) + room
-    return rows, lower, upper
+        bounds[0, knot, place] = np.minimum(np.minimum(target, 0.0), start) - room
+        bounds[1, knot, place] = np.maximum(np.maximum(target, 0.0), start) + room
+    return rows, bounds
 
 
 def _max_step(room: Array, change: Array) -> float:

@@ -1,6 +1,8 @@
 """A filter that smooths samples as they arrive, so that the output has four derivatives."""
 from __future__ import annotations
 
+from math import comb
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -9,16 +11,8 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import Array
 
-# PASCAL[j, i] = binomial(j, i); the inverse has the same entries, with alternating signs.
-PASCAL: Array = np.array(
-    [
-        [1.0, 0.0, 0.0, 0.0, 0.0],
-        [1.0, 1.0, 0.0, 0.0, 0.0],
-        [1.0, 2.0, 1.0, 0.0, 0.0],
-        [1.0, 3.0, 3.0, 1.0, 0.0],
-        [1.0, 4.0, 6.0, 4.0, 1.0],
-    ]
-)
+# Binomial coefficients; the inverse has the same entries, with alternating signs.
+PASCAL: Array = np.array([[float(comb(j, i)) for i in range(5)] for j in range(5)])
 # Greatest slope of the filter's response to a unit step, in units of ω: 4⁴ e⁻⁴/4!.
 MAX_SLOPE = 4.0**4 * np.exp(-4.0) / 24.0
 
