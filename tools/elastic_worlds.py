@@ -19,7 +19,7 @@ from hodyn_ros.feedforward.settings import (
 )
 from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
 from hodyn_ros.feedforward.transitions import State
-from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.reference import fit_plan
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.examples import fast_motion, with_example_actuators
 
@@ -79,8 +79,8 @@ class ElasticWorld:
     def follow(self, goal, seconds):
         """Let both nodes follow a motion to a position from now on."""
         for supervisor in (self.supervisor, self.without):
-            supervisor.controller.reference.follow(
-                move_plan(supervisor.controller.q[0], goal, seconds), supervisor.controller.now)
+            plan = fit_plan([0.0, seconds], [supervisor.controller.q[0], goal])
+            supervisor.controller.reference.follow(plan, supervisor.controller.now)
 
     def cycle(self, *, send=true_motors, has_states=True):
         """Send states of motors and links, and let the arm move for a period.

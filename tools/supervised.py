@@ -19,7 +19,7 @@ from hodyn_ros.messages.multi_dof_trajectory import frame_and_names
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.planning_process import prepare_base
 from hodyn_ros.plans.prepare import PlanSettings
-from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.model import Body
 
@@ -88,7 +88,7 @@ class Plans:
             return Refused('not now')
         start = reference.state_at(now)[0]
         goal = HOME + (float(data) if data != b'away' else 0.0)
-        plan = move_plan(start, goal, 0.4 + 4.0 * np.abs(goal - start).max())
+        plan = fit_plan([0.0, 0.4 + 4.0 * np.abs(goal - start).max()], [start, goal])
         reference.follow(plan, now)
         return Accepted(plan)
 

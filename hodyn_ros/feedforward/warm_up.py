@@ -20,7 +20,6 @@ from hodyn_ros.feedforward.plausible_state import PlausibleState
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.limits import MotionLimits
-from hodyn_ros.reference.rest_to_rest import move_plan
 from hodyn_ros.reference.smoothing import SmoothingFilter
 from hodyn_ros.reference.stream import Stream
 from hodyn_ros.robot import HodynError
@@ -78,7 +77,9 @@ def warm_up(
         controller.follow_base(None)
         evaluate()
     wait()
-    controller.reference.follow(move_plan(position, position + 1e-3, 0.1), 0)
+    knots = np.zeros((2, 5, position.size))
+    knots[:, 0] = position, position + 1e-3
+    controller.reference.follow(Plan.hermite(np.array([0.0, 0.1]), knots, 'global'), 0)
     if controller.motors is not None:
         controller.set_stiffness(controller.motors.actuators.constant_stiffness()[0])
     evaluate()

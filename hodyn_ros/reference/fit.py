@@ -11,7 +11,7 @@ from hodyn_ros.common.errors import HodynError, check_choice
 from hodyn_ros.reference.bounded_spline import bounded_knots
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.local_spline import shape_preserving_knots
-from hodyn_ros.reference.pieces import DEGREE, Array
+from hodyn_ros.reference.pieces import Array
 from hodyn_ros.reference.plan import Plan
 from hodyn_ros.reference.spline import smoothest_knots
 
@@ -124,8 +124,7 @@ def fit_plan(
         fixed[[1, -2]] = True
     fixed[0, 1 + is_path:] = fixed[-1, 1 + is_path:] = True
     if len(instants) == 1:
-        empty = np.empty((0, DEGREE + 1, knots.shape[2]))
-        return Plan(instants, empty, knots[[0, 0], 0], 'hold')
+        return Plan.hermite(instants, knots, 'hold')
     if interpolation == 'bounded' and overshoot_tolerance == 0.0:
         raise HodynError("interpolation 'bounded' needs an overshoot_tolerance above 0")
     if interpolation == 'bounded':

@@ -6,8 +6,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.limits import MotionLimits
-from hodyn_ros.reference.plan import Plan
-from hodyn_ros.reference.rest_to_rest import hold_plan
+from hodyn_ros.reference.plan import Plan, hold_plan
 from hodyn_ros.reference.stop import Stop, stop_along
 from hodyn_ros.reference.stream import Stream
 

@@ -106,6 +106,15 @@ class Plan:
         return Plan(self.times * scale, self.coefficients, self.ends, self.interpolation)
 
 
+def hold_plan(position: ArrayLike) -> Plan:
+    """Return the plan that stays at `position` (n,)."""
+    held = numbers(position, 'position').reshape(-1)
+    if not np.isfinite(held).all():
+        raise HodynError(f'hold: position {held.tolist()} is not finite')
+    empty = np.empty((0, DEGREE + 1, held.size))
+    return Plan(np.zeros(1), empty, np.array([held, held]), 'hold')
+
+
 @njit()
 def _evaluate(times: Array, coefficients: Array, ends: Array, t: float, out: Array) -> None:
     """Write q … q⁗ at t into `out` (5, n)."""

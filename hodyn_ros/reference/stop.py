@@ -58,7 +58,7 @@ class Stop:
         if t < 0.0:
             time = t
         self._plan.evaluate(self._begin + time, out)
-        _scale(out, *rates)
+        change_time(out, *rates)
         return out
 
     def samples(self, count: int) -> Array:
@@ -66,7 +66,7 @@ class Stop:
         x = np.linspace(0.0, 1.0, count)
         time, *rates = _slowed(x, self._braking)
         motion = self._plan.evaluate(self._begin + time)
-        _scale(np.moveaxis(motion, 0, 1), *(rate[:, None] for rate in rates))
+        change_time(motion.swapaxes(0, 1), *(rate[:, None] for rate in rates))
         return motion
 
 
@@ -124,9 +124,12 @@ def _when_at(way: float, duration: float) -> float:
     return high * duration
 
 
-def _scale(motion: Array, rate: Array, second: Array, third: Array, fourth: Array) -> None:
-    """Convert derivatives in the plan's time to those in real time: motion (5, …), in place."""
-    p1, p2, p3, p4 = motion[1].copy(), motion[2].copy(), motion[3].copy(), motion[4].copy()
+def change_time(motion: Array, rate: Array, second: Array, third: Array, fourth: Array) -> None:
+    """Convert derivatives, (5, …), of a motion in its own time s to those in time t, in place.
+
+    `rate` … `fourth` are ṡ … s⁗, the derivatives of s in t.
+    """
+    p1, p2, p3, p4 = motion[1:].copy()
     motion[1] = p1 * rate
     motion[2] = p2 * rate**2 + p1 * second
     motion[3] = p3 * rate**3 + 3.0 * p2 * rate * second + p1 * third

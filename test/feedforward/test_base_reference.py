@@ -8,7 +8,7 @@ from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.moving_base import FollowedBase
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.plans.base_plan import base_plan
-from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import lie
 
 STEP = 2_000_000  # ns
@@ -89,7 +89,7 @@ def test_the_torque_is_that_of_the_library_with_exact_derivatives():
     followed.ahead = 5_100_000_000
     controller = FeedforwardController(
         SHIP_MODEL, HOME, 0, ControllerSettings(friction_in_output=False, fade=FADE))
-    controller.reference.follow(move_plan(HOME, HOME + 0.3, 6.0), 500_000_000)
+    controller.reference.follow(fit_plan([0.0, 6.0], [HOME, HOME + 0.3]), 500_000_000)
     controller.follow_base(followed)
     errors, sizes = [], []
     for now in range(0, 4_800_000_000, STEP):

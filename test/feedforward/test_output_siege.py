@@ -6,7 +6,7 @@ import pytest
 
 from hodyn_ros.actuators.joint_actuators import INERTIA
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.reference import fit_plan
 
 
 @pytest.mark.parametrize('kind', ROBOTS)
@@ -59,7 +59,7 @@ def test_a_stop_on_soft_springs_asks_no_more_of_the_motors_than_they_have(kind, 
     run(10)
     controller.set_stiffness(np.full(7, stiffness))
     run(1500)
-    controller.reference.follow(move_plan(HOME, HOME + 0.5, 2.0), now)
+    controller.reference.follow(fit_plan([0.0, 2.0], [HOME, HOME + 0.5]), now)
     run(400)
     controller.stop(now)
     run(3000)

@@ -10,7 +10,7 @@ from hodyn_ros.feedforward.motor_stage import MotorStage
 from hodyn_ros.feedforward.output_curve import BANDWIDTH
 from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.torque_output import TorqueOutput
-from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot.files import with_actuators
 
 DT = 1e-3
@@ -91,7 +91,7 @@ def test_motors_that_can_and_cannot_by_turns_stay_with_the_motion(monkeypatch, p
 
 def test_a_model_without_numbers_in_every_other_cycle_holds_the_torque(monkeypatch, feedforward):
     controller = controller_at_home(feedforward)
-    controller.reference.follow(move_plan(HOME, HOME + 0.3, 2.0), 0)
+    controller.reference.follow(fit_plan([0.0, 2.0], [HOME, HOME + 0.3]), 0)
     true, cycles = TorqueOutput.want, [0]
 
     def want(output, *arguments):

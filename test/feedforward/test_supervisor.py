@@ -10,7 +10,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.plan_answer import Accepted
 from hodyn_ros.feedforward.trajectory_goals import ErrorCode
 from hodyn_ros.feedforward.transitions import TABLE, TRANSITIONS, Cause, State
-from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.reference import fit_plan
 
 
 def test_the_table_leads_from_each_state_to_an_end_without_idle_rows():
@@ -270,7 +270,7 @@ def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
             if self.waiting is None:
                 return None
             wait, self.waiting = float(self.waiting), None
-            plan = move_plan(HOME, HOME + 0.1, 2.0)
+            plan = fit_plan([0.0, 2.0], [HOME, HOME + 0.1])
             dropped = reference.follow(plan, now + round(wait * 1e9))
             return Accepted(plan, summary='a plan', wait=wait, dropped=dropped)
 

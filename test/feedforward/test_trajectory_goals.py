@@ -7,9 +7,9 @@ import pytest
 from hodyn_ros.feedforward.goal_tolerances import default_tolerances
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.feedforward.trajectory_goals import REACHED, ErrorCode, TrajectoryGoals
+from hodyn_ros.reference import fit_plan
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.manager import ReferenceManager
-from hodyn_ros.reference.rest_to_rest import move_plan
 
 NAMES = ['joint1', 'joint2']
 SECOND = 10**9
@@ -85,7 +85,7 @@ class Scene:
 
 
 def replace_ends(reference, now, to, seconds):
-    return move_plan(reference.state_at(now)[0], np.full(2, to), seconds)
+    return fit_plan([0.0, seconds], [reference.state_at(now)[0], np.full(2, to)])
 
 
 @pytest.fixture

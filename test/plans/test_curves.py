@@ -10,7 +10,7 @@ from hodyn_ros.actuators.laws import AntagonisticExponential, Rigid
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.curves import draw_curves
-from hodyn_ros.reference.rest_to_rest import move_plan
+from hodyn_ros.reference import fit_plan
 
 
 @pytest.mark.parametrize('share', [0.01, 0.9])
@@ -20,7 +20,7 @@ def test_limits_far_away_do_not_flatten_a_curve(tmp_path, share):
     end = np.array([1.5, 2.5])
     robot = replace(free, limits=replace(free.limits, position_min=-end, position_max=end))
     with matplotlib.rc_context({'svg.fonttype': 'none'}):
-        plan = move_plan(-share * end, share * end, 1.0)
+        plan = fit_plan([0.0, 1.0], [-share * end, share * end])
         draw_curves(plan, FeedForward(robot), tmp_path / 'curves.svg')
     text = (tmp_path / 'curves.svg').read_text().replace('\u2212', '-')
     assert ('limits -2.5, 2.5' in text) == (share == 0.01)
@@ -32,7 +32,7 @@ def test_motors_have_rows_of_their_own_each_with_its_joint(tmp_path):
     actuators = Actuators(names, (
         JointActuator(AntagonisticExponential(2.0, 20.0, 2000.0), Motor(0.5)),
         JointActuator(Rigid(), Motor(0.5, max_effort=60.0))))
-    plan = move_plan(np.zeros(2), np.full(2, 0.3), 2.0)
+    plan = fit_plan([0.0, 2.0], [np.zeros(2), np.full(2, 0.3)])
     with matplotlib.rc_context({'svg.fonttype': 'none'}):
         for robot in (hd.load_robot('twolink'), replace(
                 hd.load_robot('twolink'), actuators=actuators)):

@@ -3,9 +3,8 @@ import numpy as np
 import pytest
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference import MotionLimits
+from hodyn_ros.reference import MotionLimits, fit_plan
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
-from hodyn_ros.reference.rest_to_rest import move_plan
 
 S, MS = 10**9, 10**6
 LIMITS = MotionLimits(*(np.full(1, value) for value in (-3.0, 3.0, 2.0, 10.0, 400.0)))
@@ -22,10 +21,10 @@ def position(reference, now):
 def reference():
     """Return one that goes from 0 to 1 within 2 s, and has two plans that wait."""
     reference = ReferenceManager(np.zeros(1), 50.0)
-    reference.follow(move_plan([0.0], [1.0], 2.0), 0)
+    reference.follow(fit_plan([0.0, 2.0], [[0.0], [1.0]]), 0)
     position(reference, 0)
-    reference.follow(move_plan([1.0], [2.0], 2.0), 5 * S)
-    reference.follow(move_plan([2.0], [0.0], 2.0), 8 * S)
+    reference.follow(fit_plan([0.0, 2.0], [[1.0], [2.0]]), 5 * S)
+    reference.follow(fit_plan([0.0, 2.0], [[2.0], [0.0]]), 8 * S)
     return reference
 
 
@@ -67,7 +66,7 @@ def test_dropping_nothing_is_no_change(reference):
 
 def test_a_plan_stops_on_its_way_and_holds():
     reference = ReferenceManager(np.zeros(1), 50.0)
-    reference.follow(move_plan([0.0], [1.0], 2.0), 0)
+    reference.follow(fit_plan([0.0, 2.0], [[0.0], [1.0]]), 0)
     position(reference, S)
     reference.stop(S, LIMITS)
     position(reference, S + 100 * MS)
@@ -87,7 +86,7 @@ def test_a_held_reference_is_not_stopped():
 
 def test_so_many_plans_wait_at_most():
     reference = ReferenceManager(np.zeros(1), 50.0)
-    plan = move_plan([0.0], [0.0], 0.5)
+    plan = fit_plan([0.0, 0.5], [[0.0], [0.0]])
     for k in range(MAX_WAITING):
         assert not reference.is_full
         reference.follow(plan, (k + 1) * S)
@@ -96,7 +95,7 @@ def test_so_many_plans_wait_at_most():
 
 
 def test_the_elapsed_time_of_a_plan_is_known_before_during_and_after(reference):
-    first = move_plan([0.0], [1.0], 2.0)
+    first = fit_plan([0.0, 2.0], [[0.0], [1.0]])
     reference = ReferenceManager(np.zeros(1), 50.0)
     reference.follow(first, S)
     assert reference.elapsed(first, 0) == -1.0
@@ -113,7 +112,7 @@ def test_the_elapsed_time_of_a_plan_is_known_before_during_and_after(reference):
 
 def test_a_plan_that_is_stopped_is_given_up():
     reference = ReferenceManager(np.zeros(1), 50.0)
-    plan = move_plan([0.0], [1.0], 2.0)
+    plan = fit_plan([0.0, 2.0], [[0.0], [1.0]])
     reference.follow(plan, 0)
     position(reference, S)
     for limits in (TIGHT, LIMITS):

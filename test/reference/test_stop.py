@@ -4,10 +4,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-import pytest
 
 from hodyn_ros.reference import MotionLimits, extrema, fit_plan, hold_plan, stop_along
-from hodyn_ros.reference.rest_to_rest import move_plan
 
 
 def within(plan, scale=1.0):
@@ -51,7 +49,7 @@ def test_it_goes_on_from_the_plan_keeps_to_its_path_and_the_limits(seed, fractio
 
 
 def test_it_is_soon():
-    plan = move_plan([0.0], [2.0], 4.0)
+    plan = fit_plan([0.0, 4.0], [[0.0], [2.0]])
     limits = replace(
         within(plan), acceleration=np.array([10.0]), jerk=np.array([500.0]))
     # At its greatest speed, which is the limit.
@@ -61,7 +59,7 @@ def test_it_is_soon():
 
 
 def test_where_the_plan_uses_its_limits_up_the_stop_waits_or_is_gentle():
-    plan = move_plan([0.0], [2.0], 2.0)
+    plan = fit_plan([0.0, 2.0], [[0.0], [2.0]])
     limits = within(plan)
     tried = [stop_along(plan, begin, limits) for begin in np.linspace(0.0, 2.0, 50)]
     assert any(stop is not None for stop in tried)
@@ -73,7 +71,7 @@ def test_where_the_plan_uses_its_limits_up_the_stop_waits_or_is_gentle():
 
 
 def test_the_least_effort_is_taken_where_each_is_too_much():
-    plan = move_plan([0.0], [2.0], 4.0)
+    plan = fit_plan([0.0, 4.0], [[0.0], [2.0]])
     limits = replace(within(plan, 10.0), effort_ratio=lambda q: 2.0 + np.abs(q[:, 2]).max())
     light = stop_along(plan, 1.0, replace(limits, effort_ratio=lambda q: 0.0))
     heavy = stop_along(plan, 1.0, limits)
@@ -81,16 +79,5 @@ def test_the_least_effort_is_taken_where_each_is_too_much():
 
 
 def test_what_is_at_rest_stays():
-    stop = stop_along(hold_plan([0.4]), 1.0, within(move_plan([0.0], [1.0], 1.0)))
+    stop = stop_along(hold_plan([0.4]), 1.0, within(fit_plan([0.0, 1.0], [[0.0], [1.0]])))
     np.testing.assert_array_equal(stop.evaluate(0.01), [[0.4], [0.0], [0.0], [0.0], [0.0]])
-
-
-def test_a_move_is_the_smoothest_from_rest_to_rest():
-    start, goal = np.array([0.3, -1.0]), np.array([1.0, -1.0])
-    times = np.linspace(-0.1, 2.1, 50)
-    start_state = np.zeros((5, 2))
-    start_state[0] = start
-    fitted = fit_plan([2.0], [goal], start=start_state)
-    np.testing.assert_allclose(
-        move_plan(start, goal, 2.0).evaluate(times), fitted.evaluate(times), atol=1e-10)
-    assert move_plan(start, goal, 2.0).duration == pytest.approx(2.0)

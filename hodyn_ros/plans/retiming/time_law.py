@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
 from hodyn_ros.reference import Plan
+from hodyn_ros.reference.stop import change_time
 
 Array = NDArray[np.float64]
 
@@ -29,15 +30,8 @@ def compose(path: Array, law: Array) -> Array:
 
     `path` is (T, 5, n) and `law` (T, 5).
     """
-    w1, w2, w3, w4 = (law[:, k, None] for k in range(1, 5))
-    out = np.empty_like(path)
-    out[:, 0] = path[:, 0]
-    out[:, 1] = path[:, 1] * w1
-    out[:, 2] = path[:, 2] * w1**2 + path[:, 1] * w2
-    out[:, 3] = path[:, 3] * w1**3 + 3.0 * path[:, 2] * w1 * w2 + path[:, 1] * w3
-    out[:, 4] = (
-        path[:, 4] * w1**4 + 6.0 * path[:, 3] * w1**2 * w2
-        + path[:, 2] * (3.0 * w2**2 + 4.0 * w1 * w3) + path[:, 1] * w4)
+    out = path.copy()
+    change_time(out.swapaxes(0, 1), *law.T[1:, :, None])
     return out
 
 
