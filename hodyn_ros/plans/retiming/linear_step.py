@@ -10,8 +10,6 @@ that check plans.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
@@ -21,9 +19,9 @@ from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.plans.retiming.time_law import (
     SPLINE_DEGREE,
     Rate,
-    TimeLaw,
     compose,
     even_basis,
+    run_by,
     time_derivatives,
 )
 from hodyn_ros.reference import Plan
@@ -43,16 +41,25 @@ NEAR, PASSED = 0.5, 1e-7
 # Least used share of jerk and torque rate, and least ratio of its change in a step: the step is
 # limited because the bound on this share is linearised.
 MIN_USED, LESS_USED = 1e-3, 0.6
-MIN_RATE, MAX_RATE = 0.1, 4.0
+MIN_RATE = 0.1
+# Share of the limits for a motion from a moving start: it cannot be stretched for peaks that the
+# steps miss.
+MOVING_SHARE = 0.97
 
 
-@dataclass(frozen=True)
-class StepSettings:
-    """Settings of a step.
+def fastest_rate(
+    path: Plan, law: Plan, table: LimitTable, count: int, *, highest_order: int, max_rate: float,
+    between: bool, smoothness: float, moving: bool,
+) -> Rate | None:
+    """Return the rate x that shortens the law most within the limits; None if no rate is.
 
-    Attributes
+    Parameters
     ----------
-    knots : int
+    path, law : Plan
+        The path, and the law that runs it at present.
+    table : LimitTable
+        The limits.
+    count : int
         Number of pieces of the rate.
     highest_order : int
         Order up to which quantities are limited.
@@ -60,65 +67,47 @@ class StepSettings:
         Largest x.
     between : bool
         Whether peaks between the even samples are searched for.
-    allowed : float
-        Share of the limits that may be used.
     smoothness : float
         Price of using the limits of jerk and torque rate, as in `retiming.retime`.
-    keeps_start, keeps_end : bool
-        Whether x = 1 at this end, with zero derivatives, because another motion joins there.
+    moving : bool
+        Whether x = 1 at the start, with zero derivatives, because another motion joins there. Then
+        only `MOVING_SHARE` of the limits may be used.
 
     """
-
-    knots: int
-    highest_order: int = 4
-    max_rate: float = MAX_RATE
-    between: bool = False
-    allowed: float = 1.0
-    smoothness: float = 0.0
-    keeps_start: bool = False
-    keeps_end: bool = False
-
-
-def fastest_rate(
-    path: Plan, law: TimeLaw, table: LimitTable, settings: StepSettings,
-) -> Rate | None:
-    """Return the rate x that shortens the law most within the limits; None if no rate is."""
-    count, step = settings.knots, law.duration / settings.knots
-    u, even = _samples(count, step, law.duration, settings.between)
+    step, allowed = law.duration / count, MOVING_SHARE if moving else 1.0
+    u, even = _samples(count, step, law.duration, between)
     first, basis = even_basis(u, step, count)
     present, slopes = _linearised(path, law, table, u, step)
-    if settings.keeps_start:
+    if moving:
         even[0] = False  # the start stays as it is
     third = table.orders == 3
-    smooth = settings.smoothness > 0.0 and settings.highest_order >= 3 and bool(third.any())
+    smooth = smoothness > 0.0 and highest_order >= 3 and bool(third.any())
     used = float(np.clip(np.abs(present[:, third]).max(), MIN_USED, 1.0)) if smooth else 1.0
     reach = np.where(third, used, 1.0)
     rows, bounds = [], []
     for sign in (1.0, -1.0):
-        slope, bound = sign * slopes, settings.allowed - sign * (present - slopes[0])
-        slope[0][:, third] += 0.5 * settings.allowed * used
-        bound[:, third] += 0.5 * settings.allowed * used
+        slope, bound = sign * slopes, allowed - sign * (present - slopes[0])
+        slope[0][:, third] += 0.5 * allowed * used
+        bound[:, third] += 0.5 * allowed * used
         if smooth:  # the used share of these limits is a variable
-            bound[:, third] -= settings.allowed
+            bound[:, third] -= allowed
         relative = sign * present / reach
-        counts = (table.orders <= settings.highest_order) & np.isfinite(bound) & (
+        counts = (table.orders <= highest_order) & np.isfinite(bound) & (
             even[:, None] | _peaks(relative))
         sample, column = np.nonzero(counts)
         values = np.einsum('dr,drb->rb', slope[:, sample, column], basis[:, sample])
-        taken = sparse.csr_matrix(-settings.allowed * (third & smooth)[column][:, None])
+        taken = sparse.csr_matrix(-allowed * (third & smooth)[column][:, None])
         rows.append(sparse.hstack([_matrix(values, first[sample], count), taken]))
         bounds.append(bound[sample, column])
     # The cost is the change of the duration, s, per change of x, plus the price of the used share.
     cost = np.append(
         -0.5 * (_matrix(basis[0], first, count).T @ np.gradient(u)),
-        settings.smoothness * law.duration)
-    limits = np.tile([MIN_RATE, settings.max_rate], (count + SPLINE_DEGREE + 1, 1))
+        smoothness * law.duration)
+    limits = np.tile([MIN_RATE, max_rate], (count + SPLINE_DEGREE + 1, 1))
     limits[-1] = (LESS_USED * used, min(1.0, used / LESS_USED)) if smooth else (0.0, 1.0)
     # Value and first four derivatives at an end depend on the five coefficients there.
-    if settings.keeps_start:
+    if moving:
         limits[:SPLINE_DEGREE] = 1.0
-    if settings.keeps_end:
-        limits[-SPLINE_DEGREE - 1:-1] = 1.0
     found = _least(cost, sparse.vstack(rows, format='csr'), np.concatenate(bounds), limits)
     return None if found is None else Rate(found[:-1], law.duration)
 
@@ -167,13 +156,13 @@ def _peaks(values: Array) -> NDArray[np.bool_]:
 
 
 def _linearised(
-    path: Plan, law: TimeLaw, table: LimitTable, u: Array, step: float,
+    path: Plan, law: Plan, table: LimitTable, u: Array, step: float,
 ) -> tuple[Array, Array]:
     """Return the present shares, (T, columns), and their slopes in x … x''', (4, T, columns).
 
     To be linear, shares of speeds are squared, and shares of order 3 divided by √x.
     """
-    motion = law.motion(path, u)
+    motion = run_by(law, path, u)
     squared, divided = table.orders == 1, table.orders == 3
 
     def at(rate: Array) -> Array:

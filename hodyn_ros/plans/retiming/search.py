@@ -13,11 +13,11 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.quantities import KINEMATIC
 from hodyn_ros.plans.limit_check import LimitReport, check_limits, worst_margins
-from hodyn_ros.plans.retiming.linear_step import MAX_RATE, StepSettings, fastest_rate
+from hodyn_ros.plans.retiming.linear_step import fastest_rate
 from hodyn_ros.plans.retiming.path import SMALLEST_STEP, JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.result import Retimed, binding_limits, momentary_stops
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
-from hodyn_ros.plans.retiming.time_law import TimeLaw
+from hodyn_ros.plans.retiming.time_law import at_rate, run_by, uniform_law
 from hodyn_ros.plans.time_scaling import (
     MAX_FACTOR,
     smallest_time_scaling,
@@ -46,7 +46,7 @@ KNOT_SPACING, MIN_KNOTS, MAX_KNOTS = 0.0075, 60, 120
 MAX_KNOT_SPACING, MOST_KNOTS = 0.07, 4000
 # For each step: the highest order of the limits that it considers, and the largest rate. The first
 # step is toppra's problem, which is convex; the others start from its solution.
-_STEPS = ((2, 30.0), *5 * ((4, MAX_RATE),))
+_STEPS = ((2, 30.0), *5 * ((4, 4.0),))
 # Relative gain of a step below which the search ends.
 CONVERGED = 2e-3
 # Stretch for peaks between the samples of a step from which the step is too coarse.
@@ -55,9 +55,6 @@ COST_SAMPLES = 4000
 WAY_SAMPLES = 400
 # Bounds of the duration of the first motion, s, before it is compared with the limits.
 SHORTEST, LONGEST = 0.01, 1000.0
-# Share of the limits for a motion from a moving start: it cannot be stretched for peaks that the
-# steps miss.
-MOVING_SHARE = 0.97
 # Factor of the duration at which a plan is surely beyond a limit.
 FAST = 1e-2
 
@@ -177,9 +174,9 @@ def _retime_section(
     if path.duration == 0.0:
         raise HodynError('its points are all the same: there is no path to retime')
     moving = path is timed and not starts_and_ends_at_rest(path)
-    law: TimeLaw | None
+    law: Plan | None
     if moving:
-        law = TimeLaw.uniform(path.duration, path.duration, (False, False))
+        law = uniform_law(path.duration, path.duration, (False, False))
         slow = _within_limits(path, table, moving)
     else:
         slow, law = _stretched(timed, table), _from_rest(path, table)
@@ -194,11 +191,11 @@ def _retime_section(
     finer = 1
     for i, (order, max_rate) in enumerate(_STEPS):
         knots = finer * _knots(law.duration) if i >= len(_COARSE) else _COARSE[i]
-        rate = fastest_rate(path, law, table, StepSettings(
-            knots, order, max_rate, i >= len(_COARSE),
-            (1.0, MOVING_SHARE)[moving], smoothness, moving))
+        rate = fastest_rate(
+            path, law, table, knots, highest_order=order, max_rate=max_rate,
+            between=i >= len(_COARSE), smoothness=smoothness, moving=moving)
         if rate is not None:
-            law = law.at_rate(rate)
+            law = at_rate(law, rate)
         elif not moving:
             # No rate brings the present motion within a limit that it exceeds by far.
             mended = _within_limits(_motion(path, law, moving), table, moving)
@@ -238,19 +235,19 @@ def _knots(duration: float) -> int:
     return max(fine, min(int(duration / MAX_KNOT_SPACING), MOST_KNOTS))
 
 
-def _even_law(path: Plan) -> TimeLaw:
+def _even_law(path: Plan) -> Plan:
     """Return a law of 1 s that starts and ends at rest where the path itself does not."""
-    ends = np.abs(path.evaluate(path.times[[0, -1]])[:, 1]).max(axis=1) > 0.0
-    return TimeLaw.uniform(path.duration, 1.0, (bool(ends[0]), bool(ends[1])))
+    begins, ends = path.evaluate(path.times[[0, -1]])[:, 1].any(axis=1).tolist()
+    return uniform_law(path.duration, 1.0, (begins, ends))
 
 
-def _from_rest(path: Plan, table: LimitTable) -> TimeLaw | None:
+def _from_rest(path: Plan, table: LimitTable) -> Plan | None:
     """Return the law of an even motion from rest to rest, about as fast as the limits allow.
 
     Returns None if no timing is within the limits.
     """
     law = _even_law(path)
-    shares = np.abs(table.shares(law.motion(path, np.linspace(0.0, 1.0, WAY_SAMPLES))))
+    shares = np.abs(table.shares(run_by(law, path, np.linspace(0.0, 1.0, WAY_SAMPLES))))
     kinematic = [
         k for k, column in enumerate(table.limited_columns) if column.quantity in KINEMATIC]
     needed = (shares[:, kinematic] ** (1.0 / table.orders[kinematic])).max(initial=0.0)
@@ -277,7 +274,7 @@ def _why_not(path: Plan, table: LimitTable) -> str:
     if report.within_limits:
         return f'no timing up to {MAX_FACTOR:g} times slower fixes it'
     worst = report.violations[0]
-    place = 100.0 * float(law(np.array([worst.time / MAX_FACTOR]))[0, 0]) / path.duration
+    place = 100.0 * float(law.evaluate(worst.time / MAX_FACTOR)[0, 0]) / path.duration
     what = {'position': 'it is out of range', 'effort': 'this is the weight or the friction'}
     return (
         f'no timing fixes it: {worst.joint}: {worst.quantity} {worst.value:.6g} {worst.unit} at '
@@ -297,11 +294,11 @@ def _within_limits(plan: Plan, table: LimitTable, moving: bool) -> Plan | None:
     return None if factor is None else plan.stretched(factor)
 
 
-def _motion(path: Plan, law: TimeLaw, moving: bool) -> Plan:
+def _motion(path: Plan, law: Plan, moving: bool) -> Plan:
     """Return the plan of a path run by a law, at rest at its end and, unless moving, its start."""
     pieces = max(MIN_PIECES, int(np.ceil(law.duration / PIECE)))
     times = np.linspace(0.0, law.duration, pieces + 1)
-    knots = law.motion(path, times)
+    knots = run_by(law, path, times)
     knots[-1, 1:] = 0.0
     if not moving:
         knots[0, 1:] = 0.0

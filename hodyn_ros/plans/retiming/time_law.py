@@ -1,6 +1,6 @@
 """Timing of a path: laws w(t) by which a path p(w) becomes a motion p(w(t)).
 
-A law is changed by a rate x(u) > 0 of its own time u: with du/dt = √x, the derivatives of u with
+A law is a plan of one column, w, from time 0. It is changed by a rate x(u) > 0 of its own time u: with du/dt = √x, the derivatives of u with
 respect to t are √x, x'/2, √x x''/2 and x x'''/2 + x'x''/4. So squared velocities, accelerations
 and torques along a path are linear in (x, x'), and jerks and torque rates are √x times a linear
 function of (x, x', x'').
@@ -75,62 +75,33 @@ def even_basis(u: Array, step: float, count: int) -> tuple[NDArray[np.intp], Arr
     return first, np.stack([spline(within, nu=k) / step**k for k in range(4)])
 
 
-class TimeLaw:
-    """w(t) from 0 to `duration`, in C4, given by its derivatives at knots.
+def uniform_law(length: float, duration: float, rests: tuple[bool, bool]) -> Plan:
+    """Return the law of constant speed, at rest at its start and end as `rests` says."""
+    knots = np.zeros((2, 5, 1))
+    knots[1, 0] = length
+    knots[:, 1, 0] = np.where(rests, 0.0, length / duration)
+    return Plan.hermite(np.array([0.0, duration]), knots, 'law')
 
-    Parameters
-    ----------
-    times : (m + 1,) array
-        Times of the knots, s, from 0.
-    knots : (m + 1, 5) array
-        w … w⁗ at the knots.
 
-    """
+def run_by(law: Plan, path: Plan, t: Array) -> Array:
+    """Return q … q⁗ of a path run by a law at instants, (T, 5, n)."""
+    w = law.evaluate(t)[:, :, 0]
+    return compose(path.evaluate(w[:, 0]), w)
 
-    def __init__(self, times: Array, knots: Array) -> None:
-        self._plan = Plan.hermite(times, knots[:, :, None], 'law')
-        self.duration = float(times[-1])
 
-    @classmethod
-    def uniform(cls, length: float, duration: float, rests: tuple[bool, bool]) -> TimeLaw:
-        """Return the law of constant speed, at rest at its start and end as `rests` says."""
-        knots = np.zeros((2, 5))
-        knots[1, 0] = length
-        for side in range(2):
-            knots[side, 1] = 0.0 if rests[side] else length / duration
-        return cls(np.array([0.0, duration]), knots)
-
-    def stretched(self, factor: float) -> TimeLaw:
-        """Return the law run `factor` times slower."""
-        law = TimeLaw.__new__(TimeLaw)
-        law._plan = self._plan.stretched(factor)
-        law.duration = law._plan.duration
-        return law
-
-    def __call__(self, t: Array) -> Array:
-        """Return w … w⁗, (T, 5)."""
-        inside = np.clip(t, 0.0, self.duration)
-        return self._plan.evaluate(np.ascontiguousarray(inside))[:, :, 0]
-
-    def motion(self, path: Plan, t: Array) -> Array:
-        """Return q … q⁗ of the path run by this law, (T, 5, n)."""
-        law = self(t)
-        return compose(path.evaluate(np.ascontiguousarray(law[:, 0])), law)
-
-    def at_rate(self, rate: Rate) -> TimeLaw:
-        """Return the law w(u(t)), where du/dt = √x(u)."""
-        count = rate.coefficients.size - SPLINE_DEGREE
-        u = np.linspace(0.0, self.duration, QUADRATURE * count + 1)
-        t = np.concatenate(([0.0], np.cumsum(_spent(rate, u[:-1], np.diff(u)))))
-        times = np.linspace(0.0, t[-1], PIECES_PER_KNOT * count + 1)
-        at = np.interp(times, t, u)
-        place = np.clip(np.searchsorted(t, times, side='right') - 1, 0, t.size - 2)
-        for _ in range(NEWTON_STEPS):
-            missing = times - t[place] - _spent(rate, u[place], at - u[place])
-            at = np.clip(at + missing * np.sqrt(rate(at)[:, 0]), 0.0, self.duration)
-        at[[0, -1]] = 0.0, self.duration
-        law = self(at)
-        return TimeLaw(times, compose(law[:, :, None], time_derivatives(rate(at)))[:, :, 0])
+def at_rate(law: Plan, rate: Rate) -> Plan:
+    """Return the law w(u(t)), where du/dt = √x(u)."""
+    count = rate.coefficients.size - SPLINE_DEGREE
+    u = np.linspace(0.0, law.duration, QUADRATURE * count + 1)
+    t = np.concatenate(([0.0], np.cumsum(_spent(rate, u[:-1], np.diff(u)))))
+    times = np.linspace(0.0, t[-1], PIECES_PER_KNOT * count + 1)
+    at = np.interp(times, t, u)
+    place = np.clip(np.searchsorted(t, times, side='right') - 1, 0, t.size - 2)
+    for _ in range(NEWTON_STEPS):
+        missing = times - t[place] - _spent(rate, u[place], at - u[place])
+        at = np.clip(at + missing * np.sqrt(rate(at)[:, 0]), 0.0, law.duration)
+    at[[0, -1]] = 0.0, law.duration
+    return Plan.hermite(times, compose(law.evaluate(at), time_derivatives(rate(at))), 'law')
 
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
