@@ -147,7 +147,7 @@ def peaks(retimed: Retimed, feedforward: FeedForward) -> dict[str, float]:
 def measured(robot: Robot, seed: int, toppra: Any, longer: bool) -> dict[str, Any]:
     """Return the figures of one path."""
     points = waypoints(robot, seed)
-    path = path_of(points_of(robot, points, None), tolerance=1e-3)
+    path = path_of(robot, points_of(robot, points, None), tolerance=1e-3)
     feedforward = FeedForward(robot)
     start = perf_counter()
     retimed = retime_path(path, feedforward)

@@ -162,7 +162,8 @@ def _rows(robot: Robot, paths: int, toppra: Any, copp: Any) -> list[dict[str, An
     feedforward = FeedForward(robot)
     rows = []
     for seed in range(-1, paths):  # the first one compiles
-        path = path_of(points_of(robot, waypoints(robot, max(seed, 0)), None), tolerance=1e-3)
+        points = points_of(robot, waypoints(robot, max(seed, 0)), None)
+        path = path_of(robot, points, tolerance=1e-3)
         section, timed = path.sections[0], path.timed[0]
         contenders: dict[str, Callable[[], Array]] = {
             'hodyn retime': lambda path=path: _sampled(  # type: ignore[misc]

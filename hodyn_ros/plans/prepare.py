@@ -29,7 +29,7 @@ from hodyn_ros.plans.doubtful_points import (
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.reflex_check import reflex_peaks
-from hodyn_ros.plans.retiming.path import PathPoints, comparable_speed, path_of
+from hodyn_ros.plans.retiming.path import path_of
 from hodyn_ros.plans.retiming.result import Retimed
 from hodyn_ros.plans.retiming.search import PATH_TOLERANCE, Progress, retime_path, retime_plan
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
@@ -364,19 +364,19 @@ def _retimed(
     settings = request.settings
     if settings.stretch != 'retime':
         return None
-    robot = request.robot
-    given = PathPoints(
-        points.times - points.times[0], points.positions, comparable_speed(robot),
-        points.velocities, points.accelerations, robot.joint_names)
+    given = points
     if request.start is not None:
         plan = _fitted(request, points, hasty)
         if not plan.duration:
             return None
         if request.start[1:].any():
             return retime_plan(plan, feedforward, settings.commands)
-        given = given.from_rest_at(request.start[0], float(points.times[0]))
+        # The rest comes before the first point, or in its place.
+        delay = points.times[0]
+        given = points.chosen([*([0] if delay else []), *range(len(points.times))], {0})
+        given.times[0], given.positions[0] = 0.0, request.start[0]
     found = retime_path(path_of(
-        given, stop_at=settings.stop_at, tolerance=settings.path_tolerance,
+        request.robot, given, stop_at=settings.stop_at, tolerance=settings.path_tolerance,
         interpolation=settings.interpolation,
         overshoot_tolerance=settings.overshoot_tolerance, abrupt_ends=bool(hasty)),
         feedforward, settings.smoothness, settings.commands, progress)

@@ -1,20 +1,19 @@
 """The rules by which trajectories from messages and files are accepted."""
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
-from hodyn_ros.reference.fit import MAX_PIECE, MIN_PIECE
+from hodyn_ros.reference.fit import MAX_PIECE
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 
 Array = NDArray[np.float64]
 Given = Array | list[Array | None] | None
-
-# Least time between points of a plan, s: of a closer pair only one can be used.
-MIN_SPACING = MIN_PIECE
 
 REST = 1e-3
 """Speed, rad/s or m/s, up to which a first or last point counts as at rest.
@@ -54,8 +53,17 @@ class AcceptedWaypoints:
     names: tuple[str, ...]
     times: Array
     positions: Array
-    velocities: Given
-    accelerations: Given
+    velocities: Given = None
+    accelerations: Given = None
+
+    def chosen(self, places: Sequence[int], free: Container[int]) -> AcceptedWaypoints:
+        """Return points by index; those `free` in the result have no velocity or acceleration."""
+        velocities, accelerations = (
+            None if rows is None else [
+                None if i in free else rows[place] for i, place in enumerate(places)]
+            for rows in (self.velocities, self.accelerations))
+        return AcceptedWaypoints(
+            self.names, self.times[places], self.positions[places], velocities, accelerations)
 
 
 def accept(

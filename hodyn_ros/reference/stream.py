@@ -156,7 +156,8 @@ class Stream:
     def state_at(self, instant: int) -> Array:
         """Return q … q⁗, (5, n), of the present motion at an instant (ns), not before the last."""
         times = np.array([self._last, max(instant, self._last)]) - self._begin
-        return self._motion.filtered(self._omega, self._filter.copy(), times * 1e-9)[0]
+        states = self._motion.filtered(self._omega, self._filter.copy(), times * 1e-9)
+        return states.reshape(5, -1)
 
     def is_at_rest(self, now: int) -> bool:
         """Return whether motion and filter have come to rest by an instant (ns)."""

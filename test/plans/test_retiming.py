@@ -246,7 +246,7 @@ def test_stops_and_points_that_repeat_are_one_line_each(panda):
     (note,) = momentary_stops(plan, FeedForward(panda))
     assert note.startswith('all joints stop 4 times, at 1.000, 2.000, 3.000 s and later: ')
     waits = points_of(panda, [HOME, *5 * [NEXT], LAST], None)
-    (note,) = path_of(waits, tolerance=1e-3).notes
+    (note,) = path_of(panda, waits, tolerance=1e-3).notes
     assert note.startswith('points 1 and 2, 2 and 3, 3 and 4 (and 1 more pairs) are the same')
 
 

@@ -6,7 +6,8 @@ from scipy.interpolate import CubicSpline
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.retiming import retime_plan
-from hodyn_ros.plans.retiming.path import PathPoints, missed_by, path_of, points_of
+from hodyn_ros.plans.retiming.path import missed_by, path_of, points_of
+from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference import fit_plan
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
@@ -28,6 +29,10 @@ def random_points(count):
     return HOME + np.random.default_rng(1).uniform(-0.5, 0.5, (count, 7))
 
 
+def path_through(robot, points, times=None, tolerance=1e-3):
+    return path_of(robot, points_of(robot, points, times), tolerance=tolerance)
+
+
 @pytest.mark.parametrize(('points', 'jitter', 'missed_some'), [
     (curve(19), 1e-4, False), (curve(400), 1e-4, True), (curve(60), 2e-4, True),
     (random_points(8), 0.0, False), (random_points(40), 0.0, False)])
@@ -35,13 +40,13 @@ def test_samples_that_jitter_are_smoothed_and_points_far_apart_are_met(
     panda, points, jitter, missed_some,
 ):
     points = points + jitter * np.random.default_rng(1).standard_normal(points.shape)
-    path = path_of(points_of(panda, points, None), tolerance=1e-3)
+    path = path_through(panda, points)
     missed = missed_by(path.sections, points).max()
     assert missed <= 1e-3
     assert (missed > 1e-5) == missed_some
     assert (path.missed is not None) == missed_some
-    assert missed_by(
-        path_of(points_of(panda, points, None), tolerance=0.0).sections, points).max() < 1e-5
+    exact = path_through(panda, points, tolerance=0.0)
+    assert missed_by(exact.sections, points).max() < 1e-5
 
 
 @pytest.mark.parametrize('points', [random_points(5), curve(19), curve(200)])
@@ -49,7 +54,7 @@ def test_a_path_is_geometry_whatever_the_times_of_its_points(panda, points):
     rng = np.random.default_rng(0)
     count = len(points)
     paths = [
-        path_of(points_of(panda, points, times), tolerance=1e-3).sections[0] for times in (
+        path_through(panda, points, times).sections[0] for times in (
             None, 0.004 * np.arange(count), 3.0 * np.arange(count),
             np.cumsum(rng.uniform(0.01, 1.0, count)))]
     for path in paths[1:]:
@@ -59,7 +64,7 @@ def test_a_path_is_geometry_whatever_the_times_of_its_points(panda, points):
 
 @pytest.mark.parametrize('points', [random_points(2), random_points(6), curve(400)])
 def test_a_path_neither_rests_nor_turns_where_its_points_do_not(panda, points):
-    path = path_of(points_of(panda, points, None), tolerance=1e-3).sections[0]
+    path = path_through(panda, points).sections[0]
     motion = path.evaluate(np.linspace(0.0, path.duration, 5001))
     speed = np.linalg.norm(motion[:, 1], axis=1)
     assert speed.min() > 0.05 * speed.mean()
@@ -91,7 +96,7 @@ def test_directions_of_velocities_and_bends_of_accelerations_count(panda):
         rows = [[None, *(factor**k * given[inner]), None] if k <= orders else None
                 for k, given in ((1, velocity), (2, acceleration))]
         return path_of(
-            PathPoints(turn / factor, circle, panda.limits.velocity, *rows, panda.joint_names),
+            panda, AcceptedWaypoints(panda.joint_names, turn / factor, circle, *rows),
             tolerance=1e-3).sections[0]
 
     def off(path):
@@ -115,7 +120,7 @@ def test_a_corner_between_samples_is_cut_by_no_more_than_the_tolerance(panda, sh
     samples[:, 0] += 0.3 - np.abs(way - 0.3)  # there and back
     samples[:, 1] += np.clip(way - 0.45, 0.0, None)
     samples[:, 6] += way
-    path = path_of(points_of(panda, samples, 0.005 * np.arange(len(way))), tolerance=tolerance)
+    path = path_through(panda, samples, 0.005 * np.arange(len(way)), tolerance)
     assert missed_by(path.sections, samples).max() <= tolerance
 
 

@@ -7,15 +7,15 @@ jitter, as samples of a motion do, are thinned and smoothed within a tolerance.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 
 from hodyn_ros.common.arrays import number, numbers
+from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference import Plan, fit_plan
 from hodyn_ros.reference.bounded_spline import integral
 from hodyn_ros.reference.fit import MAX_SAMPLE_TOLERANCE, OVERSHOOT_TOLERANCE, Rows
@@ -70,62 +70,7 @@ class JointPath:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class PathPoints:
-    """Points that a path goes through.
-
-    Attributes
-    ----------
-    times : (m,) array
-        s.
-    positions : (m, n) array
-        rad or m.
-    speed : (n,) array
-        rad/s or m/s by which distances of joints are scaled.
-    velocities, accelerations : (m, n) array, m rows of which some are None, or None
-        Velocities and accelerations of the points, as for `fit_plan`.
-    names : n strings
-        Joint names, for messages.
-
-    """
-
-    times: Array
-    positions: Array
-    speed: Array
-    velocities: Rows | None = None
-    accelerations: Rows | None = None
-    names: Sequence[str] = field(default=())
-
-    def between(self, first: int, last: int, *, from_rest: bool = True) -> PathPoints:
-        """Return the points from `first` to `last`, at rest at `last`, and at `first` if asked."""
-        def inside(rows: Rows | None) -> Rows | None:
-            if rows is None:
-                return None
-            part: list[ArrayLike | None] = list(rows)[first:last + 1]  # type: ignore[arg-type]
-            return [*([None] if from_rest else part[:1]), *part[1:-1], None]
-
-        return PathPoints(
-            self.times[first:last + 1] - self.times[first], self.positions[first:last + 1],
-            self.speed, inside(self.velocities), inside(self.accelerations), self.names)
-
-    def from_rest_at(self, position: Array, delay: float) -> PathPoints:
-        """Return the points after a rest at `position`, `delay` s before the first one.
-
-        Without a delay, `position` replaces the first point.
-        """
-        kept = int(delay == 0.0)
-
-        def after(rows: Rows | None) -> Rows | None:
-            return None if rows is None else [
-                None, *list(rows)[kept:]]  # type: ignore[arg-type]
-
-        return PathPoints(
-            np.concatenate(([0.0], self.times[kept:] + delay)),
-            np.vstack((position, self.positions[kept:])), self.speed, after(self.velocities),
-            after(self.accelerations), self.names)
-
-
-def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> PathPoints:
+def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> AcceptedWaypoints:
     """Return points with times; by default each step takes as long as its slowest joint needs."""
     q = numbers(positions, 'positions')
     if q.ndim != 2 or q.shape[1] != robot.n:
@@ -133,14 +78,13 @@ def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> Pa
     if not np.isfinite(q).all():
         point, joint = np.argwhere(~np.isfinite(q))[0]
         raise HodynError(f'point {point}, {robot.joint_names[joint]}: not finite')
-    speed = comparable_speed(robot)
     if times is None:
-        steps = (np.abs(np.diff(q, axis=0)) / speed).max(axis=1)
+        steps = (np.abs(np.diff(q, axis=0)) / comparable_speed(robot)).max(axis=1)
         steps = np.maximum(steps, 1e-3 * max(float(steps.max(initial=0.0)), 1e-3))
         instants = np.concatenate(([0.0], np.cumsum(steps)))
     else:
         instants = numbers(times, 'times')
-    return PathPoints(instants, q, speed, names=robot.joint_names)
+    return AcceptedWaypoints(robot.joint_names, instants, q)
 
 
 def comparable_speed(robot: Robot) -> Array:
@@ -151,7 +95,8 @@ def comparable_speed(robot: Robot) -> Array:
 
 
 def path_of(
-    points: PathPoints,
+    robot: Robot,
+    points: AcceptedWaypoints,
     *,
     stop_at: Sequence[int] = (),
     tolerance: float,
@@ -168,8 +113,10 @@ def path_of(
 
     Parameters
     ----------
-    points : PathPoints
-        At least two.
+    robot : Robot
+        The robot. Distances of its joints are compared over their speeds.
+    points : AcceptedWaypoints
+        At least two points.
     stop_at : sequence of int
         Points, from 0, at which the path is cut, so that a motion along it rests there.
     tolerance : float
@@ -185,7 +132,7 @@ def path_of(
         Points are all the same, a stop is not a point, or the tolerance is negative or too large.
 
     """
-    count = len(points.positions)
+    count, speed = len(points.positions), comparable_speed(robot)
     if count < 2:
         raise HodynError('a single point is not a path; give at least two')
     tolerance = number(tolerance, 'path_tolerance')
@@ -208,29 +155,31 @@ def path_of(
     repeated: list[int] = []
     smooth = False
     for first, last in pairwise(ends):
-        part = points.between(first, last, from_rest=len(ends) > 2 or count >= MIN_SAMPLES)
+        rests = {last - first, *([0] if len(ends) > 2 or count >= MIN_SAMPLES else [])}
+        part = points.chosen(range(first, last + 1), rests)
+        part = replace(part, times=part.times - part.times[0])
         if np.abs(part.positions - part.positions[0]).max() <= SMALLEST_STEP:
             continue
         part, same = _without_repeats(part)
         in_time = fit_plan(
             part.times, part.positions, part.velocities, part.accelerations,
             interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
-            names=part.names or None, abrupt_ends=abrupt_ends)
+            names=robot.joint_names, abrupt_ends=abrupt_ends)
         timed.append(in_time)
         if np.abs(in_time.evaluate(in_time.times[:1])[0, 1]).any():
             sections.append(in_time)
             continue
         path = None
         if tolerance > 0.0 and count >= MIN_SAMPLES:
-            path = _through_samples(part.positions, part.speed, tolerance)
+            path = _through_samples(part.positions, speed, tolerance)
             smooth |= path is not None
         if path is None:
             repeated += [first + i for i in same]
-            parameter = _centripetal(part.positions, part.speed)
+            parameter = _centripetal(part.positions, speed)
             path = fit_plan(
-                parameter, part.positions, *_directions(part, parameter),
+                parameter, part.positions, *_directions(part, speed, parameter),
                 interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
-                names=part.names or None, is_path=True)
+                names=robot.joint_names, is_path=True)
         sections.append(path)
     missed = missed_by(sections, points.positions) if smooth else None
     return JointPath(tuple(sections), tuple(timed), missed, _note_of_repeated(repeated))
@@ -243,34 +192,28 @@ def _centripetal(positions: Array, speed: Array) -> Array:
     return np.concatenate(([0.0], np.cumsum(steps)))
 
 
-def _directions(points: PathPoints, parameter: Array) -> tuple[Rows | None, Rows | None]:
+def _directions(
+    points: AcceptedWaypoints, speed: Array, parameter: Array,
+) -> tuple[Rows | None, Rows | None]:
     """Return p' and p'' at points that move, from their velocities and accelerations."""
     if points.velocities is None:
         return None, None
-    steps = np.linalg.norm(np.diff(points.positions, axis=0) / points.speed, axis=1)
+    steps = np.linalg.norm(np.diff(points.positions, axis=0) / speed, axis=1)
     rates = steps / np.diff(parameter)
     around = np.concatenate((rates[:1], 0.5 * (rates[1:] + rates[:-1]), rates[-1:]))
     slopes = np.gradient(around, parameter)
-    tangents: list[ArrayLike | None] = []
-    bends: list[ArrayLike | None] = []
-    accelerations = points.accelerations
-    for i, given in enumerate(points.velocities):  # type: ignore[arg-type]
-        velocity = None if given is None else np.asarray(given, dtype=float)
-        size = 0.0 if velocity is None else float(np.linalg.norm(velocity / points.speed))
+    tangents: list[ArrayLike | None] = [None] * len(parameter)
+    bends = tangents.copy()
+    for i, velocity in enumerate(points.velocities):
+        size = 0.0 if velocity is None else float(np.linalg.norm(velocity / speed))
         if velocity is None or size <= SLOW:
-            tangents.append(None)
-            bends.append(None)
             continue
         along = velocity / size
-        tangents.append(along * around[i])
-        acceleration: Any = None if accelerations is None else (
-            accelerations[i])  # type: ignore[index]
-        if acceleration is None or i in (0, len(parameter) - 1):
-            bends.append(None)
-            continue
-        across = acceleration - along * float(
-            (along / points.speed) @ (acceleration / points.speed))
-        bends.append(across * (around[i] / size) ** 2 + along * slopes[i])
+        tangents[i] = along * around[i]
+        acceleration = None if points.accelerations is None else points.accelerations[i]
+        if acceleration is not None and 0 < i < len(parameter) - 1:
+            across = acceleration - along * float((along / speed) @ (acceleration / speed))
+            bends[i] = across * (around[i] / size) ** 2 + along * slopes[i]
     return tangents, bends
 
 
@@ -295,26 +238,15 @@ def _note_of_repeated(points: list[int]) -> tuple[str, ...]:
         f'point {points[0]}',)
 
 
-def _without_repeats(points: PathPoints) -> tuple[PathPoints, list[int]]:
+def _without_repeats(points: AcceptedWaypoints) -> tuple[AcceptedWaypoints, list[int]]:
     """Return the points without repeats of the point before, and the indices of the repeats."""
-    steps = np.abs(np.diff(points.positions, axis=0)).max(axis=1)
-    same = (np.flatnonzero(steps <= SMALLEST_STEP) + 1).tolist()
-    if not same:
-        return points, []
-    kept = [i for i in range(len(points.positions)) if i not in set(same)]
-    waits = np.zeros(len(points.times))
-    waits[same] = np.diff(points.times)[[i - 1 for i in same]]
-
-    def rows(given: Rows | None) -> Rows | None:
-        if given is None:
-            return None
-        listed: list[ArrayLike | None] = list(given)  # type: ignore[arg-type]
-        # The point before a repeat was at rest; without the wait it need not be.
-        return [None if i + 1 in set(same) else listed[i] for i in kept]
-
-    return PathPoints(
-        (points.times - np.cumsum(waits))[kept], points.positions[kept], points.speed,
-        rows(points.velocities), rows(points.accelerations), points.names), same
+    is_same = np.abs(np.diff(points.positions, axis=0)).max(axis=1) <= SMALLEST_STEP
+    waits = np.append(0.0, np.where(is_same, np.diff(points.times), 0.0))
+    kept = np.flatnonzero(~np.append(False, is_same))
+    # The point before a repeat was at rest; without the wait it need not be.
+    part = points.chosen(kept.tolist(), np.flatnonzero(np.append(is_same, False)[kept]))
+    return (replace(part, times=(points.times - np.cumsum(waits))[kept]),
+            (np.flatnonzero(is_same) + 1).tolist())
 
 
 def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | None:

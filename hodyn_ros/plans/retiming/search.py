@@ -111,7 +111,7 @@ def retime(
     check_choice(commands, 'commands', COMMANDS)
     scaled = with_scaled_limits(robot, limits)
     path = path_of(
-        points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)
+        scaled, points_of(scaled, positions, times), stop_at=stop_at, tolerance=path_tolerance)
     return retime_path(path, FeedForward(scaled), smoothness, commands)
 
 
@@ -237,8 +237,8 @@ def _knots(duration: float) -> int:
 
 def _even_law(path: Plan) -> Plan:
     """Return a law of 1 s that starts and ends at rest where the path itself does not."""
-    begins, ends = path.evaluate(path.times[[0, -1]])[:, 1].any(axis=1).tolist()
-    return uniform_law(path.duration, 1.0, (begins, ends))
+    return uniform_law(
+        path.duration, 1.0, path.evaluate(path.times[[0, -1]])[:, 1].any(axis=1))
 
 
 def _from_rest(path: Plan, table: LimitTable) -> Plan | None:

@@ -1,16 +1,16 @@
 """Timing of a path: laws w(t) by which a path p(w) becomes a motion p(w(t)).
 
-A law is a plan of one column, w, from time 0. It is changed by a rate x(u) > 0 of its own time u: with du/dt = √x, the derivatives of u with
-respect to t are √x, x'/2, √x x''/2 and x x'''/2 + x'x''/4. So squared velocities, accelerations
-and torques along a path are linear in (x, x'), and jerks and torque rates are √x times a linear
-function of (x, x', x'').
+A law is a plan of one column, w, from time 0. It is changed by a rate x(u) > 0 of its own time u:
+with du/dt = √x, the derivatives of u with respect to t are √x, x'/2, √x x''/2 and x x'''/2 +
+x'x''/4. So squared velocities, accelerations and torques along a path are linear in (x, x'), and
+jerks and torque rates are √x times a linear function of (x, x', x'').
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.interpolate import BSpline
 
 from hodyn_ros.reference import Plan
@@ -30,7 +30,7 @@ def compose(path: Array, law: Array) -> Array:
 
     `path` is (T, 5, n) and `law` (T, 5).
     """
-    out = path.copy()
+    out: Array = path.copy()
     change_time(out.swapaxes(0, 1), *law.T[1:, :, None])
     return out
 
@@ -75,8 +75,8 @@ def even_basis(u: Array, step: float, count: int) -> tuple[NDArray[np.intp], Arr
     return first, np.stack([spline(within, nu=k) / step**k for k in range(4)])
 
 
-def uniform_law(length: float, duration: float, rests: tuple[bool, bool]) -> Plan:
-    """Return the law of constant speed, at rest at its start and end as `rests` says."""
+def uniform_law(length: float, duration: float, rests: ArrayLike) -> Plan:
+    """Return the law of constant speed, at rest at its start and end as `rests`, (2,), says."""
     knots = np.zeros((2, 5, 1))
     knots[1, 0] = length
     knots[:, 1, 0] = np.where(rests, 0.0, length / duration)
