@@ -24,6 +24,7 @@ from hodyn_ros.plans.prepare import (
 )
 from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.retiming.path import missed_by
+from hodyn_ros.plans.retiming.result import binding_limits, momentary_stops
 from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.robot import HodynError
@@ -100,12 +101,10 @@ def write_annotated_plan(
                 break
             judged = _judge(unfinished, request)
             if not judged.refusal:
-                if written.retimed is None:
-                    return written
-                as_read = _as_written(written, judged, request, period)
-                if not as_read.refusal:
-                    return as_read
-                missing = as_read
+                found = _as_written(written, judged, request, period)
+                if not found.refusal:
+                    return found
+                missing = found
                 break
             if not may_stretch or written.stretch >= MAX_EXTRA * prepared.stretch or (
                     judged.limit_report is None):
@@ -173,7 +172,8 @@ def _as_written(
 ) -> PreparedPlan:
     """Return a retimed plan as read from its file, or its refusal if it misses its points."""
     found, points, plan = written.retimed, written.points, judged.plan
-    assert found is not None
+    if found is None:
+        return written
     assert points is not None
     assert plan is not None
     assert judged.limit_report is not None
@@ -191,8 +191,13 @@ def _as_written(
             f'the samples, {period:g} s apart, cost {100.0 * cost:.0f} % of the duration: a '
             'shorter period is faster' + (
                 '' if read == 'auto' else f', or another interpolation than {read}'))
-    retimed = found.as_written(
-        plan, judged.limit_report, missed, FeedForward(request.robot), note)
+    feedforward = FeedForward(request.robot)
+    stops = momentary_stops(found.plan, feedforward)
+    retimed = replace(
+        found, plan=plan, limit_report=judged.limit_report, missed=missed,
+        binding=binding_limits(plan, feedforward), notes=(
+            *found.notes[:len(found.notes) - len(stops)], *filter(None, [note]),
+            *momentary_stops(plan, feedforward)))
     others = written.note.removesuffix('; '.join(found.notes)).removesuffix('; ')
     return replace(
         written, plan=plan, limit_report=judged.limit_report, retimed=retimed,

@@ -166,25 +166,20 @@ def left_out_joints(
     robot: Robot, trajectory: JointWaypoints, kept: Sequence[str],
 ) -> tuple[str, str]:
     """Return how a plan moves locked joints, and a note on all joints that are not kept."""
-    left_out = [name for name in trajectory.names if name not in kept]
-    moved = _moved_locked_joints(robot, trajectory, left_out)
-    notes = [f'{text}: left out' for text in moved.values()]
-    if strange := [name for name in left_out if name not in moved]:
-        notes.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
-    return '; '.join(moved.values()), '; '.join(notes)
-
-
-def _moved_locked_joints(
-    robot: Robot, trajectory: JointWaypoints, names: Sequence[str],
-) -> dict[str, str]:
-    """Return, by joint, how a plan moves locked joints away from where they are locked."""
-    said = {}
-    for name in names:
+    moved, strange = [], []
+    for name in trajectory.names:
+        if name in kept:
+            continue
         place, position = trajectory.names.index(name), locked_joint(robot, name)
         asked = [float(row[place]) for row in trajectory.positions if len(row) > place]
         if position is not None and asked and max(abs(q - position) for q in asked) > SAME_PLACE:
-            said[name] = f'{name} is locked at {position:g}, and the plan ' + (
+            moved.append(f'{name} is locked at {position:g}, and the plan ' + (
                 f'has it at {asked[0]:g}' if max(asked) - min(asked) <= SAME_PLACE
                 else f'moves it from {asked[0]:g} to {asked[-1]:g}' if asked[0] != asked[-1]
-                else f'moves it between {min(asked):g} and {max(asked):g}')
-    return said
+                else f'moves it between {min(asked):g} and {max(asked):g}'))
+        else:
+            strange.append(name)
+    notes = [f'{text}: left out' for text in moved]
+    if strange:
+        notes.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
+    return '; '.join(moved), '; '.join(notes)

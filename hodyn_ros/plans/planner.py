@@ -102,7 +102,15 @@ class Planner:
                 job.state, reference.state_at(now)):
             start = now
         elif not fits or now > start:
-            return self._again(job, prepared.seconds, reference, now)
+            self._tries += 1
+            if self._tries >= TRIES:
+                return Refused(
+                    'the reference moved on each time before the plan was ready, '
+                    f'which took {prepared.seconds:.2f} s')
+            self._headroom = min(2.0 * max(prepared.seconds, self._headroom), MAX_HEADROOM)
+            self._send(
+                job.data, reference, now, job.requested, job.left_out, annotate=job.annotate)
+            return None
         self._headroom = min(max(2.0 * prepared.seconds, MIN_HEADROOM), MAX_HEADROOM)
         dropped = reference.follow(prepared.plan, start)
         # A retimed plan is not slower by one factor, so it has no pace.
@@ -142,19 +150,6 @@ class Planner:
     def close(self) -> None:
         """End the worker."""
         self._worker.close()
-
-    def _again(
-        self, job: Job, seconds: float, reference: ReferenceManager, now: int,
-    ) -> Refused | None:
-        self._tries += 1
-        if self._tries >= TRIES:
-            return Refused(
-                'the reference moved on each time before the plan was ready, '
-                f'which took {seconds:.2f} s')
-        self._headroom = min(2.0 * max(seconds, self._headroom), MAX_HEADROOM)
-        self._send(
-            job.data, reference, now, job.requested, job.left_out, annotate=job.annotate)
-        return None
 
     def _send(
         self, data: bytes, reference: ReferenceManager, now: int, requested: int | None,

@@ -299,20 +299,15 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
             else:
                 also = ' and trips no reflex' if tripped else ''
                 lines.append(f'{factor:.4f} times slower it is within all limits{also}')
-    if lines:
-        return PreparedPlan(
-            '; '.join(lines), plan, limit_report, factor, overshoot=excess,
-            deviation=deviation, note=note, reflexes=reflexes, points=points, unchecked=unchecked,
-            locked=locked, doubts=doubts)
-    annotated = None
-    if request.annotate_period is not None:
-        annotated = annotate(
-            plan, feedforward, request.annotate_period, names=points.names,
-            gravity=settings.gravity, friction=settings.friction)
-    return PreparedPlan(
-        '', plan, limit_report, factor, annotated, excess, deviation, note, retimed=retimed,
-        reflexes=reflexes, points=points, unchecked=unchecked,
-        locked=locked, doubts=doubts)
+    prepared = PreparedPlan(
+        '; '.join(lines), plan, limit_report, factor, overshoot=excess, deviation=deviation,
+        note=note, retimed=None if lines else retimed, reflexes=reflexes, points=points,
+        unchecked=unchecked, locked=locked, doubts=doubts)
+    if lines or request.annotate_period is None:
+        return prepared
+    return replace(prepared, annotated=annotate(
+        plan, feedforward, request.annotate_period, names=points.names,
+        gravity=settings.gravity, friction=settings.friction))
 
 
 def accepted_points(request: PlanRequest) -> AcceptedWaypoints:

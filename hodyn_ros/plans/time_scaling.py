@@ -68,6 +68,16 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
     return TimeScaling(round(factor, 4))
 
 
+def kinematic_factor(motion: Array, table: LimitTable) -> float:
+    """Return the factor that just brings the velocity … jerk of samples (T, 5, n) within limits.
+
+    Torques do not count. The factor may be less than 1, and is 0 without limits.
+    """
+    kinematic = [column.quantity in KINEMATIC for column in table.limited_columns]
+    shares = np.abs(table.shares(motion))
+    return float((shares ** (1.0 / table.orders))[:, kinematic].max(initial=0.0))
+
+
 def starts_and_ends_at_rest(plan: Plan) -> bool:
     """Whether q̇ … q⁗ vanish at both ends, within the round-off of the first and last piece."""
     if plan.times.size == 1:
@@ -94,10 +104,7 @@ class _Search:
 
     def kinematic_factor(self) -> float:
         """Return the factor ≥ 1 that brings the derivatives of the position within limits."""
-        kinematic = np.array([
-            column.quantity in KINEMATIC for column in self._table.limited_columns], dtype=bool)
-        roots = 1.0 / self._table.orders[kinematic]
-        return float((self._shares(1.0)[:, kinematic] ** roots).max(initial=1.0))
+        return max(1.0, kinematic_factor(self._plan.evaluate(self._instants), self._table))
 
     def smallest(self, start: float) -> float:
         """Return the smallest factor from `start` on that passes, or one beyond MAX_FACTOR.

@@ -178,13 +178,6 @@ def locked_joint(robot: Robot, name: str) -> float | None:
     return next((position for joint, position in robot.locked if name.endswith(joint)), None)
 
 
-def _locked(robot: Robot, names: Sequence[str]) -> str:
-    said = [
-        f'{name} is locked at {position:g}' for name in names
-        if (position := locked_joint(robot, name)) is not None]
-    return f' ({", ".join(said)})' if said else ''
-
-
 def _order(
     names: Sequence[str], joints: JointNames, *, leave_out_other_joints: bool,
 ) -> NDArray[np.intp]:
@@ -200,9 +193,12 @@ def _order(
             prefix + body.joint for body in robot.bodies if body.mimic is not None}
         extra = [name for name in names if name not in known]
         if extra:
+            locked = ', '.join(
+                f'{name} is locked at {position:g}' for name in extra
+                if (position := locked_joint(robot, name)) is not None)
             raise OtherJointsError(
                 f'joint {", ".join(map(repr, extra))} is not one of robot {robot.name!r}'
-                f'{_locked(robot, extra)}; a trajectory may name only its joints')
+                f'{locked and f" ({locked})"}; a trajectory may name only its joints')
     return order
 
 

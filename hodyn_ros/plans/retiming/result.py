@@ -1,7 +1,7 @@
 """The result of retiming: the motion, the limits that bind it, and where it stops."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -77,18 +77,6 @@ class Retimed:
     def duration(self) -> float:
         """Duration of the plan, s."""
         return self.plan.duration
-
-    def as_written(
-        self, plan: Plan, report: LimitReport, missed: Array, feedforward: FeedForward,
-        note: str = '',
-    ) -> Retimed:
-        """Return the result for `plan`, the motion that a file's samples give, with a note."""
-        stops = momentary_stops(plan, feedforward)
-        kept = self.notes[:len(self.notes) - len(momentary_stops(self.plan, feedforward))]
-        return replace(
-            self, plan=plan, limit_report=report, missed=missed,
-            binding=binding_limits(plan, feedforward),
-            notes=(*kept, *filter(None, (note,)), *stops))
 
     @property
     def path_deviation(self) -> float:

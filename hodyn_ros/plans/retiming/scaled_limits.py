@@ -4,11 +4,8 @@ from dataclasses import replace
 from numbers import Real
 import reprlib
 
-from hodyn_ros.limits.quantities import SCALABLE
+from hodyn_ros.limits.quantities import MOTOR_QUANTITIES, SCALABLE
 from hodyn_ros.robot import HodynError, Robot
-
-MOTOR_QUANTITIES = {
-    'motor_velocity': 'max_velocity', 'motor_effort': 'max_effort', 'deflection': 'max_deflection'}
 
 
 def with_scaled_limits(robot: Robot, parts: float | Mapping[str, float]) -> Robot:
@@ -28,17 +25,17 @@ def with_scaled_limits(robot: Robot, parts: float | Mapping[str, float]) -> Robo
         if not 0.0 < part <= 1.0:
             raise HodynError(
                 f'limits, {quantity}: expected a share above 0 and at most 1, got {part:g}')
+    share = {quantity: given.get(quantity, 1.0) for quantity in known}
     limits = replace(robot.limits, **{
-        quantity: getattr(robot.limits, quantity) * given[quantity]
-        for quantity in SCALABLE if quantity in given})
+        quantity: getattr(robot.limits, quantity) * share[quantity] for quantity in SCALABLE})
     actuators = robot.actuators
     if actuators is not None:
         actuators = replace(actuators, joints=tuple(
             replace(
                 joint,
-                motor=replace(joint.motor, **{
-                    key: getattr(joint.motor, key) * given.get(quantity, 1.0)
-                    for quantity, key in MOTOR_QUANTITIES.items() if key != 'max_deflection'}),
-                max_deflection=joint.max_deflection * given.get('deflection', 1.0))
+                motor=replace(
+                    joint.motor, max_velocity=joint.motor.max_velocity * share['motor_velocity'],
+                    max_effort=joint.motor.max_effort * share['motor_effort']),
+                max_deflection=joint.max_deflection * share['deflection'])
             for joint in actuators.joints))
     return replace(robot, limits=limits, actuators=actuators)

@@ -11,7 +11,6 @@ from hodyn_ros.common.arrays import number
 from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
-from hodyn_ros.limits.quantities import KINEMATIC
 from hodyn_ros.plans.limit_check import LimitReport, check_limits, worst_margins
 from hodyn_ros.plans.retiming.linear_step import fastest_rate
 from hodyn_ros.plans.retiming.path import SMALLEST_STEP, JointPath, path_of, points_of
@@ -20,6 +19,7 @@ from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.retiming.time_law import at_rate, run_by, uniform_law
 from hodyn_ros.plans.time_scaling import (
     MAX_FACTOR,
+    kinematic_factor,
     smallest_time_scaling,
     starts_and_ends_at_rest,
 )
@@ -247,10 +247,7 @@ def _from_rest(path: Plan, table: LimitTable) -> Plan | None:
     Returns None if no timing is within the limits.
     """
     law = _even_law(path)
-    shares = np.abs(table.shares(run_by(law, path, np.linspace(0.0, 1.0, WAY_SAMPLES))))
-    kinematic = [
-        k for k, column in enumerate(table.limited_columns) if column.quantity in KINEMATIC]
-    needed = (shares[:, kinematic] ** (1.0 / table.orders[kinematic])).max(initial=0.0)
+    needed = kinematic_factor(run_by(law, path, np.linspace(0.0, 1.0, WAY_SAMPLES)), table)
     law = law.stretched(float(np.clip(needed, SHORTEST, LONGEST)))
     factor = smallest_time_scaling(_motion(path, law, False), table).factor
     return None if factor is None else law.stretched(factor)
