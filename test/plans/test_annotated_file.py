@@ -53,16 +53,6 @@ def test_what_is_written_passes_the_check(tmp_path, seed, interpolation):
         written.stretch == first.stretch)
 
 
-def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path):
-    request, _ = random_request(*EASY[0])
-    output = tmp_path / 'out.csv'
-    output.write_text('mine')
-    with pytest.raises(FileExistsError, match=r'out\.csv'):
-        write_annotated_plan(request, output)
-    assert output.read_text() == 'mine'
-    assert write_annotated_plan(request, output, force=True).refusal == ''
-    assert output.read_text() != 'mine'
-
 
 def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
     request, _ = random_request(39, 'auto')

@@ -54,11 +54,6 @@ def test_a_bag_is_not_written_where_its_storage_would_go_elsewhere(tmp_path, ann
     assert not any(tmp_path.iterdir())
 
 
-def test_efforts_are_written(tmp_path, annotated):
-    write_annotated(annotated, tmp_path / 'plan.json')
-    points = json.loads((tmp_path / 'plan.json').read_text())['points']
-    np.testing.assert_allclose([p['effort'] for p in points], annotated.torque[:, 0])
-
 
 def plain_plan(**time):
     return {'joint_names': ['joint1', 'joint2'], 'points': [
@@ -274,15 +269,6 @@ def test_annotate_writes_only_what_is_within_limits(tmp_path, capsys):
     # What was annotated passes the check in its turn.
     assert main(['check', str(output)]) == 0
 
-
-def test_annotate_leaves_out_gravity(tmp_path):
-    plan, output = plan_file(tmp_path / 'slow.csv', duration=1.0), tmp_path / 'out.json'
-    assert main([
-        'annotate', str(plan), '--output', str(output), '--without-gravity',
-        '--without-friction', '--period', '0.002']) == 0
-    points = json.loads(output.read_text())['points']
-    assert len(points) == 501
-    assert np.abs(points[0]['effort']).max() < 1e-9
 
 
 def test_a_bag_with_several_trajectories_needs_a_number(tmp_path, annotated):

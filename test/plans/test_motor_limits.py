@@ -87,12 +87,3 @@ def test_a_motor_that_cannot_hold_the_weight_is_named():
     stretch = smallest_time_scaling(swing(), model)
     assert stretch.factor is None
     assert 'joint2 cannot hold the weight' in stretch.reason
-
-
-def test_robots_without_actuators_have_no_motor_side():
-    robot = hd.load_robot('panda')
-    quantities = {e.quantity for e in check_limits(
-        fit_plan([0, 2.0], np.tile([0, 0, 0, -1.0, 0, 1, 0], (2, 1))),
-        FeedForward(robot)).worst}
-    assert quantities == {
-        'position', 'velocity', 'acceleration', 'jerk', 'effort', 'effort_rate'}

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from hodyn_ros import HodynError, load_robot
-from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans import JointWaypoints, PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference import fit_plan
 
@@ -95,17 +94,6 @@ def test_starts_from_the_active_motion(request_):
     assert 'point 0, joint joint' in prepared.refusal
 
 
-def test_a_plan_that_leaves_the_range_of_its_points_is_noted(request_):
-    moving = [0.0, -1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
-    still = [0.0] * 7
-    trajectory = JointWaypoints(
-        NAMES, [0.0, 1.0, 2.0], [START, RATE_BREAKING, START], [still, moving, still])
-    prepared = prepare_plan(replace(request_, trajectory=trajectory))
-    assert prepared.overshoot > 0.1
-    assert f'joint2 leaves the range of its points by {prepared.overshoot:.3g} rad' in (
-        prepared.note)
-    assert prepare_plan(request_).note == ''
-
 
 @pytest.mark.slow
 def test_runs_in_a_worker_process(request_):
@@ -118,22 +106,6 @@ def test_runs_in_a_worker_process(request_):
     np.testing.assert_array_equal(there.plan.coefficients, here.plan.coefficients)
     np.testing.assert_array_equal(there.annotated.torque, here.annotated.torque)
 
-
-def test_annotated_efforts_are_the_feed_forwards(request_):
-    quiet = replace(
-        request_, trajectory=JointWaypoints(NAMES, [0.0, 1.003], [START, RATE_BREAKING]),
-        annotate_period=0.005)
-    annotated = prepare_plan(quiet).annotated
-    assert np.diff(annotated.times).max() <= 0.005 + 1e-12
-    assert annotated.times[0] == 0.0
-    feedforward = FeedForward(request_.robot)
-    for i in (0, 50, len(annotated.times) - 1):
-        np.testing.assert_allclose(
-            annotated.torque[i], feedforward.torque(annotated.motion[i]), atol=1e-9)
-    weightless = prepare_plan(replace(
-        quiet, settings=PlanSettings(gravity=False, friction=False))).annotated
-    assert np.abs(annotated.torque[0, 0]).max() > 10.0
-    assert np.abs(weightless.torque[0, 0]).max() < 1e-9
 
 
 def test_a_plan_that_ends_in_motion_is_judged_and_refused(request_):

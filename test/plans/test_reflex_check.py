@@ -129,15 +129,15 @@ def test_a_plan_is_sampled_in_blocks_as_a_whole(monkeypatch):
 
 
 def test_what_starts_or_ends_in_motion_trips_unless_it_joins_a_motion():
-    robot = hd.load_robot('panda')
-    start = np.zeros((5, 7))
-    start[0], start[1, 1] = MIDDLE, 0.1
-    plan = fit_plan([0.0, 3.0], np.stack([MIDDLE, MIDDLE + 0.3]), start=start)
-    ff = FeedForward(robot)
-    tripped = {peak.reflex for peak in reflex_peaks(plan, ff, 'position') if peak.trips}
+    robot, start = hd.load_robot('panda'), np.zeros((5, 7))
+    start[0], start[1] = MIDDLE, 0.1
+    points = JointWaypoints(
+        robot.joint_names, [0.0, 3.0], [MIDDLE, MIDDLE + 0.3], [start[1], 0.0 * MIDDLE])
+    request = PlanRequest(points, robot, PlanSettings(stretch='off', commands='position'))
+    tripped = {peak.reflex for peak in prepare_plan(request).reflexes if peak.trips}
     assert tripped == {
         f'joint_motion_generator_{what}_discontinuity' for what in ('velocity', 'acceleration')}
-    assert not any(peak.trips for peak in reflex_peaks(plan, ff, 'position', joins=True))
+    assert prepare_plan(replace(request, start=start)).refusal == ''
 
 
 def test_limits_of_the_user_do_not_move_the_reflexes_of_the_vendor():

@@ -7,8 +7,6 @@ import pytest
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
-from hodyn_ros.messages.joint_trajectory import JointWaypoints
-from hodyn_ros.plans import PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.plans.limit_check import check_limits
 from hodyn_ros.plans.retiming.result import binding_limits, momentary_stops
 from hodyn_ros.plans.retiming.time_law import SPLINE_DEGREE, Rate, at_rate, uniform_law
@@ -69,25 +67,6 @@ def test_shares_of_the_limits_are_those_of_each_sample(feedforward):
             np.testing.assert_allclose(found.pop((joint, quantity)), values[:, j], rtol=1e-12)
     assert found == {}
 
-
-@pytest.mark.parametrize('is_joined', [True, False])
-def test_a_plan_that_joins_a_motion_trips_no_reflex_by_that(is_joined):
-    panda = hd.load_robot('panda')
-    start = np.zeros((5, 7))
-    start[0], start[1] = HOME, 0.2
-    names = panda.joint_names
-    goal = (HOME + 0.3).tolist()
-    if is_joined:
-        request = PlanRequest(
-            JointWaypoints(names, [2.0], [goal]), panda,
-            PlanSettings(stretch='off', commands='position'), start=start)
-    else:
-        request = PlanRequest(
-            JointWaypoints(names, [0.0, 2.0], [HOME.tolist(), goal],
-                           [start[1].tolist(), [0.0] * 7]), panda,
-            PlanSettings(stretch='off', commands='position'))
-    prepared = prepare_plan(request)
-    assert ('would trip' in prepared.refusal) == (not is_joined)
 
 
 def test_a_limit_that_binds_to_the_very_end_does_so(feedforward):

@@ -13,10 +13,6 @@ from hodyn_ros.reference import fit_plan
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
-def smooth(share):
-    w = np.clip(share, 0.0, 1.0)
-    return (w**5 * (126 + w * (-420 + w * (540 + w * (-315 + 70 * w)))))[:, None]
-
 
 def curve(count):
     """Return points of a smooth curve in even steps of its parameter."""

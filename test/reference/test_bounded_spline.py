@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
-from hodyn_ros.reference import bounded_spline, extrema, fit_plan, overshoot
+from hodyn_ros.reference import bounded_spline, fit_plan, overshoot
 
 TOLERANCE = 0.01
 
@@ -72,14 +72,6 @@ def test_is_the_least_integral_within_its_bounds():
         options={'maxiter': 2000})
     assert integral(plan) <= 1e4 * best.fun * (1 + 3 * bounded_spline.ACCURACY)
 
-
-def test_given_derivatives_are_met_though_they_lead_out():
-    plan = fit_plan(
-        [0.0, 0.5, 3.0], [[0.0], [1.0], [1.0]], [[0.0], [2.0], [0.0]], interpolation='bounded')
-    assert plan.evaluate(0.5)[1, 0] == pytest.approx(2.0)
-    assert extrema(plan, 0)[0].max() > 1.1
-    auto = fit_plan([0.0, 0.5, 3.0], [[0.0], [1.0], [1.0]], [[0.0], [2.0], [0.0]])
-    assert auto.evaluate(0.5)[1, 0] == pytest.approx(2.0)
 
 
 def test_needs_a_tolerance():

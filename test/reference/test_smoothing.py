@@ -39,18 +39,6 @@ def test_equals_the_matrix_exponential(interval, omega, seed):
     np.testing.assert_allclose(state / units[:, None], expected[:5], atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.lists(st.floats(1e-4, 0.02), min_size=1, max_size=20))
-def test_jittering_intervals_add_up(intervals):
-    jittering, whole = SmoothingFilter([0.0], OMEGA), SmoothingFilter([0.0], OMEGA)
-    for stream in (jittering, whole):
-        stream.set_target([1.0])
-    for interval in intervals:
-        jittering.advance(interval)
-    whole.advance(sum(intervals))
-    units = (OMEGA ** np.arange(5.0))[:, None]
-    np.testing.assert_allclose(jittering.state / units, whole.state / units, atol=1e-13)
-
 
 @settings(max_examples=30, deadline=None)
 @given(st.integers(0, 2**32 - 1))
@@ -69,17 +57,6 @@ def test_the_greatest_slope_of_a_step_is_as_stated():
     steepest = max(stream.advance(1e-4)[1, 0] for _ in range(5000))
     assert steepest == pytest.approx(MAX_SLOPE * OMEGA, rel=1e-6)
 
-
-def test_states_are_derivatives_and_stay_continuous_when_the_target_jumps():
-    stream = SmoothingFilter([0.0], OMEGA)
-    stream.set_target([1.0])
-    before = stream.advance(0.02)
-    stream.set_target([-1.0])
-    np.testing.assert_allclose(stream.advance(0.0), before, rtol=1e-12)
-    step = 1e-5
-    samples = [stream.advance(step) for _ in range(3)]
-    slope = (samples[2] - samples[0]) / (2 * step)
-    np.testing.assert_allclose(slope[:4, 0], samples[1][1:, 0], rtol=1e-4)
 
 
 def test_settles_on_the_target():
