@@ -118,7 +118,7 @@ def fit_plan(
         # The second and the last but one point get all derivatives from a motion with free ends.
         free = fixed.copy()
         free[[0, -1], 3:] = True
-        through = _global(instants, knots, free).evaluate(instants[[1, -2]])
+        through = _interpolated('global', instants, knots, free).evaluate(instants[[1, -2]])
         given = fixed[[1, -2]]
         knots[[1, -2]] = np.where(given[:, :, None], knots[[1, -2]], through)
         fixed[[1, -2]] = True
@@ -127,31 +127,23 @@ def fit_plan(
         return Plan.hermite(instants, knots, 'hold')
     if interpolation == 'bounded' and overshoot_tolerance == 0.0:
         raise HodynError("interpolation 'bounded' needs an overshoot_tolerance above 0")
-    if interpolation == 'bounded':
-        return _bounded(instants, knots, fixed, overshoot_tolerance)
-    if interpolation == 'local':
-        return _local(instants, knots, fixed)
-    if dense and sample_tolerance > 0.0:
-        plan = _band(instants, knots, fixed, sample_tolerance)
-    else:
-        plan = _global(instants, knots, fixed)
-    if interpolation == 'global':
-        return plan
-    excess = overshoot(plan, knots[:, 0]).max()
-    if excess <= overshoot_tolerance:
-        return plan
+    smoothest = 'band' if dense and sample_tolerance > 0.0 else 'global'
+    kinds = {
+        'auto': (smoothest, *(['bounded'] if overshoot_tolerance > 0.0 else []), 'local'),
+        'global': (smoothest,)}.get(interpolation, (interpolation,))
     # If given derivatives lead out of the range, perhaps no interpolation stays within: the one
     # with the smallest excess is taken.
-    best = plan
-    if overshoot_tolerance > 0.0:
-        bounded = _bounded(instants, knots, fixed, overshoot_tolerance)
-        bounded_excess = overshoot(bounded, knots[:, 0]).max()
-        if bounded_excess <= overshoot_tolerance:
-            return bounded
-        if bounded_excess < excess:
-            best, excess = bounded, bounded_excess
-    local = _local(instants, knots, fixed)
-    return local if overshoot(local, knots[:, 0]).max() < excess else best
+    excess = np.inf
+    for kind in kinds:
+        tolerance = sample_tolerance if kind == 'band' else overshoot_tolerance
+        plan = _interpolated(kind, instants, knots, fixed, tolerance)
+        if len(kinds) == 1:
+            return plan
+        if (other := float(overshoot(plan, knots[:, 0]).max())) < excess:
+            best, excess = plan, other
+        if excess <= overshoot_tolerance:
+            break
+    return best
 
 
 def overshoot(plan: Plan, waypoints: ArrayLike) -> Array:
@@ -165,11 +157,24 @@ def overshoot(plan: Plan, waypoints: ArrayLike) -> Array:
     return excess
 
 
-def _global(times: Array, knots: Array, fixed: NDArray[np.bool_]) -> Plan:
+def _interpolated(
+    kind: str, times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float = 0.0,
+) -> Plan:
+    """Return the plan of a kind through knots, of which the `fixed` derivatives are given."""
+    if kind == 'band':
+        return _band(times, knots, fixed, tolerance)
     filled = knots.copy()
-    count, _, n = knots.shape
-    smoothest_knots(times, fixed, np.empty((count, 0, 5)), np.empty((count, 0, n)), filled)
-    return Plan.hermite(times, filled, 'global')
+    if kind == 'global':
+        count, _, n = knots.shape
+        smoothest_knots(times, fixed, np.empty((count, 0, 5)), np.empty((count, 0, n)), filled)
+    elif kind == 'local':
+        shape_preserving_knots(times, fixed, filled)
+    else:
+        for joint in range(knots.shape[2]):
+            one = knots[:, :, joint:joint + 1].copy()
+            bounded_knots(times, fixed, tolerance, one)
+            filled[:, :, joint] = one[:, :, 0]
+    return Plan.hermite(times, filled, kind)
 
 
 def _band(times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float) -> Plan:
@@ -194,25 +199,9 @@ def _band(times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float
         else:
             slow = middle
     if chosen is None:
-        return _global(times, knots, fixed | np.array([True, False, False, False, False]))
+        fixed[:, 0] = True
+        return _interpolated('global', times, knots, fixed)
     return Plan.hermite(times, chosen, 'band')
-
-
-def _bounded(
-    times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float
-) -> Plan:
-    filled = knots.copy()
-    for joint in range(knots.shape[2]):
-        one = knots[:, :, joint:joint + 1].copy()
-        bounded_knots(times, fixed, tolerance, one)
-        filled[:, :, joint] = one[:, :, 0]
-    return Plan.hermite(times, filled, 'bounded')
-
-
-def _local(times: Array, knots: Array, fixed: NDArray[np.bool_]) -> Plan:
-    filled = knots.copy()
-    shape_preserving_knots(times, fixed, filled)
-    return Plan.hermite(times, filled, 'local')
 
 
 def _points(

@@ -84,6 +84,9 @@ def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> Ac
         instants = np.concatenate(([0.0], np.cumsum(steps)))
     else:
         instants = numbers(times, 'times')
+        if instants.shape != q.shape[:1]:
+            raise HodynError(
+                f'times {instants.shape} and positions {q.shape}: must be (m,) and (m, n)')
     return AcceptedWaypoints(robot.joint_names, instants, q)
 
 
