@@ -6,6 +6,7 @@ from hodyn_ros.feedforward.base_input import LARGEST_ACCELERATION, LARGEST_TURN
 from hodyn_ros.feedforward.moving_base import write_base_motion
 from hodyn_ros.reference import Plan, PosePlan, fit_pose_plan
 from hodyn_ros.reference.extrema import sample_times
+from hodyn_ros.reference.pieces import divided
 from hodyn_ros.robot import HodynError, lie
 
 Array = NDArray[np.float64]
@@ -51,9 +52,7 @@ def _table(plan: PosePlan, of_body: Array) -> Plan:
     """Return the motion of the body as pieces of polynomials, fine enough to be as exact."""
     knots = plan.position.times
     for parts in 2 ** np.arange(int(np.log2(MOST_PARTS)) + 1):
-        shares = np.arange(parts) / parts
-        times = np.append(
-            (knots[:-1, None] + np.diff(knots)[:, None] * shares).ravel(), knots[-1])
+        times = divided(knots, parts)
         table = Plan.hermite(times, _values(plan, of_body, times), 'base')
         spacings = np.diff(times)
         middles = times[:-1] + 0.5 * spacings

@@ -71,12 +71,11 @@ def accept(
     joints: JointNames,
     *,
     elapsed: float = 0.0,
-    allow_nonzero_velocity_at_end: bool = False,
     leave_out_other_joints: bool = False,
 ) -> AcceptedWaypoints:
     """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
 
-    A point counts as at rest up to the speed `REST`.
+    `motion_at_end` has its rule about the last point.
 
     Parameters
     ----------
@@ -86,8 +85,6 @@ def accept(
         Finds the robot's joints in the trajectory.
     elapsed : float
         s since the trajectory's start.
-    allow_nonzero_velocity_at_end : bool
-        Whether the trajectory may end in motion.
     leave_out_other_joints : bool
         Whether joints besides the robot's, such as a gripper's, are left out instead of refused.
 
@@ -99,7 +96,7 @@ def accept(
         The last point is less than `elapsed` seconds after the start.
     HodynError
         No points; rows of the wrong length, points without positions; values that are not finite;
-        times that do not increase; a velocity at the end, unless allowed.
+        times that do not increase.
 
     """
     names = trajectory.names
@@ -116,16 +113,12 @@ def accept(
     if times[-1] < elapsed:
         raise EndedError(
             f'the trajectory has ended: its last point was due {elapsed - times[-1]:.3g} s ago')
-    points = AcceptedWaypoints(
+    return AcceptedWaypoints(
         tuple(names[i] for i in order), times, positions, velocities, accelerations)
-    moving = '' if allow_nonzero_velocity_at_end else motion_at_end(points)
-    if moving:
-        raise HodynError(moving)
-    return points
 
 
 def motion_at_end(points: AcceptedWaypoints) -> str:
-    """Return which joint moves at the last point; empty if none does."""
+    """Return which joint moves faster than `REST` at the last point; empty if none does."""
     last = None if points.velocities is None else points.velocities[-1]
     if last is None or np.abs(last).max() <= REST:
         return ''

@@ -5,7 +5,7 @@ import numpy as np
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.limits.peaks import largest
-from hodyn_ros.reference.pieces import Array
+from hodyn_ros.reference.pieces import Array, divided
 from hodyn_ros.reference.plan import Plan
 
 # A piece has degree 9, so a quantity that depends on it has only a few extrema.
@@ -17,12 +17,8 @@ def sample_times(plan: Plan, longest: float = np.inf) -> Array:
 
     They are at most `longest` apart, s.
     """
-    spacings = np.diff(plan.times)
-    counts = np.maximum(SAMPLES_PER_PIECE, np.ceil(spacings / longest)).astype(int)
-    first = np.repeat(np.cumsum(counts) - counts, counts)
-    within = np.arange(counts.sum()) - first
-    instants = np.repeat(plan.times[:-1], counts) + within * np.repeat(spacings / counts, counts)
-    return np.append(instants, plan.times[-1])
+    counts = np.maximum(SAMPLES_PER_PIECE, np.ceil(np.diff(plan.times) / longest))
+    return divided(plan.times, counts.astype(int))
 
 
 def extrema(plan: Plan, order: int) -> tuple[Array, Array]:

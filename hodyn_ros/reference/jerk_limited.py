@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.limits import DECELERATION, LOWER_END, OFFSET, MotionLimits
-from hodyn_ros.reference.pieces import Array
+from hodyn_ros.reference.pieces import Array, divided
 
 # Factor of the limits for Ruckig, which may exceed them by round-off.
 ROUND_OFF = 1.0 - 1e-9
@@ -126,8 +126,11 @@ class JerkLimitedMotion:
 
     def state_at(self, time: float) -> Array:
         """Return q, q̇, q̈, (3, n), at a time, s."""
-        out = np.empty_like(self.start)
-        _state_at(self.start, self.durations, self.jerks, time, True, out)
+        return self._states_at(np.array([time])).reshape(self.start.shape)
+
+    def _states_at(self, times: Array, *, rests: bool = True) -> Array:
+        out = np.empty((times.size, *self.start.shape))
+        _states_at(self.start, self.durations, self.jerks, times, rests, out)
         return out
 
     @property
@@ -144,22 +147,15 @@ class JerkLimitedMotion:
         """
         knots = np.concatenate(([0.0], self.steps, [end]))
         knots = np.unique(knots[knots <= end])
-        velocities = np.empty((knots.size, self.start.shape[1]))
-        _velocities_at(self.start, self.durations, self.jerks, knots, velocities)
-        speeds, gaps = np.abs(velocities).max(axis=1), np.diff(knots)
+        speeds = np.abs(self._states_at(knots)[:, 1]).max(axis=1)
         fastest = np.maximum(speeds[:-1], speeds[1:])
         spacing = np.clip(travel / np.maximum(fastest, 1e-9), shortest, longest)
-        counts = np.ceil(gaps / spacing).astype(int)
-        place = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        times = np.repeat(knots[:-1], counts) + place * np.repeat(gaps / counts, counts)
-        return np.append(times, end)
+        return divided(knots, np.ceil(np.diff(knots) / spacing).astype(int))
 
     @property
     def end(self) -> Array:
         """q, q̇, q̈, (3, n), of each joint at the end of its last piece, not set to rest."""
-        out = np.empty_like(self.start)
-        _state_at(self.start, self.durations, self.jerks, np.inf, False, out)
-        return out
+        return self._states_at(np.array([np.inf]), rests=False).reshape(self.start.shape)
 
     def is_within(self, limits: MotionLimits) -> bool:
         """Return whether position, velocity, acceleration and jerk are always within limits."""
@@ -203,33 +199,24 @@ def _advanced(p: float, v: float, a: float, j: float, t: float) -> tuple[float, 
 
 
 @njit()
-def _velocities_at(
-    start: Array, durations: Array, jerks: Array, times: Array, out: Array,
+def _states_at(
+    start: Array, durations: Array, jerks: Array, times: Array, rests: bool, out: Array,
 ) -> None:
-    state = np.empty_like(start)
-    for k in range(times.size):
-        _state_at(start, durations, jerks, times[k], True, state)
-        out[k] = state[1]
-
-
-@njit()
-def _state_at(
-    start: Array, durations: Array, jerks: Array, time: float, rests: bool, out: Array,
-) -> None:
-    """Write q, q̇, q̈ (3, n); after the last piece q̇ and q̈ are 0 if the motion then `rests`."""
+    """Write q, q̇, q̈ at times, (T, 3, n); after the last piece q̇ and q̈ are 0 if it `rests`."""
     pieces = durations.shape[1]
-    for joint in range(start.shape[1]):
-        p, v, a = start[0, joint], start[1, joint], start[2, joint]
-        left = time
-        for i in range(pieces):
-            t = min(durations[joint, i], left)
-            p, v, a = _advanced(p, v, a, jerks[joint, i], t)
-            left -= durations[joint, i]
-            if left < 0.0:
-                break
-        if rests and left >= 0.0:
-            v = a = 0.0
-        out[0, joint], out[1, joint], out[2, joint] = p, v, a
+    for k in range(times.size):
+        for joint in range(start.shape[1]):
+            p, v, a = start[0, joint], start[1, joint], start[2, joint]
+            left = times[k]
+            for i in range(pieces):
+                t = min(durations[joint, i], left)
+                p, v, a = _advanced(p, v, a, jerks[joint, i], t)
+                left -= durations[joint, i]
+                if left < 0.0:
+                    break
+            if rests and left >= 0.0:
+                v = a = 0.0
+            out[k, 0, joint], out[k, 1, joint], out[k, 2, joint] = p, v, a
 
 
 @njit()

@@ -7,7 +7,6 @@ from functools import cached_property
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.common.arrays import numbers
 from hodyn_ros.common.errors import HodynError
@@ -74,14 +73,6 @@ class MotionLimits:
         return replace(
             self, lower=np.minimum(self.lower, position), upper=np.maximum(self.upper, position))
 
-    @property
-    def slows_down(self) -> NDArray[np.bool_]:
-        """Which joints, (n,), must slow down towards the ends of their range."""
-        if self.law is None:
-            return np.zeros(self.lower.size, dtype=np.bool_)
-        slows: NDArray[np.bool_] = np.isfinite(self.law[DECELERATION])
-        return slows
-
     def gentle(self) -> MotionLimits:
         """Return these limits with accelerations at which joints can stop within the law.
 
@@ -102,7 +93,7 @@ class MotionLimits:
         if self.law is not None:
             with np.errstate(invalid='ignore'):
                 off = OFF_END * self.law[OFFSET] ** 2 / self.law[DECELERATION]
-            slows = self.slows_down
+            slows = np.isfinite(self.law[DECELERATION])
             lower = np.where(slows, np.maximum(lower, self.law[LOWER_END] + off), lower)
             upper = np.where(slows, np.minimum(upper, self.law[UPPER_END] - off), upper)
         return lower, upper

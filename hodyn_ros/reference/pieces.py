@@ -15,7 +15,7 @@ from math import factorial
 
 import numpy as np
 from numpy.polynomial import Legendre, Polynomial
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
@@ -53,3 +53,14 @@ def hermite_coefficients(times: Array, knots: Array) -> Array:
     # c depends on positions only by their difference, so no digits of it are lost.
     z[:, ::5] -= knots[:-1, :1]
     return np.concatenate([lower, UPPER @ (ENDS @ z)], axis=1)
+
+
+def divided(knots: Array, counts: ArrayLike) -> Array:
+    """Return knots, (m + 1,), and the points that divide each interval into equal parts.
+
+    `counts`, (m,) or one for all, are the numbers of parts.
+    """
+    parts = np.broadcast_to(counts, knots.size - 1)
+    place = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
+    inside = np.repeat(knots[:-1], parts) + place * np.repeat(np.diff(knots) / parts, parts)
+    return np.append(inside, knots[-1])

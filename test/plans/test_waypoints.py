@@ -43,13 +43,6 @@ def test_points_may_leave_out_derivatives(joints):
     assert points.accelerations is None
 
 
-def test_a_velocity_at_the_end_is_allowed_only_on_request(joints):
-    moving = trajectory(velocities=[REST, [0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0]])
-    with pytest.raises(ValueError, match=r"last point, joint 'fer_joint3': velocity 0\.5"):
-        accept(moving, joints)
-    assert accept(moving, joints, allow_nonzero_velocity_at_end=True).velocities[1, 2] == 0.5
-
-
 def bad_row(value: float) -> list[float]:
     return [*ROW[:2], value, *ROW[3:]]
 
@@ -115,8 +108,7 @@ def test_velocities_of_the_sampled_motion_contradict_nothing(joints, seed, spaci
     rate = rng.uniform(0.0, 2.0 * np.pi / (10.0 * spacing), 7)
     phase = rate * times[:, None] + rng.uniform(0.0, 2.0 * np.pi, 7)
     points = accept(trajectory(
-        times=times, positions=np.sin(phase), velocities=rate * np.cos(phase)), joints,
-        allow_nonzero_velocity_at_end=True)
+        times=times, positions=np.sin(phase), velocities=rate * np.cos(phase)), joints)
     assert contradicted_velocity(joints.robot, points) == ''
 
 

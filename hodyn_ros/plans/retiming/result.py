@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.plans.limit_check import LimitReport
-from hodyn_ros.plans.retiming.path import MAX_NAMED
+from hodyn_ros.plans.retiming.path import MAX_NAMED, comparable_speed
 from hodyn_ros.reference import Plan
 
 Array = NDArray[np.float64]
@@ -105,8 +105,7 @@ def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
 
 def momentary_stops(plan: Plan, feedforward: FeedForward) -> tuple[str, ...]:
     """Return a note on the instants between motions at which all joints stand still."""
-    limits = feedforward.robot.limits
-    speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)
+    speed = comparable_speed(feedforward.robot)
 
     def share(instants: Array) -> Array:
         taken: Array = (np.abs(plan.evaluate(instants)[:, 1]) / speed).max(axis=1)
