@@ -46,7 +46,7 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
     found; the instants at which this fails are added, until the check passes.
     """
     table = limits if isinstance(limits, LimitTable) else LimitTable(limits)
-    factor, search = 1.0, _Search(plan, table)
+    factor, instants = 1.0, np.empty(0)
     while violations := LimitReport(worst_margins(plan.stretched(factor), table)).violations:
         out = [entry for entry in violations if entry.quantity == 'position']
         if out:
@@ -56,13 +56,18 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
         if not starts_and_ends_at_rest(plan):
             return TimeScaling(
                 None, 'no stretch: only a plan that starts and ends at rest can be stretched')
-        search.add(np.array([entry.time / factor for entry in violations]))
-        if search.excess(STATIC) > 1.0:
-            return TimeScaling(None, search.why_static())
-        if search.kinematic_factor() > MAX_FACTOR:
+        instants = np.unique(np.append(instants, [entry.time / factor for entry in violations]))
+        motion = plan.evaluate(instants)
+        static = _shares(motion, table, STATIC)
+        if static.max(initial=0.0) > 1.0:
+            sample, c = np.unravel_index(int(static.argmax()), static.shape)
+            return TimeScaling(None, _why_static(table, int(c), instants[sample]))
+        least = max(1.0, kinematic_factor(motion, table))
+        if least > MAX_FACTOR:
             worst = next(entry for entry in violations if entry.quantity in KINEMATIC)
             return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} fixes it: {worst}')
-        factor = search.smallest(factor + (RESOLUTION if factor > 1.0 else 0.0))
+        factor = _smallest(
+            motion, table, max(least, factor + (RESOLUTION if factor > 1.0 else 0.0)))
         if factor > MAX_FACTOR:
             return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} fixes it')
     return TimeScaling(round(factor, 4))
@@ -91,55 +96,31 @@ def starts_and_ends_at_rest(plan: Plan) -> bool:
     return bool((np.abs(ends[:, 1:]).max(axis=2) <= scale).all())
 
 
-class _Search:
-    """Tries factors at the instants at which the check failed for some factor."""
+def _smallest(motion: Array, table: LimitTable, start: float) -> float:
+    """Return the smallest factor from `start` on at which samples pass, or one beyond MAX_FACTOR.
 
-    def __init__(self, plan: Plan, table: LimitTable) -> None:
-        self._plan, self._table = plan, table
-        self._instants: Array = np.empty(0)
+    A scan finds a factor, and bisection refines it. The scan is needed because torque is not
+    monotone in the factor: a slower motion loses centrifugal terms that may relieve a joint.
+    """
+    failing = factor = start
+    while _shares(motion, table, factor).max(initial=0.0) > 1.0 and factor <= MAX_FACTOR:
+        failing, factor = factor, factor * SCAN
+    while factor - failing > RESOLUTION / 2.0:
+        middle = 0.5 * (failing + factor)
+        is_slow = _shares(motion, table, middle).max(initial=0.0) <= 1.0
+        failing, factor = (failing, middle) if is_slow else (middle, factor)
+    return float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION)
 
-    def add(self, instants: Array) -> None:
-        """Try factors at these instants, too, from now on."""
-        self._instants = np.unique(np.concatenate([self._instants, instants]))
 
-    def kinematic_factor(self) -> float:
-        """Return the factor ≥ 1 that brings the derivatives of the position within limits."""
-        return max(1.0, kinematic_factor(self._plan.evaluate(self._instants), self._table))
+def _shares(motion: Array, table: LimitTable, factor: float) -> Array:
+    """Return the shares of limits, (T, columns), that samples use `factor` times slower."""
+    return np.abs(table.shares(motion * (factor ** -np.arange(5.0))[:, None]))
 
-    def smallest(self, start: float) -> float:
-        """Return the smallest factor from `start` on that passes, or one beyond MAX_FACTOR.
 
-        A scan finds a factor, and bisection refines it. The scan is needed because torque is not
-        monotone in the factor: a slower motion loses centrifugal terms that may relieve a joint.
-        """
-        failing = factor = max(start, self.kinematic_factor())
-        while self.excess(factor) > 1.0 and factor <= MAX_FACTOR:
-            failing, factor = factor, factor * SCAN
-        while factor - failing > RESOLUTION / 2.0:
-            middle = 0.5 * (failing + factor)
-            failing, factor = (middle, factor) if self.excess(middle) > 1.0 else (failing, middle)
-        return float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION)
-
-    def excess(self, factor: float) -> float:
-        """Return the largest share of a limit that the plan uses at this factor."""
-        return float(self._shares(factor).max(initial=0.0))
-
-    def why_static(self) -> str:
-        """Return which joint or reflex is beyond its limit even at rest."""
-        shares = self._shares(STATIC)
-        sample, c = np.unravel_index(int(shares.argmax()), shares.shape)
-        column = self._table.limited_columns[c]
-        if column.reflex is not None:
-            return (
-                "every stretch trips a reflex: the arm's weight alone trips "
-                f'{column.reflex.name}')
-        joint = self._table.feedforward.robot.joint_names[column.place]
-        return (
-            f'no stretch fixes it: {joint} cannot hold the weight at {self._instants[sample]:.4g} '
-            's')
-
-    def _shares(self, factor: float) -> Array:
-        """Return the shares of limits, (T, columns), that the plan uses `factor` times slower."""
-        motion = self._plan.evaluate(self._instants)
-        motion *= (factor ** -np.arange(5.0))[:, None]
-        return np.abs(self._table.shares(motion))
+def _why_static(table: LimitTable, c: int, instant: float) -> str:
+    """Return which joint or reflex a column is of, that is beyond its limit even at rest."""
+    column = table.limited_columns[c]
+    if column.reflex is not None:
+        return f"every stretch trips a reflex: the arm's weight alone trips {column.reflex.name}"
+    joint = table.feedforward.robot.joint_names[column.place]
+    return f'no stretch fixes it: {joint} cannot hold the weight at {instant:.4g} s'

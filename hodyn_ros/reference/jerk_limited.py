@@ -27,7 +27,7 @@ FINEST = 256
 class JerkLimited:
     """Finds motions as pieces, durations (n, 9), s, and jerks (n, 9), from states (3, n), q … q̈.
 
-    The first two pieces of a joint bring its state within the limits. Its methods return None if
+    The first two pieces of a joint bring its state within the limits. `find` returns None if
     Ruckig finds no such motion. Raises HodynError if Ruckig, which only streams need, is missing.
     """
 
@@ -45,32 +45,22 @@ class JerkLimited:
         self._input = ruckig.InputParameter(n)
         self._input.synchronization = ruckig.Synchronization.No
         self._input.target_velocity = self._input.target_acceleration = [0.0] * n
-        self._zeros = np.zeros(n)
         self._bounds: tuple[Array, Array] | None = None
         self._ruckig = ruckig.Ruckig(n)
         self._trajectory = ruckig.Trajectory(n)
-        self._n = n
 
-    def to_rest(
+    def find(
         self, state: Array, limits: MotionLimits, target: Array, stopping: NDArray[np.bool_],
+        velocity: Array | float = 0.0,
     ) -> tuple[Array, Array] | None:
-        """Return the motion to rest at `target` (n,); joints in `stopping` (n,) rest anywhere."""
-        self._input.per_dof_control_interface = [
+        """Return the motion that meets a target, (n,), which moves at a velocity, (n,), or rests.
+
+        Joints in `stopping`, (n,), come to rest anywhere.
+        """
+        given = self._input
+        given.per_dof_control_interface = [
             self._interface.Velocity if stops else self._interface.Position
             for stops in stopping.tolist()]
-        return self._calculate(state, limits, target, self._zeros)
-
-    def catching_up(
-        self, state: Array, limits: MotionLimits, target: Array, velocity: Array,
-    ) -> tuple[Array, Array] | None:
-        """Return the motion that meets a target, (n,), which moves at a velocity, (n,)."""
-        self._input.per_dof_control_interface = [self._interface.Position] * self._n
-        return self._calculate(state, limits, target, velocity)
-
-    def _calculate(
-        self, state: Array, limits: MotionLimits, target: Array, velocity: Array,
-    ) -> tuple[Array, Array] | None:
-        given = self._input
         # In axes that move with the target the target is at rest; only the speed limits change.
         given.current_position = state[0].tolist()
         given.current_velocity = (state[1] - velocity).tolist()

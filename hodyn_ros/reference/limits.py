@@ -68,11 +68,6 @@ class MotionLimits:
             if math.isnan(np.add.reduce(values)):
                 raise HodynError(f'{name} has values that are not numbers: {values}')
 
-    def widened_to(self, position: Array) -> MotionLimits:
-        """Return these limits with the range widened to contain a position, (n,)."""
-        return replace(
-            self, lower=np.minimum(self.lower, position), upper=np.maximum(self.upper, position))
-
     def gentle(self) -> MotionLimits:
         """Return these limits with accelerations at which joints can stop within the law.
 

@@ -80,7 +80,9 @@ class Stream:
         if not 0.0 < omega < np.inf:
             raise HodynError(f'omega {omega}: must be positive and finite, in rad/s')
         n = position.size
-        self._limits = limits.widened_to(position)
+        self._limits = replace(
+            limits, lower=np.minimum(limits.lower, position),
+            upper=np.maximum(limits.upper, position))
         self._omega = omega
         self._jerk_limited = JerkLimited(n)
         start = np.zeros((3, n))
@@ -230,7 +232,7 @@ class Stream:
     def _to_rest(
         self, state: Array, limits: MotionLimits, position: Array, *, anywhere: bool,
     ) -> JerkLimitedMotion | None:
-        pieces = self._jerk_limited.to_rest(
+        pieces = self._jerk_limited.find(
             state, limits, self._in_range(position), np.full(state.shape[1], anywhere))
         return None if pieces is None else JerkLimitedMotion(state, *pieces)
 
@@ -242,13 +244,14 @@ class Stream:
         Joints that have not caught up by then move on to where the target stops.
         """
         lead = 2.0 / self._omega * target.velocity
-        pieces = self._jerk_limited.catching_up(
-            state, limits, target.position_at(now) + lead, target.velocity)
+        pieces = self._jerk_limited.find(
+            state, limits, target.position_at(now) + lead, np.zeros(lead.size, dtype=bool),
+            target.velocity)
         if pieces is None:
             return None
         left = (target.until - now) * 1e-9
         moving = JerkLimitedMotion(state, *cut_at(left, *pieces))
-        rest = self._jerk_limited.to_rest(
+        rest = self._jerk_limited.find(
             moving.end, limits, self._in_range(target.position_at(target.until) + lead),
             moving.durations[:, -1] > 0.0)
         if rest is None:
