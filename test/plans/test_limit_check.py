@@ -6,7 +6,6 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.limits import peaks
 from hodyn_ros.limits.quantities import EFFORTS, KINEMATIC
 from hodyn_ros.plans.limit_check import check_limits
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
@@ -81,15 +80,6 @@ def test_worst_values_bound_dense_samples_and_are_attained(feedforward, seed):
         assert value == pytest.approx(worst.value, abs=1e-6 * scale)
 
 
-
-@pytest.mark.parametrize('block', [1, 7])
-def test_no_peak_hides_between_the_blocks_of_a_long_plan(feedforward, monkeypatch, block):
-    plan = fit_plan([0.0, 0.1, 0.2], START + np.array([[0.0], [0.02], [-0.01]]))
-    whole = check_limits(plan, feedforward)
-    monkeypatch.setattr(peaks, 'BLOCK', block)
-    for one, other in zip(whole.worst, check_limits(plan, feedforward).worst, strict=True):
-        assert other.value == pytest.approx(one.value, rel=1e-9)
-        assert other.time == pytest.approx(one.time, abs=1e-9)
 
 
 @pytest.mark.parametrize(('distance', 'limit'), [(0.6, 1.7628), (-3.2, -1.7628)])

@@ -61,15 +61,6 @@ def test_off_offers_nothing(request_):
     assert prepared.stretch is None
 
 
-def test_auto_stretches_and_passes(request_):
-    prepared = prepare_plan(replace(
-        request_, settings=PlanSettings(stretch='auto'), annotate_period=0.005))
-    assert prepared.refusal == ''
-    assert prepared.limit_report.within_limits
-    assert prepared.plan.duration == pytest.approx(0.1 * prepared.stretch)
-    assert prepared.annotated.names == NAMES
-    assert prepared.annotated.times[-1] == prepared.plan.duration
-
 
 def test_what_is_wrong_is_told_and_not_raised(request_):
     bad = replace(request_, trajectory=JointWaypoints(NAMES, [0.0], [[np.nan] * 7]))

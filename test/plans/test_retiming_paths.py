@@ -4,11 +4,8 @@ import pytest
 from scipy.interpolate import CubicSpline
 
 import hodyn_ros as hd
-from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.plans.retiming import retime_plan
 from hodyn_ros.plans.retiming.path import missed_by, path_of, points_of
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
-from hodyn_ros.reference import fit_plan
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
@@ -135,18 +132,3 @@ def test_points_without_times_are_as_far_apart_as_the_slowest_joint_needs(panda)
     times = points_of(panda, positions, None).times
     np.testing.assert_allclose(
         np.diff(times), np.array([0.1, 0.4, 0.2, 0.7]) / panda.limits.velocity[[0, 1, 2, 6]])
-
-
-@pytest.mark.parametrize('moves_at', ['start', 'neither'])
-def test_a_plan_in_motion_at_first_keeps_its_start_and_ends_at_rest(panda, moves_at):
-    velocity = np.zeros((2, 7))
-    if moves_at == 'start':
-        velocity[0] = 0.2
-    plan = fit_plan([0.0, 3.0], [HOME, HOME + 0.3], velocity, np.zeros((2, 7)))
-    found = retime_plan(plan, FeedForward(panda)).plan
-    first, last = found.evaluate(found.times[[0, -1]])
-    np.testing.assert_allclose(first[1], velocity[0], atol=1e-12)
-    if moves_at == 'neither':
-        assert not first[1:].any()
-    assert np.abs(last[1]).max() < 1e-11
-    assert np.abs(last[2]).max() < 1e-8
