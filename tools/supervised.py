@@ -17,7 +17,7 @@ from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
 from hodyn_ros.feedforward.transitions import State
 from hodyn_ros.messages.multi_dof_trajectory import frame_and_names
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.plans.planning_process import prepare_base
+from hodyn_ros.plans.planning_process import answer, prepare_base
 from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import lie
@@ -60,7 +60,7 @@ class AtOnce:
 
     def poll(self, kind):
         job, self.job = self.job, None
-        return job and (job, prepare_base(job.data, *job.arguments))
+        return job and (job, answer(prepare_base, job.data, *job.arguments))
 
 
 class Plans:

@@ -1,13 +1,12 @@
 """The process that prepares plans: `PlanWorker` starts it and sends it the robot and the jobs."""
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-import functools
 from multiprocessing.connection import Connection
 import os
 import sys
 import time
 import traceback
-from typing import ParamSpec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +30,6 @@ from hodyn_ros.robot import HodynError, Robot
 NICENESS = 5
 # Largest duration of a trajectory, s: its check takes time and memory in proportion.
 MAX_DURATION = 3600.0
-P = ParamSpec('P')
 
 
 def serve(connection: Connection) -> None:
@@ -49,8 +47,8 @@ def serve(connection: Connection) -> None:
                 robot, settings = model
             data = connection.recv_bytes()
             connection.send(
-                prepare_base(data, *job) if is_of_base
-                else prepare(robot, settings, data, *job))
+                answer(prepare_base, data, *job) if is_of_base
+                else answer(prepare, robot, settings, data, *job))
     except (EOFError, OSError):
         return
 
@@ -73,28 +71,24 @@ def warm_up_planning(robot: Robot, *, has_base: bool = False) -> None:
         base_plan(np.array([0.0, 1.0]), np.zeros((2, 3)), turns, np.eye(4))
 
 
-def _answered(make: Callable[P, PreparedPlan]) -> Callable[P, PreparedPlan]:
-    """Have a function return refusals instead of raising errors, and the time that it took."""
-    @functools.wraps(make)
-    def answer(*job: P.args, **options: P.kwargs) -> PreparedPlan:
-        begin = time.perf_counter()
-        try:
-            prepared = make(*job, **options)
-        except HodynError as error:
-            prepared = refused(error)
-        except Exception as error:  # a bug: the node logs it, and the process goes on
-            prepared = PreparedPlan(
-                f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
-        return replace(prepared, seconds=time.perf_counter() - begin)
-    return answer
+def answer(make: Callable[..., PreparedPlan], *job: Any) -> PreparedPlan:
+    """Return the plan that a function makes of a job, or its error as a refusal, with the time."""
+    begin = time.perf_counter()
+    try:
+        prepared = make(*job)
+    except HodynError as error:
+        prepared = refused(error)
+    except Exception as error:  # a bug: the node logs it, and the process goes on
+        prepared = PreparedPlan(
+            f'{type(error).__name__}: {error}', traceback=traceback.format_exc())
+    return replace(prepared, seconds=time.perf_counter() - begin)
 
 
-@_answered
 def prepare(
     robot: Robot, settings: PlanSettings, data: bytes, annotate: bool,
     state: NDArray[np.float64], start: int, skipped: float,
 ) -> PreparedPlan:
-    """Return the plan of a job."""
+    """Return the plan of a job; HodynError if its message is not a trajectory or too long."""
     trajectory = _from_now(decode(data), skipped)
     _check_end(trajectory.times, 0.0)
     prepared = prepare_plan(PlanRequest(
@@ -106,9 +100,8 @@ def prepare(
         prepared, annotated=None, limit_report=None, retimed=None, points=None, message=message)
 
 
-@_answered
 def prepare_base(data: bytes, placement: NDArray[np.float64], skipped: float) -> PreparedPlan:
-    """Return the plan of a base, `skipped` seconds after its start: see `base_plan`."""
+    """Return the plan of a base, `skipped` seconds after its start; errors as of `base_plan`."""
     times, positions, turns = read_poses(data)
     _check_end(times, skipped)
     return PreparedPlan('', plan=base_plan(times, positions, turns, placement))

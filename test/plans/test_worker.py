@@ -139,13 +139,16 @@ def test_an_error_of_the_program_refuses_the_plan_with_its_traceback(monkeypatch
 
     monkeypatch.setattr(planning_process, 'prepare_plan', fail)
     made = job(hd.load_robot('panda'), 0)
-    prepared = planning_process.prepare(
-        made.robot, made.settings, made.data, made.annotate, made.state, made.start, made.skipped)
+
+    def answer(data):
+        return planning_process.answer(
+            planning_process.prepare, made.robot, made.settings, data, *made.arguments)
+
+    prepared = answer(made.data)
     assert prepared.refusal == 'ZeroDivisionError: unforeseen'
     assert prepared.traceback.startswith('Traceback')
     # What the sender can mend has none.
-    prepared = planning_process.prepare(
-        made.robot, made.settings, b'', made.annotate, made.state, made.start, made.skipped)
+    prepared = answer(b'')
     assert 'not a message in plain CDR' in prepared.refusal
     assert prepared.traceback == ''
 
