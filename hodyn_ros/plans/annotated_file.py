@@ -15,6 +15,7 @@ from hodyn_ros.plans.annotate import MAX_PERIOD, PERIOD, annotate, sample_count
 from hodyn_ros.plans.deviation import THROUGH, largest_deviation
 from hodyn_ros.plans.doubtful_points import in_milliseconds
 from hodyn_ros.plans.files import MAX_BYTES, annotated_contents, read_trajectory, write_annotated
+from hodyn_ros.plans.limit_check import LimitReport
 from hodyn_ros.plans.prepare import (
     PlanRequest,
     PlanSettings,
@@ -83,46 +84,45 @@ def write_annotated_plan(
     if too_many := _too_many_samples(request, path, period):
         return PreparedPlan(too_many, fault='other')
     prepared = prepare_plan(replace(request, annotate_period=period), progress)
-    if prepared.plan is None or prepared.annotated is None or prepared.stretch is None:
+    plan, annotated, stretch = prepared.plan, prepared.annotated, prepared.stretch
+    if plan is None or annotated is None or stretch is None:
         return prepared
-    may_stretch = request.settings.stretch in SLOWER and starts_and_ends_at_rest(prepared.plan)
-    written, step, missing = prepared, RESOLUTION, None
+    may_stretch = request.settings.stretch in SLOWER and starts_and_ends_at_rest(plan)
+    written, factor, step = prepared, stretch, RESOLUTION
+    found: PreparedPlan | None = None
     with replacing(path, annotated_contents(path), force=force) as unfinished:
         while True:
-            assert written.annotated is not None
-            assert written.stretch is not None
-            write_annotated(written.annotated, unfinished, force=True)
+            write_annotated(annotated, unfinished, force=True)
             if unfinished.is_file() and (size := unfinished.stat().st_size) > MAX_BYTES:
-                assert written.plan is not None
-                assert written.points is not None
-                most = len(written.annotated.times) * MAX_BYTES // size
-                missing = PreparedPlan(_too_many(
-                    request, written.points, written.plan.duration, period, most), fault='other')
+                assert prepared.points is not None
+                most = len(annotated.times) * MAX_BYTES // size
+                found = PreparedPlan(_too_many(
+                    request, prepared.points, float(annotated.times[-1]), period, most),
+                    fault='other')
                 break
             judged = _judge(unfinished, request)
             if not judged.refusal:
                 found = _as_written(written, judged, request, period)
                 if not found.refusal:
                     return found
-                missing = found
                 break
-            if not may_stretch or written.stretch >= MAX_EXTRA * prepared.stretch or (
-                    judged.limit_report is None):
+            if not may_stretch or factor >= MAX_EXTRA * stretch or judged.limit_report is None:
                 break
-            factor = written.stretch * (1.0 + max(step, _smallest_step(judged)))
+            factor *= 1.0 + max(step, _smallest_step(judged.limit_report))
             factor = round(float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION), 4)
-            plan = prepared.plan.stretched(factor / prepared.stretch)
+            slow = plan.stretched(factor / stretch)
+            annotated = annotate(
+                slow, FeedForward(request.robot), period, names=annotated.names,
+                gravity=request.settings.gravity, friction=request.settings.friction)
             written = replace(
-                prepared, plan=plan, limit_report=judged.limit_report, stretch=factor,
-                annotated=annotate(
-                    plan, FeedForward(request.robot), period, names=prepared.annotated.names,
-                    gravity=request.settings.gravity, friction=request.settings.friction))
+                prepared, plan=slow, limit_report=judged.limit_report, stretch=factor,
+                annotated=annotated)
             step *= 2.0
         # `replacing` puts nothing in its place if the unfinished file is gone.
         shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
-    if missing is not None:
-        return missing
-    slower = f' even {written.stretch:.4f} times slower' if may_stretch else ''
+    if found is not None:
+        return found
+    slower = f' even {factor:.4f} times slower' if may_stretch else ''
     ways_out = []
     if request.settings.stretch not in SLOWER:
         ways_out.append("stretch 'auto' slows it down until it passes")
@@ -220,10 +220,9 @@ def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
     return judged
 
 
-def _smallest_step(judged: PreparedPlan) -> float:
+def _smallest_step(report: LimitReport) -> float:
     """Return the least share by which to slow a plan down: no quantity falls faster than 1/f³."""
-    assert judged.limit_report is not None
     excess = max((
-        -entry.margin / abs(entry.limit) for entry in judged.limit_report.violations
+        -entry.margin / abs(entry.limit) for entry in report.violations
         if entry.quantity != 'position' and entry.limit), default=0.0)
     return float(np.cbrt(1.0 + excess) - 1.0)
