@@ -268,12 +268,15 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
+    # Samples that step in acceleration do harm if they are met, but not their accelerations.
+    meets_samples = settings.sample_tolerance == 0.0 and settings.stretch != 'retime' and (
+        points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points)
     contradiction = contradicted_velocity(robot, points)
     doubts = (MILLISECONDS if doubt else '', CONTRADICTION if contradiction else '')
     note = '; '.join(filter(None, (
         unchecked, doubt, contradiction, resting,
-        _steps(request, points, resting), others,
+        steps(robot, points) if meets_samples else '', others,
         note, used, *notes)))
     factor: float | None = 1.0
     lines = [moving] if moving else []
@@ -327,17 +330,6 @@ def refused(error: HodynError) -> PreparedPlan:
         'joints' if isinstance(error, OtherJointsError)
         else 'past' if isinstance(error, EndedError) else 'other')
     return PreparedPlan(str(error), fault=fault)
-
-
-def _steps(request: PlanRequest, points: AcceptedWaypoints, resting: str) -> str:
-    """Return a note on steps of the samples in acceleration; empty if they do no harm.
-
-    They do none if the plan may miss samples, or if it is given their accelerations.
-    """
-    settings = request.settings
-    missed = settings.sample_tolerance > 0.0 or settings.stretch == 'retime'
-    told = missed or (points.accelerations is not None and not resting)
-    return '' if told else steps(request.robot, points)
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str]) -> Plan:
