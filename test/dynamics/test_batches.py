@@ -7,7 +7,7 @@ import hodyn_ros as hd
 
 REPRESENTATIONS = ('spatial', 'body_fixed', 'hybrid')
 LINK = 'body7'
-ROUNDED = 1e-12
+ROUNDED = 1e-13
 """Where sums have another order in registers or in numpy's products; else all bits agree."""
 
 
