@@ -1,6 +1,7 @@
 """Checks of the arguments that the public functions share."""
 from collections.abc import Mapping
 import math
+from typing import NamedTuple
 import warnings
 
 import numpy as np
@@ -22,66 +23,94 @@ def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
     return array
 
 
-def checked_joints(values: ArrayLike, name: str, robot: Robot, least: int) -> Array:
-    """Return derivatives of the robot's n joints, (≥ least, n), finite and C-contiguous."""
-    check_robot(robot)
-    return _checked_rows(numbers(values, name), name, robot, least, (2,))
-
-
 def checked_motions(
-    values: ArrayLike, name: str, robot: Robot, least: int,
+    values: ArrayLike, name: str, robot: Robot, least: int, *, one: bool = False,
 ) -> tuple[Array, tuple[int, ...]]:
     """Return the joint derivatives of T motions, (T, ≥ least, n), and the shape of the batch.
 
     This shape is (T,) for a batch, and () for one motion given without an axis for T; then T is 1.
-    If `least` is 1, positions `q` without derivatives may be (n,).
+    With `one`, there may be no such axis. If `least` is 1, positions `q` without derivatives may
+    be (n,).
     """
     check_robot(robot)
-    array = _checked_rows(numbers(values, name), name, robot, least, (2, 3))
-    count = len(array) if array.ndim == 3 else 1
-    return array.reshape(count, *array.shape[-2:]), array.shape[:-2]
-
-
-def doubt_derivatives(array: Array, name: str, least: int) -> None:
-    """Warn if there are more rows than anybody has derivatives: they are probably samples."""
+    array, n = numbers(values, name), robot.n
+    if name == 'q' and least == 1 and array.shape == (n,):
+        array = array[np.newaxis]  # only positions
+    if array.ndim not in (2, 3 - one) or array.shape[-2] < least or array.shape[-1] != n:
+        rows = f'{least} or more, {n})'
+        batch = '' if one else f' or (T, {rows}'
+        raise HodynError(
+            f'{name} has shape {array.shape}; expected ({rows}{batch} for the {n} joints of '
+            f'{robot.name!r}')
     if array.shape[-2] > _MANY_DERIVATIVES:
         warnings.warn(
             f'{name} has {array.shape[-2]} rows: row k is the k-th derivative; samples are given '
-            f'as (T, {least} or more, {array.shape[-1]})', stacklevel=3)
+            f'as (T, {least} or more, {n})', stacklevel=4)
+    _check_finite(array, name, robot)
+    return (array if array.ndim == 3 else array[np.newaxis]), array.shape[:-2]
 
 
-def check_result(robot: Robot, result: Array, given: Mapping[str, Array]) -> None:
-    """Raise HodynError if a result overflows, naming the largest entry of the arguments."""
-    # The sum of squares is quick, and finite unless an entry is not or the sum overflows.
-    if math.isfinite(np.vdot(result, result)) or np.isfinite(result).all():
+class Motions(NamedTuple):
+    """Motions of a robot, checked, on a first axis of T that one motion has as well.
+
+    Attributes
+    ----------
+    q : (T, k + 1, n) array
+        Joint positions and derivatives.
+    base : () or tuple of (T, 4, 4) and (T, k, 6) arrays
+        Pose and spatial twist of a floating base.
+    batch : () or (T,)
+        Axes of a batch, for the shape of the result.
+
+    """
+
+    q: Array
+    base: tuple[()] | tuple[Array, Array]
+    batch: tuple[int, ...]
+
+
+def motions_and_base(
+    robot: Robot, q: ArrayLike, least: int, base_pose: ArrayLike | None,
+    base_twist: ArrayLike | None,
+) -> Motions:
+    """Return the motions of joints and base, as far as `q` goes: at least so many rows."""
+    motions, batch = checked_motions(q, 'q', robot, least)
+    return Motions(
+        motions, base_state(robot, base_pose, base_twist, batch, motions.shape[1] - 1), batch)
+
+
+def check_result(
+    robot: Robot, result: Array, given: Mapping[str, Array], batch: tuple[int, ...],
+) -> None:
+    """Raise HodynError if a result overflows, naming the largest entry of the arguments.
+
+    These have a first axis of T, which the message leaves out without a batch.
+    """
+    if _is_finite(result):
         return
     name, array = max(given.items(), key=lambda item: np.abs(item[1]).max(initial=0.0))
     index = np.unravel_index(int(np.abs(array).argmax()), array.shape)
     of_base = name.startswith(('base_', 'external_'))
     joint = '' if of_base else f' (joint {robot.joint_names[index[-1]]!r})'
     raise HodynError(
-        f'{name}{[int(i) for i in index]}{joint} is {array[index]:g}: the result overflows; '
-        'expected SI units')
+        f'{name}{[int(i) for i in index[1 - len(batch):]]}{joint} is {array[index]:g}: the result '
+        'overflows; expected SI units')
 
 
-def _checked_rows(
-    array: Array, name: str, robot: Robot, least: int, axes: tuple[int, ...],
-) -> Array:
-    if name == 'q' and least == 1 and array.shape == (robot.n,):
-        array = array[np.newaxis]  # only positions
-    if array.ndim not in axes or array.shape[-2] < least or array.shape[-1] != robot.n:
-        rows = f'({least} or more, {robot.n})'
-        batch = f' or (T, {least} or more, {robot.n})' if 3 in axes else ''
-        raise HodynError(
-            f'{name} has shape {array.shape}; expected {rows}{batch} for the {robot.n} joints of '
-            f'{robot.name!r}')
-    doubt_derivatives(array, name, least)
-    if not np.all(np.isfinite(array)):
-        place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
-        raise HodynError(
-            f'{name}{place} (joint {robot.joint_names[place[-1]]!r}) is {array[tuple(place)]}: '
-            'not finite')
-    return array
+def _is_finite(array: Array) -> bool:
+    # The sum of squares is quick, and finite unless an entry is not or the sum overflows.
+    return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
+
+
+def _check_finite(array: Array, name: str, robot: Robot) -> None:
+    """Raise HodynError for the first entry that is not finite, naming its joint or body."""
+    if _is_finite(array):
+        return
+    index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    place = (
+        f'body {robot.bodies[index[-2]].name!r}' if name == 'external_wrenches'
+        else f'joint {robot.joint_names[index[-1]]!r}')
+    raise HodynError(f'{name}{list(index)} ({place}) is {array[index]}: not finite')
 
 
 def checked_pose(pose: ArrayLike, name: str, batch: tuple[int, ...] = ()) -> Array:
@@ -96,41 +125,38 @@ def checked_pose(pose: ArrayLike, name: str, batch: tuple[int, ...] = ()) -> Arr
 def base_state(
     robot: Robot, pose: ArrayLike | None, twist: ArrayLike | None, batch: tuple[int, ...],
     derivatives: int,
-) -> tuple[Array, Array] | None:
-    """Return pose (…, 4, 4) and twist (…, derivatives, 6) of a floating base, checked.
+) -> tuple[()] | tuple[Array, Array]:
+    """Return pose (T, 4, 4) and twist (T, derivatives, 6) of a floating base, checked.
 
-    Returns None for a fixed base, for which pose and twist must be None.
+    Returns () for a fixed base, for which pose and twist must be None. Without derivatives the
+    twist may be None.
     """
-    check_robot(robot)
     if not robot.floating:
         if pose is not None or twist is not None:
             raise HodynError(
                 f'robot {robot.name!r} has a fixed base: leave out base_pose and base_twist')
-        return None
+        return ()
+    if pose is not None and twist is None and not derivatives:
+        twist = np.zeros((*batch, 0, 6))
     if pose is None or twist is None:
         raise HodynError(
             f'robot {robot.name!r} has a floating base: give its base_pose and base_twist')
-    poses = checked_pose(pose, 'base_pose', batch)
-    return poses, checked(twist, 'base_twist', (*batch, derivatives, 6))
-
-
-def coefficients(derivatives: Array, orders: int) -> Array:
-    """Return Taylor coefficients (orders, …) of derivatives; missing derivatives count as 0."""
-    result = np.zeros((orders, *derivatives.shape[1:]))
-    for k, row in enumerate(derivatives[:orders]):
-        result[k] = row / math.factorial(k)
-    return result
-
-
-def factorials(orders: int) -> Array:
-    """Return 0!, 1!, … (orders,), by which Taylor coefficients become derivatives."""
-    return np.array([math.factorial(k) for k in range(orders)], dtype=float)
+    count = batch[0] if batch else 1
+    return (
+        checked_pose(pose, 'base_pose', batch).reshape(count, 4, 4),
+        checked(twist, 'base_twist', (*batch, derivatives, 6)).reshape(count, derivatives, 6))
 
 
 def external(
     robot: Robot, wrenches: ArrayLike | None, orders: int, batch: tuple[int, ...] = (),
 ) -> Array:
-    """Return wrenches on the bodies, (…, orders, n_bodies, 6), checked; (…, 0, 0, 0) for none."""
+    """Return wrenches on the bodies, (T, orders, n_bodies, 6), checked; (T, 0, 0, 0) for none."""
+    count = batch[0] if batch else 1
     if wrenches is None:
-        return np.zeros((*batch, 0, 0, 0))
-    return checked(wrenches, 'external_wrenches', (*batch, orders, len(robot.bodies), 6))
+        return np.zeros((count, 0, 0, 0))
+    array, expected = numbers(wrenches, 'external_wrenches'), (orders, len(robot.bodies), 6)
+    if array.shape != (*batch, *expected):
+        raise HodynError(
+            f'external_wrenches has shape {array.shape}; expected {(*batch, *expected)}')
+    _check_finite(array, 'external_wrenches', robot)
+    return array.reshape(count, *expected)

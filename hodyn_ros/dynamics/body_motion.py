@@ -1,72 +1,82 @@
 """Poses, twists and spatial inertias of all bodies of a moving robot, in Taylor coefficients."""
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from collections.abc import Iterator
+from typing import NamedTuple
 
-from hodyn_ros.dynamics.argument_checks import base_state, coefficients
-from hodyn_ros.dynamics.kernels import composite_body
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.dynamics.argument_checks import Motions
+from hodyn_ros.dynamics.kernels.composite_body import body_inertias
 from hodyn_ros.dynamics.kernels.kinematics import body_poses, body_twists
+from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
 
-class BodyMotion:
-    """The bodies of a robot in one motion after the other, in world axes about the world origin.
-
-    Parameters
-    ----------
-    robot : Robot
-        An arm or tree.
-    motions : (T, r + 2, n) array
-        Joint positions and derivatives, checked.
-    batch : tuple of int
-        (T,), or () for one motion, whose base has no axis for T.
-    base_pose, base_twist : (…, 4, 4) and (…, r + 1, 6) arrays, or None
-        Pose and spatial twist of a floating base; None for a fixed one.
-    inertias : int
-        Number of coefficients of the inertias: r + 1 or r + 2.
+class Bodies(NamedTuple):
+    """The bodies of a robot in one motion, in world axes about the world origin.
 
     Attributes
     ----------
     pose : (n_bodies, 12) array
         Poses of the kernel frames, rows of R then the origin.
-    screw, twist : (n_bodies, r + 2, 6) arrays
+    screw, twist : (n_bodies, k + 1, 6) arrays
         Coefficients of the joints' screws and of the bodies' twists. The motion does not determine
         the last coefficient of the twists; it is computed with 0 for the next derivative of q.
     inertia, ad_inertia : (n_bodies, inertias, 6, 6) arrays
-        Coefficients of the spatial inertia M, and of ad_Vᵀ M, whose coefficient r + 1 is not
+        Coefficients of the spatial inertia M, and of ad_Vᵀ M, whose coefficient k is not
         determined either.
 
     """
 
-    def __init__(
-        self, robot: Robot, motions: Array, batch: tuple[int, ...], base_pose: ArrayLike | None,
-        base_twist: ArrayLike | None, inertias: int,
-    ) -> None:
-        orders, n_bodies = motions.shape[1] - 1, len(robot.bodies)
-        if base_pose is not None and base_twist is None and not orders:
-            base_twist = np.zeros((*batch, 0, 6))  # only positions
-        base = base_state(robot, base_pose, base_twist, batch, orders)
-        self._poses, self._twists = (np.zeros((len(motions), 0, width)) for width in (1, 6))
-        if base is not None:
-            self._poses = base[0].reshape(len(motions), 4, 4)
-            self._twists = base[1].reshape(len(motions), orders, 6)
-        self._model, self._motions = robot.kernel_model, robot.coupling.to_bodies(motions)
-        self.pose = np.empty((n_bodies, 12))
-        self.screw, self.twist = np.empty((2, n_bodies, orders + 1, 6))
-        self.inertia, self.ad_inertia = np.empty((2, n_bodies, inertias, 6, 6))
-        self._com, self._about_com = np.empty((1, 3)), np.empty((1, 6))
+    pose: Array
+    screw: Array
+    twist: Array
+    inertia: Array
+    ad_inertia: Array
 
-    def evaluate(self, t: int) -> None:
-        """Fill the arrays for motion t."""
-        motion, model = self._motions[t], self._model
-        orders = len(motion)
-        rate = coefficients(motion[1:], orders).T.copy()
-        body_poses(
-            model.parent, model.body_table, motion[0], self._poses[t], self.pose, self.screw)
-        body_twists(
-            model.parent, 0, orders, rate, coefficients(self._twists[t], orders), self.screw,
-            self.twist)
-        composite_body.body_inertias(
-            model.body_table, self.pose, self.twist, self.inertia, self.ad_inertia, self._com,
-            self._about_com)
+
+def joints_and_base(robot: Robot, given: Motions) -> tuple[Array, Array, Array, Array]:
+    """Return motions of the bodies' joints and the base as the kernels take them.
+
+    Returns
+    -------
+    q : (T, n) array
+        Positions.
+    rate : (T, n, k + 1) array
+        Coefficients of q̇; the last, unknown, is zero.
+    base_pose : (T, 4, 4) array
+        Pose of a floating base; (T, 0, 1) for a fixed one.
+    base_twist : (T, k + 1, 6) array
+        Coefficients of its twist; the last, unknown, is zero.
+
+    """
+    motion = robot.coupling.to_bodies(given.q)
+    count, orders, n = motion.shape
+    scale = factorials(orders)[:-1, np.newaxis]
+    rate, twist = np.zeros((count, n, orders)), np.zeros((count, orders, 6))
+    rate[..., :-1] = (motion[:, 1:] / scale).swapaxes(1, 2)
+    pose = np.zeros((count, 0, 1))
+    if given.base:
+        pose, twist[:, :-1] = given.base[0], given.base[1] / scale
+    return motion[:, 0].copy(), rate, pose, twist
+
+
+def bodies_in_motion(robot: Robot, given: Motions, inertias: int = 0) -> Iterator[Bodies]:
+    """Yield the bodies in one motion after the other, each in the same arrays.
+
+    `inertias` is the number of coefficients of the inertias, at most k + 1.
+    """
+    model, n, orders = robot.kernel_model, len(robot.bodies), given.q.shape[1]
+    bodies = Bodies(
+        np.empty((n, 12)), *np.empty((2, n, orders, 6)), *np.empty((2, n, inertias, 6, 6)))
+    com, about_com = np.empty((1, 3)), np.empty((1, 6))
+    for q, rate, pose, twist in zip(*joints_and_base(robot, given), strict=True):
+        body_poses(model.parent, model.body_table, q, pose, bodies.pose, bodies.screw)
+        body_twists(model.parent, 0, orders, rate, twist, bodies.screw, bodies.twist)
+        if inertias:
+            body_inertias(
+                model.body_table, bodies.pose, bodies.twist, bodies.inertia, bodies.ad_inertia,
+                com, about_com)
+        yield bodies

@@ -8,8 +8,9 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked_joints, external, factorials
+from hodyn_ros.dynamics.argument_checks import checked_motions, external
 from hodyn_ros.dynamics.kernels import closed_form as kernels
+from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
@@ -104,13 +105,13 @@ def closed_form(
     if robot.floating:
         raise HodynError(
             f'robot {robot.name!r} has a floating base: use equations_of_motion')
-    motion = checked_joints(q, 'q', robot, 2)
+    (motion,), _ = checked_motions(q, 'q', robot, 2, one=True)
     orders, bodies, model = len(motion) - 1, len(robot.bodies), robot.kernel_model
     mass, coriolis, skew = np.empty((3, orders, bodies, bodies))
     gravity, applied = np.empty((2, orders, bodies))
     jacobian, twist = kernels.terms(
         model.parent, model.body_table, model.body_in_kernel, robot.gravity,
-        kernels.workspace(bodies, orders - 1), external(robot, external_wrenches, orders),
+        kernels.workspace(bodies, orders - 1), external(robot, external_wrenches, orders)[0],
         robot.coupling.to_bodies(motion), mass, coriolis, skew, gravity, applied)
     # The kernel's results are in kernel frames; move them to the body frames.
     to_body = lie.adjoint(lie.inverse(model.body_in_kernel))

@@ -11,8 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked, checked_motions
-from hodyn_ros.dynamics.body_motion import BodyMotion
+from hodyn_ros.dynamics.argument_checks import checked, motions_and_base
+from hodyn_ros.dynamics.body_motion import bodies_in_motion
 from hodyn_ros.dynamics.kernels import composite_body
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
@@ -71,19 +71,17 @@ def equations_of_motion(
         For wrong shapes and for values that are not finite.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 2)
-    orders = motions.shape[1] - 1
-    bodies = BodyMotion(robot, motions, batch, base_pose, base_twist, orders)
-    base = 6 * robot.floating
+    given = motions_and_base(robot, q, 2, base_pose, base_twist)
+    (count, orders), base, batch = given.q.shape[:2], 6 * robot.floating, given.batch
+    orders -= 1
     size = base + len(robot.bodies) - robot.floating
-    mass, coriolis = np.zeros((2, len(motions), orders, size, size))
-    gravity = np.zeros((len(motions), orders, size))
+    mass, coriolis = np.zeros((2, count, orders, size, size))
+    gravity = np.zeros((count, orders, size))
     columns = np.zeros((size, orders + 1, 6))
     if robot.floating:
         columns[:6, 0] = np.eye(6)
     products = np.empty((3, orders, 6))
-    for t in range(len(motions)):
-        bodies.evaluate(t)
+    for t, bodies in enumerate(bodies_in_motion(robot, given, orders)):
         columns[base:] = bodies.screw[robot.floating:]
         composite_body.equations_of_motion(
             robot.kernel_model.parent, robot.gravity, columns, bodies.inertia, bodies.ad_inertia,

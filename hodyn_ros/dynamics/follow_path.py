@@ -3,10 +3,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
-from hodyn_ros.dynamics.argument_checks import checked, factorials
+from hodyn_ros.dynamics.argument_checks import checked
 from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
 from hodyn_ros.dynamics.pose_motion import pose_twist
 from hodyn_ros.dynamics.pose_solver import solve_pose
+from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
 

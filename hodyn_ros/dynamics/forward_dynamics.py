@@ -242,7 +242,7 @@ def forward_dynamics_derivatives(
 
     """
     state, batch = checked_motions(q, 'q', robot, 2)
-    state = state.reshape(*batch, -1, robot.n)
+    state = state.reshape(*batch, *state.shape[1:])
     base: dict[str, Any] = {} if base_pose is None and base_twist is None else {
         'base_pose': base_pose, 'base_twist': base_twist}
     driven: dict[str, Any] = base if base_wrench is None else {**base, 'base_wrench': base_wrench}

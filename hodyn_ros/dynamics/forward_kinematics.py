@@ -2,8 +2,10 @@
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import base_state, checked_motions, factorials
+from hodyn_ros.dynamics.argument_checks import motions_and_base
+from hodyn_ros.dynamics.body_motion import joints_and_base
 from hodyn_ros.dynamics.kernels.kinematics import jacobian_columns, link_motions
+from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
 
@@ -55,18 +57,17 @@ def forward_kinematics(
 
     """
     number = representation_number(representation)
-    motion, batch = checked_motions(q, 'q', robot, 1)
+    given = motions_and_base(robot, q, 1, base_pose, base_twist)
     frames = (
         list(enumerate(robot.kernel_model.body_in_kernel)) if link is None
         else [link_frame(robot, link)])
-    samples, orders = len(motion), motion.shape[1] - 1
+    samples, orders, batch = len(given.q), given.q.shape[1] - 1, given.batch
     poses = np.empty((samples, len(frames), 4, 4))
     twists = np.empty((samples, len(frames), orders, 6))
     link_motions(
         robot.kernel_model.parent, robot.kernel_model.body_table,
-        *_coefficients(robot, motion, batch, base_pose, base_twist),
-        np.array([index for index, _ in frames]), np.array([pose for _, pose in frames]), number,
-        poses, twists)
+        *joints_and_base(robot, given), np.array([index for index, _ in frames]),
+        np.array([pose for _, pose in frames]), number, poses, twists)
     twists = np.swapaxes(twists, 1, 2) * factorials(orders)[:, None, None]
     if link is None:
         return (
@@ -104,23 +105,22 @@ def jacobian(
 
     """
     number = representation_number(representation)
-    motion, batch = checked_motions(q, 'q', robot, 1)
+    given = motions_and_base(robot, q, 1, base_pose, base_twist)
     index, in_kernel = link_frame(robot, link)
     carriers = np.array(path_to(robot, index), dtype=np.int64)
-    samples, orders = len(motion), motion.shape[1]
+    samples, orders = given.q.shape[:2]
     if base_columns and not robot.floating:
         raise HodynError(f'robot {robot.name!r} has a fixed base: leave out base_columns')
     first = 6 * base_columns
     columns = np.empty((samples, first + len(carriers), orders, 6))
     jacobian_columns(
         robot.kernel_model.parent, robot.kernel_model.body_table,
-        *_coefficients(robot, motion, batch, base_pose, base_twist), carriers, index, in_kernel,
-        number, columns)
+        *joints_and_base(robot, given), carriers, index, in_kernel, number, columns)
     columns = columns.transpose(0, 2, 3, 1) * factorials(orders)[:, None, None]
     result = np.zeros((samples, orders, 6, len(robot.bodies) - robot.floating))
     result[..., carriers - robot.floating] = columns[..., first:]
     result = np.concatenate([columns[..., :first], robot.coupling.to_joints(result)], axis=-1)
-    return result.reshape(*batch, orders, 6, first + robot.n)
+    return result.reshape(*given.batch, orders, 6, first + robot.n)
 
 
 def link_frame(robot: Robot, name: str) -> tuple[int, Array]:
@@ -139,34 +139,3 @@ def path_to(robot: Robot, index: int) -> list[int]:
         path.insert(0, index)
         index = robot.bodies[index].parent
     return path
-
-
-def _coefficients(
-    robot: Robot, motion: Array, batch: tuple[int, ...], base_pose: ArrayLike | None,
-    base_twist: ArrayLike | None,
-) -> tuple[Array, Array, Array, Array]:
-    """Return the motion of the joints and of the base in Taylor coefficients.
-
-    Returns
-    -------
-    q : (T, n) array
-        Positions of the joints of all bodies.
-    rate : (T, n, k + 1) array
-        Coefficients of q̇; the last, unknown, is zero.
-    base_pose : (T, 4, 4) array
-        Pose of a floating base; (T, 0, 1) for a fixed one.
-    base_twist : (T, k + 1, 6) array
-        Coefficients of its twist; the last, unknown, is zero.
-
-    """
-    motion = robot.coupling.to_bodies(motion)
-    samples, orders, n = motion.shape
-    scale = 1.0 / factorials(orders)[:-1, None]
-    rate = np.zeros((samples, n, orders))
-    rate[..., :-1] = np.swapaxes(motion[:, 1:] * scale, 1, 2)
-    twist = np.zeros((samples, orders, 6))
-    base = base_state(robot, base_pose, base_twist, batch, orders - 1)
-    if base is None:
-        return motion[:, 0].copy(), rate, np.zeros((samples, 0, 1)), twist
-    twist[:, :-1] = base[1].reshape(samples, orders - 1, 6) * scale
-    return motion[:, 0].copy(), rate, base[0].reshape(samples, 4, 4), twist

@@ -134,29 +134,29 @@ def solve(
     base_outputs = np.empty((count, orders, 6))
     pose = twist = base_inputs = np.zeros((count, 0, 1))
     base_prescribed = False
-    if base is not None:
-        pose, twist = base[0].reshape(count, 4, 4).copy(), base[1].reshape(count, 1, 6)
+    if base:
+        pose, twist = base[0].copy(), base[1]
         if (base_wrench is None) == (base_motion is None):
             raise HodynError(
                 f'robot {robot.name!r} has a floating base: give either the base_wrench that '
                 'acts on it or its base_motion')
         # Compute about the base's origin instead of the world's, which may be far away: inertias
         # contain the distance squared, so forward dynamics would lose twice as many digits.
-        origins = pose[:, :3, 3]
-        to_base = np.array([lie.adjoint(lie.pose(None, origin)) for origin in origins])
-        back = np.array([lie.adjoint(lie.pose(None, -origin)) for origin in origins])
+        shift = np.tile(np.eye(4), (count, 1, 1))
+        shift[:, :3, 3] = pose[:, :3, 3]
+        to_base, back = lie.adjoint(shift), lie.adjoint(lie.inverse(shift))
         pose[:, :3, 3] = 0.0
         twist = twist @ back.swapaxes(1, 2)
         base_prescribed = base_motion is not None
         kind, given = (
             ('base_wrench', base_wrench) if base_motion is None else ('base_motion', base_motion))
-        about_origin = checked(np.asarray(given), kind, (*batch, orders, 6))
-        base_inputs = about_origin.reshape(count, orders, 6) @ (
+        about_origin = checked(np.asarray(given), kind, (*batch, orders, 6)).reshape(
+            count, orders, 6)
+        base_inputs = about_origin @ (
             back.swapaxes(1, 2) if base_prescribed else to_base)
     elif base_wrench is not None or base_motion is not None:
         raise HodynError(
             f'robot {robot.name!r} has a fixed base: leave out base_wrench and base_motion')
-    wrenches = wrenches.reshape(count, *wrenches.shape[-3:])
     if robot.coupling.followers.size:
         error = np.empty((count, robot.n))
         singular = coupled_dynamics.hybrid_dynamics_batch(
@@ -174,17 +174,16 @@ def solve(
         motion, index = divmod(singular, len(robot.bodies))
         where = f'motion {motion}: ' if batch else ''
         raise HodynError(where + singular_mass(robot, index, state[motion, 0]))
-    entries = {
-        'q': state.reshape(*batch, 2, robot.n), name: joints.reshape(*batch, orders, robot.n)}
+    entries = {'q': state, name: joints}
     if wrenches.size:
-        entries['external_wrenches'] = wrenches.reshape(*batch, *wrenches.shape[1:])
-    if base is not None:
+        entries['external_wrenches'] = wrenches
+    if base:
         entries.update({'base_pose': base[0], 'base_twist': base[1], kind: about_origin})
-        check_result(robot, base_outputs, entries)
-    check_result(robot, outputs, entries)
+        check_result(robot, base_outputs, entries, batch)
+    check_result(robot, outputs, entries, batch)
     _warn_of_round_off(robot, state[:, 0], error, prescribed, outputs[:, 0])
     outputs = outputs.reshape(*batch, orders, robot.n)
-    if base is None:
+    if not base:
         return outputs
     base_outputs = base_outputs @ (back if base_prescribed else to_base.swapaxes(1, 2))
     return outputs, base_outputs.reshape(*batch, orders, 6)

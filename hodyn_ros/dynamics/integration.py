@@ -189,7 +189,7 @@ class _Motion:
         base_wrench: Law | None, external_wrenches: Law | None,
     ) -> None:
         base = base_state(robot, base_pose, base_twist, (), 1)
-        if base is None and base_wrench is not None:
+        if not base and base_wrench is not None:
             raise HodynError(f'robot {robot.name!r} has a fixed base: leave out base_wrench')
         self._laws = torque, base_wrench, external_wrenches
         self._robot, self._first = robot, 12 * robot.floating
@@ -202,9 +202,9 @@ class _Motion:
         for columns in self._columns.values():
             state[0, columns] = 0.0
         self.start = state.ravel()
-        if base is not None:
-            self._chart = _as_pose(base[0])
-            twist = lie.adjoint(lie.inverse(self._chart)) @ base[1][0]
+        if base:
+            self._chart = _as_pose(base[0][0])
+            twist = lie.adjoint(lie.inverse(self._chart)) @ base[1][0, 0]
             self.start = np.concatenate([np.zeros(6), twist, self.start])
 
     def unpacked(self, flat: Array) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import check_array
-from hodyn_ros.dynamics.argument_checks import base_state, checked_motions, external
+from hodyn_ros.dynamics.argument_checks import external, motions_and_base
 from hodyn_ros.dynamics.inverse_dynamics import NO_WRENCHES, model_of, refuse_without_base
 from hodyn_ros.dynamics.kernels import state_derivatives
 from hodyn_ros.dynamics.kernels.decorators import prepare
@@ -199,20 +199,15 @@ def inverse_dynamics_derivatives(
         For wrong shapes, values that are not finite, and fewer than one thread.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 3)
+    motions, base, batch = motions_and_base(robot, q, 3, base_pose, base_twist)
     check_threads(threads)
     count, orders = len(motions), motions.shape[1] - 2
-    base = base_state(robot, base_pose, base_twist, batch, orders + 1)
-    wrenches = None
-    if external_wrenches is not None:
-        wrenches = external(robot, external_wrenches, orders, batch)
-        wrenches = wrenches.reshape(count, *wrenches.shape[-3:])
+    wrenches = None if external_wrenches is None else external(
+        robot, external_wrenches, orders, batch)
     out = np.empty((count, orders, orders + 2, *(2 * [robot.n + 6 * robot.floating])))
     handle = _prepared(robot, orders - 1, threading.get_ident())
-    if base is None:
-        handle.batch(motions, out, wrenches, threads=threads)
+    if base:
+        handle.floating_batch(motions, *base, out, wrenches, threads=threads)
     else:
-        handle.floating_batch(
-            motions, base[0].reshape(count, 4, 4), base[1].reshape(count, orders + 1, 6), out,
-            wrenches, threads=threads)
+        handle.batch(motions, out, wrenches, threads=threads)
     return out.reshape(*batch, *out.shape[1:])

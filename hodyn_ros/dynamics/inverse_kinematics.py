@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
 from hodyn_ros.dynamics import forward_kinematics as kinematics
-from hodyn_ros.dynamics.argument_checks import checked, factorials
+from hodyn_ros.dynamics.argument_checks import checked
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN
 from hodyn_ros.dynamics.kernels.kinematics import (
     body_poses,
@@ -15,6 +15,7 @@ from hodyn_ros.dynamics.kernels.kinematics import (
     change_representation,
     link_pose,
 )
+from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot

@@ -4,7 +4,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import base_state, checked_motions, external
+from hodyn_ros.dynamics.argument_checks import external, motions_and_base
 from hodyn_ros.dynamics.kernels import rnea_spatial
 from hodyn_ros.robot import HodynError, Robot
 
@@ -59,17 +59,11 @@ def joint_wrenches(
         For wrong shapes, values that are not finite and an unknown frame.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 3)
+    motions, moved, batch = motions_and_base(robot, q, 3, base_pose, base_twist)
     if frame not in get_args(WrenchFrame):
         raise HodynError(f'frame {frame!r}: expected one of {", ".join(get_args(WrenchFrame))}')
     count, orders, n_bodies = len(motions), motions.shape[1] - 2, len(robot.bodies)
-    moved = base_state(robot, base_pose, base_twist, batch, orders + 1)
-    base: tuple[Array, ...] = ()
-    if moved is not None:
-        base = (
-            moved[0].reshape(count, 4, 4), moved[1].reshape(count, orders + 1, 6),
-            np.empty((count, orders, 6)))
-    wrenches = external(robot, external_wrenches, orders, batch)
+    base = (*moved, np.empty((count, orders, 6))) if moved else ()
     model = robot.kernel_model
     in_kernel = {
         'body': model.body_in_kernel, 'joint': np.tile(np.eye(4), (n_bodies, 1, 1)),
@@ -79,6 +73,6 @@ def joint_wrenches(
     rnea_spatial.joint_wrenches(
         model.parent, model.body_table, model.body_in_kernel, robot.gravity,
         rnea_spatial.workspace(n_bodies, orders - 1), base,
-        wrenches.reshape(count, *wrenches.shape[-3:]), robot.coupling.to_bodies(motions), torque,
-        in_kernel, result)
+        external(robot, external_wrenches, orders, batch), robot.coupling.to_bodies(motions),
+        torque, in_kernel, result)
     return result.reshape(*batch, orders, n_bodies, 6)

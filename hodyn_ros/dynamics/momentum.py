@@ -5,13 +5,15 @@ inertia M, with Ṁ = −M ad_V − ad_Vᵀ M (AGF26 eq. 61). M contains the mas
 """
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import checked_motions, factorials
-from hodyn_ros.dynamics.body_motion import BodyMotion
+from hodyn_ros.dynamics.argument_checks import motions_and_base
+from hodyn_ros.dynamics.body_motion import Bodies, bodies_in_motion
+from hodyn_ros.dynamics.taylor_coefficients import factorials, product
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.body_table import MASS
 
@@ -64,17 +66,14 @@ def center_of_mass(
         For wrong shapes, values that are not finite, and a robot without mass.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 1)
+    given = motions_and_base(robot, q, 1, base_pose, base_twist)
     mass = float(robot.kernel_model.body_table[:, MASS].sum())
     if mass == 0.0:
         raise HodynError(f'robot {robot.name!r} has no mass')
-    orders = motions.shape[1]
-    bodies = BodyMotion(robot, motions, batch, base_pose, base_twist, orders)
-    position = np.empty((len(motions), orders, 3))
-    for t in range(len(motions)):
-        bodies.evaluate(t)
+    position = np.empty((*given.q.shape[:2], 3))
+    for t, bodies in enumerate(bodies_in_motion(robot, given, position.shape[1])):
         position[t] = _first_moment(bodies) / mass
-    return _derivatives(position, batch)
+    return _derivatives(position, given.batch)
 
 
 def momentum(
@@ -107,14 +106,11 @@ def momentum(
         For wrong shapes and for values that are not finite.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 2)
-    orders = motions.shape[1] - 1
-    bodies = BodyMotion(robot, motions, batch, base_pose, base_twist, orders)
-    total = np.empty((len(motions), orders, 6))
-    for t in range(len(motions)):
-        bodies.evaluate(t)
-        total[t] = _momenta(bodies).sum(axis=0)
-    return _derivatives(total, batch)
+    given = motions_and_base(robot, q, 2, base_pose, base_twist)
+    total = np.empty((len(given.q), given.q.shape[1] - 1, 6))
+    for t, bodies in enumerate(bodies_in_motion(robot, given, total.shape[1])):
+        total[t] = _momenta(bodies).sum(axis=1)
+    return _derivatives(total, given.batch)
 
 
 def energy(
@@ -146,34 +142,28 @@ def energy(
         For wrong shapes and for values that are not finite.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 2)
-    orders = motions.shape[1] - 1
-    bodies = BodyMotion(robot, motions, batch, base_pose, base_twist, orders)
-    kinetic, potential = np.empty((2, len(motions), orders))
-    for t in range(len(motions)):
-        bodies.evaluate(t)
-        kinetic[t] = 0.5 * _product('bc,bc->', bodies.twist[:, :orders], _momenta(bodies))
+    given = motions_and_base(robot, q, 2, base_pose, base_twist)
+    orders = given.q.shape[1] - 1
+    kinetic, potential = np.empty((2, len(given.q), orders))
+    for t, bodies in enumerate(bodies_in_motion(robot, given, orders)):
+        kinetic[t] = 0.5 * product(
+            functools.partial(np.einsum, 'bc,bc->'), bodies.twist.swapaxes(0, 1)[:orders],
+            _momenta(bodies))
         potential[t] = -_first_moment(bodies) @ robot.gravity
-    return Energy(_derivatives(kinetic, batch), _derivatives(potential, batch))
+    return Energy(_derivatives(kinetic, given.batch), _derivatives(potential, given.batch))
 
 
-def _first_moment(bodies: BodyMotion) -> Array:
+def _first_moment(bodies: Bodies) -> Array:
     """Return the coefficients of Σ m p, (k, 3), from the off-diagonal blocks of M."""
     total = bodies.inertia.sum(axis=0)
     return np.stack((total[:, 2, 4], total[:, 0, 5], total[:, 1, 3]), axis=-1)
 
 
-def _momenta(bodies: BodyMotion) -> Array:
-    """Return the coefficients of M V of each body, (n_bodies, k, 6)."""
-    orders = bodies.inertia.shape[1]
-    return np.moveaxis(_product('brc,bc->br', bodies.inertia, bodies.twist[:, :orders]), 0, 1)
-
-
-def _product(subscripts: str, a: Array, b: Array) -> Array:
-    """Return the coefficients of a product on axis 0; the factors have theirs on axis 1."""
-    return np.array([
-        sum(np.einsum(subscripts, a[:, i], b[:, k - i]) for i in range(k + 1))
-        for k in range(a.shape[1])])
+def _momenta(bodies: Bodies) -> Array:
+    """Return the coefficients of M V of each body, (k, n_bodies, 6)."""
+    return product(
+        functools.partial(np.einsum, 'brc,bc->br'), bodies.inertia.swapaxes(0, 1),
+        bodies.twist.swapaxes(0, 1))
 
 
 def _derivatives(coefficients: Array, batch: tuple[int, ...]) -> Array:

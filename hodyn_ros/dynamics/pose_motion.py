@@ -3,7 +3,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
-from hodyn_ros.dynamics.argument_checks import checked, checked_pose, factorials
+from hodyn_ros.dynamics.argument_checks import checked, checked_pose
+from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, lie
 

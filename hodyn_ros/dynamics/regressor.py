@@ -7,14 +7,9 @@ from typing import overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.dynamics.argument_checks import (
-    base_state,
-    checked,
-    checked_motions,
-    factorials,
-)
+from hodyn_ros.dynamics.argument_checks import Motions, checked, motions_and_base
 from hodyn_ros.dynamics.pose_motion import pose_derivatives
-from hodyn_ros.dynamics.taylor_coefficients import product, transposed
+from hodyn_ros.dynamics.taylor_coefficients import factorials, product, transposed
 from hodyn_ros.robot import Body, Robot
 from hodyn_ros.robot.inertia import pack
 from hodyn_ros.robot.lie import ad, skew
@@ -99,9 +94,9 @@ def torque_regressor(
         For wrong shapes, and values that are not finite.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 3)
-    bodies = _Bodies(robot, motions, batch, base_pose, base_twist, gravity)
-    count, orders, base = len(motions), motions.shape[1] - 2, robot.floating
+    given = motions_and_base(robot, q, 3, base_pose, base_twist)
+    bodies, base = _Bodies(robot, given, gravity), robot.floating
+    count, orders, batch = len(given.q), given.q.shape[1] - 2, given.batch
     steps = np.arange(1.0, orders + 1)[:, None, None, None]
     rows = np.zeros((count, orders, len(robot.bodies) - base, len(robot.bodies), PARAMETERS))
     at_base = np.zeros((count, orders, 6, len(robot.bodies), PARAMETERS))
@@ -146,17 +141,16 @@ def momentum_regressor(
         For wrong shapes, and values that are not finite.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 2)
-    bodies = _Bodies(robot, motions, batch, base_pose, base_twist, False)
-    orders = motions.shape[1] - 1
-    out = np.zeros((len(motions), orders, 6, len(robot.bodies), PARAMETERS))
+    given = motions_and_base(robot, q, 2, base_pose, base_twist)
+    bodies, orders = _Bodies(robot, given, False), given.q.shape[1] - 1
+    out = np.zeros((len(given.q), orders, 6, len(robot.bodies), PARAMETERS))
     for b in range(len(robot.bodies)):
         momentum, j = bodies.momentum(b), b
         while j >= 0:
             momentum, j = bodies.in_parent(j, momentum), robot.bodies[j].parent
         out[:, :, :, b] = momentum.swapaxes(0, 1)
     out *= factorials(orders)[:, None, None, None]
-    return out.reshape(*batch, *out.shape[1:])
+    return out.reshape(*given.batch, *out.shape[1:])
 
 
 class _Bodies:
@@ -175,15 +169,11 @@ class _Bodies:
 
     """
 
-    def __init__(
-        self, robot: Robot, motions: Array, batch: tuple[int, ...], base_pose: ArrayLike | None,
-        base_twist: ArrayLike | None, gravity: bool,
-    ) -> None:
-        count, orders = len(motions), motions.shape[1] - 1
-        base = base_state(robot, base_pose, base_twist, batch, orders)
+    def __init__(self, robot: Robot, given: Motions, gravity: bool) -> None:
+        count, orders = len(given.q), given.q.shape[1] - 1
         scale = factorials(orders)[:, None, None]
         # Of q and q̇, (k, T, n).
-        joints = robot.coupling.to_bodies(motions).swapaxes(0, 1)
+        joints = robot.coupling.to_bodies(given.q).swapaxes(0, 1)
         positions, rates = joints[:-1] / scale, joints[1:] / scale
         world = np.zeros((orders, count, 6))
         if gravity:
@@ -192,9 +182,9 @@ class _Bodies:
         self.twists: list[Array] = []
         for j, body in enumerate(robot.bodies):
             twist = world if body.parent < 0 else self.twists[body.parent]
-            if base is not None and j == 0:
-                moving = base[1].reshape(count, orders, 6)
-                poses = pose_derivatives(base[0].reshape(count, 4, 4), moving)[:, :-1]
+            if given.base and j == 0:
+                place, moving = given.base
+                poses = pose_derivatives(place, moving)[:, :-1]
                 poses = poses.swapaxes(0, 1) / scale[..., None]
                 rotation, origin = poses[..., :3, :3], poses[..., :3, 3]
                 twist, own = world + moving.swapaxes(0, 1) / scale, np.zeros(6)

@@ -14,9 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
-from hodyn_ros.dynamics.argument_checks import checked, checked_motions, coefficients, factorials
+from hodyn_ros.dynamics.argument_checks import checked, checked_motions
 from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
-from hodyn_ros.dynamics.taylor_coefficients import product, solution, transposed
+from hodyn_ros.dynamics.taylor_coefficients import (
+    coefficients,
+    factorials,
+    product,
+    solution,
+    transposed,
+)
 from hodyn_ros.robot import HodynError, Limits, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.spherical import first_body

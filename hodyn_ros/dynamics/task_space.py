@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
-from hodyn_ros.dynamics.argument_checks import (
-    base_state,
-    checked,
-    checked_joints,
-    coefficients,
-    factorials,
-)
+from hodyn_ros.dynamics.argument_checks import base_state, checked, checked_motions
 from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN, jacobian
-from hodyn_ros.dynamics.taylor_coefficients import product, solution, transposed
+from hodyn_ros.dynamics.taylor_coefficients import (
+    coefficients,
+    factorials,
+    product,
+    solution,
+    transposed,
+)
 from hodyn_ros.dynamics.twist_representation import Representation
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
@@ -126,18 +126,17 @@ def task_space_dynamics(
         input.
 
     """
-    motion = checked_joints(q, 'q', robot, 2)
+    (motion,), _ = checked_motions(q, 'q', robot, 2, one=True)
     task, orders = list(rows), len(motion) - 1
     if not task or not all(
             isinstance(row, (int, np.integer)) and 0 <= row < 6 and task.count(row) == 1
             for row in task):
         raise HodynError(f'rows {task}: expected different rows from 0 to 5')
-    base = base_state(robot, base_pose, base_twist, (), orders)
-    moving: dict[str, Any] = {}
-    rates = motion[1:]
-    if base is not None:
-        moving = {'base_pose': base[0], 'base_twist': base[1]}
-        rates = np.concatenate([base[1], rates], axis=1)
+    moving: dict[str, Any] = {
+        name: values[0] for name, values in zip(
+            ('base_pose', 'base_twist'),
+            base_state(robot, base_pose, base_twist, (), orders), strict=False)}
+    rates = np.concatenate([*list(moving.values())[1:], motion[1:]], axis=1)
     terms = equations_of_motion(robot, motion, **moving)
     columns = jacobian(
         robot, motion, link, representation=representation, base_columns=robot.floating,

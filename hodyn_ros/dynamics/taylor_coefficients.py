@@ -1,10 +1,24 @@
-"""Products and quotients of functions of time, by Taylor coefficients."""
+"""Functions of time by Taylor coefficients: from and to derivatives, products and quotients."""
 from collections.abc import Callable
+import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+
+
+def coefficients(derivatives: Array, orders: int) -> Array:
+    """Return Taylor coefficients (orders, …) of derivatives; missing derivatives count as 0."""
+    result = np.zeros((orders, *derivatives.shape[1:]))
+    for k, row in enumerate(derivatives[:orders]):
+        result[k] = row / math.factorial(k)
+    return result
+
+
+def factorials(orders: int) -> Array:
+    """Return 0!, 1!, … (orders,), by which Taylor coefficients become derivatives."""
+    return np.array([math.factorial(k) for k in range(orders)], dtype=float)
 
 
 def product(function: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:

@@ -1,26 +1,14 @@
 """Wrenches with time derivatives: change of axes, gravity, efforts that balance them."""
-from collections.abc import Iterator
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
-from hodyn_ros.dynamics.argument_checks import (
-    base_state,
-    checked,
-    checked_motions,
-    checked_pose,
-    coefficients,
-    external,
-    factorials,
-)
-from hodyn_ros.dynamics.kernels.kinematics import (
-    body_poses,
-    body_twists,
-    com_motions,
-    wrenches_to_world,
-)
+from hodyn_ros.dynamics.argument_checks import checked, checked_pose, external, motions_and_base
+from hodyn_ros.dynamics.body_motion import bodies_in_motion
+from hodyn_ros.dynamics.kernels.kinematics import com_motions, wrenches_to_world
+from hodyn_ros.dynamics.taylor_coefficients import coefficients, factorials
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.body_table import MASS
 
@@ -116,19 +104,17 @@ def gravity_wrenches(
         For wrong shapes and for values that are not finite.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 1)
-    count, orders = motions.shape[:2]
-    bodies = len(robot.bodies)
-    base = base_state(robot, base_pose, base_twist, batch, orders - 1)
+    given = motions_and_base(robot, q, 1, base_pose, base_twist)
+    count, orders, n_bodies = *given.q.shape[:2], len(robot.bodies)
     mass = robot.kernel_model.body_table[:, MASS]
-    result = np.zeros((count, orders, bodies, 6))
-    com = np.empty((bodies, orders, 3))
-    for t, (pose, _, twist) in enumerate(_motions(robot, motions, base)):
-        com_motions(robot.kernel_model.body_table, pose, twist, com)
+    result = np.zeros((count, orders, n_bodies, 6))
+    com = np.empty((n_bodies, orders, 3))
+    for t, bodies in enumerate(bodies_in_motion(robot, given)):
+        com_motions(robot.kernel_model.body_table, bodies.pose, bodies.twist, com)
         weighted = mass[:, None, None] * com * factorials(orders)[:, None]
         result[t, ..., :3] = np.cross(weighted, robot.gravity).swapaxes(0, 1)
     result[:, 0, :, 3:] = mass[:, None] * robot.gravity
-    return result.reshape(*batch, orders, bodies, 6)
+    return result.reshape(*given.batch, orders, n_bodies, 6)
 
 
 def external_efforts(
@@ -167,18 +153,16 @@ def external_efforts(
         For wrong shapes and for values that are not finite.
 
     """
-    motions, batch = checked_motions(q, 'q', robot, 1)
-    count, orders = motions.shape[:2]
-    bodies, model = len(robot.bodies), robot.kernel_model
-    base = base_state(robot, base_pose, base_twist, batch, orders - 1)
-    wrenches = external(robot, external_wrenches, orders, batch).reshape(count, orders, bodies, 6)
-    total, frame = np.empty((bodies, orders, 6)), np.empty((orders, 4, 3))
+    given = motions_and_base(robot, q, 1, base_pose, base_twist)
+    count, orders, model = *given.q.shape[:2], robot.kernel_model
+    wrenches = external(robot, external_wrenches, orders, given.batch)
+    total, frame = np.empty((len(robot.bodies), orders, 6)), np.empty((orders, 4, 3))
     result = np.empty((count, orders, robot.n + 6 * robot.floating))
-    for t, (pose, screw, twist) in enumerate(_motions(robot, motions, base)):
+    for t, (pose, screw, twist, _, _) in enumerate(bodies_in_motion(robot, given)):
         wrenches_to_world(
             np.ascontiguousarray(coefficients(wrenches[t], orders).swapaxes(0, 1)),
             model.body_in_kernel, pose, twist, frame, total)
-        for i in range(bodies - 1, 0, -1):
+        for i in range(len(total) - 1, 0, -1):
             if model.parent[i] >= 0:
                 total[model.parent[i]] += total[i]
         for k in range(orders):
@@ -187,27 +171,7 @@ def external_efforts(
             result[t, k, :6 * robot.floating] = total[0, k, :6 * robot.floating]
             result[t, k, 6 * robot.floating:] = robot.coupling.to_joints(joints[robot.floating:])
     result *= -factorials(orders)[:, None]
-    return result.reshape(*batch, orders, -1)
-
-
-def _motions(
-    robot: Robot, motions: Array, base: tuple[Array, Array] | None,
-) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield the poses, screws and twists of each motion; a coefficient per row of the motion."""
-    model, n_bodies = robot.kernel_model, len(robot.bodies)
-    count, orders = motions.shape[:2]
-    base_poses, base_twists = np.zeros((count, 0, 1)), np.zeros((count, 0, 6))
-    if base is not None:
-        base_poses = base[0].reshape(count, 4, 4)
-        base_twists = base[1].reshape(count, orders - 1, 6)
-    pose, (screw, twist) = np.empty((n_bodies, 12)), np.zeros((2, n_bodies, orders, 6))
-    for q, base_pose, base_twist in zip(
-            robot.coupling.to_bodies(motions), base_poses, base_twists, strict=True):
-        body_poses(model.parent, model.body_table, q[0], base_pose, pose, screw)
-        body_twists(
-            model.parent, 0, orders, np.ascontiguousarray(coefficients(q[1:], orders).T),
-            coefficients(base_twist, orders), screw, twist)
-        yield pose, screw, twist
+    return result.reshape(*given.batch, orders, result.shape[-1])
 
 
 def _operands(

@@ -145,20 +145,6 @@ def test_gravity_wrenches_follow_the_mended_formulas(seed):
     assert_close(actual[:, 0], expected, 1e-12)
 
 
-@pytest.mark.parametrize('order', [1, 2])
-def test_a_handle_of_it(order):
-    robot = random_robot(np.random.default_rng(3), 4)
-    q = np.array([random_motion(np.random.default_rng(t), robot, order) for t in range(3)])
-    expected = hd.inverse_dynamics(robot, q)
-    handle = hd.InverseDynamics(robot, order, 'closed_form')
-    one, many = np.empty((2, *expected.shape))
-    handle(q[0], one[0])
-    handle.batch(q, many)
-    assert_close(one[0], expected[0], 1e-12)
-    for found, wanted in zip(many, expected, strict=True):
-        assert_close(found, wanted, 1e-12)
-
-
 @pytest.mark.parametrize(('seed', 'coupled'), [(0, False), (1, True), (2, False)])
 def test_coefficients_times_derivatives_are_the_torques(seed, coupled):
     """KM21 eqs. (48) and (49), against the recursion."""

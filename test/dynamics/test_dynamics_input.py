@@ -32,6 +32,15 @@ def test_inverse_dynamics_motion(arm, q, message):
         hd.inverse_dynamics(arm, q)
 
 
+def test_a_wrench_that_is_not_finite_is_named_with_its_body(arm):
+    wrenches = np.zeros((3, 7, 6))
+    wrenches[1, 2, 0] = -np.inf
+    message = r"external_wrenches\[1, 2, 0\] \(body 'link3'\) is -inf"
+    for function in (hd.inverse_dynamics, hd.joint_wrenches, hd.inverse_dynamics_derivatives):
+        with pytest.raises(ValueError, match=message):
+            function(arm, np.zeros((5, 7)), external_wrenches=wrenches)
+
+
 def test_velocities_beside_q_are_told_to_be_rows_of_q(arm):
     q, v, a, tau = np.zeros((4, 7))
     with pytest.raises(hd.HodynError, match=r'per derivative.*\(robot, np.stack\(\[q, v, a\]\)\)'):

@@ -1,6 +1,4 @@
 """Every case of the reference data, in every formulation that computes it."""
-from math import comb
-
 import numpy as np
 import pytest
 from random_robots import assert_close
@@ -94,40 +92,18 @@ def _aerial_cases(reference):
     for case in reference('aerial_manipulator_tree.json')['cases']:
         twist = np.array(case['base_twist_derivs'])
         base = {'base_pose': np.array(case['base_pose']), 'base_twist': twist}
-        robot = hd.load_robot('aerial_manipulator')
-        yield case, robot, np.array(case['q_derivs']), base, _local_wrenches(case, robot)
+        robot, q = hd.load_robot('aerial_manipulator'), np.array(case['q_derivs'])
+        yield case, robot, q, base, _local_wrenches(case, robot, q, base)
 
 
-def _local_wrenches(case, robot):
+def _local_wrenches(case, robot, q, base):
     """Return the applied wrenches, given in world axes, in body axes."""
     wrenches = np.zeros((6, len(robot.bodies), 6))
-    q, twist = np.array(case['q_derivs']), np.array(case['base_twist_derivs'])
+    poses, twists = hd.forward_kinematics(robot, q, **base)
     for load in case['applied_wrenches']:
-        pose, spatial = _body_motion(robot, case, load['body'], q, twist)
-        wrenches[:, load['body']] += hd.body_wrench(pose, spatial, load['derivs'])
+        body = load['body']
+        wrenches[:, body] += hd.body_wrench(poses[body], twists[:5, body], load['derivs'])
     return wrenches
-
-
-def _body_motion(robot, case, index, q, base_twist):
-    """Return pose and twist derivatives (5, 6) of a body, by AGF26, Algorithm 1, in numpy."""
-    path = []
-    while index > 0:
-        path.append(index)
-        index = robot.bodies[index].parent
-    pose, twist = np.array(case['base_pose']), base_twist[:6].copy()
-    for i in reversed(path):
-        body = robot.bodies[i]
-        about = lie.pose(None, body.point)
-        generator = lie.skew(body.axis)
-        angle = q[0, i - 1]
-        turn = np.eye(3) + np.sin(angle) * generator + (1 - np.cos(angle)) * generator @ generator
-        pose = pose @ body.placement @ about @ lie.pose(turn) @ lie.inverse(about)
-        screw = [lie.adjoint(pose) @ np.concatenate([body.axis, np.cross(body.point, body.axis)])]
-        for k in range(6):
-            twist[k] += sum(comb(k, a) * screw[a] * q[k - a + 1, i - 1] for a in range(k + 1))
-            screw.append(sum(
-                comb(k, a) * lie.ad(twist[a]) @ screw[k - a] for a in range(k + 1)))
-    return pose, twist[:5]
 
 
 @pytest.mark.parametrize('formulation', ['spatial', 'body_fixed'])

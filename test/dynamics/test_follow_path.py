@@ -67,23 +67,6 @@ def test_limits_are_kept_when_asked_for():
     assert np.all(q[:, 0] <= robot.limits.position_max)
 
 
-@pytest.mark.parametrize('prescribed', [False, True])
-def test_inverse_kinematics_of_a_batch_is_that_of_its_samples(prescribed):
-    robot = hd.load_robot('panda')
-    rng = np.random.default_rng(2)
-    q = READY['panda'] + rng.normal(scale=0.2, size=(4, 7))
-    twist, third = rng.normal(size=(4, 3, 6)), rng.normal(size=(4, 3))
-
-    def of(t):
-        options = {'prescribed': {'joint3': third[t]}} if prescribed else {}
-        return hd.inverse_kinematics(robot, q[t], twist[t], 'link7', **options)
-
-    together = of(slice(None))
-    assert together.shape == (4, 4, 7)
-    for t in range(4):
-        np.testing.assert_array_equal(together[t], of(t))
-
-
 def test_what_cannot_be_followed_names_its_time():
     robot = hd.load_robot('panda')
     poses = path(robot, 'link7', 1)

@@ -19,6 +19,8 @@ import hodyn_ros as hd
 from hodyn_ros.robot import lie
 
 pin = pytest.importorskip('pinocchio')
+from pinocchio_models import pinocchio_model  # noqa: E402
+
 REPRESENTATIONS = ('spatial', 'body_fixed', 'hybrid')
 
 
@@ -150,42 +152,12 @@ def test_a_jacobian_with_the_base_gives_the_whole_twist(representation, link, ba
 
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
-def test_jacobian_rates_are_derivatives(representation):
-    rng = np.random.default_rng(4)
-    robot = random_robot(rng, 7)
-    motion, h = random_motion(rng, robot, 1), 1e-5
-    here = hd.jacobian(robot, motion, 'body6', representation=representation)
-    ahead = hd.jacobian(robot, taylor(motion, h), 'body6', representation=representation)
-    behind = hd.jacobian(robot, taylor(motion, -h), 'body6', representation=representation)
-    for k in range(3):
-        rate = (ahead[k] - behind[k]) / (2 * h)
-        np.testing.assert_allclose(here[k + 1], rate, atol=1e-6 * (1 + np.abs(rate).max()))
-
-
-def chain_in_pinocchio(robot):
-    """Return a model with a frame 'tip' at the last body of a chain."""
-    model, parent = pin.Model(), 0
-    before = np.zeros(3)
-    for body in robot.bodies:
-        kind = (
-            pin.JointModelRevoluteUnaligned(body.axis) if body.type == 'revolute'
-            else pin.JointModelPrismaticUnaligned(body.axis))
-        # Its joint frames turn about their origin, so they are put on the joint's axis.
-        placement = (
-            pin.SE3(np.eye(3), -before) * pin.SE3(body.placement)
-            * pin.SE3(np.eye(3), body.point))
-        parent, before = model.addJoint(parent, kind, placement, body.joint), body.point
-    model.addFrame(pin.Frame(
-        'tip', parent, 0, pin.SE3(np.eye(3), -before), pin.FrameType.OP_FRAME))
-    return model
-
-
-@pytest.mark.parametrize('representation', REPRESENTATIONS)
 def test_against_pinocchio(representation):
     rng = np.random.default_rng(5)
     robot = random_robot(rng, 7, kinds=('revolute', 'prismatic'))
-    model = chain_in_pinocchio(robot)
-    tip = model.getFrameId('tip')
+    model = pinocchio_model(robot)
+    tip = model.addFrame(pin.Frame(
+        'tip', 7, 0, pin.SE3(np.eye(3), -robot.bodies[-1].point), pin.FrameType.OP_FRAME))
     data, motion = model.createData(), rng.normal(size=(3, 7))
     pin.forwardKinematics(model, data, *motion)
     pin.computeJointJacobiansTimeVariation(model, data, motion[0], motion[1])
@@ -212,7 +184,7 @@ def test_against_pinocchio(representation):
 
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
-def test_frames_batches_and_links_fixed_to_the_world(representation):
+def test_tools_and_links_fixed_to_the_world(representation):
     rng = np.random.default_rng(6)
     mapping, placement = random_mapping(rng, 4), random_pose(rng)
     mapping['tool'] = {'link': 'body1', 'placement': placement}
@@ -229,11 +201,6 @@ def test_frames_batches_and_links_fixed_to_the_world(representation):
     jacobians = hd.jacobian(robot, motion, 'tool', **kind)
     np.testing.assert_allclose(
         tool_twist[:, 0], np.einsum('tij,tj->ti', jacobians[:, 0], motion[:, 1]), atol=1e-12)
-    for t in range(6):
-        pose, twist = hd.forward_kinematics(robot, motion[t], 'tool', **kind)
-        np.testing.assert_array_equal(pose, tool[t])
-        np.testing.assert_array_equal(twist, tool_twist[t])
-        np.testing.assert_array_equal(hd.jacobian(robot, motion[t], 'tool', **kind), jacobians[t])
     stand, still = hd.forward_kinematics(robot, motion[0], 'stand', **kind)
     np.testing.assert_array_equal(stand, robot.frame('stand')[1])
     assert not still.any()

@@ -233,31 +233,6 @@ def test_forward_dynamics_far_from_the_world_origin(distance):
 
 @prove
 @given(seed=SEEDS)
-def test_a_batch_is_its_samples(seed):
-    rng = np.random.default_rng(seed)
-    for floating in (False, True):
-        robot = random_robot(rng, 5, floating=floating, serial=False)
-        order, samples = int(rng.integers(0, 4)), 3
-        q = np.array([random_motion(rng, robot, order) for _ in range(samples)])
-        wrenches = np.array([random_wrenches(rng, robot, order) for _ in range(samples)])
-        poses, twists = map(
-            np.array, zip(*(random_base_motion(rng, order) for _ in range(samples)), strict=True))
-        for formulation in ('spatial', 'body_fixed'):
-            options = {'formulation': formulation}
-            base = {'base_pose': poses, 'base_twist': twists} if floating else {}
-            batch = hd.inverse_dynamics(robot, q, external_wrenches=wrenches, **base, **options)
-            batch = batch if floating else (batch,)
-            for t in range(samples):
-                base = {'base_pose': poses[t], 'base_twist': twists[t]} if floating else {}
-                single = hd.inverse_dynamics(
-                    robot, q[t], external_wrenches=wrenches[t], **base, **options)
-                single = single if floating else (single,)
-                for many, one in zip(batch, single, strict=True):
-                    assert_close(many[t], one, 1e-13)  # sums have another order in registers
-
-
-@prove
-@given(seed=SEEDS)
 def test_time_derivatives_are_those_of_the_order_below(seed):
     """Along a polynomial motion, Q at a near time is the Taylor series of Q now."""
     rng = np.random.default_rng(seed)

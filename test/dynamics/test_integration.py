@@ -5,16 +5,6 @@ from random_robots import random_robot
 import hodyn_ros as hd
 
 
-def energy(robot, state):
-    """Return kinetic and potential energy of a state (2, n), J."""
-    mass = hd.equations_of_motion(robot, state).mass[0]
-    poses, _ = hd.forward_kinematics(robot, state[:1])
-    heights = [
-        body.mass * robot.gravity @ (pose[:3, :3] @ body.com + pose[:3, 3])
-        for body, pose in zip(robot.bodies, poses, strict=True)]
-    return 0.5 * state[1] @ mass @ state[1] - sum(heights)
-
-
 def no_torque(t, state):
     return np.zeros(state.shape[1])
 
@@ -24,7 +14,7 @@ def test_a_free_robot_keeps_its_energy(seed):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 3, serial=False)
     states = hd.simulate(robot, no_torque, rng.normal(size=(2, 3)), np.linspace(0, 1, 5))
-    energies = np.array([energy(robot, state) for state in states])
+    energies = sum(hd.energy(robot, states))[:, 0]
     scale = max(1.0, np.abs(energies).max())
     np.testing.assert_allclose(energies, energies[0], rtol=0, atol=1e-6 * scale)
 

@@ -132,28 +132,6 @@ def test_a_pendulum_pulls_at_its_bearing_with_all_digits():
     assert_close(found[:, 0, 2], hd.inverse_dynamics(robot, angles[:, None])[:, 0], 1e-14)
 
 
-@pytest.mark.parametrize('floating', [False, True])
-@pytest.mark.parametrize('frame', FRAMES)
-def test_a_batch_is_its_motions_one_by_one(floating, frame):
-    rng = np.random.default_rng(3)
-    robot = random_robot(rng, 5, floating=floating, serial=False)
-    q = rng.normal(size=(3, 4, robot.n))
-    wrenches = rng.normal(size=(3, 2, 5, 6))
-    moved = [random_base_motion(rng, 1) for _ in range(3)]
-    poses, twists = np.array([m[0] for m in moved]), np.array([m[1] for m in moved])
-
-    def of(t, acting):
-        base = {'base_pose': poses[t], 'base_twist': twists[t]} if floating else {}
-        return hd.joint_wrenches(
-            robot, q[t], frame=frame, external_wrenches=wrenches[t] if acting else None, **base)
-
-    for acting in (False, True):
-        together = of(slice(None), acting)
-        assert together.shape == (3, 2, 5, 6)
-        for t in range(3):
-            np.testing.assert_array_equal(together[t], of(t, acting))
-
-
 @pytest.mark.parametrize(('options', 'message'), [
     ({'frame': 'hybrid'}, "frame 'hybrid': expected one of body, joint, world"),
     ({'q': np.zeros((2, 7))}, 'q has shape'),

@@ -84,46 +84,6 @@ def test_momentum_changes_by_the_wrenches_from_outside(seed):
         hd.momentum(robot, q, **base)[1:], outside, rtol=0.0, atol=1e-11 * np.abs(outside).max())
 
 
-@pytest.mark.parametrize('seed', [0, 1])
-def test_a_batch_is_its_motions_one_by_one(seed):
-    robot, q, base = random_motion(seed, 4)
-    several = np.array([q, 0.5 * q, -q])
-    bases = {name: np.array([value] * 3) for name, value in base.items()}
-    one_by_one = [{name: value[t] for name, value in bases.items()} for t in range(3)]
-    for function in (hd.center_of_mass, hd.momentum, hd.energy, hd.equations_of_motion):
-        whole = function(robot, several, **bases)
-        parts = [function(robot, q, **b) for q, b in zip(several, one_by_one, strict=True)]
-        for t, part in enumerate(parts):
-            if isinstance(part, tuple):
-                for found, expected in zip(whole, part, strict=True):
-                    np.testing.assert_array_equal(found[t], expected)
-            else:
-                np.testing.assert_array_equal(whole[t], part)
-
-
-@pytest.mark.parametrize('seed', [0, 1])
-def test_a_batch_of_forward_dynamics_is_its_motions_one_by_one(seed):
-    robot, _, base = random_motion(seed, 2)
-    rng = np.random.default_rng(seed)
-    states, efforts = rng.normal(size=(3, 2, robot.n)), rng.normal(size=(3, 3, robot.n))
-    wrenches = rng.normal(size=(3, 3, len(robot.bodies), 6))
-    bases = {name: np.array([value, value, value]) for name, value in base.items()}
-    if base:
-        bases['base_wrench'] = rng.normal(size=(3, 3, 6))
-    for moved in ([], [robot.joint_names[-1]]):
-        def solved(state, effort, wrench, given, moved=moved):
-            return hd.hybrid_dynamics(
-                robot, state, effort, moved, external_wrenches=wrench, **given)
-
-        whole = solved(states, efforts, wrenches, bases)
-        for t in range(3):
-            part = solved(
-                states[t], efforts[t], wrenches[t], {name: v[t] for name, v in bases.items()})
-            for found, expected in zip(
-                    *((both if base else (both,)) for both in (whole, part)), strict=True):
-                np.testing.assert_array_equal(found[t], expected)
-
-
 def test_a_plain_vector_of_positions_will_do_on_a_floating_base():
     robot, q, base = random_motion(1, 3)
     expected = hd.center_of_mass(robot, q, **base)[:1]

@@ -7,6 +7,8 @@ import hodyn_ros as hd
 from hodyn_ros.robot import lie
 
 pin = pytest.importorskip('pinocchio')
+from pinocchio_models import pinocchio_model  # noqa: E402
+
 SEEDS = range(8)
 
 
@@ -20,31 +22,6 @@ def _depth_first(robot):
         return [i, *(k for j, body in enumerate(robot.bodies) if body.parent == i
                      for k in below(j))]
     return below(-1)[1:]
-
-
-def _pin_model(robot, order):
-    """Return a Pinocchio model whose joint frames are the body frames, moved to the joint axes."""
-    model = pin.Model()
-    model.gravity.linear = robot.gravity
-    place = {-1: 0, **{i: k + 1 for k, i in enumerate(order)}}
-    for i in order:
-        body = robot.bodies[i]
-        if body.type == 'floating':
-            joint = pin.JointModelFreeFlyer()
-        elif body.type == 'revolute':
-            joint = pin.JointModelRevoluteUnaligned(body.axis)
-        elif body.type == 'prismatic':
-            joint = pin.JointModelPrismaticUnaligned(body.axis)
-        else:
-            joint = pin.JointModelHelicalUnaligned(body.axis, body.pitch)
-        back = robot.bodies[body.parent].point if body.parent >= 0 else np.zeros(3)
-        placement = np.eye(4) if body.type == 'floating' else (
-            lie.pose(None, -back) @ body.placement @ lie.pose(None, body.point))
-        index = model.addJoint(
-            place[body.parent], joint, pin.SE3(placement[:3, :3], placement[:3, 3]), body.name)
-        model.appendBodyToJoint(
-            index, pin.Inertia(body.mass, body.com - body.point, body.inertia), pin.SE3.Identity())
-    return model
 
 
 def _forces(robot, order, wrenches):
@@ -61,7 +38,7 @@ def test_fixed_base(seed):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 12, serial=seed % 2 == 0)
     order = _depth_first(robot)
-    model = _pin_model(robot, order)
+    model = pinocchio_model(robot, order)
     data = model.createData()
     q = random_motion(rng, robot, 1)
     wrenches = random_wrenches(rng, robot, 0)
@@ -110,7 +87,7 @@ def test_wrenches_between_bodies(seed):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 8, serial=False)
     order = _depth_first(robot)
-    model = _pin_model(robot, order)
+    model = pinocchio_model(robot, order)
     data = model.createData()
     q, wrenches = random_motion(rng, robot, 0), random_wrenches(rng, robot, 0)
     pin.rnea(model, data, *q[:, order], _forces(robot, order, wrenches[0]))
@@ -126,7 +103,7 @@ def test_floating_base(seed):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 8, floating=True, serial=False)
     order = range(len(robot.bodies))
-    model = _pin_model(robot, order)
+    model = pinocchio_model(robot, order)
     data = model.createData()
     q = random_motion(rng, robot, 0)
     wrenches = random_wrenches(rng, robot, 0)
@@ -160,7 +137,7 @@ def test_regressors_of_a_floating_base(seed):
     """Body by body, with the parameters of any other body."""
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 6, floating=True, serial=False)
-    model = _pin_model(robot, range(6))
+    model = pinocchio_model(robot)
     q, pose, twist = random_motion(rng, robot, 0), random_pose(rng, 1.0), rng.normal(size=(2, 6))
     to_body = lie.adjoint(lie.inverse(pose))
     expected = pin.computeJointTorqueRegressor(
@@ -184,7 +161,7 @@ def test_first_order_on_a_floating_base(seed):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 8, floating=True, serial=False)
     order = _depth_first(robot)
-    model = _pin_model(robot, order)
+    model = pinocchio_model(robot, order)
     data = model.createData()
     joints = np.array(order[1:]) - 1
     q = random_motion(rng, robot, 1)

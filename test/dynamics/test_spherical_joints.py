@@ -16,30 +16,10 @@ import hodyn_ros as hd
 from hodyn_ros.robot import lie
 
 
-def pinocchio_model(pin, robot):
+def modelled(robot):
     """Return Pinocchio's model, whose joints are in the robot's order, with spherical ones."""
-    model = pin.Model()
-    model.gravity.linear = robot.gravity
-    place = {-1: 0}
-    kinds = {'revolute': pin.JointModelRevoluteUnaligned,
-             'prismatic': pin.JointModelPrismaticUnaligned}
-    for i, body in enumerate(robot.bodies):
-        is_last = body.joint[:-2] in NAMES and body.joint.endswith('_z')
-        if body.joint[:-2] in NAMES and not is_last:
-            continue
-        first = robot.bodies[i - 2] if is_last else body
-        back = robot.bodies[first.parent].point if first.parent >= 0 else np.zeros(3)
-        home = lie.pose(None, -back) @ first.placement @ lie.pose(None, body.point)
-        joint = (
-            pin.JointModelSpherical() if is_last
-            else pin.JointModelHelicalUnaligned(body.axis, body.pitch) if body.type == 'helical'
-            else kinds[body.type](body.axis))
-        place[i] = model.addJoint(
-            place[first.parent], joint, pin.SE3(home[:3, :3], home[:3, 3]), body.joint)
-        model.appendBodyToJoint(
-            place[i], pin.Inertia(body.mass, body.com - body.point, body.inertia),
-            pin.SE3.Identity())
-    return model
+    from pinocchio_models import pinocchio_model
+    return pinocchio_model(robot, balls=NAMES)
 
 
 def placed(pin, model, robot, rotations, q):
@@ -68,7 +48,7 @@ def test_torques_and_accelerations_are_pinocchios(seed):
     pin = pytest.importorskip('pinocchio')
     rng = np.random.default_rng(seed)
     robot, rotations = with_balls(rng), some_rotations(rng)
-    model, q = pinocchio_model(pin, robot), rng.normal(size=(3, robot.n))
+    model, q = modelled(robot), rng.normal(size=(3, robot.n))
     expected = pinocchios_torques(pin, model, robot, rotations, q)
     found = hd.inverse_dynamics(robot, q, rotations=rotations)
     assert_close(found, expected[np.newaxis], 1e-12)
@@ -86,7 +66,7 @@ def test_the_mass_matrix_is_pinocchios(seed):
     pin = pytest.importorskip('pinocchio')
     rng = np.random.default_rng(seed)
     robot, rotations = with_balls(rng, serial=True), some_rotations(rng)
-    model, q = pinocchio_model(pin, robot), rng.normal(size=(1, robot.n))
+    model, q = modelled(robot), rng.normal(size=(1, robot.n))
     position, places = placed(pin, model, robot, rotations, q[0])
     mass = pin.crba(model, model.createData(), position)
     mass = np.triu(mass) + np.triu(mass, 1).T
@@ -127,7 +107,7 @@ def test_torque_rates_are_the_differences_of_pinocchios_torques():
 
     q, rotations = motion(0.0)
     found = hd.inverse_dynamics(robot, q, rotations=rotations)
-    model, h = pinocchio_model(pin, robot), 1e-3
+    model, h = modelled(robot), 1e-3
     values = np.array([
         pinocchios_torques(pin, model, robot, *reversed(motion(k * h))) for k in range(-3, 4)])
     weights = np.array([[-1, 9, -45, 0, 45, -9, 1], [2, -27, 270, -490, 270, -27, 2]])

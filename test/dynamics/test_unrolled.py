@@ -1,6 +1,5 @@
 """The unrolled kernels of orders 0 to 2 against the kernel of any order."""
 import copy
-import os
 import pickle
 import subprocess
 import sys
@@ -14,14 +13,11 @@ import pytest
 from random_robots import assert_close, random_base_motion, random_motion, random_robot
 
 import hodyn_ros as hd
-from hodyn_ros.dynamics import inverse_dynamics as inverse
+from hodyn_ros.dynamics.formulations import any_order_kernels
 from hodyn_ros.dynamics.kernels.decorators import kernel
-from hodyn_ros.dynamics.kernels.unrolled import body_fixed, spatial
 from hodyn_ros.dynamics.kernels.unrolled.joint_polynomials import MAX_ANGLE, sine_cosine
-from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES
 
-FAST = {'spatial': spatial, 'body_fixed': body_fixed}
-ORDERS = st.integers(0, 2)
+FAST = ('spatial', 'body_fixed')
 NO_WRENCHES = np.zeros((1, 0, 0, 0))
 
 
@@ -32,7 +28,7 @@ def compiled_sine_cosine(x):
 
 def by_any_order(robot, q, formulation, wrenches=NO_WRENCHES, base=()):
     """Return the torques of motions (T, r + 3, n) by the kernel of any order."""
-    general = inverse.any_order_kernels(formulation)
+    general = any_order_kernels(formulation)
     order = q.shape[1] - 3
     out = np.empty((len(q), order + 1, robot.n))
     model = robot.kernel_model
@@ -42,27 +38,19 @@ def by_any_order(robot, q, formulation, wrenches=NO_WRENCHES, base=()):
     return out
 
 
-def by_fast(robot, q, formulation):
-    """Return the same by the fast kernel for single motions."""
-    fast, order = FAST[formulation], q.shape[1] - 3
-    memory = fast.workspace(robot, order, 1)
-    out = np.full((len(q), order + 1, robot.n), np.nan)
+def one_by_one(robot, q, formulation):
+    """Return the torques by a handle, motion by motion."""
+    handle = hd.InverseDynamics(robot, q.shape[1] - 3, formulation)
+    out = np.full((len(q), q.shape[1] - 2, robot.n), np.nan)
     for motion, torque in zip(q, out, strict=True):
-        fast.single(order)(memory, motion, torque)
+        handle(motion, torque)
     return out
 
 
-def by_fast_batch(robot, q, formulation):
-    fast, order = FAST[formulation], q.shape[1] - 3
-    out = np.full((len(q), order + 1, robot.n), np.nan)
-    fast.batch(order)(
-        fast.workspace(robot, order, LANES), q, out, fast.wrench_transforms(robot), NO_WRENCHES)
+def in_a_batch(robot, q, formulation, wrenches=None):
+    out = np.full((len(q), q.shape[1] - 2, robot.n), np.nan)
+    hd.InverseDynamics(robot, q.shape[1] - 3, formulation).batch(q, out, wrenches)
     return out
-
-
-drawn = given(
-    seed=st.integers(0, 2**32), bodies=st.integers(1, 12), samples=st.integers(1, 20),
-    order=ORDERS)
 
 
 def assert_all_close(actual, expected, tolerance):
@@ -70,74 +58,35 @@ def assert_all_close(actual, expected, tolerance):
         assert_close(a, e, tolerance)
 
 
-@pytest.mark.parametrize('formulation', FAST)
-@drawn
+@pytest.mark.parametrize(('formulation', 'kind'), [
+    ('spatial', 'arm'), ('body_fixed', 'arm'), ('spatial', 'tree'), ('spatial', 'floating')])
+@given(
+    seed=st.integers(0, 2**32), bodies=st.integers(1, 15), samples=st.integers(1, 20),
+    order=st.integers(0, 2))
 @settings(max_examples=60, deadline=None)
-def test_equals_any_order_on_serial_arms(formulation, seed, bodies, samples, order):
+def test_equals_any_order(formulation, kind, seed, bodies, samples, order):
     rng = np.random.default_rng(seed)
-    robot = random_robot(rng, bodies)
-    q = np.array([random_motion(rng, robot, order) for _ in range(samples)])
-    expected = by_any_order(robot, q, formulation)
-    assert_all_close(by_fast(robot, q, formulation), expected, 1e-12)
-    assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-12)
-
-
-@given(seed=st.integers(0, 2**32), bodies=st.integers(1, 15), order=ORDERS)
-@settings(max_examples=60, deadline=None)
-def test_equals_any_order_on_trees(seed, bodies, order):
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, bodies, serial=False)
-    q = np.array([random_motion(rng, robot, order) for _ in range(9)])
-    expected = by_any_order(robot, q, 'spatial')
-    assert_all_close(by_fast(robot, q, 'spatial'), expected, 1e-12)
-    assert_all_close(by_fast_batch(robot, q, 'spatial'), expected, 1e-12)
-
-
-@drawn
-@settings(max_examples=80, deadline=None)
-def test_equals_any_order_on_floating_bases(seed, bodies, samples, order):
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, bodies, floating=True, serial=False)
-    q = np.array([random_motion(rng, robot, order) for _ in range(samples)])
-    base = [random_base_motion(rng, order) for _ in range(samples)]
-    pose, twist = (np.array(values) for values in zip(*base, strict=True))
-    acting = rng.normal(size=(samples, order + 1, bodies, 6))
-    handle = hd.InverseDynamics(robot, order)
-    for wrenches in (NO_WRENCHES, acting):
-        torque = np.empty((samples, order + 1, robot.n))
-        wrench, expected = np.empty((2, samples, order + 1, 6))
-        handle.floating_batch(
-            q, pose, twist, torque, wrench, *(() if wrenches is NO_WRENCHES else (wrenches,)))
-        assert_all_close(
-            torque, by_any_order(robot, q, 'spatial', wrenches, (pose, twist, expected)), 1e-12)
-        assert_all_close(wrench, expected, 1e-12)
-
-
-@pytest.mark.parametrize('formulation', FAST)
-@drawn
-@settings(max_examples=60, deadline=None)
-def test_equals_any_order_under_external_wrenches(formulation, seed, bodies, samples, order):
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, bodies, serial=formulation == 'body_fixed')
+    robot = random_robot(rng, bodies, floating=kind == 'floating', serial=kind == 'arm')
     q = np.array([random_motion(rng, robot, order) for _ in range(samples)])
     wrenches = 10.0 * rng.normal(size=(samples, order + 1, bodies, 6))
+    poses, twists = map(
+        np.array, zip(*(random_base_motion(rng, order) for _ in range(samples)), strict=True))
     handle = hd.InverseDynamics(robot, order, formulation)
-    out = np.empty((samples, order + 1, robot.n))
-    handle.batch(q, out, wrenches)
-    assert_all_close(out, by_any_order(robot, q, formulation, wrenches), 1e-12)
-    # Nothing of them is left for the next batch.
-    handle.batch(q, out)
-    assert_all_close(out, by_any_order(robot, q, formulation), 1e-12)
-
-
-@pytest.mark.parametrize('formulation', FAST)
-def test_sixty_bodies(formulation):
-    rng = np.random.default_rng(60)
-    robot = random_robot(rng, 60)
-    q = 0.2 * rng.normal(size=(11, 5, 60))
-    expected = by_any_order(robot, q, formulation)
-    assert_all_close(by_fast(robot, q, formulation), expected, 1e-11)
-    assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-11)
+    for acting in (wrenches, None):  # of which nothing is left for the next batch
+        out, base = np.full((samples, order + 1, robot.n), np.nan), ()
+        if robot.floating:
+            found, expected = np.full((2, samples, order + 1, 6), np.nan)
+            base = poses, twists, expected
+            handle.floating_batch(q, poses, twists, out, found, acting)
+        else:
+            handle.batch(q, out, acting)
+        torques = by_any_order(
+            robot, q, formulation, NO_WRENCHES if acting is None else acting, base)
+        assert_all_close(out, torques, 1e-12)
+        if base:
+            assert_all_close(found, expected, 1e-12)
+    if not base:
+        assert_all_close(one_by_one(robot, q, formulation), torques, 1e-12)
 
 
 @pytest.mark.parametrize('formulation', FAST)
@@ -153,8 +102,8 @@ def test_parallel_and_nearly_parallel_axes(formulation, axis):
     robot = hd.load_robot({'name': 'planar', 'gravity': [1.0, -3.0, -9.0], 'bodies': bodies})
     q = np.random.default_rng(5).normal(size=(3, 5, 5))
     expected = by_any_order(robot, q, 'spatial')
-    assert_all_close(by_fast(robot, q, formulation), expected, 1e-13)
-    assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-13)
+    assert_all_close(one_by_one(robot, q, formulation), expected, 1e-13)
+    assert_all_close(in_a_batch(robot, q, formulation), expected, 1e-13)
 
 
 @pytest.mark.parametrize('formulation', FAST)
@@ -167,8 +116,8 @@ def test_huge_angles(formulation, size):
     q[3, 0, 2] = size * 1.234
     q[9, 0] = size * rng.normal(size=7)
     expected = by_any_order(robot, q, formulation)
-    assert_all_close(by_fast(robot, q, formulation), expected, 1e-13)
-    assert_all_close(by_fast_batch(robot, q, formulation), expected, 1e-13)
+    assert_all_close(one_by_one(robot, q, formulation), expected, 1e-13)
+    assert_all_close(in_a_batch(robot, q, formulation), expected, 1e-13)
 
 
 @given(x=st.floats(-MAX_ANGLE, MAX_ANGLE) | st.integers(-318309, 318309).map(
@@ -194,33 +143,21 @@ def test_accuracy_against_many_digits(formulation):
         [arm * a + swing * np.sin(q)],
         [arm * j + swing * np.cos(q) * v],
         [arm * s + swing * (np.cos(q) * a - np.sin(q) * v**2)]])
-    actual = by_fast(robot, np.array([[[q], [v], [a], [j], [s]]]), formulation)[0]
+    actual = one_by_one(robot, np.array([[[q], [v], [a], [j], [s]]]), formulation)[0]
     np.testing.assert_allclose(actual, expected, rtol=4e-15)
 
 
 @pytest.mark.parametrize('formulation', FAST)
-def test_the_handle_calls_the_fast_kernel(formulation):
+def test_a_handle_may_be_pickled_and_copied(formulation):
     robot = hd.load_robot('panda')
     q = np.random.default_rng(1).normal(size=(5, 7))
     handle = hd.InverseDynamics(robot, 2, formulation)
-    out = np.empty((3, 7))
+    out, again = np.empty((2, 3, 7))
     handle(q, out)
-    np.testing.assert_array_equal(out, by_fast(robot, q[np.newaxis], formulation)[0])
     assert (handle.robot, handle.order, handle.formulation) == (robot, 2, formulation)
     for twin in (pickle.loads(pickle.dumps(handle)), copy.deepcopy(handle)):
-        again = np.empty((3, 7))
         twin(q, again)
         np.testing.assert_array_equal(again, out)
-
-
-def test_body_fixed_trees_take_the_kernel_of_any_order():
-    robot = random_robot(np.random.default_rng(2), 6, serial=False)
-    q = np.random.default_rng(3).normal(size=(5, 6))
-    assert not robot.serial
-    for formulation in FAST:
-        assert_close(
-            hd.inverse_dynamics(robot, q, formulation=formulation),
-            by_any_order(robot, q[np.newaxis], formulation)[0], 1e-12)
 
 
 @pytest.mark.parametrize('formulation', FAST)
@@ -238,16 +175,6 @@ def test_single_motions_and_batches_agree_whatever_the_layout(formulation):
     assert hd.inverse_dynamics(robot, q[:0], formulation=formulation).shape == (0, 3, 7)
 
 
-def test_huge_values_are_finite_values():
-    robot = hd.load_robot('twolink')
-    q = np.zeros((5, 2))
-    q[4] = 1e200
-    assert np.all(np.isfinite(hd.inverse_dynamics(robot, q)))
-    q[4, 1] = np.inf
-    with pytest.raises(ValueError, match=robot.joint_names[1]):
-        hd.inverse_dynamics(robot, q)
-
-
 def test_threads_have_handles_of_their_own():
     robot = hd.load_robot('panda')
     q = np.random.default_rng(8).normal(size=(4, 5, 7))
@@ -261,20 +188,6 @@ def test_threads_have_handles_of_their_own():
 
     in_threads(work, range(4))
     assert not wrong
-
-
-@pytest.mark.slow
-def test_without_numba_the_kernel_of_any_order_serves():
-    code = (
-        "import numpy as np, hodyn_ros as hd; robot = hd.load_robot('twolink'); "
-        "q = np.linspace(0.1, 1.0, 10).reshape(5, 2); print(repr(hd.inverse_dynamics(robot, q)))")
-    results = [
-        subprocess.run(
-            [sys.executable, '-c', code], capture_output=True, text=True, check=True,
-            env={**os.environ, 'NUMBA_DISABLE_JIT': off}).stdout
-        for off in ('0', '1')]
-    compiled, plain = (eval(text, {'array': np.array}) for text in results)
-    np.testing.assert_allclose(plain, compiled, rtol=1e-6)
 
 
 @pytest.mark.slow
@@ -300,15 +213,3 @@ def test_importing_compiles_nothing():
         '(spatial.single(2), spatial.batch(2), body_fixed.single(2))])')
     done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == '[0, 0, 0]'
-
-
-def test_what_is_not_finite_is_named():
-    robot = hd.load_robot('panda')
-    q, wrenches = np.zeros((5, 7)), np.zeros((3, 7, 6))
-    q[3, 4], wrenches[1, 2, 0] = np.nan, -np.inf
-    with pytest.raises(ValueError, match=rf"q\[3, 4\] \(joint '{robot.joint_names[4]}'\) is nan"):
-        hd.inverse_dynamics(robot, q)
-    with pytest.raises(ValueError, match=rf"\(body '{robot.bodies[2].name}'\) is -inf"):
-        hd.inverse_dynamics(robot, np.zeros((5, 7)), external_wrenches=wrenches)
-    with pytest.raises(ValueError, match='shape'):
-        hd.inverse_dynamics(robot, np.full((5, 9), np.nan))

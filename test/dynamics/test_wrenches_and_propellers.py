@@ -38,33 +38,6 @@ def test_weight_is_what_gravity_adds():
     assert_close(weightless - heavy, weight.sum(axis=1), 1e-12)
 
 
-@pytest.mark.parametrize('floating', [False, True])
-def test_a_batch_is_its_motions_one_by_one(floating):
-    rng = np.random.default_rng(5)
-    robot = random_robot(rng, 5, floating=floating, serial=False)
-    count, orders = 3, 4
-    q = rng.normal(size=(count, orders, robot.n))
-    moved = [random_base_motion(rng, orders - 3) for _ in range(count)]
-    poses, twists = np.array([m[0] for m in moved]), np.array([m[1] for m in moved])
-    wrenches = rng.normal(size=(count, orders, len(robot.bodies), 6))
-    on_one = wrenches[:, :, 0]
-
-    def base(t):
-        return {'base_pose': poses[t], 'base_twist': twists[t]} if floating else {}
-
-    every = slice(None)
-    for batched in (
-        lambda t: hd.gravity_wrenches(robot, q[t], **base(t)),
-        lambda t: hd.external_efforts(robot, q[t], wrenches[t], **base(t)),
-        lambda t: hd.world_wrench(poses[t], twists[t], on_one[t]),
-        lambda t: hd.body_wrench(poses[t], twists[t], on_one[t]),
-    ):
-        together = batched(every)
-        assert len(together) == count
-        for t in range(count):
-            np.testing.assert_allclose(together[t], batched(t), rtol=0, atol=1e-13)
-
-
 def test_level_hexagon_lifts_and_turns_about_the_vertical():
     poses = hd.tilted_hexagon(0.4, np.zeros(6), np.zeros(6))
     drag = 0.02 * np.array([1, -1, 1, -1, 1, -1])

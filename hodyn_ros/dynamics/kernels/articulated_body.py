@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
 from hodyn_ros.dynamics.kernels.factorization import SINGULAR, factorize, solve
-from hodyn_ros.dynamics.kernels.workspace import block, borrowed
+from hodyn_ros.dynamics.kernels.workspace import borrowed, take
 from hodyn_ros.robot.body_table import MASS
 
 Array = NDArray[np.float64]
@@ -240,34 +240,27 @@ def hybrid_dynamics(
 def _cut(memory: Array, n: int, order: int) -> tuple[_State, Array]:
     """Return the arrays that share the workspace, and room for the factors of the base (6, 6)."""
     twists, wrenches = order + 2, order + 1
-    rate = 12 * n
-    screw = rate + n * twists
-    twist = screw + 6 * n * twists
-    inertia = twist + 6 * n * twists
-    spin = inertia + 6 * n * twists
-    com = spin + 3 * n * twists
-    force = com + 3 * n * (twists + 1)
-    wrench = force + 3 * n * wrenches
-    articulated = wrench + 6 * n * wrenches
-    reaction = articulated + 36 * n
-    joint_inertia = reaction + 6 * n
-    torque_residual = joint_inertia + n
-    correction = torque_residual + n
-    frame = correction + 6 * n
-    local = frame + 12 * n * wrenches
-    applied = local + 6 * n * wrenches
-    factors = applied + 6 * n * wrenches
+    pose, at = take(memory, 0, (n, 12))
+    rate, at = take(memory, at, (n, twists))
+    screw, at = take(memory, at, (n, twists, 6))
+    twist, at = take(memory, at, (n, twists, 6))
+    inertia, at = take(memory, at, (n, twists, 6))
+    spin, at = take(memory, at, (n, twists, 3))
+    com, at = take(memory, at, (n, twists + 1, 3))
+    force, at = take(memory, at, (n, wrenches, 3))
+    wrench, at = take(memory, at, (n, wrenches, 6))
+    articulated, at = take(memory, at, (n, 6, 6))
+    reaction, at = take(memory, at, (n, 6))
+    joint_inertia, at = take(memory, at, (n,))
+    torque_residual, at = take(memory, at, (n,))
+    correction, at = take(memory, at, (n, 6))
+    frame, at = take(memory, at, (n, wrenches, 4, 3))
+    local, at = take(memory, at, (n, wrenches, 6))
+    applied, at = take(memory, at, (n, wrenches, 6))
+    factors, _ = take(memory, at, (6, 6))
     return _State(
-        block(memory, 0, (n, 12)), block(memory, rate, (n, twists)),
-        block(memory, screw, (n, twists, 6)), block(memory, twist, (n, twists, 6)),
-        block(memory, inertia, (n, twists, 6)), block(memory, spin, (n, twists, 3)),
-        block(memory, com, (n, twists + 1, 3)), block(memory, force, (n, wrenches, 3)),
-        block(memory, wrench, (n, wrenches, 6)), block(memory, articulated, (n, 6, 6)),
-        block(memory, reaction, (n, 6)), block(memory, joint_inertia, (n,)),
-        block(memory, torque_residual, (n,)), block(memory, correction, (n, 6)),
-        block(memory, frame, (n, wrenches, 4, 3)), block(memory, local, (n, wrenches, 6)),
-        block(memory, applied, (n, wrenches, 6)),
-    ), block(memory, factors, (6, 6))
+        pose, rate, screw, twist, inertia, spin, com, force, wrench, articulated, reaction,
+        joint_inertia, torque_residual, correction, frame, local, applied), factors
 
 
 @step

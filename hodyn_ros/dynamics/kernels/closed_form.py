@@ -5,8 +5,6 @@ body i to the world: the path matrix A with Ȧ = A a − A a A (MK21 eq. 19), th
 J = A X with J̇ = −A a J (eq. 12) and U with U̇ = −A a U. In Taylor coefficients the Leibniz sums of
 KM21 (50)–(58) are Cauchy products. Kernel frames stand in for body frames.
 """
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,8 +12,13 @@ from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.newton_euler import row6
 from hodyn_ros.dynamics.kernels.rnea_body_fixed import subtract_external
-from hodyn_ros.dynamics.kernels.workspace import block, borrowed
-from hodyn_ros.robot import HodynError
+from hodyn_ros.dynamics.kernels.workspace import (
+    block,
+    borrowed,
+    check_shapes,
+    new_workspace,
+    take,
+)
 from hodyn_ros.robot.body_table import COM, MASS, ORIGIN_INERTIA, ROTATION, TRANSLATION
 
 Array = NDArray[np.float64]
@@ -33,8 +36,7 @@ def workspace_size(n_bodies: int, order: int) -> int:
 
 def workspace(n_bodies: int, order: int) -> Array:
     """Return the scratch memory of the kernels."""
-    size: Any = workspace_size
-    return np.empty(getattr(size, 'py_func', size)(n_bodies, order))
+    return new_workspace(workspace_size, n_bodies, order)
 
 
 @batch_kernel
@@ -58,11 +60,8 @@ def single(
     memory: Array, q: Array, out: Array,
 ) -> None:
     """The same for one motion without wrenches; arguments and errors as in `rnea_spatial`."""
-    order, n = out.shape[0] - 1, len(parent)
-    if (q.shape[0] != order + 3 or q.shape[1] != n or out.shape[1] != n
-            or memory.shape[0] != workspace_size(n, order)):
-        raise HodynError(
-            'q must be (r + 3, n) and out (r + 1, n), with r the order and n the number of joints')
+    n = len(parent)
+    check_shapes(q, out, n, memory.shape[0], workspace_size(n, out.shape[0] - 1))
     _inverse_dynamics(
         parent, body_table, body_in_kernel, gravity, memory, block(memory, 0, (0, 0, 0)), q, out)
 
@@ -74,13 +73,13 @@ def _inverse_dynamics(
 ) -> None:
     """Write Q = M q̈ + C q̇ + Q_grav + Q_ext and its derivatives (KM21, the sum before (46))."""
     orders, n = torque.shape[0], len(parent)
-    size = workspace_size(n, orders - 1)
-    end = orders * n * n
-    mass = block(memory, size - end, (orders, n, n))
-    coriolis = block(memory, size - 2 * end, (orders, n, n))
-    skew = block(memory, size - 3 * end, (orders, n, n))
-    weight = block(memory, size - 3 * end - orders * n, (orders, n))
-    external = block(memory, size - 3 * end - 2 * orders * n, (orders, n))
+    # At the end of the memory, whose start `terms` uses.
+    weight, at = take(
+        memory, workspace_size(n, orders - 1) - orders * n * (3 * n + 2), (orders, n))
+    external, at = take(memory, at, (orders, n))
+    mass, at = take(memory, at, (orders, n, n))
+    coriolis, at = take(memory, at, (orders, n, n))
+    skew, _ = take(memory, at, (orders, n, n))
     terms(
         parent, body_table, body_in_kernel, gravity, memory, wrenches, q, mass, coriolis, skew,
         weight, external)
@@ -133,27 +132,17 @@ def terms(
     """
     orders, n = mass.shape[0], len(parent)
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
-    size = 36 * n * n * orders
-    path = block(memory, 0, (orders, n, n, 6, 6))
-    path_a = block(memory, size, (orders, n, n, 6, 6))  # A a
-    size *= 2
-    jacobian = block(memory, size, (orders + 1, n, n, 6))
-    size += 6 * n * n * (orders + 1)
-    up = block(memory, size, (orders, n, 6))  # U G
-    size += 6 * n * orders
-    twist = block(memory, size, (orders, n, 6))
-    size += 6 * n * orders
-    exerted = block(memory, size, (n, orders, 6))  # W of MK21 eq. (27)
-    size += 6 * n * orders
-    rate = block(memory, size, (orders + 1, n))
-    size += n * (orders + 1)
-    pose = block(memory, size, (n, 12))
-    size += 12 * n
-    screw = block(memory, size, (1, 6))
-    size += 6
-    step_ad = block(memory, size, (6, 6))
-    size += 36
-    products = block(memory, size, (3, orders, n, n, 6))  # M J, M J̇ − bᵀ M J and that + M b J
+    path, at = take(memory, 0, (orders, n, n, 6, 6))
+    path_a, at = take(memory, at, (orders, n, n, 6, 6))  # A a
+    jacobian, at = take(memory, at, (orders + 1, n, n, 6))
+    up, at = take(memory, at, (orders, n, 6))  # U G
+    twist, at = take(memory, at, (orders, n, 6))
+    exerted, at = take(memory, at, (n, orders, 6))  # W of MK21 eq. (27)
+    rate, at = take(memory, at, (orders + 1, n))
+    pose, at = take(memory, at, (n, 12))
+    screw, at = take(memory, at, (1, 6))
+    step_ad, at = take(memory, at, (6, 6))
+    products, _ = take(memory, at, (3, orders, n, n, 6))  # M J, M J̇ − bᵀ M J and that + M b J
 
     factorial = 1.0
     for k in range(orders):

@@ -150,19 +150,12 @@ def jacobian_columns(
 
     Parameters
     ----------
-    parent, body_table : (n_bodies,) and (n_bodies, 30) arrays
-        From the `KernelModel`.
-    q, rate, base_pose, base_twist : (T, n), (T, n, k + 1), (T, 4, 4) and (T, k + 1, 6) arrays
-        Joint positions, coefficients of q̇, and pose and coefficients of the spatial twist of a
-        floating base; base_pose is (T, 0, 1) for a fixed one.
+    parent, body_table, q, rate, base_pose, base_twist, representation
+        As for `link_motions`.
     carriers : (m,) array
         The m bodies with joints from the base to the body of the link.
-    index : int
-        The body of the link, or −1 for the world.
-    in_kernel : (4, 4) array
-        The link's pose in its body's kernel frame.
-    representation : int
-        SPATIAL, BODY_FIXED or HYBRID.
+    index, in_kernel : int and (4, 4) array
+        The body of the link, or −1 for the world, and the link's pose in its kernel frame.
     columns : (T, m, k + 1, 6) array, or (T, 6 + m, k + 1, 6)
         Written; the first six of 6 + m are for the twist of a floating base.
 

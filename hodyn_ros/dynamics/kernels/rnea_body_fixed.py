@@ -7,16 +7,19 @@ Kernel frames stand in for body frames: each joint turns about and moves along t
 Gravity enters as an acceleration −g of the world, which starts from rest; poses and rotations are
 not affected.
 """
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.newton_euler import cross_add, row6
-from hodyn_ros.dynamics.kernels.workspace import block, borrowed
-from hodyn_ros.robot import HodynError
+from hodyn_ros.dynamics.kernels.workspace import (
+    block,
+    borrowed,
+    check_shapes,
+    new_workspace,
+    take,
+)
 from hodyn_ros.robot.body_table import (
     COM,
     HOME_POSITION,
@@ -39,8 +42,7 @@ def workspace_size(n_bodies: int, order: int) -> int:
 
 def workspace(n_bodies: int, order: int) -> Array:
     """Return the scratch memory of the kernels."""
-    size: Any = workspace_size
-    return np.empty(getattr(size, 'py_func', size)(n_bodies, order))
+    return new_workspace(workspace_size, n_bodies, order)
 
 
 @batch_kernel
@@ -67,21 +69,9 @@ def single(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
     memory: Array, q: Array, out: Array,
 ) -> None:
-    """The same for one motion on a fixed base, without wrenches; wrong shapes raise HodynError.
-
-    Parameters
-    ----------
-    parent, body_table, body_in_kernel, gravity, memory
-        As for `inverse_dynamics`.
-    q, out : (r + 3, n) and (r + 1, n) arrays
-        With the order r of the workspace.
-
-    """
-    order, n = out.shape[0] - 1, len(parent)
-    if (q.shape[0] != order + 3 or q.shape[1] != n or out.shape[1] != n
-            or memory.shape[0] != workspace_size(n, order)):
-        raise HodynError(
-            'q must be (r + 3, n) and out (r + 1, n), with r the order and n the number of joints')
+    """The same for one motion without wrenches; arguments and errors as in `rnea_spatial`."""
+    n = len(parent)
+    check_shapes(q, out, n, memory.shape[0], workspace_size(n, out.shape[0] - 1))
     none = block(memory, 0, (0, 0))
     _inverse_dynamics(
         parent, body_table, body_in_kernel, gravity, q, none, none, block(memory, 0, (0, 0, 0)),
@@ -100,17 +90,12 @@ def _inverse_dynamics(
     q, wrenches = borrowed(q), borrowed(wrenches)
     floating = n - torque.shape[1]
     twists = order + 2
-    size = n * twists * 3
-    joint = block(memory, 0, (n, 3, twists))
-    twist = block(memory, size, (n, twists, 6))
-    size += n * twists * 6
-    wrench = block(memory, size, (n, order + 1, 6))
-    size += n * (order + 1) * 6
-    above = block(memory, size, (twists, 6))
-    size += twists * 6
-    momentum = block(memory, size, (twists, 6))
-    size += twists * 6
-    frame = block(memory, size, (twists, 4, 3))
+    joint, at = take(memory, 0, (n, 3, twists))
+    twist, at = take(memory, at, (n, twists, 6))
+    wrench, at = take(memory, at, (n, order + 1, 6))
+    above, at = take(memory, at, (twists, 6))
+    momentum, at = take(memory, at, (twists, 6))
+    frame, _ = take(memory, at, (twists, 4, 3))
 
     for i in range(n):
         if i < floating:

@@ -3,15 +3,18 @@
 Algorithms 1 and 3 of M21, for trees and a floating base Algorithms 1 and 2 (H-GRNE) of AGF26,
 in Taylor coefficients, so that one loop serves every order.
 """
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
-from hodyn_ros.dynamics.kernels.workspace import block, borrowed
-from hodyn_ros.robot import HodynError
+from hodyn_ros.dynamics.kernels.workspace import (
+    block,
+    borrowed,
+    check_shapes,
+    new_workspace,
+    take,
+)
 from hodyn_ros.robot.body_table import MASS
 
 Array = NDArray[np.float64]
@@ -27,18 +30,19 @@ def workspace_size(n_bodies: int, order: int) -> int:
 
 def workspace(n_bodies: int, order: int) -> Array:
     """Return the scratch memory of the kernels."""
-    size: Any = workspace_size
-    return np.empty(getattr(size, 'py_func', size)(n_bodies, order))
+    return new_workspace(workspace_size, n_bodies, order)
 
 
 @step
-def _motion_and_wrench(memory: Array, n: int, order: int) -> tuple[Array, Array, Array, Array]:
-    """Return the poses of the kernel frames, and coefficients of screws, twists and wrenches."""
-    size = 6 * n * (order + 2)
-    return (
-        block(memory, 0, (n, 12)), block(memory, 12 * n, (n, order + 2, 6)),
-        block(memory, 12 * n + size, (n, order + 2, 6)),
-        block(memory, 12 * n + 2 * size, (n, order + 1, 6)))
+def _motion_and_wrench(
+    memory: Array, n: int, order: int,
+) -> tuple[Array, Array, Array, Array, int]:
+    """Return poses, coefficients of screws, twists, wrenches, and where free memory starts."""
+    pose, at = take(memory, 0, (n, 12))
+    screw, at = take(memory, at, (n, order + 2, 6))
+    twist, at = take(memory, at, (n, order + 2, 6))
+    wrench, at = take(memory, at, (n, order + 1, 6))
+    return pose, screw, twist, wrench, at
 
 
 @batch_kernel
@@ -101,7 +105,7 @@ def joint_wrenches(
 
     """
     n, order = len(parent), torque.shape[1] - 1
-    pose, _, twist, wrench = _motion_and_wrench(memory, n, order)
+    pose, _, twist, wrench, _ = _motion_and_wrench(memory, n, order)
     frame, local = np.empty((order + 1, 4, 3)), np.empty((order + 1, 6))
     for t in range(q.shape[0]):
         moved = base
@@ -139,11 +143,8 @@ def single(
         With the order r of the workspace.
 
     """
-    order, n = out.shape[0] - 1, len(parent)
-    if (q.shape[0] != order + 3 or q.shape[1] != n or out.shape[1] != n
-            or memory.shape[0] != workspace_size(n, order)):
-        raise HodynError(
-            'q must be (r + 3, n) and out (r + 1, n), with r the order and n the number of joints')
+    n = len(parent)
+    check_shapes(q, out, n, memory.shape[0], workspace_size(n, out.shape[0] - 1))
     none = block(memory, 0, (0, 0))
     _inverse_dynamics(
         parent, body_table, body_in_kernel, gravity, q, none, none, block(memory, 0, (0, 0, 0)),
@@ -161,23 +162,15 @@ def _inverse_dynamics(
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
     floating = n - torque.shape[1]
     twists = order + 2
-    pose, screw, twist, wrench = _motion_and_wrench(memory, n, order)
-    size = n * (12 + 12 * twists + 6 * (order + 1))
-    rate = block(memory, size, (twists,))
-    size += twists
-    com = block(memory, size, (twists + 1, 3))
-    size += (twists + 1) * 3
-    inertia = block(memory, size, (twists, 6))
-    size += twists * 6
-    spin = block(memory, size, (twists, 3))
-    size += twists * 3
-    force = block(memory, size, (order + 1, 3))
-    size += (order + 1) * 3
-    frame = block(memory, size, (order + 1, 4, 3))
-    size += (order + 1) * 12
-    local = block(memory, size, (order + 1, 6))
-    size += (order + 1) * 6
-    applied = block(memory, size, (order + 1, 6))
+    pose, screw, twist, wrench, at = _motion_and_wrench(memory, n, order)
+    rate, at = take(memory, at, (twists,))
+    com, at = take(memory, at, (twists + 1, 3))
+    inertia, at = take(memory, at, (twists, 6))
+    spin, at = take(memory, at, (twists, 3))
+    force, at = take(memory, at, (order + 1, 3))
+    frame, at = take(memory, at, (order + 1, 4, 3))
+    local, at = take(memory, at, (order + 1, 6))
+    applied, _ = take(memory, at, (order + 1, 6))
 
     for i in range(n):
         p = parent[i]

@@ -13,6 +13,9 @@ from numba.np import arrayobj as _arrayobj
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.dynamics.kernels.decorators import step
+from hodyn_ros.robot import HodynError
+
 Array = NDArray[np.float64]
 
 _CACHE_LINE = 8  # doubles
@@ -68,3 +71,24 @@ if TYPE_CHECKING or nb.config.DISABLE_JIT:
         return memory[start:start + int(np.prod(shape))].reshape(shape)
 else:
     borrowed, block = intrinsic(_borrow), intrinsic(_cut)
+
+
+@step
+def take(memory: Array, start: int, shape: tuple[int, ...]) -> tuple[Array, int]:
+    """Return `block(memory, start, shape)`, and where the next one starts."""
+    array = block(memory, start, shape)
+    return array, start + array.size
+
+
+@step
+def check_shapes(q: Array, out: Array, n: int, size: int, needed: int) -> None:
+    """Raise HodynError unless q is (r + 3, n) and out (r + 1, n), with r of the workspace."""
+    if (q.shape[0] != out.shape[0] + 2 or q.shape[1] != n or out.shape[1] != n
+            or size != needed):
+        raise HodynError(
+            'q must be (r + 3, n) and out (r + 1, n), with r the order and n the number of joints')
+
+
+def new_workspace(size: Any, n_bodies: int, order: int) -> Array:
+    """Return scratch memory of a size that is computed in compiled code."""
+    return np.empty(getattr(size, 'py_func', size)(n_bodies, order))
