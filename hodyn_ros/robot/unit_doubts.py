@@ -94,22 +94,18 @@ def ask_of_links(links: Links, context: str) -> None:
     if far := [
         f'{body.name} ({distance:.3g} m)' for body in with_mass
         if (distance := float(np.linalg.norm(body.com))) > _SPREAD * max(length, _SMALL_ARM)
-        and (body.mass < _THIN * distance**3 or distance > _POINT * _gyration(body))
+        and (body.mass < _THIN * distance**3
+             or distance > _POINT * _gyration(body.mass, body.inertia))
     ]:
         ask(f'{context}: centres of mass are in m: are these mm? {", ".join(far)}')
     size = max(_SMALLEST, _size(links, max(length, _SMALL_ARM)))
     if heavy := [
         f'{body.name} ({body.mass:g} kg)' for body in with_mass
-        if body.mass > max(_HEAVY * size**3, _DENSE * _gyration(body)**3)
+        if body.mass > max(_HEAVY * size**3, _DENSE * _gyration(body.mass, body.inertia)**3)
     ]:
         ask(f'{context}: masses are in kg: are these grams? {", ".join(heavy)}')
-    if spread := [
-        f'{body.name} ({radius:.3g} m)' for body in with_mass
-        if (radius := _gyration(body)) > _SPREAD * max(length, _SHORT)
-        and body.mass < _THIN * radius**3
-    ]:
-        ask(f'{context}: inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? '
-            f'The arm is {length:.3g} m long, and radii of gyration are: {", ".join(spread)}')
+    _ask_of_inertias(
+        [(body.name, body.mass, body.inertia) for body in with_mass], length, context)
     if empty := [body.name for body in moving if body.mass == 0.0 and np.any(body.inertia)]:
         ask(f'{context}: a mass of 0 with an inertia: is the mass missing? {", ".join(empty)}')
 
@@ -182,8 +178,10 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
         robot, {name: motor.inertia for name, motor in motors.items()}, f'{context}, actuators')
 
 
-def ask_of_payload(robot: 'Robot', mass: float, com: Array, context: str) -> None:
-    """Ask about a load on a robot."""
+def ask_of_payload(
+    robot: 'Robot', mass: float, com: Array, inertia: Array, context: str,
+) -> None:
+    """Ask about mass, centre of mass and inertia of a load on a robot."""
     links = [(body, body.parent) for body in robot.bodies]
     total = sum(body.mass for body in robot.bodies)
     if total and mass > max(_OF_THE_ARM * total, _PAYLOAD):
@@ -191,6 +189,21 @@ def ask_of_payload(robot: 'Robot', mass: float, com: Array, context: str) -> Non
     distance, size = float(np.linalg.norm(com)), max(_size(links), _SMALLEST_LOADED)
     if distance > _FAR_FROM_FLANGE * size:
         ask(f'{context}: com is in m: are these mm? {distance:.3g} m on a robot of {size:.3g} m')
+    if mass > 0.0:
+        _ask_of_inertias([('the payload', mass, inertia)], max(_reach(links)), context)
+
+
+def _ask_of_inertias(
+    loads: Iterable[tuple[str, float, Array]], length: float, context: str,
+) -> None:
+    """Ask about inertias, each with a name and a mass, on an arm of this length, m."""
+    if spread := [
+        f'{name} ({radius:.3g} m)' for name, mass, inertia in loads
+        if (radius := _gyration(mass, inertia)) > _SPREAD * max(length, _SHORT)
+        and mass < _THIN * radius**3
+    ]:
+        ask(f'{context}: inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? '
+            f'The arm is {length:.3g} m long, and radii of gyration are: {", ".join(spread)}')
 
 
 def _ask_of_friction(robot: 'Robot', context: str) -> None:
@@ -243,9 +256,9 @@ def _deflection(joint: JointActuator, effort: float) -> float:
     return max(filter(math.isfinite, bounds), default=0.0)
 
 
-def _gyration(body: 'Body') -> float:
+def _gyration(mass: float, inertia: Array) -> float:
     """Return the radius of gyration, m, from the largest entry of the inertia."""
-    return math.sqrt(float(np.abs(body.inertia).max()) / body.mass)
+    return math.sqrt(float(np.abs(inertia).max()) / mass)
 
 
 def _reach(links: Links) -> list[float]:

@@ -162,13 +162,17 @@ def test_an_inertia_without_a_mass_is_asked_about():
         "robot 'arm': a mass of 0 with an inertia: is the mass missing? l1"]
 
 
-def test_payloads_in_grams_and_mm_are_asked_about():
+def test_payloads_in_other_units_are_asked_about():
     panda = hd.load_robot('panda')
     assert said(lambda: panda.with_payload('link7', 1500, [0, 0, 0.1])) == [
         "payload on 'link7': mass is in kg: are these grams? 1500 kg on a robot of 16.1 kg"]
     assert said(lambda: panda.with_payload('link7', 1.5, [0, 0, 100])) == [
         "payload on 'link7': com is in m: are these mm? 100 m on a robot of 1.27 m"]
     assert said(lambda: panda.with_payload('link7', 14.0, [0, 0, 1.5])) == []
+    assert said(lambda: panda.with_payload('link7', 1.0, [0, 0, 0.1], np.diag([1e3] * 3))) == [
+        "payload on 'link7': inertias are in kg m²: are these from a CAD program, in kg mm² or "
+        'g mm²? The arm is 1.21 m long, and radii of gyration are: the payload (31.6 m)']
+    assert said(lambda: panda.with_payload('link7', 1.0, [0, 0, 0.1], np.diag([0.1] * 3))) == []
     crane = hd.load_robot(mapping(25.0, 2e4))
     assert said(lambda: crane.with_payload('l2', 3e4, [0, 0, 40.0])) == []
 
