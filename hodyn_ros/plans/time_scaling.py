@@ -19,6 +19,13 @@ SCAN = 1.05
 RESOLUTION = 1e-4
 # Factor at which only gravity is left in the torques.
 STATIC = 1e9
+# Share of a limit from which an arm at rest leaves no room for a motion.
+NO_ROOM = 1.0 - 1e-6
+# Why an arm without any load can be at a limit of its springs.
+_SPRINGS = {
+    'deflection': 'its tendons deflect by as much for their stiffness',
+    'spring_torque_left': 'its spring carries torque in one direction only',
+    'stiffness_left': 'without pushing, its tendons cannot be so soft'}
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,9 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
             return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} fixes it: {worst}')
         factor = search.smallest(factor + (RESOLUTION if factor > 1.0 else 0.0))
         if factor > MAX_FACTOR:
-            return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} fixes it')
+            return TimeScaling(None, (
+                search.why_static() if search.excess(STATIC) > NO_ROOM
+                else f'no stretch up to {MAX_FACTOR:g} fixes it'))
     return TimeScaling(round(factor, 4))
 
 
@@ -118,21 +127,39 @@ class _Search:
         return float(self._shares(factor).max(initial=0.0))
 
     def why_static(self) -> str:
-        """Return which joint or reflex is beyond its limit even at rest."""
-        shares = self._shares(STATIC)
+        """Return which quantity is beyond its limit even at rest, and whether by the weight."""
+        motion, table = self._motion(STATIC), self._table
+        shares = np.abs(table.shares(motion))
         sample, c = np.unravel_index(int(shares.argmax()), shares.shape)
-        column = self._table.limited_columns[c]
+        column, still = table.limited_columns[c], motion[sample:sample + 1].copy()
         if column.reflex is not None:
             return (
                 "every stretch trips a reflex: the arm's weight alone trips "
                 f'{column.reflex.name}')
-        joint = self._table.feedforward.robot.joint_names[column.place]
+        unloaded = np.zeros((1, 3, motion.shape[2]))
+        is_unloaded = column.quantity in _SPRINGS and (
+            abs(table.shares(still, unloaded)[0, c]) > NO_ROOM)
+        value, lower, upper = (
+            float(np.ravel(part[..., table.limited[c]])[0])
+            for part in table.taken(still, unloaded if is_unloaded else None))
+        worst = column.margin(float(self._instants[sample]), value, lower, upper)
+        reached = (f'{column.joint} has {worst.quantity} {worst.value:.4g} {worst.unit}, limit '
+                   f'{worst.limit:.4g} {worst.unit}')
+        if is_unloaded:
+            return (
+                f'no stretch fixes it: at rest, even without any load, {reached}: '
+                f'{_SPRINGS[column.quantity]}')
+        joint = table.feedforward.robot.joint_names[column.place]
         return (
-            f'no stretch fixes it: {joint} cannot hold the weight at {self._instants[sample]:.4g} '
-            's')
+            f'no stretch fixes it: {joint} cannot hold the weight at {worst.time:.4g} s: at rest, '
+            f'{reached}')
 
     def _shares(self, factor: float) -> Array:
         """Return the shares of limits, (T, columns), that the plan uses `factor` times slower."""
+        return np.abs(self._table.shares(self._motion(factor)))
+
+    def _motion(self, factor: float) -> Array:
+        """Return the motion, (T, 5, n), at the instants, `factor` times slower."""
         motion = self._plan.evaluate(self._instants)
         motion *= (factor ** -np.arange(5.0))[:, None]
-        return np.abs(self._table.shares(motion))
+        return motion

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.joint_actuators import JointActuator
 from hodyn_ros.actuators.laws import (
     AntagonisticExponential,
+    AntagonisticQuadratic,
     CubicSpring,
     LinearSpring,
     TabulatedSpring,
@@ -160,6 +161,16 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
     ]:
         ask(f'{context}, actuators: springs that cannot carry 0 N m: is this meant? '
             f'{", ".join(loaded)}')
+    if taut := [
+        f'{name} ({rest:.3g} at stiffness {joint.law.stiffness:g}, max_deflection '
+        f'{joint.max_deflection:g})'
+        for name, joint in zip(robot.joint_names, robot.actuators.joints, strict=True)
+        if isinstance(joint.law, AntagonisticExponential | AntagonisticQuadratic)
+        and (rest := abs(joint.law.deflection_at_rest)) > joint.max_deflection
+    ]:
+        ask(f'{context}, actuators: the tendons deflect by more than max_deflection already at '
+            f'rest without a load: is max_deflection too small, or stiffness too large? '
+            f'{", ".join(taut)}')
     motors = {name: joint.motor for name, (joint, _) in turning.items()}
     if below := [
         f'{name} ({motor.gear_ratio:g})' for name, motor in motors.items()

@@ -199,6 +199,11 @@ TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
      'cannot carry 0 N m: is this meant? j0 (its table goes from 10 to 40 N m), j1'),
     ({**TENDONS, 'stiffness': 20}, {}, 'cannot carry 0 N m: is this meant? j0 (stiffness 20 is '
      'below 2 scale rate = 40 N m/rad, and its tendons do not push)'),
+    ({**TENDONS, 'stiffness': 400, 'max_deflection': 0.2}, {},
+     'stiffness too large? j0 (0.23 at stiffness 400, max_deflection 0.2), j1'),
+    ({**TENDONS, 'stiffness': 400, 'max_deflection': 0.24}, {}, ''),
+    ({'law': 'quadratic', 'coefficient': 1000, 'stiffness': 500, 'max_deflection': 0.2}, {},
+     'j0 (0.25 at stiffness 500, max_deflection 0.2)'),
     ({**TENDONS, 'stiffness': 40}, {}, ''), ({**TENDONS, 'stiffness': 20, 'pushes': True}, {}, ''),
     ({'law': 'rigid'}, {'gear_ratio': 0.01, 'side': 'rotor'}, 'are these the inverse? j0 (0.01)'),
     ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 0.5},
