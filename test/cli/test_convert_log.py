@@ -85,7 +85,8 @@ def test_a_log_without_velocities_is_said_to_have_none(capsys):
      'a.temperature.position if this is a joint'),
     ('time,a\n1700000000.000,1\n1700000000.000,1\n1700000128.000,1', 'log',
      'line 3: time 1700000000 s is the same as in line 2: the logger seems to have stored times '
-     'in single precision, whose steps are 128 s at this size: record the seconds since the start'),
+     'in single precision, whose steps are 128 s at this size: record the seconds since the '
+     'start'),
     ('time,a,b.effort\n0,1,1', 'log', "efforts and positions name different joints: ['a', 'b']"),
     ('a,b\n0,1', 'log', 'if known NAME.velocity and NAME.effort; it has'),
     ('time,a\n0,1\n0.01,1', 'log.mcap', 'a log becomes a bag, a folder without an ending'),
