@@ -39,9 +39,10 @@ def print_identified(
     """
     import numpy as np
 
-    from hodyn_ros.cli.tables import make_table
+    from hodyn_ros.cli.tables import make_table, units_of_prismatic
 
-    console.print(f'{robot.name}: identified, ± 90 % confidence')
+    console.print(
+        f'{robot.name}: identified, ± 90 % confidence{units_of_prismatic(robot)}')
     columns = [(heading, found.joints[key], found.intervals[key])
                for key, heading in _COLUMNS if key in found.joints]
     several = found.offset.ndim > 1

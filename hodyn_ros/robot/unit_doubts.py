@@ -39,6 +39,8 @@ _SPREAD = 10.0
 """Largest distance of a mass from its joint, and radius of gyration, in lengths of the arm."""
 _SHORT, _SMALL_ARM = 0.1, 0.5
 """Least length of the arm, m, that judges inertias, and that judges centres of mass."""
+_STEEP = 0.1
+"""Largest pitch of a helical joint, m/rad: 0.63 m per turn."""
 _THIN = 0.1
 """Least mass over the cube of its distance, kg/m³: even booms of cranes are not so thin."""
 _POINT = 20.0
@@ -87,6 +89,11 @@ def ask_of_links(links: Links, context: str) -> None:
         farthest = links[int(np.argmax(reach))][0].name
         ask(f'{context}: lengths are in m: are these mm? It is {length:.4g} m along the links to '
             f'{farthest}')
+    if steep := [
+        f'{body.joint} ({body.pitch:g} m/rad)' for body, _ in links
+        if body.type == 'helical' and abs(body.pitch) > _STEEP
+    ]:
+        ask(f'{context}: pitch is in m/rad: is it in mm/rad, or per turn? {", ".join(steep)}')
     moves: list[bool] = []
     for body, parent in links:
         moves.append(body.type != 'fixed' or (parent >= 0 and moves[parent]))

@@ -63,6 +63,13 @@ def test_values_are_told_with_intervals_and_what_is_kept_as_kept():
     assert list(table) == list(PANDA.joint_names)
 
 
+def test_units_of_prismatic_joints_are_told_if_there_are_some():
+    bodies = PANDA.bodies
+    slide = replace(PANDA, bodies=(replace(bodies[0], type='prismatic'), *bodies[1:]))
+    assert 'prismatic joints: N for N m, m for rad' in printed(OFFSETS, robot=slide)[0]
+    assert 'prismatic' not in ' '.join(printed(OFFSETS))
+
+
 def test_errors_before_are_told_in_the_unit_that_the_gains_found_give():
     lines = ' '.join(printed(OFFSETS, replace(
         GOOD, before_by_gains_found=BEFORE * np.array([12.0, *[1.0] * (N - 1)]))))

@@ -155,6 +155,14 @@ def test_a_single_number_is_no_gravity():
         hd.load_robot(mapping(gravity=9.81))
 
 
+@pytest.mark.parametrize(('pitch', 'asked'), [(5.0, True), (-0.8, True), (0.01, False)])
+def test_a_pitch_in_mm_is_asked_about(pitch, asked):
+    data = mapping()
+    data['bodies'][1].update(type='helical', pitch=pitch)
+    assert said(lambda: hd.load_robot(data)) == asked * [
+        f"robot 'arm': pitch is in m/rad: is it in mm/rad, or per turn? j1 ({pitch:g} m/rad)"]
+
+
 def test_an_inertia_without_a_mass_is_asked_about():
     data = mapping()
     data['bodies'][1]['mass'] = 0.0
