@@ -224,6 +224,11 @@ class AntagonisticExponential:
         """Return the kernel's parameters and table."""
         return (self.scale, self.rate, float(self.pushes)), _NO_TABLE
 
+    @property
+    def deflection_at_rest(self) -> float:
+        """Elongation x of both tendons without a load, rad: 2 a b e^{b x} = σ."""
+        return float(np.log(self.stiffness / (2.0 * self.scale * self.rate)) / self.rate)
+
     def scaled(self, factor: float) -> 'AntagonisticExponential':
         """Return the same law with springs that are stiffer by a factor."""
         return replace(
@@ -255,6 +260,11 @@ class AntagonisticQuadratic:
     def pack(self) -> tuple[tuple[float, ...], Array]:
         """Return the kernel's parameters and table."""
         return (self.coefficient,), _NO_TABLE
+
+    @property
+    def deflection_at_rest(self) -> float:
+        """Elongation x of both tendons without a load, rad: 2 k x = σ."""
+        return self.stiffness / (2.0 * self.coefficient)
 
     def scaled(self, factor: float) -> 'AntagonisticQuadratic':
         """Return the same law with springs that are stiffer by a factor."""

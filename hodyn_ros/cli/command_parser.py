@@ -12,6 +12,7 @@ _LISTS = {'--lock': 1, '--payload': 2, '--stop-at': 1, '--terms': 1}
 """Options with lists of values that are not files, and the least number of values."""
 _NUMBERS = ('--lock', '--payload')  # options whose further values are numbers, or JOINT=NUMBER
 _NUMBER = re.compile(r'[-+.\d]+(e[-+]?\d+)?')
+_JOINED = re.compile(r'[-+.,;\[\]()\d]+')  # numbers that should have spaces between them
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -60,7 +61,8 @@ def _files_first(words: Sequence[str]) -> list[str]:
 
 
 def _is_no_value(option: str, word: str, following: str) -> bool:
-    if '=' in word or _NUMBER.fullmatch(word):
+    if '=' in word or _NUMBER.fullmatch(word) or (
+            option in _NUMBERS and _JOINED.fullmatch(word)):
         return False
     if option in _NUMBERS and not _NUMBER.fullmatch(following):
         return True  # not before a number: LINK KG of a second load, which needs its own --payload

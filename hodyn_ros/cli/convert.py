@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+import sys
 
 from hodyn_ros.cli.options import Commands, add_force, add_used_robot, check_outputs
 from hodyn_ros.common.errors import HodynError
@@ -54,4 +55,6 @@ def _convert_log(options: argparse.Namespace) -> int:
     written = write_log(log, bag, force=options.force)
     print(f'{bag}: {written.count} joint states of {", ".join(written.names)}, '
           f'{written.duration:.3f} s, with {", ".join(written.kinds)}')
+    for fault in written.faults:
+        print(f'hodyn convert: {log}: {fault}', file=sys.stderr)
     return 0

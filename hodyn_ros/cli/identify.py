@@ -69,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
         differing_loads,
         doubts,
         far_gains,
+        missing_terms,
         print_identified,
         verdict,
     )
@@ -138,7 +139,8 @@ def run(options: argparse.Namespace) -> int:
             console.print(f'! {one.path}: {lag.sentence} {_LATE}', style='bold')
         say_what_is_lost(f'identify: {one.path}', count)
     for sentence in (
-            *doubts(robot, found, doubtful), *far_gains(robot, found),
+            *doubts(robot, found, doubtful), *missing_terms(found),
+            *far_gains(robot, found),
             *differing_loads(found, [one.path for one in recordings])):
         console.print(f'! {sentence}', style='bold')
     print_identified(

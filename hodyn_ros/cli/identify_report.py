@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _WORTH_COUNTING = 0.005  # least share of a joint's efforts at standstill that is printed
 _BETTER = 0.95  # ratio of held-out errors to those before, below which the file is better
+_ALIKE = 1.2  # largest ratio of gains that are named by one factor
 _FAR = 3.0  # factor from which a gain is far from the robot's
 
 _COLUMNS = (
@@ -38,9 +39,10 @@ def print_identified(
     """
     import numpy as np
 
-    from hodyn_ros.cli.tables import make_table
+    from hodyn_ros.cli.tables import make_table, units_of_prismatic
 
-    console.print(f'{robot.name}: identified, ± 90 % confidence')
+    console.print(
+        f'{robot.name}: identified, ± 90 % confidence{units_of_prismatic(robot)}')
     columns = [(heading, found.joints[key], found.intervals[key])
                for key, heading in _COLUMNS if key in found.joints]
     several = found.offset.ndim > 1
@@ -162,9 +164,16 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     if untold:
         names = ', '.join(doubt.joint for doubt in untold)
         factor = untold[0].factor
+        told = {
+            name: own for name, own, width in zip(
+                robot.joint_names, found.gain_factors(robot),
+                found.intervals.get('effort_gain', ()), strict=False) if math.isfinite(width)}
+        are_alike = all(1.0 / _ALIKE < own / factor < _ALIKE for own in told.values())
         others, value = (
-            ("not the robot's", '') if math.isnan(factor) else
-            (f"×{factor:.3g} the robot's", f', ×{factor:.3g} as for the others,'))
+            (f"×{factor:.3g} the robot's", f', ×{factor:.3g} as for the others,')
+            if are_alike and not math.isnan(factor) else
+            ("not the robot's" + ''.join(f', {name} ×{own:.3g}' for name, own in told.items()),
+             ''))
         said.append(
             f'Efforts of {names} seem to be in another unit: this motion does not determine their '
             f'gains, and the gains that it determines are {others}. They are left out, and these '
@@ -191,6 +200,16 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
             'model are wrong. Correct this before using the file: gains and zeros among the '
             '--terms find signs, units and zeros.')
     return said
+
+
+def missing_terms(found: Estimate) -> list[str]:
+    """Return warnings of terms that were not fitted though the recordings show them."""
+    words = {'viscous': ('Viscous friction', 'amplitude and slope of friction'),
+             'rotor': ('The inertia of the rotors', 'links and payload')}
+    return [
+        f"{words[term][0]} of {', '.join(joints)} differs significantly from the robot's, but is "
+        f'not fitted: {words[term][1]} take it up, and their intervals do not allow for it. Add '
+        f'{term} to the --terms.' for term, joints in found.missing]
 
 
 def far_gains(robot: Robot, found: Estimate) -> list[str]:
@@ -252,9 +271,12 @@ def _print_payload(
 
     last = robot.bodies[-1]
     if found.payload is None:
+        bound = (
+            f'{found.payload_at_most:.2g} kg at most (90 % confidence)' if found.payload_at_most
+            else 'its mass would be below 0, so that the model does not explain these recordings '
+            'and a payload cannot be excluded')
         console.print(
-            f'No payload on {last.name}, the last body, that differs significantly from 0: '
-            f'{found.payload_at_most:.2g} kg at most (90 % confidence)'
+            f'No payload on {last.name}, the last body, that differs significantly from 0: {bound}'
             + ('.' if is_compared else
                '; if there is one, a recording without it (--unloaded) determines it far better.'))
         if 'effort_gain' in found.joints and not is_compared:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from hodyn_ros.replay.replay_bag import Replay
+    from hodyn_ros.robot import Robot
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -106,13 +107,13 @@ def run(options: argparse.Namespace) -> int:
             payload=given_payload(options), locked=given_locked(options), progress=advance,
             force=options.force)
     console.print(f'{bag}, {for_robot(options, robot)}', markup=False)
-    _print(console, result, output / ('report.html' if report else 'summary.json'))
+    _print(console, robot, result, output / ('report.html' if report else 'summary.json'))
     say_what_is_lost('replay', result.counts)
     return 1 if result.counts.lost else 0
 
 
-def _print(console: Console, result: Replay, written: Path) -> None:
-    from hodyn_ros.cli.tables import make_table
+def _print(console: Console, robot: Robot, result: Replay, written: Path) -> None:
+    from hodyn_ros.cli.tables import make_table, units_of_prismatic
     from hodyn_ros.replay.report import figures_of, resolved
     from hodyn_ros.replay.statements import facts, warnings
 
@@ -120,7 +121,8 @@ def _print(console: Console, result: Replay, written: Path) -> None:
         console.print(f'! {sentence}', style='bold')
     for sentence in facts(result):
         console.print(f'• {sentence}')
-    console.print(f'Prediction minus recorded effort, {result.robot}, N m')
+    console.print(
+        f'Prediction minus recorded effort, {result.robot}, N m{units_of_prismatic(robot)}')
     table = make_table(
         'joint', 'RMS', 'of signal', 'in band', 'of signal', 'fast', 'bias', 'largest',
         'explained', 'resolved')

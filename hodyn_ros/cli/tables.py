@@ -1,7 +1,14 @@
 """Tables that commands print, never cut, even on narrow terminals."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from rich import box
 from rich.console import Console
 from rich.table import Table
+
+if TYPE_CHECKING:
+    from hodyn_ros.robot import Robot
 
 _PIPE_WIDTH = 200  # width of the output without a terminal, in characters
 
@@ -32,3 +39,9 @@ def make_table(*headings: str, left: tuple[str, ...] = ()) -> Table:
         table.add_column(
             heading, justify='left' if i == 0 or heading in left else 'right', overflow='fold')
     return table
+
+
+def units_of_prismatic(robot: Robot) -> str:
+    """Return the end of a title that gives the units of prismatic joints; empty without any."""
+    is_any = any(body.type == 'prismatic' for body in robot.joint_bodies)
+    return ' (prismatic joints: N for N m, m for rad, kg for kg m²)' if is_any else ''

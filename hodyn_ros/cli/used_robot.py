@@ -31,6 +31,12 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
     if actuators is None and not any(getattr(options, name, None) for name in wanted):
         yield
         return
+    if Path(options.robot).suffix.lower() == '.csv':
+        given = ['actuators'] * (actuators is not None) + [
+            name for name in wanted if getattr(options, name, None)]
+        raise HodynError(
+            f'{options.robot} is a log, and --{given[0].replace("_", "-")} changes a robot: give '
+            'it to hodyn replay or hodyn identify')
     from hodyn_ros.robot.files import load_robot, save_robot, with_actuators
 
     locked = given_locked(options)
@@ -97,7 +103,8 @@ def _loaded(robot: Robot, texts: list[str]) -> Robot:
     if len(numbers) < len(rest) or len(numbers) not in (1, 4):
         raise HodynError(
             f'--payload {" ".join(texts)}: expected LINK KG, or LINK KG X Y Z: a link of the '
-            'robot, the mass, and the centre of mass in its axes, m')
+            'robot, the mass, and the centre of mass in its axes, m, with spaces between the '
+            'numbers')
     try:
         return robot.with_payload(link, numbers[0], numbers[1:] or [0.0, 0.0, 0.0])
     except HodynError as error:

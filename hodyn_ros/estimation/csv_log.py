@@ -3,13 +3,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_writer import bag_writer
-from hodyn_ros.messages.csv_columns import read_table
+from hodyn_ros.messages.csv_columns import JointTable, read_table
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
 from hodyn_ros.messages.message_types import TYPES
+
+Array = NDArray[np.float64]
 
 TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
@@ -19,42 +22,65 @@ _LATEST = 2.0 ** 31  # s, the first time that a stamp cannot hold
 
 @dataclass(frozen=True)
 class WrittenLog:
-    """What was written: joints, number of messages, duration in s, and kinds of values."""
+    """What was written.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The joints.
+    count, duration : int, float
+        Number of messages, and their duration, s.
+    kinds : tuple of str
+        Kinds of values.
+    faults : tuple of str
+        Lines that were left out, and values that are missing; each with the number of lines.
+
+    """
 
     names: tuple[str, ...]
     count: int
     duration: float
     kinds: tuple[str, ...]
+    faults: tuple[str, ...] = ()
 
 
 def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     """Write a log, as `read_table` reads it, as the joint states of a new bag.
 
-    Raises HodynError with file and row if the log is not valid.
+    Lines without a time or a position are left out; missing velocities and efforts are NaN.
+
+    Raises HodynError with file and line if the log is not valid, or if more than half of its lines
+    cannot be used.
     """
     if not path.is_file():
         raise FileNotFoundError(f'{path}: no such log')
     try:
-        table = read_table(path, _KINDS, 'row')
+        table = read_table(path, _KINDS, is_log=True)
     except UnicodeDecodeError:
         raise HodynError(f'{path}: not UTF-8 text') from None
-    times = np.array(table.times)
+    times, lines = np.array(table.times), np.array(table.lines, dtype=int)
+    values = {
+        kind: np.array(rows) if rows else np.zeros((0, 0)) for kind, rows in table.rows.items()}
+    used, left_out = _usable(table, times, values['position'])
+    unused = sum(map(len, left_out.values()))
+    said = [f'left out: {_counted(reason, where)}' for reason, where in left_out.items()]
+    if 2 * unused > unused + np.count_nonzero(used):
+        raise HodynError(
+            f'{path}: {unused} of {unused + np.count_nonzero(used)} lines cannot be used; '
+            + '; '.join(said))
+    times, lines = times[used], lines[used]
+    values = {kind: rows[used] for kind, rows in values.items()}
     if not table.names or len(times) < 2:
-        raise HodynError(
+        raise HodynError('; '.join([
             f'{path}: a log needs a column for each joint and at least two rows; joints here: '
-            f'{len(table.names)}, rows: {len(times)}')
-    values = {kind: np.array(rows) for kind, rows in table.rows.items()}
-    wrong = ~np.isfinite(np.column_stack([times, *values.values()])).all(axis=1)
-    if wrong.any():
-        raise HodynError(f'{path}, row {wrong.argmax()}: has numbers that are not finite')
-    backward = np.diff(times) <= 0.0
-    if backward.any():
-        row = int(backward.argmax()) + 1
-        raise HodynError(
-            f'{path}, row {row}: time {_digits(times[row])} s is not after '
-            f'{_digits(times[row - 1])} s')
-    if times[0] < 0.0:
-        raise HodynError(f'{path}, row 0: time {_digits(times[0])} s is before 0')
+            f'{len(table.names)}, rows: {len(times)}', *said]))
+    for kind in ('velocity', 'effort'):
+        missing = np.isnan(values[kind])
+        if missing.any():
+            joints = np.array(table.names)[missing.any(axis=0)]
+            said.append('missing: ' + _counted(
+                f'{kind} of {", ".join(joints)}', lines[missing.any(axis=1)].tolist()))
+    _check_times(path, times, lines)
     apart = float(np.median(np.diff(times)))
     if apart > _SLOWEST or times[-1] >= _LATEST:
         raise HodynError(
@@ -68,11 +94,60 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
         connection = writer.add_connection(TOPIC, MESSAGE_TYPE, typestore=TYPES)
         for stamp, *state in zip(np.round(1e9 * times).astype(np.int64).tolist(), *columns,
                                  strict=True):
-            said = message(header(time(*divmod(stamp, 10 ** 9)), ''), names, *state)
-            writer.write(connection, stamp, TYPES.serialize_cdr(said, MESSAGE_TYPE))
+            states = message(header(time(*divmod(stamp, 10 ** 9)), ''), names, *state)
+            writer.write(connection, stamp, TYPES.serialize_cdr(states, MESSAGE_TYPE))
     return WrittenLog(
         table.names, len(times), float(np.ptp(times)),
-        tuple(what for kind, what in _KINDS.items() if values[kind].size))
+        tuple(what for kind, what in _KINDS.items() if values[kind].size), tuple(said))
+
+
+def _usable(
+    table: JointTable, times: Array, position: Array,
+) -> tuple[NDArray[np.bool_], dict[str, list[int]]]:
+    """Return which rows have a time and all positions, and all other lines by reason."""
+    lines, left_out = np.array(table.lines, dtype=int), dict(table.left_out)
+    timed, missing = np.isfinite(times), np.isnan(position)
+    if not timed.all():
+        left_out['no time'] = lines[~timed].tolist()
+    placed = ~missing.any(axis=1)
+    if (timed & ~placed).any():
+        joints = np.array(table.names)[missing[timed].any(axis=0)]
+        left_out[f'no position of {", ".join(joints)}'] = lines[timed & ~placed].tolist()
+    return timed & placed, left_out
+
+
+def _counted(reason: str, lines: list[int]) -> str:
+    """Return a reason with the number of lines, and the first of these."""
+    return f'{reason} (line {lines[0]})' if len(lines) == 1 else (
+        f'{reason} ({len(lines)} lines, the first is line {lines[0]})')
+
+
+def _check_times(path: Path, times: Array, lines: NDArray[np.int_]) -> None:
+    """Raise HodynError, with file and line, for times that do not increase, or are below 0."""
+    backward = np.diff(times) <= 0.0
+    if backward.any():
+        row = int(backward.argmax()) + 1
+        earlier = (
+            f'is the same as in line {lines[row - 1]}' if times[row] == times[row - 1]
+            else f'is not after {_digits(times[row - 1])} s')
+        raise HodynError(
+            f'{path}, line {lines[row]}: time {_digits(times[row])} s {earlier}'
+            f'{_too_coarse(times)}')
+    if times[0] < 0.0:
+        raise HodynError(f'{path}, line {lines[0]}: time {_digits(times[0])} s is before 0')
+
+
+def _too_coarse(times: Array) -> str:
+    """Return that times were stored in single precision, if this explains equal ones; or empty."""
+    steps = np.diff(times)
+    grid = float(np.spacing(np.float32(times.max())))
+    later = steps[steps > 0.0]
+    if (steps < 0.0).any() or np.ptp(times) >= grid * len(steps) or (
+            later.size and later.min() < 0.9 * grid):
+        return ''
+    return (
+        ': the logger seems to have stored times in single precision, whose steps are '
+        f'{grid:.3g} s at this size: record the seconds since the start')
 
 
 def _digits(value: float) -> str:

@@ -254,9 +254,14 @@ class LimitTable:
                 lower, upper = limits.velocity_range(motion[:, 0])
             yield columns, values, lower, upper
 
-    def taken(self, motion: Array) -> tuple[Array, Array, Array]:
-        """Return the values of motions, (T, C), and their bounds, (T, C) or (C,)."""
-        _, *parts = zip(*self.rows(motion, self.found(motion)), strict=True)
+    def taken(
+        self, motion: Array, torque: Array | None = None,
+    ) -> tuple[Array, Array, Array]:
+        """Return the values of motions, (T, C), and their bounds, (T, C) or (C,).
+
+        `torque`, (T, 3, n), are other torques than those of the motions.
+        """
+        _, *parts = zip(*self.rows(motion, self.found(motion, torque)), strict=True)
         values = np.hstack(parts[0])
         if not self._depends:
             return values, self.lower, self.upper
@@ -280,12 +285,13 @@ class LimitTable:
         return Extremes(np.where(
             self.bounded, np.where(self.is_reflex, 1.0 + TOLERANCE, 0.0), np.inf), instants)
 
-    def shares(self, motion: Array) -> Array:
+    def shares(self, motion: Array, torque: Array | None = None) -> Array:
         """Return the shares of their bounds that motions (T, 5, n) use, (T, K), of `limited`.
 
-        1 at an upper bound, −1 at a lower one, 0 if the bound is not used at all.
+        1 at an upper bound, −1 at a lower one, 0 if the bound is not used at all. `torque` is as
+        for `taken`.
         """
-        values, lower, upper = (part[..., self.limited] for part in self.taken(motion))
+        values, lower, upper = (part[..., self.limited] for part in self.taken(motion, torque))
         taken = values - self._neutral_limited
         bound = np.where(
             taken < 0.0, self._neutral_limited - lower, upper - self._neutral_limited)

@@ -1,4 +1,4 @@
-"""Which values a fit determines, by its posterior, and which differ from the given ones.
+"""Which values a fit determines, which differ from the given ones, and which terms it lacks.
 
 A value that the data do not determine, or that does not differ significantly from the robot's,
 keeps the value of the robot.
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.dynamics.regressor import base_parameters
 from hodyn_ros.identification.payload import MASS
-from hodyn_ros.identification.regression import NORMAL_90, Fit, inverse
+from hodyn_ros.identification.regression import NORMAL_90, Fit, inverse, solve_linear
 from hodyn_ros.identification.terms import Terms
 
 Array = NDArray[np.float64]
@@ -17,7 +17,31 @@ Masks = dict[str, Flags]
 
 UNDETERMINED = 0.8  # share of the prior's deviation above which a value is undetermined
 _WIDE = 0.5  # half an interval of a gain, over the gain, above which the gain is undetermined
+_CERTAIN = 3.5  # standard deviations from which a term that was not fitted is significant
 _TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}  # a law is kept or fitted whole
+
+
+def missing_terms(model: Terms, found: Fit) -> Masks:
+    """Return of which joints, (n,), terms would change a fit significantly, by a score test.
+
+    Viscous friction is tested if friction is fitted, and rotors if links or a payload are, which
+    take them up otherwise.
+    """
+    out: Masks = {}
+    for term, takers, order in (
+            ('viscous', {'friction'}, 1), ('rotor', {'links', 'payload'}, 2)):
+        if term in model.terms or not takers & model.terms or (
+                term == 'rotor' and model.robot.actuators is not None):
+            continue
+        columns = np.einsum(
+            'ti,ij->tij', model.data.q[:, order], np.diag(model.effort_per_torque(found.theta)))
+        change, covariance = solve_linear(model, found, columns, model.of(term, model.prior))
+        deviation = np.sqrt(np.diag(covariance))
+        possible = model.of(term, model.start) + change > -NORMAL_90 * deviation  # not below 0
+        those = model.moving & possible & (np.abs(change) > _CERTAIN * deviation)
+        if those.any():
+            out[term] = those
+    return out
 
 
 def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:

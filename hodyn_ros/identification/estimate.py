@@ -6,7 +6,13 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS
-from hodyn_ros.identification.determined import UNDETERMINED, Masks, at_bounds, link_ranks
+from hodyn_ros.identification.determined import (
+    UNDETERMINED,
+    Masks,
+    at_bounds,
+    link_ranks,
+    missing_terms,
+)
 from hodyn_ros.identification.loads import DifferingLoad, differing_loads
 from hodyn_ros.identification.payload import COM, EXTENT, Payload, listed_slope, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit
@@ -86,6 +92,8 @@ class Estimate:
         Joints whose gain the data hardly determine: it follows from those of the other joints.
     bounded : tuple of (str, float, tuple of str)
         Values at the bound of the search.
+    missing : tuple of (str, tuple of str)
+        Terms that were not fitted and are significant, with their joints.
     friction : SigmoidFriction or None
         The fitted law; `joints` has those of its values whose terms were fitted.
     parameters : dict of str to array
@@ -120,6 +128,7 @@ class Estimate:
     alike: tuple[tuple[str, tuple[str, ...]], ...] = ()
     gains_by_others: tuple[str, ...] = ()
     bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
+    missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
     friction: SigmoidFriction | None = None
     parameters: dict[str, Array] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
@@ -191,6 +200,8 @@ def estimate_of(
         gain_level=float(np.hypot(found.levels['inverse_gain'], found.levels['common_gain'])) if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         base_parameters=base, told_parameters=told,
+        missing=tuple(
+            (term, named(those)) for term, those in missing_terms(model, found).items()),
         friction=model.friction(theta), parameters=parameters,
         held=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in held.items()),
         alike=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in alike.items()),

@@ -18,6 +18,7 @@ from hodyn_ros.identification.doubts import common_factor, doubts_of
 from hodyn_ros.identification.estimate import Doubt, Estimate, estimate_of
 from hodyn_ros.identification.loads import linear_payload
 from hodyn_ros.identification.payload import COM, MASS
+from hodyn_ros.identification.recordings import STRETCH
 from hodyn_ros.identification.regression import Fit, fit, inverse, misfit
 from hodyn_ros.identification.start_values import start_values
 from hodyn_ros.identification.terms import Terms
@@ -82,7 +83,9 @@ def identify(
     if blocks < MIN_BLOCKS:
         raise HodynError(
             f'only {blocks} s of motion: at least {MIN_BLOCKS} s are needed to '
-            'distinguish parameters from noise')
+            'distinguish parameters from noise. Record at least '
+            f'{MIN_BLOCKS + STRETCH} s of motion without a break, since up to {STRETCH} s in turn '
+            'are held out to judge the file')
     try:
         doubts = () if begin is None else begin.doubts
         while True:

@@ -71,6 +71,7 @@ def write_summary(
         'at_bound': [
             {'value': value, 'bound': bound, 'joints': joints}
             for value, bound, joints in found.bounded],
+        'missing': [{'term': term, 'joints': joints} for term, joints in found.missing],
         'doubts': [asdict(doubt) for doubt in found.doubts],
         'doubtful': asdict(doubtful),
         'rests_left_out': found.rests_left_out,

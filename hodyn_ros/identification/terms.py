@@ -73,6 +73,8 @@ class Terms:
         In which parameters the model is far from linear.
     known : (T, n) bool array
         Which efforts are fitted: those that are recorded while the joint moves.
+    moving : (n,) bool array
+        Which joints move both ways and have efforts.
     prior : (p,) array
         Standard deviations of the priors; for links and gains those of an uncertainty of ±100 %,
         which the fit scales; infinite without a prior.
@@ -142,18 +144,18 @@ class Terms:
     def _set_free(self, kinds: dict[str, _Kind]) -> None:
         velocity = np.where(self.known, self.data.q[:, 1], 0.0)
         moving = (velocity.max(0) > MIN_VELOCITY) & (velocity.min(0) < -MIN_VELOCITY)
-        heard = self.known.any(axis=0)
+        heard: NDArray[np.bool_] = np.asarray(self.known.any(axis=0))
+        self.moving: NDArray[np.bool_] = np.asarray(heard & moving)
         for name, kind in kinds.items():
             if kind.term in self.terms and name not in ('links', 'payload', 'common_gain'):
                 part = self.of(name, self.free)
-                those: NDArray[np.bool_] = np.asarray(
-                    heard & moving if kind.needs_motion else heard)
+                those = self.moving if kind.needs_motion else heard
                 part[:] = np.tile(those, len(part) // len(those))
         # Wrong links or gains look like a payload, so they are fitted along with it.
         self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
         if {'payload', 'gains'} & self.terms:
-            self.of('inverse_gain', self.free)[:] = moving & heard
-            self.of('common_gain', self.free)[:] = (moving & heard).any()
+            self.of('inverse_gain', self.free)[:] = self.moving
+            self.of('common_gain', self.free)[:] = self.moving.any()
 
     def common_gain(self, theta: Array) -> Array:
         """Return the common factor of the drives as it applies to each, (n,)."""

@@ -1,7 +1,8 @@
 """Tables of joints in CSV: a column of times, and columns NAME, NAME.velocity … for each joint."""
 from collections.abc import Mapping
 import csv
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+import math
 from pathlib import Path
 import re
 
@@ -12,6 +13,8 @@ ENCODING = 'utf-8-sig'  # spreadsheets begin their files with a byte order mark
 KINDS = ('velocity', 'acceleration', 'effort')
 """Kinds of columns other than positions."""
 
+_MISSING = ('', '-', 'na', 'n/a', '#n/a', 'null', 'none')
+"""Cells, in lower case, that loggers and spreadsheets write for a missing value, besides nan."""
 _UNITS = {
     'time': ('s',), 'position': ('rad', 'm'), 'velocity': ('rad/s', 'm/s'),
     'acceleration': ('rad/s^2', 'm/s^2'), 'effort': ('N m', 'N')}
@@ -21,6 +24,7 @@ _OTHER_WORDS = {
     'position': ('pos', 'positions'), 'velocity': ('vel', 'speed', 'velocities'),
     'acceleration': ('acc', 'accel', 'accelerations'),
     'effort': ('eff', 'torque', 'tau', 'force', 'efforts')}
+_CURRENTS = ('current', 'currents', 'amps')
 _KIND_OF_WORD = {
     word: kind for kind, words in _OTHER_WORDS.items() for word in (kind, *words)}
 
@@ -38,15 +42,21 @@ class JointTable:
     rows : dict of str to list of lists
         For `position` and each kind that is read: the values in each row, none if it has no
         columns.
+    lines : list of int
+        Line of the file, from 1, at which each row ends.
+    left_out : dict of str to list of int
+        Lines of a log that are no rows, by reason.
 
     """
 
     names: tuple[str, ...]
     times: list[float]
     rows: dict[str, list[list[float]]]
+    lines: list[int] = field(default_factory=list)
+    left_out: dict[str, list[int]] = field(default_factory=dict)
 
 
-def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> JointTable:
+def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> JointTable:
     """Return the table in a file; if semicolons separate columns, commas may be decimal points.
 
     Columns may have their SI unit in brackets after the name.
@@ -58,13 +68,14 @@ def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> Joint
     used : mapping of str to str
         The kinds to read, of `position` and KINDS, and their names in error messages; other
         columns are skipped.
-    row : str
-        Name of a row in error messages.
+    is_log : bool
+        Whether lines with too few or too many entries, for example a cut last line, are left out,
+        and cells that are empty or not finite become NaN. Otherwise both are errors.
 
     Raises
     ------
     HodynError
-        The file is not such a table; the error names file, row and column.
+        The file is not such a table; the error names file, line and column.
 
     """
     with path.open(newline='', encoding=ENCODING) as file:
@@ -74,7 +85,7 @@ def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> Joint
         reader = csv.reader(file, delimiter=separator)
         try:
             header = [column.strip() for column in next(reader, [])]
-            lines = [line for line in reader if line]
+            lines = [(reader.line_num, line) for line in reader if line]
         except csv.Error as error:
             raise HodynError(f'{path}: not valid CSV: {error}') from None
     header = _without_units(header, path)
@@ -82,26 +93,72 @@ def read_table(path: Path, used: Mapping[str, str], row: str = 'point') -> Joint
     time = next((lower.index(name) for name in TIMES if name in lower), None)
     if 'time' not in header and time is not None:
         header[time] = 'time'
-    if separator == ';' and not any('.' in value for line in lines for value in line):
+    if separator == ';' and not any('.' in value for _, line in lines for value in line):
         # Here a comma is the decimal point.
-        lines = [[value.replace(',', '.') for value in line] for line in lines]
+        lines = [(number, [value.replace(',', '.') for value in line]) for number, line in lines]
     columns = _columns(header, path, used)
-    rows: dict[str, list[list[float]]] = {kind: [] for kind in columns}
-    times, at = [], header.index('time')
-    for i, line in enumerate(lines):
-        if len(line) != len(header):
-            commas = ': are these decimal commas? Then separate the columns by semicolons' if (
-                len(line) == 2 * len(header)) else ''
-            raise HodynError(
-                f'{path}, {row} {i}: {len(line)} entries for {len(header)} columns{commas}')
+    table = JointTable(tuple(columns['position']), [], {kind: [] for kind in columns})
+    at = header.index('time')
+    for number, line in lines:
+        is_last = number == lines[-1][0]
+        if fault := _wrong_count(len(line), len(header), is_last):
+            if not is_log:
+                raise HodynError(f'{path}, line {number}: {fault}')
+            table.left_out.setdefault(fault, []).append(number)
+            continue
         try:
-            values = [float(value) for value in line]
-        except ValueError:
-            raise HodynError(f'{path}, {row} {i}: expected numbers, got {line!r:.80}') from None
-        times.append(values[at])
-        for kind, places in columns.items():
-            rows[kind].append([values[place] for place in places.values()])
-    return JointTable(tuple(columns['position']), times, rows)
+            instant = _number(line, at, is_log)
+            values = {
+                kind: [_number(line, place, is_log) for place in places.values()]
+                for kind, places in columns.items()}
+        except _NotANumberError as wrong:
+            if is_log and is_last and len(lines) > 1:
+                table.left_out.setdefault('cut off in a number', []).append(number)
+                continue
+            place = wrong.args[0]
+            hint = (
+                ': a second header? Keep one recording per file' if (
+                    line[place].strip().lower() in lower) else
+                '; if the value is missing, leave the cell empty' if is_log else '')
+            raise HodynError(
+                f'{path}, line {number}, column {header[place]!r}: expected a finite number, got '
+                f'{line[place]!r:.80}{hint}') from None
+        table.times.append(instant)
+        table.lines.append(number)
+        for kind, row in values.items():
+            table.rows[kind].append(row)
+    return table
+
+
+class _NotANumberError(Exception):
+    """The cell at this place of a line, the only argument, is not a number."""
+
+
+def _number(line: list[str], place: int, is_log: bool) -> float:
+    """Return the number in a cell; NaN for a missing one of a log."""
+    text = line[place]
+    try:
+        value = float(text)
+    except ValueError:
+        if is_log and text.strip().lower() in _MISSING:
+            return math.nan
+        raise _NotANumberError(place) from None
+    if math.isfinite(value):
+        return value
+    if not is_log:
+        raise _NotANumberError(place)
+    return math.nan
+
+
+def _wrong_count(entries: int, columns: int, is_last: bool) -> str:
+    """Return what is wrong with the number of entries in a line; empty if nothing is."""
+    if entries == columns:
+        return ''
+    if is_last and entries < columns:
+        return f'cut off after {entries} of {columns} entries'
+    return f'{entries} entries for {columns} columns' + (
+        ': are these decimal commas? Then separate the columns by semicolons'
+        if entries == 2 * columns else '')
 
 
 def _columns(
@@ -163,3 +220,14 @@ def _check_words(header: list[str], path: Path) -> None:
         if split and kind and (split[2] == '.' or split[1] in header) and (
                 split[2] + split[3] != '.' + kind):
             raise HodynError(f'{path}: column {column!r}: write {split[1]}.{kind}')
+        if split and kind is None and (
+                {split[1], f'{split[1]}.position'} & set(header)) and not any(
+                f'{column}.{other}' in header for other in ('position', *KINDS)) and (
+                split[2] == '.' or split[3].lower() in _CURRENTS):
+            hint = (
+                f': write currents as {split[1]}.effort, and give effort_gain in the robot file'
+                if split[3].lower() in _CURRENTS else
+                f': leave the column out, or write {column}.position if this is a joint')
+            raise HodynError(
+                f'{path}: column {column!r}: {split[3]!r} is not a known kind of column, which '
+                f'are {", ".join("." + kind for kind in KINDS)}{hint}')

@@ -19,6 +19,13 @@ SCAN = 1.05
 RESOLUTION = 1e-4
 # Factor at which only gravity is left in the torques.
 STATIC = 1e9
+# Share of a limit from which an arm at rest leaves no room for a motion.
+NO_ROOM = 1.0 - 1e-6
+# Why an arm without any load can be at a limit of its springs.
+_SPRINGS = {
+    'deflection': 'its tendons deflect by as much for their stiffness',
+    'spring_torque_left': 'its spring carries torque in one direction only',
+    'stiffness_left': 'without pushing, its tendons cannot be so soft'}
 
 
 @dataclass(frozen=True)
@@ -60,8 +67,7 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
         motion = plan.evaluate(instants)
         static = _shares(motion, table, STATIC)
         if static.max(initial=0.0) > 1.0:
-            sample, c = np.unravel_index(int(static.argmax()), static.shape)
-            return TimeScaling(None, _why_static(table, int(c), instants[sample]))
+            return TimeScaling(None, _why_static(motion, table, instants))
         least = max(1.0, kinematic_factor(motion, table))
         if least > MAX_FACTOR:
             worst = next(entry for entry in violations if entry.quantity in KINEMATIC)
@@ -69,7 +75,9 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
         factor = _smallest(
             motion, table, max(least, factor + (RESOLUTION if factor > 1.0 else 0.0)))
         if factor > MAX_FACTOR:
-            return TimeScaling(None, f'no stretch up to {MAX_FACTOR:g} fixes it')
+            return TimeScaling(None, (
+                _why_static(motion, table, instants) if static.max(initial=0.0) > NO_ROOM
+                else f'no stretch up to {MAX_FACTOR:g} fixes it'))
     return TimeScaling(round(factor, 4))
 
 
@@ -114,13 +122,36 @@ def _smallest(motion: Array, table: LimitTable, start: float) -> float:
 
 def _shares(motion: Array, table: LimitTable, factor: float) -> Array:
     """Return the shares of limits, (T, columns), that samples use `factor` times slower."""
-    return np.abs(table.shares(motion * (factor ** -np.arange(5.0))[:, None]))
+    return np.abs(table.shares(_slower(motion, factor)))
 
 
-def _why_static(table: LimitTable, c: int, instant: float) -> str:
-    """Return which joint or reflex a column is of, that is beyond its limit even at rest."""
-    column = table.limited_columns[c]
+def _slower(motion: Array, factor: float) -> Array:
+    """Return motions, (T, 5, n), `factor` times slower."""
+    return motion * (factor ** -np.arange(5.0))[:, None]
+
+
+def _why_static(motion: Array, table: LimitTable, instants: Array) -> str:
+    """Return which quantity is beyond its limit even at rest, and whether by the weight."""
+    motion = _slower(motion, STATIC)
+    shares = np.abs(table.shares(motion))
+    sample, c = np.unravel_index(int(shares.argmax()), shares.shape)
+    column, still = table.limited_columns[c], motion[sample:sample + 1].copy()
     if column.reflex is not None:
         return f"every stretch trips a reflex: the arm's weight alone trips {column.reflex.name}"
+    unloaded = np.zeros((1, 3, motion.shape[2]))
+    is_unloaded = column.quantity in _SPRINGS and (
+        abs(table.shares(still, unloaded)[0, c]) > NO_ROOM)
+    value, lower, upper = (
+        float(np.ravel(part[..., table.limited[c]])[0])
+        for part in table.taken(still, unloaded if is_unloaded else None))
+    worst = column.margin(float(instants[sample]), value, lower, upper)
+    reached = (f'{column.joint} has {worst.quantity} {worst.value:.4g} {worst.unit}, limit '
+               f'{worst.limit:.4g} {worst.unit}')
+    if is_unloaded:
+        return (
+            f'no stretch fixes it: at rest, even without any load, {reached}: '
+            f'{_SPRINGS[column.quantity]}')
     joint = table.feedforward.robot.joint_names[column.place]
-    return f'no stretch fixes it: {joint} cannot hold the weight at {instant:.4g} s'
+    return (
+        f'no stretch fixes it: {joint} cannot hold the weight at {worst.time:.4g} s: at rest, '
+        f'{reached}')

@@ -29,6 +29,7 @@ class _Report(Contents):
         return super().is_result(folder) and (folder / 'computed').is_dir()
 
 
+_LEAST = -1000.0  # %; shares below it have no digits
 CONTENTS = _Report(
     frozenset({
         'report.html', 'summary.json', 'torque.png', 'friction.png', 'torque_rates.png',
@@ -98,7 +99,9 @@ def figures_of(joint: JointComparison) -> list[str]:
         return ['no effort', *[''] * (len(values) - 1)]
     if not np.isfinite(joint.variance_accounted_for):
         return ['constant', *[''] * (len(values) - 1)]
-    return [f'{value:{form}}{unit}' if np.isfinite(value) else '–' for value, form, unit in values]
+    return [
+        '–' if not np.isfinite(value) else f'below {_LEAST:g} %' if unit and value < _LEAST
+        else f'{value:{form}}{unit}' for value, form, unit in values]
 
 
 def resolved(result: Replay, joint: int) -> str:

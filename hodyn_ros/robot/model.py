@@ -334,7 +334,7 @@ class Robot:
             or inertias.physical_fault(load_mass, load_inertia))
         if fault:
             raise HodynError(f'{where}: inertia: {fault}')
-        ask_of_payload(self, load_mass, load_com, where)
+        ask_of_payload(self, load_mass, load_com, load_inertia, where)
         body = self.bodies[index].with_load(
             load_mass, load_com, load_inertia, self.frame(link)[1])
         return replace(self, bodies=(*self.bodies[:index], body, *self.bodies[index + 1:]))

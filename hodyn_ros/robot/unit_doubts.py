@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.joint_actuators import JointActuator
 from hodyn_ros.actuators.laws import (
     AntagonisticExponential,
+    AntagonisticQuadratic,
     CubicSpring,
     LinearSpring,
     TabulatedSpring,
@@ -36,6 +37,8 @@ _SPREAD = 10.0
 """Largest distance of a mass from its joint, and radius of gyration, in lengths of the arm."""
 _SHORT, _SMALL_ARM = 0.1, 0.5
 """Least length of the arm, m, that judges inertias, and that judges centres of mass."""
+_STEEP = 0.1
+"""Largest pitch of a helical joint, m/rad: 0.63 m per turn."""
 _THIN = 0.1
 """Least mass over the cube of its distance, kg/m³: even booms of cranes are not so thin."""
 _POINT = 20.0
@@ -84,6 +87,11 @@ def ask_of_links(links: Sequence['Body'], context: str) -> None:
         farthest = links[int(np.argmax(reach))].name
         ask(f'{context}: lengths are in m: are these mm? It is {length:.4g} m along the links to '
             f'{farthest}')
+    if steep := [
+        f'{body.joint} ({body.pitch:g} m/rad)' for body in links
+        if body.type == 'helical' and abs(body.pitch) > _STEEP
+    ]:
+        ask(f'{context}: pitch is in m/rad: is it in mm/rad, or per turn? {", ".join(steep)}')
     moves: list[bool] = []
     for body in links:
         moves.append(body.type != 'fixed' or (body.parent >= 0 and moves[body.parent]))
@@ -92,22 +100,18 @@ def ask_of_links(links: Sequence['Body'], context: str) -> None:
     if far := [
         f'{body.name} ({distance:.3g} m)' for body in with_mass
         if (distance := float(np.linalg.norm(body.com))) > _SPREAD * max(length, _SMALL_ARM)
-        and (body.mass < _THIN * distance**3 or distance > _POINT * _gyration(body))
+        and (body.mass < _THIN * distance**3
+             or distance > _POINT * _gyration(body.mass, body.inertia))
     ]:
         ask(f'{context}: centres of mass are in m: are these mm? {", ".join(far)}')
     size = max(_SMALLEST, _size(links, max(length, _SMALL_ARM)))
     if heavy := [
         f'{body.name} ({body.mass:g} kg)' for body in with_mass
-        if body.mass > max(_HEAVY * size**3, _DENSE * _gyration(body)**3)
+        if body.mass > max(_HEAVY * size**3, _DENSE * _gyration(body.mass, body.inertia)**3)
     ]:
         ask(f'{context}: masses are in kg: are these grams? {", ".join(heavy)}')
-    if spread := [
-        f'{body.name} ({radius:.3g} m)' for body in with_mass
-        if (radius := _gyration(body)) > _SPREAD * max(length, _SHORT)
-        and body.mass < _THIN * radius**3
-    ]:
-        ask(f'{context}: inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? '
-            f'The arm is {length:.3g} m long, and radii of gyration are: {", ".join(spread)}')
+    _ask_of_inertias(
+        [(body.name, body.mass, body.inertia) for body in with_mass], length, context)
     if empty := [body.name for body in moving if body.mass == 0.0 and np.any(body.inertia)]:
         ask(f'{context}: a mass of 0 with an inertia: is the mass missing? {", ".join(empty)}')
 
@@ -162,6 +166,16 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
     ]:
         ask(f'{context}, actuators: springs that cannot carry 0 N m: is this meant? '
             f'{", ".join(loaded)}')
+    if taut := [
+        f'{name} ({rest:.3g} at stiffness {joint.law.stiffness:g}, max_deflection '
+        f'{joint.max_deflection:g})'
+        for name, joint in zip(robot.joint_names, robot.actuators.joints, strict=True)
+        if isinstance(joint.law, AntagonisticExponential | AntagonisticQuadratic)
+        and (rest := abs(joint.law.deflection_at_rest)) > joint.max_deflection
+    ]:
+        ask(f'{context}, actuators: the tendons deflect by more than max_deflection already at '
+            f'rest without a load: is max_deflection too small, or stiffness too large? '
+            f'{", ".join(taut)}')
     motors = {name: joint.motor for name, (joint, _) in turning.items()}
     if below := [
         f'{name} ({motor.gear_ratio:g})' for name, motor in motors.items()
@@ -180,14 +194,31 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
         robot, {name: motor.inertia for name, motor in motors.items()}, f'{context}, actuators')
 
 
-def ask_of_payload(robot: 'Robot', mass: float, com: Array, context: str) -> None:
-    """Ask about a load on a robot."""
+def ask_of_payload(
+    robot: 'Robot', mass: float, com: Array, inertia: Array, context: str,
+) -> None:
+    """Ask about mass, centre of mass and inertia of a load on a robot."""
     total = sum(body.mass for body in robot.bodies)
     if total and mass > max(_OF_THE_ARM * total, _PAYLOAD):
         ask(f'{context}: mass is in kg: are these grams? {mass:g} kg on a robot of {total:.3g} kg')
     distance, size = float(np.linalg.norm(com)), max(_size(robot.bodies), _SMALLEST_LOADED)
     if distance > _FAR_FROM_FLANGE * size:
         ask(f'{context}: com is in m: are these mm? {distance:.3g} m on a robot of {size:.3g} m')
+    if mass > 0.0:
+        _ask_of_inertias([('the payload', mass, inertia)], max(_reach(robot.bodies)), context)
+
+
+def _ask_of_inertias(
+    loads: Iterable[tuple[str, float, Array]], length: float, context: str,
+) -> None:
+    """Ask about inertias, each with a name and a mass, on an arm of this length, m."""
+    if spread := [
+        f'{name} ({radius:.3g} m)' for name, mass, inertia in loads
+        if (radius := _gyration(mass, inertia)) > _SPREAD * max(length, _SHORT)
+        and mass < _THIN * radius**3
+    ]:
+        ask(f'{context}: inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? '
+            f'The arm is {length:.3g} m long, and radii of gyration are: {", ".join(spread)}')
 
 
 def _ask_of_friction(robot: 'Robot', context: str) -> None:
@@ -239,9 +270,9 @@ def _deflection(joint: JointActuator, effort: float) -> float:
     return max(filter(math.isfinite, bounds), default=0.0)
 
 
-def _gyration(body: 'Body') -> float:
+def _gyration(mass: float, inertia: Array) -> float:
     """Return the radius of gyration, m, from the largest entry of the inertia."""
-    return math.sqrt(float(np.abs(body.inertia).max()) / body.mass)
+    return math.sqrt(float(np.abs(inertia).max()) / mass)
 
 
 def _reach(links: Sequence['Body']) -> list[float]:

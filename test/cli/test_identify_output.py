@@ -8,8 +8,9 @@ import pytest
 from rich.console import Console
 
 from hodyn_ros import load_robot
-from hodyn_ros.cli.identify_report import print_identified
-from hodyn_ros.identification.estimate import Estimate
+from hodyn_ros.cli.identify_report import doubts, missing_terms, print_identified
+from hodyn_ros.identification.doubts import DoubtfulJoints
+from hodyn_ros.identification.estimate import Doubt, Estimate
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.validation import Validation
 
@@ -62,6 +63,13 @@ def test_values_are_told_with_intervals_and_what_is_kept_as_kept():
     assert list(table) == list(PANDA.joint_names)
 
 
+def test_units_of_prismatic_joints_are_told_if_there_are_some():
+    bodies = PANDA.bodies
+    slide = replace(PANDA, bodies=(replace(bodies[0], type='prismatic'), *bodies[1:]))
+    assert 'prismatic joints: N for N m, m for rad' in printed(OFFSETS, robot=slide)[0]
+    assert 'prismatic' not in ' '.join(printed(OFFSETS))
+
+
 def test_errors_before_are_told_in_the_unit_that_the_gains_found_give():
     lines = ' '.join(printed(OFFSETS, replace(
         GOOD, before_by_gains_found=BEFORE * np.array([12.0, *[1.0] * (N - 1)]))))
@@ -107,6 +115,37 @@ def test_links_are_told_with_what_they_were():
         f'{2.0 * body.mass:.3g} ± 0.1', f'{body.mass:.3g}', '10, -20, 30']
     assert any(
         'Of the 43 combinations' in line and 'determines 12 better' in line for line in lines)
+
+
+def test_terms_that_are_missing_are_named_with_their_joints():
+    viscous, rotor = missing_terms(replace(OFFSETS, missing=(
+        ('viscous', ('joint2',)), ('rotor', ('joint1', 'joint3')))))
+    assert viscous.startswith('Viscous friction of joint2 differs significantly')
+    assert viscous.endswith('Add viscous to the --terms.')
+    assert rotor.startswith('The inertia of the rotors of joint1, joint3 differs')
+    assert rotor.endswith('Add rotor to the --terms.')
+    assert missing_terms(OFFSETS) == []
+
+
+def test_a_mass_below_0_is_not_a_bound_of_the_payload():
+    for at_most, said in ((0.0, 'its mass would be below 0'), (0.004, '0.004 kg at most')):
+        lines = printed(replace(OFFSETS, payload_at_most=at_most), terms=('payload',))
+        assert said in ' '.join(lines)
+        assert ' 0 kg at most' not in ' '.join(lines)
+
+
+@pytest.mark.parametrize(('gains', 'said'), [
+    ((0.06, 0.005), "not the robot's, joint1 ×0.06, joint2 ×0.005. They"),
+    ((0.06, 0.0605), "×0.06 the robot's. They")])
+def test_gains_that_differ_are_told_one_by_one(gains, said):
+    width = np.full(N, np.nan)
+    width[:2] = 0.001
+    found = replace(
+        OFFSETS, joints={'effort_gain': np.array([*gains, *[1.0] * (N - 2)])},
+        intervals={'effort_gain': width}, doubts=(Doubt('joint3', factor=gains[0]),))
+    line, = doubts(PANDA, found, DoubtfulJoints())
+    assert said in line
+    assert ('as for the others' in line) is (gains[1] > 0.05)
 
 
 def test_what_is_held_alike_or_at_a_bound_is_named_in_words():

@@ -1,5 +1,6 @@
 """What ``hodyn replay`` prints and leaves of one recording."""
 import json
+from types import SimpleNamespace
 
 import pytest
 from recordings import messages, record, write
@@ -32,6 +33,15 @@ def test_faults_come_before_facts_and_both_before_the_figures(capsys, monkeypatc
     for joint in result.joints:
         for figure in figures_of(joint):
             assert figure in rows[joint.name]
+
+
+def test_a_share_that_is_far_below_0_has_no_digits():
+    joint = SimpleNamespace(
+        rms_error=1.0, share=0.5, rms_slow_error=1.0, slow_share=0.5, rms_fast_error=0.1,
+        bias=0.1, max_error=2.0, variance_accounted_for=-947579.2664)
+    assert figures_of(joint)[-1] == 'below -1000 %'
+    joint.variance_accounted_for = -9.5
+    assert figures_of(joint)[-1] == '-950.00 %'
 
 
 def test_tables_are_written_where_they_are_asked_for(tmp_path):

@@ -134,6 +134,8 @@ def test_a_built_in_robot_may_follow_numbers(capsys, words):
     (('--payload', 'l1', '1', '0', '0', '0', 'l2', '1', '0', '0', '0'), 'expected LINK KG'),
     (('--payload', 'l1'), 'expected LINK KG'),
     (('--payload', 'l1', '1', '2'), 'expected LINK KG'),
+    (('--payload', 'l1', '1', '0,0,0.1'), '--payload l1 1 0,0,0.1: expected LINK KG, or'),
+    (('--payload', 'l1', '1', '[0,0,.1]'), 'with spaces between the numbers'),
     (('--payload', 'l9', '1'), "no link 'l9'"),
     (('--payload', 'l1', '-1'), 'below 0'),
     (('--limits', 'none.yaml'), 'no file of limits'),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from recordings import PANDA
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.robot.inertia import physical_fault
@@ -199,3 +200,23 @@ def test_the_share_of_rests_is_that_of_the_efforts_that_are_recorded():
         warnings.simplefilter('error')
         found = identify(PANDA, replace(some, effort=effort, stands=stands), ('offsets',))
     np.testing.assert_allclose(found.standing, [0.0, 0.25, 0.5, 0.0, 0.0, 0.0, 0.0], atol=0.01)
+
+
+@pytest.mark.parametrize(('term', 'terms'), [
+    ('viscous', ('friction', 'offsets')), ('rotor', ('links', 'friction', 'offsets'))])
+def test_a_term_that_was_not_fitted_is_named_if_it_is_there(term, terms):
+    """Amplitudes and links took it up, with intervals that excluded the true values."""
+    quiet = data(None, offset=NONE)
+    size = np.array([4.0, 4.0, 3.0, 3.0, 0.5, 0.5, 0.3])
+    more = size * quiet.q[:, 1 if term == 'viscous' else 2]
+    assert identify(PANDA, quiet, terms).missing == ()
+    missing = identify(PANDA, replace(quiet, effort=quiet.effort + more), terms).missing
+    (named, joints), = missing
+    assert named == term
+    assert len(joints) >= 5
+
+
+def test_a_recording_that_is_too_short_is_told_how_long_to_be():
+    recording = data(None, rate=10.0)
+    with pytest.raises(HodynError, match=r'^only 6 s of motion: at least 8 s .* at least 12'):
+        identify(PANDA, recording[recording.block < 6], ('friction',))

@@ -7,7 +7,13 @@ import pytest
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
-from hodyn_ros.actuators.laws import LinearSpring, Rigid
+from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    AntagonisticQuadratic,
+    LinearSpring,
+    Rigid,
+    TabulatedSpring,
+)
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans.limit_check import check_limits
@@ -87,3 +93,24 @@ def test_a_motor_that_cannot_hold_the_weight_is_named():
     stretch = smallest_time_scaling(swing(), model)
     assert stretch.factor is None
     assert 'joint2 cannot hold the weight' in stretch.reason
+    assert 'at rest, joint2 has motor_effort' in stretch.reason
+    assert 'N m, limit' in stretch.reason
+
+
+@pytest.mark.parametrize(('law', 'joint', 'reason'), [
+    (AntagonisticExponential(1.5, 8.0, 900.0), {'max_deflection': 0.3},
+     'joint2_motor1 has deflection 0.453 rad, limit 0.3 rad'),
+    (AntagonisticQuadratic(1000.0, 900.0), {'max_deflection': 0.3},
+     'joint2_motor1 has deflection 0.45 rad, limit 0.3 rad'),
+    (AntagonisticExponential(1.5, 8.0, 20.0), {},
+     'joint2 has stiffness_left -4 N m/rad, limit 0 N m/rad'),
+    (TabulatedSpring([0.0, 0.1, 0.2, 0.3], [0.0, 20.0, 45.0, 80.0]), {},
+     'joint2 has spring_torque_left 0 N m, limit 0 N m: its spring carries torque in one'),
+])
+def test_what_springs_cannot_do_at_rest_is_not_put_on_the_weight(law, joint, reason):
+    model = feedforward(law, **joint)
+    model = FeedForward(model.robot.with_gravity([0.0, 0.0, 0.0]))
+    stretch = smallest_time_scaling(swing(), model)
+    assert stretch.factor is None
+    assert stretch.reason.startswith(
+        f'no stretch fixes it: at rest, even without any load, {reason}')

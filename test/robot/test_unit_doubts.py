@@ -141,6 +141,14 @@ def test_a_single_number_is_no_gravity():
         hd.load_robot(mapping(gravity=9.81))
 
 
+@pytest.mark.parametrize(('pitch', 'asked'), [(5.0, True), (-0.8, True), (0.01, False)])
+def test_a_pitch_in_mm_is_asked_about(pitch, asked):
+    data = mapping()
+    data['bodies'][1].update(type='helical', pitch=pitch)
+    assert said(lambda: hd.load_robot(data)) == asked * [
+        f"robot 'arm': pitch is in m/rad: is it in mm/rad, or per turn? j1 ({pitch:g} m/rad)"]
+
+
 def test_an_inertia_without_a_mass_is_asked_about():
     data = mapping()
     data['bodies'][1]['mass'] = 0.0
@@ -148,13 +156,17 @@ def test_an_inertia_without_a_mass_is_asked_about():
         "robot 'arm': a mass of 0 with an inertia: is the mass missing? l1"]
 
 
-def test_payloads_in_grams_and_mm_are_asked_about():
+def test_payloads_in_other_units_are_asked_about():
     panda = hd.load_robot('panda')
     assert said(lambda: panda.with_payload('link7', 1500, [0, 0, 0.1])) == [
         "payload on 'link7': mass is in kg: are these grams? 1500 kg on a robot of 16.1 kg"]
     assert said(lambda: panda.with_payload('link7', 1.5, [0, 0, 100])) == [
         "payload on 'link7': com is in m: are these mm? 100 m on a robot of 1.27 m"]
     assert said(lambda: panda.with_payload('link7', 14.0, [0, 0, 1.5])) == []
+    assert said(lambda: panda.with_payload('link7', 1.0, [0, 0, 0.1], np.diag([1e3] * 3))) == [
+        "payload on 'link7': inertias are in kg m²: are these from a CAD program, in kg mm² or "
+        'g mm²? The arm is 1.21 m long, and radii of gyration are: the payload (31.6 m)']
+    assert said(lambda: panda.with_payload('link7', 1.0, [0, 0, 0.1], np.diag([0.1] * 3))) == []
     crane = hd.load_robot(mapping(25.0, 2e4))
     assert said(lambda: crane.with_payload('l2', 3e4, [0, 0, 40.0])) == []
 
@@ -181,6 +193,11 @@ TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
      'cannot carry 0 N m: is this meant? j0 (its table goes from 10 to 40 N m), j1'),
     ({**TENDONS, 'stiffness': 20}, {}, 'cannot carry 0 N m: is this meant? j0 (stiffness 20 is '
      'below 2 scale rate = 40 N m/rad, and its tendons do not push)'),
+    ({**TENDONS, 'stiffness': 400, 'max_deflection': 0.2}, {},
+     'stiffness too large? j0 (0.23 at stiffness 400, max_deflection 0.2), j1'),
+    ({**TENDONS, 'stiffness': 400, 'max_deflection': 0.24}, {}, ''),
+    ({'law': 'quadratic', 'coefficient': 1000, 'stiffness': 500, 'max_deflection': 0.2}, {},
+     'j0 (0.25 at stiffness 500, max_deflection 0.2)'),
     ({**TENDONS, 'stiffness': 40}, {}, ''), ({**TENDONS, 'stiffness': 20, 'pushes': True}, {}, ''),
     ({'law': 'rigid'}, {'gear_ratio': 0.01, 'side': 'rotor'}, 'are these the inverse? j0 (0.01)'),
     ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 0.5},

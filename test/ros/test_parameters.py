@@ -2,6 +2,7 @@
 from pathlib import Path
 import re
 
+import numpy as np
 import pytest
 import yaml
 
@@ -128,6 +129,15 @@ def test_a_mass_may_be_carried_by_each_of_the_links_that_are_named():
     assert set(links) > {body.name for body in robot.bodies}
     for link in links:
         with_payload(robot, parameters.Parameters(payload_mass=0.5, payload_link=link), print)
+
+
+def test_a_payload_inertia_from_a_cad_program_is_asked_about():
+    said = []
+    with_payload(hd.load_robot('panda'), parameters.Parameters(
+        payload_link='link7', payload_mass=1.0,
+        payload_inertia=(1e3 * np.eye(3)).ravel().tolist()), said.append)
+    line, = said
+    assert 'kg mm² or g mm²?' in line
 
 
 URDF = """<robot name="crane">
