@@ -26,6 +26,13 @@ def flipped(recording):
     recording.effort[:, 1] *= -1.0
 
 
+def on_a_wall(recording):
+    turn = np.array([[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]])
+    mounted = FeedForward(PANDA.with_base_pose(turn))
+    recording.effort += mounted.torque(recording.q)[:, 0] - FeedForward(PANDA).torque(
+        recording.q)[:, 0]
+
+
 def slow_velocities(recording):
     recording.velocity[:, 2] *= -1.0
 
@@ -46,6 +53,9 @@ def misread(path, change=lambda recording: None):
     (swapped, 'the joints fer_joint2 and fer_joint4 are swapped'),
     (in_degrees, 'positions and velocities are in degrees'),
     (flipped, 'fer_joint2 has efforts of the opposite sign'),
+    (on_a_wall,
+     'left if the base is mounted so that gravity points along +x of its axes. Give the base_pose '
+     'in the robot file, or write gravity: [9.807, 0, 0] there.'),
     (slow_velocities, 'those of fer_joint3 have the opposite sign'),
     (of_no_arm, 'None of these explains it'),
 ])
