@@ -12,6 +12,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.replay.friction_fit import is_measured
+from hodyn_ros.replay.gravity_share import contain_gravity
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
 
@@ -51,8 +52,8 @@ class EffortContents:
     ----------
     gravity_share : float
         The share of the gravity torque that they contain, by least squares: 1, or 0 if the driver
-        subtracts it; NaN if no effort changes or gravity causes none. Joints whose effort never
-        changes are left out.
+        subtracts it, or −1 if the arm hangs and the model does not; NaN if no effort changes or
+        gravity causes none. Joints whose effort never changes are left out.
     factor : float
         Ratio of the efforts to the model's torques if they are in another unit, see
         `EffortUnit.factor`; such efforts count as with gravity. NaN if they may be in N m.
@@ -71,7 +72,7 @@ class EffortContents:
     @property
     def with_gravity(self) -> bool:
         """Whether the efforts are assumed to contain gravity."""
-        return not self.gravity_share < 0.5 or bool(np.isfinite(self.factor))
+        return contain_gravity(self.gravity_share) or bool(np.isfinite(self.factor))
 
 
 def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortContents:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from recordings import PANDA, messages, record, write
 
+import hodyn_ros as hd
 from hodyn_ros.cli import main
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
@@ -140,3 +141,58 @@ def test_what_the_terms_find_is_no_misreading(tmp_path, capsys, change, terms, i
         'identify', str(path), '--terms', *terms, '--output', str(tmp_path / 'out')])
     assert code == (2 if is_said else 0)
     assert ('does not fit the model' in ' '.join(capsys.readouterr().out.split())) == is_said
+
+
+@pytest.fixture(scope='module')
+def scara():
+    """An arm of which only the joint that slides carries weight, the same in all postures."""
+    turn, slide = {'type': 'revolute', 'axis': [0, 0, 1]}, {'type': 'prismatic', 'axis': [0, 0, 1]}
+    places = [np.eye(4) for _ in range(3)]
+    places[0][2, 3], places[1][0, 3], places[2][0, 3] = 0.4, 0.35, 0.3
+    return hd.load_robot({'name': 'scara', 'bodies': [
+        {'name': f'link{k}', 'joint': f'joint{k}', 'parent': k - 1, 'mass': mass,
+         'com': [0.1, 0.0, 0.0], 'inertia': (0.02 * mass * np.eye(3)).tolist(),
+         'placement': places[k].tolist(), **joint}
+        for k, (mass, joint) in enumerate(((5.0, turn), (3.0, turn), (1.5, slide)))],
+        'limits': {'position': [[-2.0, 2.0], [-2.0, 2.0], [-0.2, 0.2]]}})
+
+
+@pytest.mark.parametrize(('turned', 'terms', 'code'), [
+    (True, ['friction', 'offsets'], 2), (True, ['links', 'payload'], 2),
+    (True, ['gains', 'zeros'], 2), (False, ['friction', 'offsets'], 0)])
+def test_an_arm_that_hangs_passes_for_none_without_gravity(
+    tmp_path, capsys, scara, turned, terms, code,
+):
+    """Though a constant weight resembles an offset of the sensor."""
+    hd.save_robot(scara, tmp_path / 'scara.yaml')
+    hung = scara.with_base_pose(np.diag([1.0, -1.0, -1.0, 1.0])) if turned else scara
+    path = write(tmp_path / 'bag', {'/joint_states': messages(
+        record(rate=RATE, duration=20.0, robot=hung, prefix=''))})
+    given = [str(path), '--robot', str(tmp_path / 'scara.yaml')]
+    said = 'gravity has the opposite sign; they are compared with Q with gravity'
+    assert main(['replay', *given, '--no-report', '--output', str(tmp_path / 'replayed')]) == 0
+    assert (said in ' '.join(capsys.readouterr().out.split())) == turned
+    assert main([
+        'identify', *given, '--terms', *terms, '--output', str(tmp_path / 'out')]) == code
+    out = ' '.join(capsys.readouterr().out.split())
+    assert (said in out) == (code == 2)
+    assert 'without gravity' not in out
+
+
+@pytest.mark.parametrize(('terms', 'is_said'), [
+    (['friction'], True), (['friction', 'payload'], False), (['links', 'friction'], False),
+    (['gains'], False)])
+def test_a_load_that_the_model_lacks_is_named_unless_a_term_finds_it(
+    tmp_path, capsys, terms, is_said,
+):
+    loaded = PANDA.with_payload('link7', 1.3, [0.02, -0.01, 0.1])
+    recording = record(rate=RATE, duration=12.0, bandwidth=0.3, robot=loaded)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    output = tmp_path / 'out'
+    assert main(['identify', str(path), '--terms', *terms, '--output', str(output)]) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    said = 'The arm may carry a load that the model lacks'
+    assert (said in out) == is_said
+    assert ('resolve the doubts above' in out) == is_said
+    findings = json.loads((output / 'identification.json').read_text())['recordings'][0]['findings']
+    assert [said in one for one in findings] == [True] * is_said

@@ -122,6 +122,12 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
     ({'gravity_share': 0.49}, 'they are compared with Q without gravity'),
     ({'gravity_share': 0.11}, 'The efforts contain 0.11 of'),
     ({'gravity_share': -0.11}, 'The efforts contain -0.11 of'),
+    ({'gravity_share': -0.74}, 'neither all nor nothing: they are compared with Q without'),
+    ({'gravity_share': -1.04}, 'has the opposite sign; they are compared with Q with gravity. If '
+     'the arm hangs, give its base_pose (or gravity) in the robot file'),
+    # Of such an arm the large errors have this cause.
+    ({'gravity_share': -1.2, 'joints': [joint('a'), POOR]}, 'gravity has the opposite sign'),
+    ({'gravity_share': -1.26}, 'neither all nor nothing'),
     ({'joints': [joint('a'), POOR]},
      'Errors within the bandwidth of the motion are 31 % of the effort of b, RMS. `hodyn'),
     ({'joints': [joint('a'), RUBS], 'friction_modelled': False},
