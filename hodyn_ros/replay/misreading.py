@@ -72,9 +72,9 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     """Return how well efforts fit the model, and the reading with which they would.
 
     Up to four changes are tried one after the other: swapped joints or efforts, opposite signs,
-    zeros a quarter turn away, degrees, a load on the last link, another direction of gravity and,
-    if joints have springs, positions of the motors. Joints whose effort is not recorded or never changes are left out. An
-    arm at rest is not judged.
+    zeros a quarter turn away, degrees, a load on the last link, gravity along another axis of the
+    base and, if joints have springs, positions of the motors. Joints whose effort is not recorded
+    or never changes are left out. An arm at rest is not judged.
 
     Parameters
     ----------

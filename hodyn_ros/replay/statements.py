@@ -249,7 +249,7 @@ def facts(result: Replay) -> list[str]:
 
 
 def _lag(result: Replay) -> Lag:
-    """Return the lag of the efforts, NaN if they do not allow to judge it, as with a wrong zero."""
+    """Return the lag of the efforts; NaN if they do not determine it, as beside a wrong zero."""
     if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong or (
             result.diagnosis.zero is not None):
         return Lag(np.nan, np.nan)

@@ -194,5 +194,5 @@ def test_a_load_that_the_model_lacks_is_named_unless_a_term_finds_it(
     said = 'The arm may carry a load that the model lacks'
     assert (said in out) == is_said
     assert ('resolve the doubts above' in out) == is_said
-    findings = json.loads((output / 'identification.json').read_text())['recordings'][0]['findings']
-    assert [said in one for one in findings] == [True] * is_said
+    summary = json.loads((output / 'identification.json').read_text())
+    assert [said in one for one in summary['recordings'][0]['findings']] == [True] * is_said

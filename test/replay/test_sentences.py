@@ -270,8 +270,8 @@ def test_whether_there_is_gravity_in_the_efforts():
 @pytest.mark.parametrize(('lag', 'way'), [(3e-3, 'behind'), (-3e-3, 'ahead of')])
 def test_a_lag_of_all_joints_is_told_when_it_is_sure(lag, way):
     joints = [joint(name, lag=lag, lag_deviation=2e-3) for name in NAMES]
-    assert f'Recorded efforts run {way} the prediction by 3 ± 3 ms' in fact('efforts run', joints=(
-        joints))
+    assert f'Recorded efforts run {way} the prediction by 3 ± 2.8 ms' in fact(
+        'efforts run', joints=joints)
     joints = [joint(name, lag=2.7e-3, lag_deviation=2e-3) for name in NAMES]
     assert not any('efforts run' in said for said in facts(result(joints=joints)))
 

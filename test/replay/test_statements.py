@@ -103,7 +103,12 @@ def turn_a_velocity(recording):
     recording.velocity[:, 2] *= -1.0
 
 
+def leave_velocities_at_zero(recording):
+    recording.velocity[:] = 0.0
+
+
 @pytest.mark.parametrize(('misread', 'said'), [
+    (leave_velocities_at_zero, 'the motion is estimated: those of fer_joint1, fer_joint2'),
     (swap_efforts, 'the efforts of fer_joint2 and fer_joint4 are swapped'),
     (swap_names, 'the joints fer_joint2 and fer_joint4 are swapped'),
     (use_degrees, 'positions and velocities are in degrees. Let'),
