@@ -87,6 +87,7 @@ class Motion:
         """Return what is wrong with the recording, a sentence each, except what `terms` find."""
         of_motors = '' if 'gains' in terms else self.of_motors
         return [
+            *self.efforts.cut.sentences(self.diagnosis.names),
             *self.diagnosis.without(terms).sentences,
             *filter(None, [of_motors, self.gravity_doubt(terms)])]
 
@@ -181,7 +182,7 @@ def _estimate(path: Path, source: Source) -> Motion:
         for chunk in torques.chunks():
             begin = int(chunk.stamps[0]) if begin is None else begin
             used = chunk[chunk.used]
-            q, effort, predicted, slow = used.q, used.states.effort, used.predicted, used.slow
+            q, effort, predicted, slow = used.q, used.effort, used.predicted, used.slow
             comparison.add(used.stamps, predicted[:, 0], effort)
             comparison.add_slow(used.instants, slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
             few.add(q, slow[:, 1], used.states.velocity)

@@ -144,7 +144,9 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     if (load := trial.load(reading)) is not None:
         yield replace(reading, load=load)
     for mounting in mountings(trial.robot):
-        yield replace(reading, mounting=mounting)
+        yield (other := replace(reading, mounting=mounting))
+        # Either alone may explain nothing.
+        yield replace(other, is_in_degrees=not reading.is_in_degrees)
 
 
 class _Trial:

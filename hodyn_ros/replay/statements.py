@@ -36,6 +36,7 @@ def warnings(result: Replay) -> list[str]:
         said.append(
             f'The given load, --payload {", ".join(result.payload)}, is the first suspect: '
             'compare without it, or find it by `hodyn identify --terms payload`.')
+    said += result.cut.sentences(result.names)
     said += result.diagnosis.sentences
     if found.clock == 'receive' and found.headers_not_ahead:
         said.append(

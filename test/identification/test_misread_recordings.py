@@ -1,12 +1,11 @@
 """Of a recording that is not what it is taken for nothing is identified, and the cause is said."""
 import json
 
-from known_recordings import RATE
+from known_recordings import RATE, scara
 import numpy as np
 import pytest
 from recordings import PANDA, messages, record, write
 
-import hodyn_ros as hd
 from hodyn_ros.cli import main
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
@@ -143,29 +142,16 @@ def test_what_the_terms_find_is_no_misreading(tmp_path, capsys, change, terms, i
     assert ('does not fit the model' in ' '.join(capsys.readouterr().out.split())) == is_said
 
 
-@pytest.fixture(scope='module')
-def scara():
-    """An arm of which only the joint that slides carries weight, the same in all postures."""
-    turn, slide = {'type': 'revolute', 'axis': [0, 0, 1]}, {'type': 'prismatic', 'axis': [0, 0, 1]}
-    places = [np.eye(4) for _ in range(3)]
-    places[0][2, 3], places[1][0, 3], places[2][0, 3] = 0.4, 0.35, 0.3
-    return hd.load_robot({'name': 'scara', 'bodies': [
-        {'name': f'link{k}', 'joint': f'joint{k}', 'parent': k - 1, 'mass': mass,
-         'com': [0.1, 0.0, 0.0], 'inertia': (0.02 * mass * np.eye(3)).tolist(),
-         'placement': places[k].tolist(), **joint}
-        for k, (mass, joint) in enumerate(((5.0, turn), (3.0, turn), (1.5, slide)))],
-        'limits': {'position': [[-2.0, 2.0], [-2.0, 2.0], [-0.2, 0.2]]}})
-
-
 @pytest.mark.parametrize(('turned', 'terms', 'code'), [
     (True, ['friction', 'offsets'], 2), (True, ['links', 'payload'], 2),
     (True, ['gains', 'zeros'], 2), (False, ['friction', 'offsets'], 0)])
 def test_an_arm_that_hangs_passes_for_none_without_gravity(
-    tmp_path, capsys, scara, turned, terms, code,
+    tmp_path, capsys, turned, terms, code,
 ):
     """Though a constant weight resembles an offset of the sensor."""
-    hd.save_robot(scara, tmp_path / 'scara.yaml')
-    hung = scara.with_base_pose(np.diag([1.0, -1.0, -1.0, 1.0])) if turned else scara
+    robot = scara()
+    save_robot(robot, tmp_path / 'scara.yaml')
+    hung = robot.with_base_pose(np.diag([1.0, -1.0, -1.0, 1.0])) if turned else robot
     path = write(tmp_path / 'bag', {'/joint_states': messages(
         record(rate=RATE, duration=20.0, robot=hung, prefix=''))})
     given = [str(path), '--robot', str(tmp_path / 'scara.yaml')]
@@ -196,3 +182,30 @@ def test_a_load_that_the_model_lacks_is_named_unless_a_term_finds_it(
     assert ('resolve the doubts above' in out) == is_said
     summary = json.loads((output / 'identification.json').read_text())
     assert [said in one for one in summary['recordings'][0]['findings']] == [True] * is_said
+
+
+@pytest.mark.parametrize(('most', 'said'), [
+    ([np.inf, 20.0, *5 * [np.inf]], 'Efforts of fer_joint2 are cut at -20 N m ('),
+    # Also if the effort never changes, which is not for want of a sensor.
+    ([*3 * [np.inf], 2.0, *3 * [np.inf]], 'Efforts of fer_joint4 are cut at 2 N m (100 % of'),
+    (7 * [np.inf], '')])
+def test_efforts_that_are_cut_are_named_and_left_out(tmp_path, capsys, most, said):
+    """Guards a wrong unit, a wrong sign and friction that are found in them."""
+    recording = record(rate=RATE, duration=20.0, bandwidth=0.5)
+    recording.effort = np.clip(recording.effort, -np.array(most), most)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    with open_recording(path, PANDA) as source:
+        found = replay(source, FeedForward(PANDA), tmp_path / 'replay')
+    assert np.nanmax([joint.rms_error for joint in found.joints]) < 0.08
+    for command in (['replay', '--no-report'], ['identify', '--terms', 'friction', 'offsets']):
+        output = tmp_path / command[0]
+        assert main([
+            command[0], str(path), *command[1:], '--output', str(output), '--force']) == 0
+        out = ' '.join(capsys.readouterr().out.split())
+        assert said in out
+        assert ('are cut at' in out) == bool(said)
+        assert out.count('! ') == bool(said), out
+    summary = json.loads((output / 'identification.json').read_text())
+    assert [said in one for one in summary['recordings'][0]['findings']] == [True] * bool(said)
+    assert [one['offset']['value'] for one in summary['joints']] == pytest.approx(
+        np.zeros(7), abs=0.1)

@@ -9,6 +9,7 @@ import pytest
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import JointComparison
+from hodyn_ros.replay.cut_efforts import uncut
 from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.misreading import Fit
 from hodyn_ros.replay.reading import Reading
@@ -50,7 +51,7 @@ def result(timing_statistics=None, **changes):
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
         'timing_statistics': timing_statistics or timing(), 'diagnosis': diagnosis(Fit(0.01)),
         'moving_locked': (), 'payload': (), 'wanted_bandwidth': None,
-        'gear_ratios': np.full(2, np.nan),
+        'gear_ratios': np.full(2, np.nan), 'cut': uncut(2),
         'names': NAMES,
         'gravity_share': 1.0, 'effort_factor': np.nan,
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,
