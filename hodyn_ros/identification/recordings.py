@@ -280,4 +280,5 @@ def _check_efforts_vary(data: Data, recording: Recording, robot: Robot) -> None:
     if constant:
         raise HodynError(
             f'{recording.path}: the efforts of {", ".join(constant)} never change '
-            'though the joints move: the driver does not measure them. Record measured efforts')
+            'though the joints move: the driver does not measure them, or cuts them at this '
+            'value. Record measured efforts')

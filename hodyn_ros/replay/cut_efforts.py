@@ -96,8 +96,8 @@ def _repeated(effort: Array) -> float:
     """Return the largest value of an effort, (T,), if runs of samples repeat it, or infinity."""
     values, counts = np.unique(effort[np.isfinite(effort)], return_counts=True)
     often = np.flatnonzero(counts >= max(_LEAST, _SHARE * counts.sum()))
-    if not len(often) or not values[often[-1]] > 0.0:
-        return np.inf
+    if not len(often) or not values[often[-1]] > 0.0 or len(values) == 1:
+        return np.inf  # an effort that never changes is not a measurement
     at = often[-1]
     is_frequent = counts[at + 1:].sum() <= _ABOVE * counts[at] and (
         not at or counts[at] > _MORE * counts[at - 1])
@@ -110,7 +110,6 @@ def _is_cut(effort: Array, value: float, predicted: Array) -> bool:
     """Whether the prediction is beyond the value, and varies, at the samples that repeat it."""
     known = effort[np.isfinite(effort)]
     step = value - known[known < value].max(initial=-np.inf)
-    step = step if np.isfinite(step) else 0.0
     there = predicted[_in_runs(effort == value)]
     return bool(
         np.mean(there > value + step) >= _BEYOND

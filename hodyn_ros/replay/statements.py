@@ -157,7 +157,8 @@ def _about_model(result: Replay) -> list[str]:
     if constant:
         said.append(
             f'The recorded effort of {", ".join(constant)} never changes, so it cannot be '
-            'compared with the prediction. Check whether the driver reports it.')
+            'compared with the prediction. Check whether the driver reports it, or cuts it at '
+            'this value.')
     if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong or is_opposite(
             result.gravity_share):
         return said

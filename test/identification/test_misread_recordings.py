@@ -186,8 +186,7 @@ def test_a_load_that_the_model_lacks_is_named_unless_a_term_finds_it(
 
 @pytest.mark.parametrize(('most', 'said'), [
     ([np.inf, 20.0, *5 * [np.inf]], 'Efforts of fer_joint2 are cut at -20 N m ('),
-    # Also if the effort never changes, which is not for want of a sensor.
-    ([*3 * [np.inf], 2.0, *3 * [np.inf]], 'Efforts of fer_joint4 are cut at 2 N m (100 % of'),
+    ([*3 * [np.inf], 12.0, *3 * [np.inf]], 'Efforts of fer_joint4 are cut at 12 N m ('),
     (7 * [np.inf], '')])
 def test_efforts_that_are_cut_are_named_and_left_out(tmp_path, capsys, most, said):
     """Guards a wrong unit, a wrong sign and friction that are found in them."""

@@ -37,7 +37,7 @@ def test_a_few_faulty_samples_beyond_do_not_hide_a_cut():
     assert np.nanmax(left) < 8.0
     assert found.share[0] == np.isnan(left).mean()
     sentence, = found.sentences(['shoulder'])
-    assert sentence.startswith('Efforts of shoulder are cut at ±8 N m (36 % of the samples), where')
+    assert sentence.startswith('Efforts of shoulder are cut at ±8 N m (36 % of the samples), ')
 
 
 def rests(effort):
@@ -50,7 +50,7 @@ def rests(effort):
     (np.round(WAVE / 4.0) * 4.0, WAVE), (np.round(WAVE / 4.0) * 4.0, 1.5 * WAVE),
     (0.1 * np.round(noisy(0.15 * np.sign(WAVE), 0.02) / 0.1), 0.3 * np.sign(WAVE) + 0.005 * WAVE),
     (rests(WAVE), 1.3 * rests(WAVE)),
-    (np.zeros(2000), 5.0 + WAVE), (np.full(2000, 3.0), np.full(2000, 5.0)),
+    (np.zeros(2000), 5.0 + WAVE), (np.full(2000, 3.0), 9.0 + 0.5 * WAVE),
     (np.full(2000, np.nan), WAVE),
 ], ids=['sound', 'gain', 'coarse', 'coarse, gain', 'two values', 'rests', 'none', 'constant',
         'unknown'])
