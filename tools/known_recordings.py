@@ -27,6 +27,26 @@ NO_FRICTION = SigmoidFriction(NONE, np.ones(7), NONE)
 RATE = 25.0  # of bags, Hz
 
 
+def scara():
+    """Return a SCARA, of which only the joint that slides carries weight, the same everywhere."""
+    turn, slide = {'type': 'revolute', 'axis': [0, 0, 1]}, {'type': 'prismatic', 'axis': [0, 0, 1]}
+    places = np.tile(np.eye(4), (4, 1, 1))
+    places[0, 2, 3], places[1, 0, 3], places[2, 0, 3] = 0.4, 0.35, 0.3
+    links = ((5.0, 0.1, 0.1, turn), (3.0, 0.1, 0.06, turn), (1.0, 0.0, 4e-3, slide),
+             (0.4, 0.015, 3e-4, turn))
+    return load_robot({
+        'name': 'scara',
+        'bodies': [
+            {'name': f'link{k}', 'joint': f'joint{k}', 'parent': k - 1, 'mass': mass,
+             'com': [com, 0.0, 0.02], 'inertia': (inertia * np.eye(3)).tolist(),
+             'placement': places[k].tolist(), **joint}
+            for k, (mass, com, inertia, joint) in enumerate(links)],
+        'limits': {'position': [[-2.0, 2.0], [-2.0, 2.0], [-2.0, 2.0], [-6.0, 6.0]]},
+        'friction': {'law': 'sigmoid', 'amplitude': [4.0, 2.4, 6.0, 0.2],
+                     'slope': [30.0, 30.0, 60.0, 20.0], 'velocity_offset': [0.0] * 4,
+                     'viscous': [0.8, 0.4, 5.0, 0.01]}})
+
+
 def efforts(q, robot, payload, friction, offset, seed, *, gravity=True):
     """Return what noisy sensors with offsets report along a motion, (T, n)."""
     arm = robot if payload is None else payload.fixed_to(robot)

@@ -99,17 +99,14 @@ def run(options: argparse.Namespace) -> int:
     pairs = list(zip(recordings, counts, strict=True))
     console = make_console()
     console.print(', '.join(map(str, [*options.bags, for_robot(options, robot)])), markup=False)
-    diagnoses = [source.motion(one.path).diagnosis.without(terms) for one in recordings]
-    for one, diagnosis in zip(recordings, diagnoses, strict=True):
-        of_motors = '' if 'gains' in terms else source.motion(one.path).of_motors
-        for sentence in filter(None, [*diagnosis.sentences, of_motors]):
+    motions = [source.motion(one.path) for one in recordings]
+    for one, motion in zip(recordings, motions, strict=True):
+        for sentence in motion.doubts(terms):
             console.print(f'! {one.path}: {sentence}', style='bold')
     damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
-    # Without a known cause, the links may be wrong.
-    if any(one.is_misread or (one.is_wrong and not one.has_a_cause and 'links' not in terms)
-           for one in diagnoses):
+    if any(motion.is_misread(terms) for motion in motions):
         raise HodynError('; '.join([_MISREAD, *damages]))
-    if any(one.is_wrong for one in diagnoses):
+    if any(motion.diagnosis.without(terms).is_wrong for motion in motions):
         data = replace(data, factor=math.nan)  # unknown, as the model does not fit the efforts
     try:
         with console.status('identifying'):
@@ -122,8 +119,8 @@ def run(options: argparse.Namespace) -> int:
     doubtful = doubtful_joints(robot, data, found, validation.held_out_less_mean)
     lags = [source.lag_with(one, found.payload) for one in recordings]
     findings = [
-        [*diagnosis.sentences, *([lag.sentence] if lag.is_large else [])]
-        for diagnosis, lag in zip(diagnoses, lags, strict=True)]
+        [*motion.doubts(terms), *([lag.sentence] if lag.is_large else [])]
+        for motion, lag in zip(motions, lags, strict=True)]
     file = output / _robot_file(robot)
     with replacing(output, _contents(robot), force=options.force) as folder:
         folder.mkdir()
@@ -154,8 +151,9 @@ def run(options: argparse.Namespace) -> int:
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
-        is_late = any(lag.is_large for lag in lags)
-        console.print(verdict(robot, validation, doubted, has_doubts=is_late), style='bold')
+        has_doubts = any(lag.is_large for lag in lags) or any(
+            motion.gravity_doubt(terms) for motion in motions)
+        console.print(verdict(robot, validation, doubted, has_doubts=has_doubts), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 
 

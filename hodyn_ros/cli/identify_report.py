@@ -159,8 +159,15 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
             f"model's torques: {names}. They seem to be in another unit. They are left out, and "
             'these joints are kept as they were. Add gains to the --terms, or give their '
             'effort_gain in the robot file.')
+    coarse = [doubt for doubt in found.doubts if not math.isnan(doubt.resolution)]
+    said += [
+        f'Efforts of {doubt.joint} are hardly larger than their resolution of '
+        f'{doubt.resolution:.2g}, within which the given file predicts them. They are left out, '
+        'and this joint is kept as it was. Record them with a finer resolution, or move so that '
+        'they are larger.' for doubt in coarse]
     untold = [
-        doubt for doubt in found.doubts if math.isnan(doubt.limit) and doubt not in foreign]
+        doubt for doubt in found.doubts
+        if math.isnan(doubt.limit) and doubt not in (*foreign, *coarse)]
     if untold:
         names = ', '.join(doubt.joint for doubt in untold)
         factor = untold[0].factor

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Doubt, Estimate
 from hodyn_ros.replay.effort_unit import AGREE
@@ -12,6 +13,8 @@ from hodyn_ros.robot import Robot
 Array = NDArray[np.float64]
 
 _MOSTLY = 0.5  # share of a joint's samples; sound ones exceed limits only for moments
+_COARSE = 1.5  # RMS of efforts over their resolution, below which they may be too coarse
+_DIGITS = 9  # decimals of efforts over their range, beyond which differences are round-off
 _WORSE_THAN_NONE = 1.2  # errors over the deviation of efforts; noise causes no larger ones
 
 
@@ -50,7 +53,7 @@ def common_factor(factors: Array) -> float:
 
 
 def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
-    """Return the joints whose efforts cannot be in the assumed unit.
+    """Return the joints whose efforts are too coarse, or cannot be in the assumed unit.
 
     Parameters
     ----------
@@ -63,6 +66,11 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
 
     """
     names = robot.joint_names
+    coarse = _coarse(robot, data)
+    if np.isfinite(coarse).any():
+        return tuple(
+            Doubt(names[j], resolution=float(coarse[j]))
+            for j in np.flatnonzero(np.isfinite(coarse)))
     heard = np.isfinite(data.effort).any(axis=0)
     if 'effort_gain' in found.joints:
         held = dict(found.held).get('effort_gain', ())
@@ -88,6 +96,29 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
     return tuple(
         Doubt(names[j], friction=float(largest[j]), limit=float(robot.limits.effort[j]))
         for j in np.flatnonzero(heard & fitted & (largest > robot.limits.effort)))
+
+
+def _coarse(robot: Robot, data: Data) -> Array:
+    """Return the resolution of efforts that are too coarse for a fit, (n,); NaN if they are not.
+
+    Such efforts are about as large as their resolution, within which the given robot predicts
+    them. Gains and friction that are fitted to them are wrong, as rounding is not noise.
+    """
+    predicted = FeedForward(robot).torque(data.q, gravity=data.gravity)[:, 0]
+    found = np.full(robot.n, np.nan)
+    for j in range(robot.n):
+        known = np.isfinite(data.effort[:, j])
+        effort, error = data.effort[known, j], (predicted - data.effort)[known, j]
+        spread = np.ptp(effort) if len(effort) else 0.0
+        if spread > 0.0:
+            step = spread * np.median(np.diff(np.unique(np.round(effort / spread, _DIGITS))))
+            is_coarse = _rms(effort) < _COARSE * step and _rms(error) < step
+            found[j] = step if is_coarse else np.nan
+    return found
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values ** 2)))
 
 
 def doubtful_joints(

@@ -29,7 +29,7 @@ _NAMES = {'rotor': 'rotor_inertia', 'inverse_gain': 'effort_gain'}
 
 @dataclass(frozen=True)
 class Doubt:
-    """Why the efforts of a joint are left out: they cannot be in the assumed unit.
+    """Why the efforts of a joint are left out: they seem to be in another unit, or are coarse.
 
     Attributes
     ----------
@@ -44,6 +44,9 @@ class Doubt:
     recorded : float
         If gains were not fitted and its own is far off: the ratio of its efforts to the model's
         torques. NaN otherwise.
+    resolution : float
+        Their resolution, if they are hardly larger and the given robot predicts them to within it.
+        NaN otherwise.
 
     """
 
@@ -52,6 +55,7 @@ class Doubt:
     friction: float = np.nan
     limit: float = np.nan
     recorded: float = np.nan
+    resolution: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)

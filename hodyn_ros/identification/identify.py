@@ -118,7 +118,10 @@ def _all_doubted(doubts: Collection[Doubt]) -> str:
     far = [
         f'{doubt.joint} {doubt.recorded:.2g} times'
         for doubt in doubts if not np.isnan(doubt.recorded)]
+    coarse = [doubt.joint for doubt in doubts if not np.isnan(doubt.resolution)]
     said = [*filter(None, [
+        f'efforts of {", ".join(coarse)} are hardly larger than their resolution'
+        if coarse else '',
         'friction is beyond the limits of effort: ' + ', '.join(beyond) if beyond else '',
         "efforts are far from the model's torques: " + ', '.join(far)
         if far else ''])]

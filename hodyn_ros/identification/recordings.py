@@ -1,5 +1,5 @@
 """Motions and efforts from bags: thinned for the fit, whole for the validation."""
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 import os
 from pathlib import Path
@@ -18,6 +18,7 @@ from hodyn_ros.identification.rests import standing
 from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.effort_unit import motor_side
+from hodyn_ros.replay.gravity_share import gravity_doubt, is_opposite
 from hodyn_ros.replay.recorded_torques import EffortContents, RecordedTorques
 from hodyn_ros.robot import HodynError, Robot
 
@@ -81,6 +82,31 @@ class Motion:
         """Yield all samples, piece after piece of the bag."""
         for q, effort, block, stands, _ in self._stored():
             yield Data(q, effort, block, self.efforts.with_gravity, stands=stands)
+
+    def doubts(self, terms: Collection[str]) -> list[str]:
+        """Return what is wrong with the recording, a sentence each, except what `terms` find."""
+        of_motors = '' if 'gains' in terms else self.of_motors
+        return [
+            *self.efforts.cut.sentences(self.diagnosis.names),
+            *self.diagnosis.without(terms).sentences,
+            *filter(None, [of_motors, self.gravity_doubt(terms)])]
+
+    def gravity_doubt(self, terms: Collection[str]) -> str:
+        """Return a sentence about the share of gravity in the efforts, if no term explains it."""
+        share = self.efforts.gravity_share
+        if self.diagnosis.is_wrong or self.of_motors or np.isfinite(self.efforts.factor):
+            return ''  # it would mislead
+        explaining = set() if is_opposite(share) else {
+            'gains', 'zeros', 'links', *(['payload'] if share > 1.0 else [])}
+        return '' if explaining & set(terms) else gravity_doubt(share)
+
+    def is_misread(self, terms: Collection[str]) -> bool:
+        """Whether nothing can be identified from the recording until it is corrected."""
+        diagnosis = self.diagnosis.without(terms)
+        # Without a known cause, the links may be wrong.
+        return diagnosis.is_misread or (
+            diagnosis.is_wrong and not diagnosis.has_a_cause and 'links' not in terms) or (
+            bool(self.gravity_doubt(terms)) and is_opposite(self.efforts.gravity_share))
 
     def lag_behind(self, robot: Robot) -> Lag:
         """Return the lag of the efforts behind the prediction of another robot."""
@@ -156,7 +182,7 @@ def _estimate(path: Path, source: Source) -> Motion:
         for chunk in torques.chunks():
             begin = int(chunk.stamps[0]) if begin is None else begin
             used = chunk[chunk.used]
-            q, effort, predicted, slow = used.q, used.states.effort, used.predicted, used.slow
+            q, effort, predicted, slow = used.q, used.effort, used.predicted, used.slow
             comparison.add(used.stamps, predicted[:, 0], effort)
             comparison.add_slow(used.instants, slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
             few.add(q, slow[:, 1], used.states.velocity)
@@ -254,4 +280,5 @@ def _check_efforts_vary(data: Data, recording: Recording, robot: Robot) -> None:
     if constant:
         raise HodynError(
             f'{recording.path}: the efforts of {", ".join(constant)} never change '
-            'though the joints move: the driver does not measure them. Record measured efforts')
+            'though the joints move: the driver does not measure them, or cuts them at this '
+            'value. Record measured efforts')

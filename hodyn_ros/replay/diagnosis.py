@@ -114,8 +114,8 @@ class Diagnosis:
         if fit.reading is None:
             return said + (
                 '. None of these explains it: swapped joints or efforts, opposite signs, zeros a '
-                'quarter turn away, degrees, a load on the last link. Check that the robot is '
-                'the recorded one.')
+                'quarter turn away, degrees, a load on the last link, gravity along another axis '
+                'of the base. Check that the robot is the recorded one.')
         causes = '; '.join(fit.reading.causes(self.names))
         return f'{said}; {100 * fit.left:.0f} % would be left if {causes}. ' + ' '.join(
             fit.reading.remedies)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
-from hodyn_ros.replay.reading import Order, Reading
+from hodyn_ros.replay.reading import Mounting, Order, Reading
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.robot import Robot
 
@@ -31,6 +31,7 @@ _PRICE = 0.01  # unexplained share by which each additional change must be bette
 _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise over the largest effort of the joint, of the arm
 _SHOWS = 0.02  # unexplained share from which positions of motors are tried
 _ROUNDS, _DEFLECTED = 8, 1.0  # rounds of the search for links; largest deflection, rad
+_SAME = 0.99  # cosine of the angle below which two directions of gravity differ
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
 
 
@@ -71,9 +72,9 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     """Return how well efforts fit the model, and the reading with which they would.
 
     Up to four changes are tried one after the other: swapped joints or efforts, opposite signs,
-    zeros a quarter turn away, degrees, a load on the last link and, if joints have springs,
-    positions of the motors. Joints whose effort is not recorded or never changes are left out. An
-    arm at rest is not judged.
+    zeros a quarter turn away, degrees, a load on the last link, gravity along another axis of the
+    base and, if joints have springs, positions of the motors. Joints whose effort is not recorded
+    or never changes are left out. An arm at rest is not judged.
 
     Parameters
     ----------
@@ -142,6 +143,10 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
         yield replace(reading, are_of_motors=not reading.are_of_motors)
     if (load := trial.load(reading)) is not None:
         yield replace(reading, load=load)
+    for mounting in mountings(trial.robot):
+        yield (other := replace(reading, mounting=mounting))
+        # Either alone may explain nothing.
+        yield replace(other, is_in_degrees=not reading.is_in_degrees)
 
 
 class _Trial:
@@ -150,13 +155,12 @@ class _Trial:
     def __init__(
         self, feedforward: FeedForward, q: Array, effort: Array, judged: NDArray[np.bool_],
     ) -> None:
-        robot = feedforward.robot
-        self._feedforward, self._q, self._effort, self.judged = feedforward, q, effort, judged
+        robot = self.robot = feedforward.robot
+        self._q, self._effort, self.judged = q, effort, judged
+        self._mounted: dict[Mounting | None, FeedForward] = {None: feedforward}
         self._known = np.broadcast_to(judged, effort.shape)
         self._variance = np.var(effort, axis=0)
         self._mass = sum(body.mass for body in robot.bodies)
-        self._loads = [FeedForward(_loaded(robot, np.zeros(3))), *(
-            FeedForward(_loaded(robot, 0.1 * axis)) for axis in np.eye(3))]
         self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
         self._compliance = series_compliance(robot)
         self.has_springs = bool(self._compliance.any())
@@ -194,15 +198,18 @@ class _Trial:
         """Return the quarter turns of the zeros that explain most."""
         plain = replace(reading, quarters=len(reading.quarters) * (0,))
         turns = ZeroSearch(
-            self._feedforward, self._motion(plain),
+            self._model(reading), self._motion(plain),
             np.where(self.judged, plain.effort(self._effort), np.nan)).turns()
         return tuple(np.round(turns / (0.5 * np.pi)).astype(int).tolist())
 
     def load(self, reading: Reading) -> tuple[float, ...] | None:
         """Return mass and centre of the load on the last link that explains most, if one does."""
         motion = self._motion(reading)
-        base = self._feedforward.torque(motion, friction=False)[:, 0]
-        loaded = [model.torque(motion, friction=False)[:, 0] - base for model in self._loads]
+        model = self._model(reading)
+        base = model.torque(motion, friction=False)[:, 0]
+        loaded = [
+            FeedForward(_loaded(model.robot, centre)).torque(motion, friction=False)[:, 0] - base
+            for centre in 0.1 * np.eye(4, 3, -1)]
         columns = [loaded[0], *((each - loaded[0]) / 0.1 for each in loaded[1:])]
         fit = FrictionFit(base.shape[1], len(columns))
         fit.add(motion[:, 1], columns, reading.effort(self._effort) - base, self._known)
@@ -215,6 +222,14 @@ class _Trial:
         centre = np.array(moments) / mass
         return None if np.abs(centre).max() > _FARTHEST else (mass, *centre.tolist())
 
+    def _model(self, reading: Reading) -> FeedForward:
+        """Return the feed-forward of the robot as it is mounted, without a load."""
+        mounting = reading.mounting
+        if mounting is not None and mounting not in self._mounted:
+            self._mounted[mounting] = FeedForward(
+                replace(self.robot, gravity=np.array(mounting.gravity)))
+        return self._mounted[mounting]
+
     def _motion(self, reading: Reading) -> Array:
         """Return the motion of the links, (S, 5, n), under a reading."""
         motion = reading.motion(self._q, self._turns)
@@ -222,7 +237,7 @@ class _Trial:
             return motion
         links: Array = motion.copy()
         for _ in range(_ROUNDS):  # q = θ − Q(q)/K, a contraction for springs that hold the arm
-            torque = self._feedforward.torque(links, friction=False)
+            torque = self._model(reading).torque(links, friction=False)
             deflection = self._compliance * torque
             if not np.abs(deflection[:, 0]).max() < _DEFLECTED:
                 return motion  # no such reading: the search diverges
@@ -236,7 +251,7 @@ class _Trial:
         """
         motion = self._motion(reading)
         effort = reading.effort(self._effort)
-        model, gain = self._feedforward, None
+        model, gain = self._model(reading), None
         if reading.load is not None:
             mass, *centre = reading.load
             # An unknown gain could be mistaken for a load.
@@ -250,6 +265,17 @@ class _Trial:
         right, opposite = min(
             shares, key=lambda each: float(np.minimum(*each)[self.judged].mean()))
         return right, opposite
+
+
+def mountings(robot: Robot) -> list[Mounting]:
+    """Return the mountings with gravity along another axis of the base than in the robot file."""
+    if robot.floating or not robot.gravity.any():
+        return []
+    turn, strength = robot.base_pose[:3, :3], float(np.linalg.norm(robot.gravity))
+    return [
+        Mounting(f'{"+-"[sign < 0]}{name}', tuple((strength * sign * axis).tolist()))
+        for name, axis in zip('xyz', turn.T, strict=True) for sign in (1, -1)
+        if sign * axis @ robot.gravity < _SAME * strength]
 
 
 def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:

@@ -10,6 +10,23 @@ Order = tuple[int, ...]
 
 
 @dataclass(frozen=True)
+class Mounting:
+    """How the base of an arm is mounted, by the direction of gravity.
+
+    Attributes
+    ----------
+    axis : str
+        The axis of the base along which gravity points, such as ``+z`` for an arm on a ceiling.
+    gravity : tuple of float
+        The acceleration of gravity in the axes of the robot file, m/s².
+
+    """
+
+    axis: str
+    gravity: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Reading:
     """What is done to a recording before it is compared with the model.
 
@@ -29,6 +46,8 @@ class Reading:
         Whether positions are the motors' before the springs, at the scale of the joints.
     load : tuple of float or None
         Mass, kg, of a load on the last link, and its centre in the link's axes, m.
+    mounting : Mounting or None
+        How the base is mounted, if not as in the robot file.
 
     """
 
@@ -41,6 +60,7 @@ class Reading:
     are_velocities_in_degrees: bool = True
     are_of_motors: bool = False
     load: tuple[float, ...] | None = None
+    mounting: Mounting | None = None
 
     @classmethod
     def plain(cls, n: int) -> 'Reading':
@@ -49,15 +69,18 @@ class Reading:
 
     @property
     def changes(self) -> int:
-        """Number of changes: 1 for a swap, a sign, a unit or motors; 2 for a zero or a load.
+        """Number of changes: 1 for a swap, a sign, a unit or motors; 2 for the others.
 
-        One sign that is opposite in all joints is one change.
+        One sign that is opposite in all joints is one change. A zero, a load and a mounting count
+        as 2: of an arm whose first axis is vertical, a shoulder's zero that is off by π cannot be
+        distinguished from a base upside down whose first joint turns the other way.
         """
         return int(
             sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
             + sum(1 if len(some) == len(self.order) else len(some) for some in self._reversed)
             + int(self.is_in_degrees) + int(self.are_of_motors)
-            + 2 * (np.count_nonzero(self.quarters) + (self.load is not None)))
+            + 2 * (np.count_nonzero(self.quarters) + (self.load is not None)
+                   + (self.mounting is not None)))
 
     def without(self, terms: Collection[str]) -> 'Reading':
         """Return the reading without the changes that these terms of ``hodyn identify`` find."""
@@ -69,9 +92,10 @@ class Reading:
 
     @property
     def moves_differently(self) -> bool:
-        """Whether the motion is another one than the recorded, and not only efforts or load."""
+        """Whether the motion differs from the recorded one, and not only efforts or masses."""
         return replace(
-            self, effort_order=self.order, reversed_effort=frozenset(), load=None).changes > 0
+            self, effort_order=self.order, reversed_effort=frozenset(), load=None, mounting=None,
+        ).changes > 0
 
     @property
     def _reversed(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
@@ -126,6 +150,10 @@ class Reading:
             said.append('positions are those of the motors, not of the links behind the springs')
         if self.load is not None:
             said.append(f'the last link carries {self.load[0]:.2g} kg that the model lacks')
+        if self.mounting is not None:
+            said.append(
+                f'the base is mounted so that gravity points along {self.mounting.axis} of its '
+                'axes')
         return said
 
     @property
@@ -147,7 +175,14 @@ class Reading:
             (self.load is not None,
              'Give this load by `--payload LINK KG`, or find it by `hodyn identify --terms '
              'payload`.'),
+            (self.mounting is not None, 'Give the base_pose in the robot file' + (
+                f', or write gravity: {_rounded(self.mounting.gravity)} there.'
+                if self.mounting is not None else '')),
         ) if is_so]
+
+
+def _rounded(values: tuple[float, ...]) -> str:
+    return f'[{", ".join(f"{value + 0.0:.4g}" for value in np.round(values, 9))}]'
 
 
 def _cycles(order: Order) -> list[list[int]]:

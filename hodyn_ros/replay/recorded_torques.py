@@ -1,6 +1,7 @@
 """From the motion of a recording to its torques, chunk by chunk."""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,8 +11,10 @@ from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, Runs, samples
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
+from hodyn_ros.replay.cut_efforts import CutEfforts, cut_efforts, repeated_extremes, uncut
 from hodyn_ros.replay.effort_unit import EffortUnit
 from hodyn_ros.replay.friction_fit import is_measured
+from hodyn_ros.replay.gravity_share import contain_gravity
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
 
@@ -29,6 +32,8 @@ class Chunk(MotionPiece):
     torque, deviation : (T, 3, n) arrays
         Q, Q̇, Q̈, N m/sᵏ, and the standard deviations that the motion's cause; NaN where not
         used.
+    effort : (T, n) array
+        The recorded effort, N m; NaN where it is cut.
     predicted : (T, 2, n) array
         The prediction of the recorded effort, and its rate: Q and Q̇, without gravity if the driver
         reports efforts without it.
@@ -39,6 +44,7 @@ class Chunk(MotionPiece):
 
     torque: Array
     deviation: Array
+    effort: Array
     predicted: Array
     slow: Array
 
@@ -51,8 +57,8 @@ class EffortContents:
     ----------
     gravity_share : float
         The share of the gravity torque that they contain, by least squares: 1, or 0 if the driver
-        subtracts it; NaN if no effort changes or gravity causes none. Joints whose effort never
-        changes are left out.
+        subtracts it, or −1 if the arm hangs and the model does not; NaN if no effort changes or
+        gravity causes none. Joints whose effort never changes are left out.
     factor : float
         Ratio of the efforts to the model's torques if they are in another unit, see
         `EffortUnit.factor`; such efforts count as with gravity. NaN if they may be in N m.
@@ -60,6 +66,8 @@ class EffortContents:
         Whether any effort is recorded.
     gear_ratios : (n,) array
         See `EffortUnit.gear_ratios`.
+    cut : CutEfforts
+        The values at which the efforts are cut.
 
     """
 
@@ -67,39 +75,52 @@ class EffortContents:
     factor: float
     are_recorded: bool
     gear_ratios: Array
+    cut: CutEfforts
 
     @property
     def with_gravity(self) -> bool:
         """Whether the efforts are assumed to contain gravity."""
-        return not self.gravity_share < 0.5 or bool(np.isfinite(self.factor))
+        return contain_gravity(self.gravity_share) or bool(np.isfinite(self.factor))
 
 
 def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortContents:
     """Return gravity and unit of the efforts, from the parts to which the smoother is fitted."""
-    changes = is_measured(motion.efforts)
-    product = square = 0.0
-    unit = EffortUnit(feedforward.robot.n)
+    parts: list[list[NDArray[Any]]] = []
     first = 0
     for window, run in motion.sampled:
         try:
             q = smooth(samples(window, run), motion.noise).q
         except HodynError:
             continue  # counted when the pieces are computed
-        weightless = feedforward.torque(q, gravity=False)[:, 0]
-        gravity = feedforward.torque(q)[:, 0] - weightless
-        effort = window.effort[run.first_message]
-        rest = effort - weightless
-        measured = np.isfinite(rest) & changes
         block = first + np.floor(run.time).astype(np.intp)
         first = int(block[-1]) + 1
-        unit.add(
-            gravity, feedforward.torque(q, gravity=False, friction=False)[:, 0], q[:, 1], effort,
-            measured, block)
-        product += float(np.sum((gravity * rest)[measured]))
-        square += float(np.sum(gravity[measured] ** 2))
-    return EffortContents(
-        product / square if square > 0.0 else np.nan, unit.factor,
-        bool(np.isfinite(motion.efforts).any()), unit.gear_ratios)
+        parts.append([
+            q[:, 1], window.effort[run.first_message], feedforward.torque(q)[:, 0],
+            *(feedforward.torque(q, gravity=False, friction=friction)[:, 0]
+              for friction in (True, False)), block])
+    changes, n = is_measured(motion.efforts), feedforward.robot.n
+    are_recorded = bool(np.isfinite(motion.efforts).any())
+    if not parts:
+        return EffortContents(np.nan, np.nan, are_recorded, np.full(n, np.nan), uncut(n))
+    velocity, effort, torque, weightless, inertial, block = map(
+        np.concatenate, zip(*parts, strict=True))
+    gravity = torque - weightless
+
+    def contents(cut: CutEfforts) -> EffortContents:
+        rest = cut.without(effort) - weightless
+        measured = np.isfinite(rest) & changes
+        unit = EffortUnit(n)
+        unit.add(gravity, inertial, velocity, effort, measured, block)
+        square = float(np.sum(gravity[measured] ** 2))
+        product = float(np.sum((gravity * rest)[measured]))
+        return EffortContents(
+            product / square if square > 0.0 else np.nan, unit.factor, are_recorded,
+            unit.gear_ratios, cut)
+
+    inside = contents(repeated_extremes(effort))
+    factor = inside.factor if np.isfinite(inside.factor) else 1.0
+    return contents(cut_efforts(
+        effort, factor * (torque if inside.with_gravity else weightless)))
 
 
 class RecordedTorques:
@@ -151,6 +172,7 @@ class RecordedTorques:
 
     def _chunk(self, piece: MotionPiece, runs: Runs, inner: slice) -> Chunk:
         count, _, n = piece.q.shape
+        effort = self.efforts.cut.without(piece.states.effort)
         torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
         predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
         for run, motion in runs:
@@ -162,10 +184,12 @@ class RecordedTorques:
             if not self.efforts.with_gravity:
                 found = self._feedforward.torque(motion.q, gravity=False)
             predicted[run.message] = found[run.sample, :2]
-            both = np.stack([found[:, 0], piece.states.effort[run.first_message]], axis=1)
+            both = np.stack([found[:, 0], effort[run.first_message]], axis=1)
             slow[run.message] = low_pass(
                 run.time, both.reshape(len(both), -1), self.motion.bandwidth,
             ).reshape(both.shape)[run.sample]
+        # The filter is not to bridge what is cut.
+        slow[:, 1] = np.where(np.isnan(effort), np.nan, slow[:, 1])
         return Chunk(
-            **vars(piece), torque=torque, deviation=deviation, predicted=predicted,
+            **vars(piece), torque=torque, deviation=deviation, effort=effort, predicted=predicted,
             slow=slow)[inner]

@@ -17,6 +17,7 @@ from hodyn_ros.replay.comparison import EffortComparison, JointComparison, Profi
 from hodyn_ros.replay.computed_bag import computed_bag
 from hodyn_ros.replay.computed_parquet import computed_parquet
 from hodyn_ros.replay.computed_table import computed_table
+from hodyn_ros.replay.cut_efforts import CutEfforts
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.limit_watch import LimitWatch
 from hodyn_ros.replay.misreading import STILL
@@ -58,6 +59,8 @@ class Replay:
         As in `EffortContents`.
     friction_modelled : bool
         Whether the robot has a friction law.
+    cut : CutEfforts
+        The values at which the efforts are cut.
     diagnosis : Diagnosis
         What is wrong with the recording, if anything.
     extremes : list of LimitMargin
@@ -90,6 +93,7 @@ class Replay:
     gear_ratios: Array
     velocity_lag: tuple[float, float]
     friction_modelled: bool
+    cut: CutEfforts
     diagnosis: Diagnosis
     extremes: list[LimitMargin]
     curves: 'Curves'
@@ -159,8 +163,8 @@ class Curves:
     def add(self, chunk: Chunk) -> None:
         """Add a chunk."""
         predicted, recorded = chunk.predicted[:, 0], chunk.states.effort
-        error = predicted - recorded
-        self.comparison.add(chunk.stamps, predicted, recorded)
+        error = predicted - chunk.effort
+        self.comparison.add(chunk.stamps, predicted, chunk.effort)
         self.comparison.add_slow(
             chunk.instants, chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1],
             chunk.predicted[:, 1])
@@ -267,7 +271,7 @@ def replay(
         bandwidth=motion.bandwidth, gravity_share=torques.efforts.gravity_share,
         effort_factor=torques.efforts.factor, gear_ratios=torques.efforts.gear_ratios,
         velocity_lag=motion.velocity_lag, friction_modelled=robot.friction is not None,
-        diagnosis=few.diagnosis(feedforward, bag.names),
+        cut=torques.efforts.cut, diagnosis=few.diagnosis(feedforward, bag.names),
         extremes=watch.extremes, curves=curves, received=(received[0], received[-1]),
         wanted_bandwidth=bandwidth, payload=tuple(payload), moving_locked=tuple(moving_locked))
     return replace(result, reflexes=watch.reflexes(

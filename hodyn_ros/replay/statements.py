@@ -7,14 +7,15 @@ from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import Lag, common_lag, milliseconds
 from hodyn_ros.replay.effort_unit import motor_side
+from hodyn_ros.replay.gravity_share import (
+    gravity_doubt,
+    gravity_facts,
+    is_clear,
+    is_opposite,
+)
 from hodyn_ros.replay.replay_bag import Replay
 
 Array = NDArray[np.float64]
-
-CLEAR = 0.1
-"""Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
-
-_ANOTHER_UNIT = 5.0  # share of the gravity torque that no load of an arm causes
 
 _POOR = 0.3  # error within the bandwidth, over the effort, from which it is a warning
 _FRICTION = 0.5  # share of the error's variance from which friction is its cause
@@ -35,6 +36,7 @@ def warnings(result: Replay) -> list[str]:
         said.append(
             f'The given load, --payload {", ".join(result.payload)}, is the first suspect: '
             'compare without it, or find it by `hodyn identify --terms payload`.')
+    said += result.cut.sentences(result.names)
     said += result.diagnosis.sentences
     if found.clock == 'receive' and found.headers_not_ahead:
         said.append(
@@ -70,7 +72,6 @@ def warnings(result: Replay) -> list[str]:
         said.append(
             f'--bandwidth {wanted:g} Hz is too high: {result.bandwidth:.2g} Hz is used, since '
             f'samples at {1.0 / result.noise.step:.4g} Hz determine no more.')
-    share = result.gravity_share
     of_motors = motor_side(result.names, result.gear_ratios)
     if of_motors and not result.diagnosis.is_wrong:
         said.append(of_motors)
@@ -78,8 +79,8 @@ def warnings(result: Replay) -> list[str]:
         pass  # statements about gravity would mislead
     elif np.isfinite(result.effort_factor):
         said.append(_another_unit(result.effort_factor))
-    elif not (of_motors or describes(result)):
-        said.append(_gravity(share))
+    elif not of_motors:
+        said += filter(None, [gravity_doubt(result.gravity_share)])
     said += _about_model(result)
     late = _lag(result)
     if late.is_large:
@@ -112,11 +113,9 @@ def _beyond_limits(result: Replay) -> list[str]:
 
 def describes(result: Replay) -> bool:
     """Whether the model describes the efforts, except for bias and friction of each joint."""
-    share = abs(result.gravity_share)
-    return not (
+    return is_clear(result.gravity_share) and not (
         result.diagnosis.fit.is_wrong or np.isfinite(result.effort_factor)
-        or np.isfinite(result.gear_ratios).any()
-        or (share > CLEAR and abs(share - 1.0) > CLEAR))
+        or np.isfinite(result.gear_ratios).any())
 
 
 def _astray(result: Replay) -> str:
@@ -146,23 +145,6 @@ def _another_unit(factor: float) -> str:
         'Until then the errors here say nothing about the model.')
 
 
-def _gravity(share: float) -> str:
-    said = f"The efforts contain {share:.2f} of the model's gravity torque, "
-    if share > _ANOTHER_UNIT:
-        return said + (
-            'far more than all: they seem to be in another unit than N m. `hodyn identify '
-            '--terms gains` finds the factor; write it to the robot file as `effort_gain`.')
-    said += 'more than all: ' if share > 1.0 else 'neither all nor nothing: '
-    said += f'they are compared with Q {"with" if share >= 0.5 else "without"} gravity. '
-    if share > 1.0:
-        said += (
-            'The arm may carry a load that the model lacks: give it by `--payload LINK KG`, or '
-            'find it by `hodyn identify --terms payload`. If it carries none, ')
-    causes = 'masses, the direction of gravity, zeros of joints or units or signs of effort'
-    return said + (causes if share > 1.0 else causes.capitalize()) + (
-        ' may be wrong, or the arm hardly changed its posture.')
-
-
 def _about_model(result: Replay) -> list[str]:
     constant = [joint.name for joint in result.joints if (
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
@@ -175,8 +157,10 @@ def _about_model(result: Replay) -> list[str]:
     if constant:
         said.append(
             f'The recorded effort of {", ".join(constant)} never changes, so it cannot be '
-            'compared with the prediction. Check whether the driver reports it.')
-    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong:
+            'compared with the prediction. Check whether the driver reports it, or cuts it at '
+            'this value.')
+    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong or is_opposite(
+            result.gravity_share):
         return said
     if rubbing and not result.friction_modelled:
         said.append(
@@ -251,7 +235,7 @@ def facts(result: Replay) -> list[str]:
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
     if not (np.isfinite(result.effort_factor) or result.diagnosis.is_wrong):
-        said += _gravity_as_taken(result.gravity_share)
+        said += gravity_facts(result.gravity_share)
     if not _lag(result).is_large:
         said += filter(None, [_lag(result).sentence])
     if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
@@ -272,17 +256,6 @@ def _lag(result: Replay) -> Lag:
             result.diagnosis.zero is not None):
         return Lag(np.nan, np.nan)
     return Lag(*common_lag(result.joints))
-
-
-def _gravity_as_taken(share: float) -> list[str]:
-    said = [
-        f'The driver reports efforts {word} gravity: they contain {share:.3f} of the gravity '
-        'torque of the model.' for word, whole in (('without', 0.0), ('with', 1.0))
-        if abs(share - whole) <= CLEAR]
-    if share < 0.5:
-        said.append('They are compared with Q without gravity; the computed bag has Q with '
-                    'gravity.')
-    return said
 
 
 def _reflex(reflex: LimitMargin) -> str:

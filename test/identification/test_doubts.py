@@ -2,10 +2,10 @@
 from dataclasses import replace
 import re
 
-from known_recordings import FRICTION, bag, identified
+from known_recordings import FRICTION, bag, identified, scara
 import numpy as np
 import pytest
-from recordings import PANDA, motion
+from recordings import PANDA, messages, motion, record, write
 import yaml
 
 from hodyn_ros import load_robot
@@ -14,7 +14,7 @@ from hodyn_ros.cli.identify_report import doubts, far_gains
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.doubts import DoubtfulJoints, doubtful_joints
 from hodyn_ros.identification.estimate import Doubt, Estimate
-from hodyn_ros.robot.files import robot_keys
+from hodyn_ros.robot.files import robot_keys, save_robot
 
 
 def upright(path, scale=1.0, amplitude=FRICTION.amplitude):
@@ -33,7 +33,7 @@ def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
     assert not re.search(r'better for [^;]*joint1', out)
     assert re.search('not judged for joint1[^.]*: resolve the doubts above', out)
     assert {'joint': 'joint1', 'factor': pytest.approx(0.01, rel=0.02), 'friction': None,
-            'limit': None, 'recorded': None} in summary['doubts']
+            'limit': None, 'recorded': None, 'resolution': None} in summary['doubts']
     robot = load_robot(tmp_path / 'out/panda_identified.yaml')
     assert robot.effort_gain[0] == 1.0
     assert robot.effort_gain[1:6] == pytest.approx(np.full(5, 0.01), rel=0.15)
@@ -50,6 +50,25 @@ def test_efforts_in_another_unit_are_refused_without_gains(tmp_path, capsys, sca
     line, = capsys.readouterr().err.strip().splitlines()
     assert 'in another unit than N m. Add gains to the --terms' in line
     assert not (tmp_path / 'out').exists()
+
+
+@pytest.mark.parametrize('bandwidth', [0.5, 1.0])
+def test_efforts_as_large_as_their_resolution_are_in_no_other_unit(tmp_path, capsys, bandwidth):
+    """Guards friction of twice the size, and a warning of the sign or the unit."""
+    robot = scara()
+    save_robot(robot, tmp_path / 'scara.yaml')
+    recording = record(rate=50.0, duration=20.0, robot=robot, prefix='', bandwidth=bandwidth)
+    recording.effort[:, 3] = np.round(10.0 * recording.effort[:, 3]) / 10.0
+    summary = identified(
+        tmp_path / 'out', write(tmp_path / 'bag', {'/joint_states': messages(recording)}),
+        terms=['friction', 'payload', 'offsets'], options=['--robot', tmp_path / 'scara.yaml'])
+    out = ' '.join(capsys.readouterr().out.split())
+    assert 'Efforts of joint3 are hardly larger than their resolution of 0.1,' in out
+    assert 'another unit' not in out
+    assert 'sign' not in out.replace('significantly', '')
+    assert summary['joints'][3]['friction']['amplitude']['value'] == 0.2
+    assert [(one['joint'], one['resolution']) for one in summary['doubts']] == [
+        ('joint3', pytest.approx(0.1))]
 
 
 def test_friction_beyond_a_limit_of_effort_is_not_written(tmp_path, capsys):

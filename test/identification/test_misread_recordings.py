@@ -1,7 +1,7 @@
 """Of a recording that is not what it is taken for nothing is identified, and the cause is said."""
 import json
 
-from known_recordings import RATE
+from known_recordings import RATE, scara
 import numpy as np
 import pytest
 from recordings import PANDA, messages, record, write
@@ -26,6 +26,13 @@ def flipped(recording):
     recording.effort[:, 1] *= -1.0
 
 
+def on_a_wall(recording):
+    turn = np.array([[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]])
+    mounted = FeedForward(PANDA.with_base_pose(turn))
+    recording.effort += mounted.torque(recording.q)[:, 0] - FeedForward(PANDA).torque(
+        recording.q)[:, 0]
+
+
 def slow_velocities(recording):
     recording.velocity[:, 2] *= -1.0
 
@@ -46,6 +53,9 @@ def misread(path, change=lambda recording: None):
     (swapped, 'the joints fer_joint2 and fer_joint4 are swapped'),
     (in_degrees, 'positions and velocities are in degrees'),
     (flipped, 'fer_joint2 has efforts of the opposite sign'),
+    (on_a_wall,
+     'left if the base is mounted so that gravity points along +x of its axes. Give the base_pose '
+     'in the robot file, or write gravity: [9.807, 0, 0] there.'),
     (slow_velocities, 'those of fer_joint3 have the opposite sign'),
     (of_no_arm, 'None of these explains it'),
 ])
@@ -130,3 +140,71 @@ def test_what_the_terms_find_is_no_misreading(tmp_path, capsys, change, terms, i
         'identify', str(path), '--terms', *terms, '--output', str(tmp_path / 'out')])
     assert code == (2 if is_said else 0)
     assert ('does not fit the model' in ' '.join(capsys.readouterr().out.split())) == is_said
+
+
+@pytest.mark.parametrize(('turned', 'terms', 'code'), [
+    (True, ['friction', 'offsets'], 2), (True, ['links', 'payload'], 2),
+    (True, ['gains', 'zeros'], 2), (False, ['friction', 'offsets'], 0)])
+def test_an_arm_that_hangs_passes_for_none_without_gravity(
+    tmp_path, capsys, turned, terms, code,
+):
+    """Though a constant weight resembles an offset of the sensor."""
+    robot = scara()
+    save_robot(robot, tmp_path / 'scara.yaml')
+    hung = robot.with_base_pose(np.diag([1.0, -1.0, -1.0, 1.0])) if turned else robot
+    path = write(tmp_path / 'bag', {'/joint_states': messages(
+        record(rate=RATE, duration=20.0, robot=hung, prefix=''))})
+    given = [str(path), '--robot', str(tmp_path / 'scara.yaml')]
+    said = 'gravity has the opposite sign; they are compared with Q with gravity'
+    assert main(['replay', *given, '--no-report', '--output', str(tmp_path / 'replayed')]) == 0
+    assert (said in ' '.join(capsys.readouterr().out.split())) == turned
+    assert main([
+        'identify', *given, '--terms', *terms, '--output', str(tmp_path / 'out')]) == code
+    out = ' '.join(capsys.readouterr().out.split())
+    assert (said in out) == (code == 2)
+    assert 'without gravity' not in out
+
+
+@pytest.mark.parametrize(('terms', 'is_said'), [
+    (['friction'], True), (['friction', 'payload'], False), (['links', 'friction'], False),
+    (['gains'], False)])
+def test_a_load_that_the_model_lacks_is_named_unless_a_term_finds_it(
+    tmp_path, capsys, terms, is_said,
+):
+    loaded = PANDA.with_payload('link7', 1.3, [0.02, -0.01, 0.1])
+    recording = record(rate=RATE, duration=12.0, bandwidth=0.3, robot=loaded)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    output = tmp_path / 'out'
+    assert main(['identify', str(path), '--terms', *terms, '--output', str(output)]) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    said = 'The arm may carry a load that the model lacks'
+    assert (said in out) == is_said
+    assert ('resolve the doubts above' in out) == is_said
+    summary = json.loads((output / 'identification.json').read_text())
+    assert [said in one for one in summary['recordings'][0]['findings']] == [True] * is_said
+
+
+@pytest.mark.parametrize(('most', 'said'), [
+    ([np.inf, 20.0, *5 * [np.inf]], 'Efforts of fer_joint2 are cut at -20 N m ('),
+    ([*3 * [np.inf], 12.0, *3 * [np.inf]], 'Efforts of fer_joint4 are cut at 12 N m ('),
+    (7 * [np.inf], '')])
+def test_efforts_that_are_cut_are_named_and_left_out(tmp_path, capsys, most, said):
+    """Guards a wrong unit, a wrong sign and friction that are found in them."""
+    recording = record(rate=RATE, duration=20.0, bandwidth=0.5)
+    recording.effort = np.clip(recording.effort, -np.array(most), most)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    with open_recording(path, PANDA) as source:
+        found = replay(source, FeedForward(PANDA), tmp_path / 'replay')
+    assert np.nanmax([joint.rms_error for joint in found.joints]) < 0.08
+    for command in (['replay', '--no-report'], ['identify', '--terms', 'friction', 'offsets']):
+        output = tmp_path / command[0]
+        assert main([
+            command[0], str(path), *command[1:], '--output', str(output), '--force']) == 0
+        out = ' '.join(capsys.readouterr().out.split())
+        assert said in out
+        assert ('are cut at' in out) == bool(said)
+        assert out.count('! ') == bool(said), out
+    summary = json.loads((output / 'identification.json').read_text())
+    assert [said in one for one in summary['recordings'][0]['findings']] == [True] * bool(said)
+    assert [one['offset']['value'] for one in summary['joints']] == pytest.approx(
+        np.zeros(7), abs=0.1)

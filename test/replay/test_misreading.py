@@ -11,19 +11,26 @@ from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.diagnosis import DiagnosisSamples
 from hodyn_ros.replay.effort_unit import EffortUnit
-from hodyn_ros.replay.misreading import find_misreading
+from hodyn_ros.replay.misreading import find_misreading, mountings
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 from hodyn_ros.simulation.examples import with_example_actuators
 
 FAULTS = (
-    'joints', 'efforts', 'sign of an effort', 'sign of a position', 'axis', 'zero', 'degrees')
+    'mounting', 'joints', 'efforts', 'sign of an effort', 'sign of a position', 'axis', 'zero',
+    'degrees')
 SHOWS = 0.02
 """Unexplained share, the mean of all joints, above which a mistake shows at all."""
 
 
-def mistaken(rng, q, effort, fault):
+def mistaken(rng, robot, q, effort, fault):
     """Return them with a mistake, and what finds it: words of its clause, and names of joints."""
+    if fault == 'mounting':  # before other mistakes, which change the motion
+        found = mountings(robot)
+        other = found[rng.integers(len(found))]
+        mounted = replace(robot, gravity=np.array(other.gravity))
+        more = FeedForward(mounted).torque(q)[:, 0] - FeedForward(robot).torque(q)[:, 0]
+        return q, effort + more, f'gravity points along {other.axis} of its axes', set()
     i, j = (int(joint) for joint in rng.choice(q.shape[2], 2, replace=False))
     q, effort = q.copy(), effort.copy()
     if fault in ('joints', 'efforts'):
@@ -57,8 +64,8 @@ def found_of(seed, count):
     robot = ROBOTS[seed % len(ROBOTS)]
     q, effort = recorded(rng, robot)
     wanted = []
-    for fault in rng.choice(FAULTS, count, replace=False):
-        q, effort, words, joints = mistaken(rng, q, effort, fault)
+    for fault in sorted(rng.choice(FAULTS, count, replace=False), key=FAULTS.index):
+        q, effort, words, joints = mistaken(rng, robot, q, effort, fault)
         wanted.append((words, joints))
     fit = find_misreading(FeedForward(robot), q, effort)
     causes = [] if fit.reading is None else fit.reading.causes(robot.joint_names)
@@ -265,7 +272,7 @@ def test_joints_whose_effort_is_no_measurement_are_left_out_of_the_search(fault)
     """Those of a gripper, which reports 0, a constant or nothing."""
     rng = np.random.default_rng(8)
     q, effort = recorded(rng, ROBOTS[0])
-    q, effort, words, joints = mistaken(rng, q, effort, fault)
+    q, effort, words, joints = mistaken(rng, ROBOTS[0], q, effort, fault)
     opening = 0.02 + 0.02 * np.sin(np.linspace(0.0, 10.0, 100))[:, np.newaxis, np.newaxis]
     q = np.concatenate([q, np.zeros((100, 5, 3))], axis=2)
     q[:, 0, 7:] = opening[:, 0]

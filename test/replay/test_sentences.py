@@ -9,6 +9,7 @@ import pytest
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import JointComparison
+from hodyn_ros.replay.cut_efforts import uncut
 from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.misreading import Fit
 from hodyn_ros.replay.reading import Reading
@@ -50,7 +51,7 @@ def result(timing_statistics=None, **changes):
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
         'timing_statistics': timing_statistics or timing(), 'diagnosis': diagnosis(Fit(0.01)),
         'moving_locked': (), 'payload': (), 'wanted_bandwidth': None,
-        'gear_ratios': np.full(2, np.nan),
+        'gear_ratios': np.full(2, np.nan), 'cut': uncut(2),
         'names': NAMES,
         'gravity_share': 1.0, 'effort_factor': np.nan,
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,
@@ -122,6 +123,12 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
     ({'gravity_share': 0.49}, 'they are compared with Q without gravity'),
     ({'gravity_share': 0.11}, 'The efforts contain 0.11 of'),
     ({'gravity_share': -0.11}, 'The efforts contain -0.11 of'),
+    ({'gravity_share': -0.74}, 'neither all nor nothing: they are compared with Q without'),
+    ({'gravity_share': -1.04}, 'has the opposite sign; they are compared with Q with gravity. If '
+     'the arm hangs, give its base_pose (or gravity) in the robot file'),
+    # Of such an arm the large errors have this cause.
+    ({'gravity_share': -1.2, 'joints': [joint('a'), POOR]}, 'gravity has the opposite sign'),
+    ({'gravity_share': -1.26}, 'neither all nor nothing'),
     ({'joints': [joint('a'), POOR]},
      'Errors within the bandwidth of the motion are 31 % of the effort of b, RMS. `hodyn'),
     ({'joints': [joint('a'), RUBS], 'friction_modelled': False},
@@ -264,8 +271,8 @@ def test_whether_there_is_gravity_in_the_efforts():
 @pytest.mark.parametrize(('lag', 'way'), [(3e-3, 'behind'), (-3e-3, 'ahead of')])
 def test_a_lag_of_all_joints_is_told_when_it_is_sure(lag, way):
     joints = [joint(name, lag=lag, lag_deviation=2e-3) for name in NAMES]
-    assert f'Recorded efforts run {way} the prediction by 3 ± 3 ms' in fact('efforts run', joints=(
-        joints))
+    assert f'Recorded efforts run {way} the prediction by 3 ± 2.8 ms' in fact(
+        'efforts run', joints=joints)
     joints = [joint(name, lag=2.7e-3, lag_deviation=2e-3) for name in NAMES]
     assert not any('efforts run' in said for said in facts(result(joints=joints)))
 

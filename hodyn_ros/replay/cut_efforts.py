@@ -1,0 +1,124 @@
+"""Efforts that are cut at a value which their sensor, drive or message cannot exceed."""
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_LEAST, _SHARE = 10, 0.01  # number of samples at the value, and their share of all
+_ABOVE = 0.1  # largest ratio of samples beyond the value, such as spikes, to those at it
+_MORE = 3.0  # least ratio of the samples at the value to those at its neighbour
+_IN_RUNS = 0.5  # least share of the samples at the value that come three or more in a row
+_BEYOND = 0.75  # least share of these at which the prediction is beyond the value
+# Least standard deviation of the prediction at these samples, in steps of the resolution and as a
+# share of the efforts' range: the effort of an arm at rest is constant as well.
+_STEPS, _VARIES = 2.0, 0.02
+_MOST = (0.02, 0.98)  # quantiles between which the range counts, without spikes
+
+
+@dataclass(frozen=True, eq=False)
+class CutEfforts:
+    """The values at which efforts are cut.
+
+    Attributes
+    ----------
+    low, high : (n,) arrays
+        The values, N m; infinite if the efforts of a joint are not cut.
+    share : (n,) array
+        Share of the samples that are cut.
+    largest : (n,) array
+        Largest absolute value of the prediction at these, N m.
+
+    """
+
+    low: Array
+    high: Array
+    share: Array
+    largest: Array
+
+    def without(self, effort: Array) -> Array:
+        """Return efforts, (T, n), with NaN in place of those that are cut."""
+        with np.errstate(invalid='ignore'):
+            return np.where((effort <= self.low) | (effort >= self.high), np.nan, effort)
+
+    def sentences(self, names: Sequence[str]) -> list[str]:
+        """Return a sentence about each joint whose efforts are cut."""
+        said = []
+        for name, low, high, share, largest in zip(
+                names, self.low, self.high, self.share, self.largest, strict=True):
+            values = [value for value in (low, high) if np.isfinite(value)]
+            if values:
+                at = f'±{high:.4g}' if len(values) == 2 and np.isclose(-low, high) else (
+                    ' and '.join(f'{value:.4g}' for value in values))
+                said.append(
+                    f'Efforts of {name} are cut at {at} N m ({100 * share:.0f} % of the samples), '
+                    f'where the model predicts up to {largest:.3g} N m: a sensor, a drive or a '
+                    'message saturates. These samples are left out. Record a larger range, or '
+                    'move so that the efforts stay within it.')
+        return said
+
+
+def uncut(n: int) -> CutEfforts:
+    """Return the values of n joints whose efforts are not cut."""
+    return CutEfforts(np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n), np.zeros(n))
+
+
+def repeated_extremes(effort: Array) -> CutEfforts:
+    """Return the extreme values, (n,), that efforts, (T, n), repeat in runs.
+
+    Efforts may be cut there, or have a coarse resolution.
+    """
+    found = uncut(effort.shape[1])
+    for j, own in enumerate(effort.T):
+        for side, ends in ((-1.0, found.low), (1.0, found.high)):
+            ends[j] = side * _repeated(side * own)
+    return found
+
+
+def cut_efforts(effort: Array, predicted: Array) -> CutEfforts:
+    """Return the values at which efforts are cut, by efforts and their prediction, (T, n), N m."""
+    found = repeated_extremes(effort)
+    for j, own in enumerate(effort.T):
+        for side, ends in ((-1.0, found.low), (1.0, found.high)):
+            if np.isfinite(ends[j]) and not _is_cut(
+                    side * own, side * ends[j], side * predicted[:, j]):
+                ends[j] = side * np.inf
+    known = np.isfinite(effort)
+    is_cut = known & np.isnan(found.without(effort))
+    return CutEfforts(
+        found.low, found.high, is_cut.sum(axis=0) / np.maximum(known.sum(axis=0), 1),
+        np.abs(np.where(is_cut, predicted, 0.0)).max(axis=0, initial=0.0))
+
+
+def _repeated(effort: Array) -> float:
+    """Return the largest value of an effort, (T,), if runs of samples repeat it, or infinity."""
+    values, counts = np.unique(effort[np.isfinite(effort)], return_counts=True)
+    often = np.flatnonzero(counts >= max(_LEAST, _SHARE * counts.sum()))
+    if not len(often) or not values[often[-1]] > 0.0 or len(values) == 1:
+        return np.inf  # an effort that never changes is not a measurement
+    at = often[-1]
+    is_frequent = counts[at + 1:].sum() <= _ABOVE * counts[at] and (
+        not at or counts[at] > _MORE * counts[at - 1])
+    is_there = effort == values[at]
+    return float(values[at]) if is_frequent and (
+        _in_runs(is_there).sum() >= _IN_RUNS * counts[at]) else np.inf
+
+
+def _is_cut(effort: Array, value: float, predicted: Array) -> bool:
+    """Whether the prediction is beyond the value, and varies, at the samples that repeat it."""
+    known = effort[np.isfinite(effort)]
+    step = value - known[known < value].max(initial=-np.inf)
+    there = predicted[_in_runs(effort == value)]
+    return bool(
+        np.mean(there > value + step) >= _BEYOND
+        and np.std(there) > max(_STEPS * step, _VARIES * max(
+            np.ptp(np.quantile(known, _MOST)), value)))
+
+
+def _in_runs(is_there: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which samples are among three in a row that are there, (T,)."""
+    padded = np.pad(is_there, 2)
+    three = padded[:-2] & padded[1:-1] & padded[2:]
+    return three[:-2] | three[1:-1] | three[2:]

@@ -1,0 +1,59 @@
+"""The share of the model's gravity torque that efforts contain, and what it means."""
+CLEAR = 0.1
+"""Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
+
+_OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
+_ANOTHER_UNIT = 5.0  # share of the gravity torque that no load of an arm causes
+
+
+def is_clear(share: float) -> bool:
+    """Whether the efforts contain all gravity or none, or this is unknown (NaN)."""
+    return not (abs(share) > CLEAR and abs(share - 1.0) > CLEAR)
+
+
+def is_opposite(share: float) -> bool:
+    """Whether the efforts contain gravity with the opposite sign."""
+    return abs(share + 1.0) <= _OPPOSITE
+
+
+def contain_gravity(share: float) -> bool:
+    """Whether efforts are compared with torques that contain gravity, as if the share is NaN."""
+    return not share < 0.5 or is_opposite(share)
+
+
+def gravity_doubt(share: float) -> str:
+    """Return a sentence about a share that is far from 0 and 1; '' if it is not."""
+    if is_clear(share):
+        return ''
+    said = f"The efforts contain {share:.2f} of the model's gravity torque, "
+    compared = f'compared with Q with{"" if contain_gravity(share) else "out"} gravity'
+    if is_opposite(share):
+        return said + (
+            f'so gravity has the opposite sign; they are {compared}. If the arm hangs, give its '
+            'base_pose (or gravity) in the robot file; if it stands, correct the sign of the axis '
+            'or of the effort of the joints that carry weight.')
+    if share > _ANOTHER_UNIT:
+        return said + (
+            'far more than all: they seem to be in another unit than N m. `hodyn identify '
+            '--terms gains` finds the factor; write it to the robot file as `effort_gain`.')
+    said += 'more than all: ' if share > 1.0 else 'neither all nor nothing: '
+    said += f'they are {compared}. '
+    if share > 1.0:
+        said += (
+            'The arm may carry a load that the model lacks: give it by `--payload LINK KG`, or '
+            'find it by `hodyn identify --terms payload`. If it carries none, ')
+    causes = 'masses, the direction of gravity, zeros of joints or units or signs of effort'
+    return said + (causes if share > 1.0 else causes.capitalize()) + (
+        ' may be wrong, or the arm hardly changed its posture.')
+
+
+def gravity_facts(share: float) -> list[str]:
+    """Return what is known of the gravity in the efforts, a sentence each."""
+    said = [
+        f'The driver reports efforts {word} gravity: they contain {share:.3f} of the gravity '
+        'torque of the model.' for word, whole in (('without', 0.0), ('with', 1.0))
+        if abs(share - whole) <= CLEAR]
+    if not contain_gravity(share):
+        said.append('They are compared with Q without gravity; the computed bag has Q with '
+                    'gravity.')
+    return said
