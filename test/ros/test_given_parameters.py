@@ -138,6 +138,17 @@ def test_help_lists_each_parameter_with_its_default(ros_environment, word):
 
 
 @pytest.mark.live
+def test_help_ends_quietly_when_its_reader_has_closed_the_pipe(ros_environment):
+    """`feedforward --help | head -1` ended in a traceback."""
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--help'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    assert process.stderr.read() == ''
+    assert process.wait() == 141
+
+
+@pytest.mark.live
 def test_the_service_names_a_parameter_that_there_is_not(live):
     """It said `Invalid access to undeclared parameter(s): []`."""
     node = live('auto_activate:=false', ready=False)
