@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
+import re
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,9 @@ HELD_BACK = 'the streamed target is not followed: the motion to it would exceed 
 CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
 Level = Literal['info', 'warning', 'error']
+# Numbers that are neither part of a word nor in quotes, as names of joints are.
+_NUMBER = re.compile(
+    r"(?<![\w.'])[-+]?(\d+(\.\d*)?(e[-+]?\d+)?|inf|nan)(?![\w'])", re.IGNORECASE)
 OF_MOTORS = {
     'motor acceleration', 'motor position',
     *(row.title.replace('_', ' ') for row in QUANTITIES.values() if row.of == 'motor')}
@@ -113,6 +117,11 @@ class Reasons:
         return (
             f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
             f'beyond its limit of {excess.limit:g}')
+
+
+def cause_of(text: str) -> str:
+    """Return a text with # for its numbers, which differ among messages with the same cause."""
+    return _NUMBER.sub('#', text)
 
 
 def of_departure(watch: TrackingWatch, joints: Sequence[str], when: str = '') -> str:
