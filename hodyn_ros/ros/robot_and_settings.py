@@ -25,8 +25,6 @@ Array = NDArray[np.float64]
 MAX_BODIES = 500
 # With more joints a stop takes longer to compute than the timeout of joint states.
 MAX_JOINTS = 64
-# Tracking tolerance if the robot file has none, rad or m.
-TRACKING_ERROR = 0.2
 
 
 def load_with(
@@ -114,8 +112,7 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
         raise HodynError(
             f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
             'for all or one a joint')
-    own = robot.limits.tracking_error
-    tolerance = np.where(given > 0.0, given, np.where(np.isfinite(own), own, TRACKING_ERROR))
+    tolerance = np.where(given > 0.0, given, robot.limits.tracking_tolerance)
     return SupervisorSettings(
         replace(controller_settings(settings), motor_feedback=_motor_feedback(robot, settings)),
         np.where(given < 0.0, np.inf, tolerance),
