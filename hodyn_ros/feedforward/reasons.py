@@ -16,6 +16,10 @@ from hodyn_ros.robot import Robot
 TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
+NEARLY = 0.2
+"""Distance from one turn up to which a jump is taken for one, rad: a moving arm goes on."""
+
+WRAPS = 'one turn: the driver must not wrap positions'
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
 CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
@@ -118,17 +122,24 @@ class Reasons:
             f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
             f'beyond its limit of {excess.limit:g}')
 
+    def of_departure(
+        self, watch: TrackingWatch, joints: Sequence[str], when: str = '',
+    ) -> str:
+        """Return the sentence that says which joint is how far from its reference."""
+        tolerance = f'tracking_tolerance {watch.tolerance[watch.joint]:g}'
+        return (
+            f'{joints[watch.joint]} is {watch.error:+.3g} away from the reference{when} '
+            f'({joined(tolerance, self.of_turn(watch.joint, watch.error))})')
+
+    def of_turn(self, joint: int, change: float) -> str:
+        """Return what it means if a joint jumps by one turn; empty for another jump."""
+        turns = self._robot.joint_bodies[joint].type != 'prismatic'
+        return WRAPS if turns and abs(abs(change) - 2.0 * math.pi) < NEARLY else ''
+
 
 def cause_of(text: str) -> str:
     """Return a text with # for its numbers, which differ among messages with the same cause."""
     return _NUMBER.sub('#', text)
-
-
-def of_departure(watch: TrackingWatch, joints: Sequence[str], when: str = '') -> str:
-    """Return the sentence that says which joint is how far from its reference."""
-    return (
-        f'{joints[watch.joint]} is {watch.error:+.3g} away from the reference{when} '
-        f'(tracking_tolerance {watch.tolerance[watch.joint]:g})')
 
 
 def joined(*reasons: str) -> str:

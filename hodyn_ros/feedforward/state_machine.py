@@ -340,6 +340,12 @@ class StateMachine:
         if row.level:
             self.reasons.tell(row.level, row.says.format(**words))
 
+    def _wraps(self, position: Array) -> str:
+        """Return what it means if a joint is one turn from where it was; empty if none is."""
+        change = position - self._believed[0]
+        joint = int(np.abs(change).argmax())
+        return self.reasons.of_turn(joint, change.item(joint))
+
     def _drop_plan(self, why: str) -> None:
         """Drop a plan that is being prepared."""
         if self._planner.cancel():
