@@ -32,13 +32,13 @@ from hodyn_ros.cli import (
 from hodyn_ros.cli.command_parser import CommandParser
 from hodyn_ros.cli.options import say_what_was_replaced
 from hodyn_ros.cli.used_robot import used_robot
+from hodyn_ros.common.closed_pipe import discard_output
 from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.common.version import VERSION
 
 BAD_INPUT = 2
-STDOUT = 1  # file descriptor
-INTERRUPTED, PIPE_CLOSED = 130, 141
-"""Exit codes of commands that a signal ended, as in shells."""
+INTERRUPTED = 130
+"""Exit code of a command that SIGINT ended, as in shells."""
 # Words in the library's errors, and the options of commands that replace them.
 _OPTIONS = {
     'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn',
@@ -83,9 +83,7 @@ def _run(options: argparse.Namespace) -> int:
             say_what_was_replaced(options)
             sys.stdout.flush()
         except BrokenPipeError:
-            # The reader closed the pipe: the interpreter's last flush must not fail as well.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), STDOUT)
-            return PIPE_CLOSED
+            return discard_output()
         except (HodynError, OSError, ImportError) as error:
             if isinstance(error, ImportError) and (error.name or '').startswith('hodyn_ros'):
                 raise  # a bug in this package, not a missing one

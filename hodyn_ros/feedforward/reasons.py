@@ -2,6 +2,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
+import re
 from typing import Literal
 
 import numpy as np
@@ -15,10 +16,17 @@ from hodyn_ros.robot import Robot
 TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
+NEARLY = 0.2
+"""Distance from one turn up to which a jump is taken for one, rad: a moving arm goes on."""
+
+WRAPS = 'one turn: the driver must not wrap positions'
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
 CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
 Level = Literal['info', 'warning', 'error']
+# Numbers that are neither part of a word nor in quotes, as names of joints are.
+_NUMBER = re.compile(
+    r"(?<![\w.'])[-+]?(\d+(\.\d*)?(e[-+]?\d+)?|inf|nan)(?![\w'])", re.IGNORECASE)
 OF_MOTORS = {
     'motor acceleration', 'motor position',
     *(row.title.replace('_', ' ') for row in QUANTITIES.values() if row.of == 'motor')}
@@ -114,12 +122,24 @@ class Reasons:
             f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
             f'beyond its limit of {excess.limit:g}')
 
+    def of_departure(
+        self, watch: TrackingWatch, joints: Sequence[str], when: str = '',
+    ) -> str:
+        """Return the sentence that says which joint is how far from its reference."""
+        tolerance = f'tracking_tolerance {watch.tolerance[watch.joint]:g}'
+        return (
+            f'{joints[watch.joint]} is {watch.error:+.3g} away from the reference{when} '
+            f'({joined(tolerance, self.of_turn(watch.joint, watch.error))})')
 
-def of_departure(watch: TrackingWatch, joints: Sequence[str], when: str = '') -> str:
-    """Return the sentence that says which joint is how far from its reference."""
-    return (
-        f'{joints[watch.joint]} is {watch.error:+.3g} away from the reference{when} '
-        f'(tracking_tolerance {watch.tolerance[watch.joint]:g})')
+    def of_turn(self, joint: int, change: float) -> str:
+        """Return what it means if a joint jumps by one turn; empty for another jump."""
+        turns = self._robot.joint_bodies[joint].type != 'prismatic'
+        return WRAPS if turns and abs(abs(change) - 2.0 * math.pi) < NEARLY else ''
+
+
+def cause_of(text: str) -> str:
+    """Return a text with # for its numbers, which differ among messages with the same cause."""
+    return _NUMBER.sub('#', text)
 
 
 def joined(*reasons: str) -> str:

@@ -11,7 +11,7 @@ from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
 from hodyn_ros.feedforward.plan_answer import PlanMaker
-from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, joined
+from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, cause_of, joined
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
@@ -205,8 +205,7 @@ class StateMachine:
             and controller.excess is None
             and controller.reference.mode(controller.now) != 'stopping'))
         if feedback.why:
-            kind = ''.join(letter for letter in feedback.why if not letter.isdigit())
-            self.reasons.notice(kind, feedback.why, at, 'warning')
+            self.reasons.notice(cause_of(feedback.why), feedback.why, at, 'warning')
 
     @property
     def is_watched(self) -> bool:
@@ -340,6 +339,12 @@ class StateMachine:
         self.reasons.why = why or self.reasons.why
         if row.level:
             self.reasons.tell(row.level, row.says.format(**words))
+
+    def _wraps(self, position: Array) -> str:
+        """Return what it means if a joint is one turn from where it was; empty if none is."""
+        change = position - self._believed[0]
+        joint = int(np.abs(change).argmax())
+        return self.reasons.of_turn(joint, change.item(joint))
 
     def _drop_plan(self, why: str) -> None:
         """Drop a plan that is being prepared."""

@@ -16,7 +16,7 @@ from hodyn_ros.feedforward.plausible_state import (
     ZeroVelocities,
     beyond_range,
 )
-from hodyn_ros.feedforward.reasons import joined, of_departure
+from hodyn_ros.feedforward.reasons import joined
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
@@ -78,7 +78,8 @@ class Supervisor(StateMachine):
         at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
             if self._plausible.is_nowhere(position):
-                why = beyond_range(self.feedforward.robot, self._joints, position)[0]
+                beyond = beyond_range(self.feedforward.robot, self._joints, position)[0]
+                why = joined(beyond, self._wraps(position))
                 self.why_no_state = self.why_no_state or why  # `~/state` shows the first one
                 raise HodynError(why)
             self._check_stamp(stamp, at)
@@ -178,9 +179,10 @@ class Supervisor(StateMachine):
             if np.abs(controller.q[1]).max() < AT_REST:
                 self._latch()
             elif self.state is State.RUNNING:
-                self._go(Cause.DEPARTED, why=of_departure(watch, self._joints))
+                self._go(Cause.DEPARTED, why=self.reasons.of_departure(watch, self._joints))
         elif watch.is_notable:
-            self.reasons.notice('away', '', at, 'warning', of_departure(watch, self._joints))
+            departure = self.reasons.of_departure(watch, self._joints)
+            self.reasons.notice('away', '', at, 'warning', departure)
         measured = self.measured if has_velocity else self.measured[:1]
         if why := self.goals.watch(controller, measured, stamp):
             self._go(Cause.ABORTED, why=why)
@@ -356,9 +358,9 @@ class Supervisor(StateMachine):
     def _latch(self, when: str = '') -> None:
         position = self.measured[0]
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
+        departure = self.reasons.of_departure(self._tracking, self._joints, when)
         self._go(
-            Cause.ELSEWHERE, why=joined(
-                of_departure(self._tracking, self._joints, when), '' if is_plausible else beyond),
+            Cause.ELSEWHERE, why=joined(departure, '' if is_plausible else beyond),
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
 
@@ -391,7 +393,7 @@ class Supervisor(StateMachine):
                 'its positions: velocities are left out. Check their unit, and the delay of '
                 'their filter', at, 'warning')
             return
-        self.reasons.notice(
-            'state', f'{self._joints[joint]} at {position:.4g}'
-            + (f', moving at {velocity:.4g},' if self._has_velocity else '')
-            + ' contradicts the state before: it is left out', at, 'warning')
+        moving = f', moving at {velocity:.4g},' if self._has_velocity else ''
+        self.reasons.notice('state', joined(
+            f'{self._joints[joint]} at {position:.4g}{moving} contradicts the state before: it is '
+            'left out', self._wraps(self.measured[0])), at, 'warning')

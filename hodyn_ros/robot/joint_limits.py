@@ -9,6 +9,9 @@ from hodyn_ros.limits.velocity_bounds import velocity_bounds_of
 
 Array = NDArray[np.float64]
 
+TRACKING_ERROR = 0.2
+"""Tracking tolerance of a joint for which no `tracking_error` is known, rad or m."""
+
 
 @dataclass(frozen=True, eq=False)
 class Limits:
@@ -58,6 +61,11 @@ class Limits:
         """Which joints have velocity limits that depend on their position, (n,)."""
         depend: NDArray[np.bool_] = np.isfinite(self.stopping_deceleration)
         return depend
+
+    @property
+    def tracking_tolerance(self) -> Array:
+        """Distance of each joint from its reference beyond which the arm is held, (n,), finite."""
+        return np.where(np.isfinite(self.tracking_error), self.tracking_error, TRACKING_ERROR)
 
     @cached_property
     def velocity_law(self) -> Array:

@@ -6,6 +6,8 @@ import time
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 
+from hodyn_ros.feedforward.reasons import cause_of
+
 WINDOW = 4096
 
 
@@ -33,7 +35,10 @@ class Durations:
 
 
 class Complaints:
-    """Rejected inputs: counted by topic, and each cause logged at most once in a period."""
+    """Rejected inputs: counted by topic, and each cause logged at most once in a period.
+
+    Texts that differ in numbers only have the same cause.
+    """
 
     PERIOD = 1.0
     MAX_REASONS = 64
@@ -42,12 +47,17 @@ class Complaints:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.last: dict[str, str] = {}
-        self._logged: dict[str, float] = {}
+        self._logged: dict[tuple[str, str], float] = {}
 
     def add(self, topic: str, cause: str) -> bool:
         """Count a rejection; return whether it should be logged."""
         self.counts[topic] += 1
         self.last[topic] = cause = printable(cause[:self.MAX_TEXT])
+        return self.is_news(topic, cause)
+
+    def is_news(self, topic: str, text: str) -> bool:
+        """Return whether a text should be logged: its cause was not in the last period."""
+        cause = topic, cause_of(text)
         now = time.monotonic()
         if len(self._logged) >= self.MAX_REASONS:
             self._logged = {c: at for c, at in self._logged.items() if now - at < self.PERIOD}

@@ -31,9 +31,9 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.held_base import with_base_held
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros import parameters, realtime
-from hodyn_ros.ros.diagnostics import printable
+from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.given_parameters import as_overrides, read_arguments, undeclared
-from hodyn_ros.ros.inputs import inputs
+from hodyn_ros.ros.inputs import REQUESTS, inputs
 from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
@@ -48,7 +48,7 @@ from hodyn_ros.ros.robot_and_settings import (
 from hodyn_ros.ros.robot_description import RobotDescription
 from hodyn_ros.ros.session import Session
 from hodyn_ros.ros.spinning import run, spin_once
-from hodyn_ros.ros.trajectory_action import IS_AVAILABLE, TrajectoryAction
+from hodyn_ros.ros.trajectory_action import INACTIVE, IS_AVAILABLE, TrajectoryAction
 
 NAME = 'feedforward'
 REPORT_PERIOD = 1.0
@@ -72,6 +72,7 @@ class FeedforwardNode(LifecycleNode):
         super().__init__(NAME, **options)
         self.is_moving = False
         self._session: Session | None = None
+        self._idle = Monitor(self.get_logger().error)  # of inputs that come without a session
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
         self._entities: list[Callable[[], Any]] = []
@@ -282,11 +283,9 @@ class FeedforwardNode(LifecycleNode):
                 realtime.unfreeze_gc()
 
     def _reject_goal(self, why: str) -> None:
-        if self._session is not None:
-            self._session.monitor.received[ACTION] += 1
-            self._session.monitor.reject(ACTION, why)
-        else:
-            self.get_logger().error(f'{ACTION} rejected: {why}')
+        monitor = self._idle if self._session is None else self._session.monitor
+        monitor.received[ACTION] += 1
+        monitor.reject(ACTION, why)
 
     def _shut_down(self) -> None:
         if self._session is None:
@@ -316,9 +315,11 @@ class FeedforwardNode(LifecycleNode):
             self._timer = None
 
     def _call(self, callback: Callable[..., None], *arguments: Any) -> None:
-        """Call a method of the session, if there is one; log and count unexpected errors."""
+        """Call a method of the session, or refuse; log and count unexpected errors."""
         session = self._session
         if session is None:
+            if callback in REQUESTS:
+                self._idle.reject(REQUESTS[callback], INACTIVE)
             return
         try:
             callback(session, *arguments)
@@ -343,7 +344,7 @@ class FeedforwardNode(LifecycleNode):
         self._diagnostics.publish(message)
 
     def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        refusal = 'the node is not active'
+        refusal = INACTIVE
         session = self._session
         if session is not None:
             try:

@@ -15,6 +15,7 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from hodyn_ros.common.closed_pipe import discard_output
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.ros import parameter_file
@@ -48,7 +49,10 @@ def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
     """
     options, others = _options(argv[1:])
     if {'-h', '--help'} & set(others):
-        print(usage(node))
+        try:
+            print(usage(node), flush=True)
+        except BrokenPipeError:
+            raise SystemExit(discard_output()) from None
         raise SystemExit(0)
     if others:
         given = ' '.join(argv[1:]) if others[0] in OF_ROS else '-p NAME:=VALUE'

@@ -7,11 +7,17 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
+from hodyn_ros.feedforward.base_reference import BASE_PLAN
+from hodyn_ros.feedforward.trajectory_goals import PLAN
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.session import Session
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
+REQUESTS: dict[Callable[..., None], str] = {
+    Session.on_trajectory: PLAN, Session.on_reference: 'reference',
+    Session.on_stiffness: 'stiffness', Session.on_base_trajectory: BASE_PLAN}
+"""Inputs that ask for something, by the method that takes them; others are measurements."""
 Input = tuple[Any, str, Callable[[Session, bytes], None], QoSProfile]
 
 

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
+from hodyn_ros.feedforward.reasons import cause_of
 from hodyn_ros.ros.diagnostics import Monitor, printable
 
 Array = NDArray[np.float64]
@@ -108,8 +109,8 @@ class Neighbours:
                 reason += f': {self._publishers(topic)} has sent none yet'
         # A driver may start later: a new cause is logged at once, the same one rarely.
         now = time.monotonic()
-        if reason != self._waits or now - self._said.get('waiting', now) >= WAIT_AGAIN:
-            self._waits, self._said['waiting'] = reason, now
+        if cause_of(reason) != self._waits or now - self._said.get('waiting', now) >= WAIT_AGAIN:
+            self._waits, self._said['waiting'] = cause_of(reason), now
             self._node.get_logger().warning(
                 printable(f'waiting: {reason} ({received} received)'))
         return printable(reason)

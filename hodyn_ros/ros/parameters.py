@@ -4,7 +4,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-import math
 import re
 from typing import Any
 
@@ -23,9 +22,9 @@ from hodyn_ros.plans.prepare import StretchMode
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import robot_names
 from hodyn_ros.ros import parameter_file
+from hodyn_ros.ros.parameter_values import fault_of
 
 DESCRIPTION = 'robot_description'
-NAMES = {str: 'string', bool: 'truth value (true or false)', int: 'whole number', float: 'number'}
 
 
 def _row(
@@ -33,12 +32,18 @@ def _row(
     description: str,
     *,
     bounds: tuple[float, float] | None = None,
+    entries: str = '',
     choices: tuple[str, ...] | None = None,
     runtime: bool = False,
 ) -> Any:
-    """Return a row of the table; with `runtime` it may change while the node is active."""
+    """Return a row of the table; with `runtime` it may change while the node is active.
+
+    `bounds` are those of a number; `entries`, a key of `parameter_values.ENTRIES`, says which
+    numbers an array may have.
+    """
     return field(default=default, metadata={
-        'description': description, 'bounds': bounds, 'choices': choices, 'runtime': runtime})
+        'description': description, 'bounds': bounds, 'entries': entries, 'choices': choices,
+        'runtime': runtime})
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ class Parameters:
     tracking_tolerance: Sequence[float] = _row(
         (0.0,), 'How far a joint may be away from the reference, rad or m, one for all or one a '
         'joint; beyond it the node stops and holds the arm where it is; 0 takes the value of the '
-        'robot file, -1 disables the check.')
+        'robot file, -1 disables the check.', entries='-1, 0 or above 0')
     limit_margin: float = _row(
         0.05, 'Fraction by which a motion may exceed the torque and torque-rate limits before '
         'the node stops it.', bounds=(0.0, 1.0))
@@ -152,25 +157,28 @@ class Parameters:
         bounds=(0.0, 100.0))
     base_tolerance: Sequence[float] = _row(
         (0.1, 0.05, 0.2, 0.2), 'How far position (m), orientation (rad), velocity (m/s) and '
-        'angular velocity (rad/s) of a floating base may be away from ~/base_trajectory.')
+        'angular velocity (rad/s) of a floating base may be away from ~/base_trajectory.',
+        entries='above 0')
     spring_stiffness: Sequence[float] = _row(
         (0.0,), 'Stiffness of series springs in all joints, N m/rad, one a joint; 0 keeps the '
-        'actuators of the robot file.')
+        'actuators of the robot file.', entries='0 or above 0')
     motor_inertia: Sequence[float] = _row(
-        (0.0,), 'Link-side inertia of the motors behind spring_stiffness, kg m², one a joint.')
+        (0.0,), 'Link-side inertia of the motors behind spring_stiffness, kg m², one a joint.',
+        entries='0 or above 0')
     flatness_poles: float = _row(
         0.0, 'Poles of the feedback of all states of elastic arms, rad/s: from ~/motor_states it '
         'computes ~/motor_feedback, to be added to the motor torque; 0 for none.',
         bounds=(0.0, 1000.0))
     max_motor_feedback: Sequence[float] = _row(
         (0.0,), 'Largest value of ~/motor_feedback, N m, one for all or one a motor; needed with '
-        'flatness_poles.')
+        'flatness_poles.', entries='0 or above 0')
     motor_loop_stiffness: Sequence[float] = _row(
         (0.0,), "Gain of the driver's motor loop by the error of the motor position, N m/rad, one "
-        'for all or one a motor: ~/motor_feedback leaves out what this loop adds.')
+        'for all or one a motor: ~/motor_feedback leaves out what this loop adds.',
+        entries='0 or above 0')
     motor_loop_damping: Sequence[float] = _row(
         (0.0,), "Gain of the driver's motor loop by the error of the motor velocity, N m s/rad, "
-        'one for all or one a motor.')
+        'one for all or one a motor.', entries='0 or above 0')
     payload_link: str = _row('', 'Link that carries a payload; empty for none.', runtime=True)
     payload_mass: float = _row(
         0.0, 'Mass of the payload, kg.', bounds=(0.0, 1000.0), runtime=True)
@@ -186,7 +194,8 @@ class Parameters:
     realtime_priority: int = _row(
         0, 'SCHED_FIFO priority of the node; 0 for the default scheduler.', bounds=(0, 99))
     lock_memory: bool = _row(False, 'Lock the memory of the node in RAM.')
-    cpu_affinity: Sequence[int] = _row((-1,), 'Processors that the node may use; -1 for any.')
+    cpu_affinity: Sequence[int] = _row(
+        (-1,), 'Processors that the node may use; -1 for any.', entries='-1, 0 or above 0')
     keep_awake: bool = _row(False, 'Keep idle processors of the machine from sleeping.')
 
 
@@ -352,35 +361,4 @@ def fault(name: str, value: Any) -> str:
     """Return what is wrong with a value for a parameter of the table, or empty."""
     row = row_of(name)
     assert row is not None
-    default: Any = row.default
-    choices, bounds = row.metadata['choices'], row.metadata['bounds']
-    kind = type(default)
-    if kind is tuple:
-        element = type(default[0])
-        if isinstance(value, str | bytes) or not isinstance(value, Sequence | array) or not all(
-                _is_of(element, entry) for entry in value):
-            return f'{name} is {value!r}; expected an array of {NAMES[element]}s'
-    elif not _is_of(kind, value):
-        quoted = (
-            ': YAML reads off, on, yes and no as true or false unless they are quoted'
-            if kind is str and isinstance(value, bool) else '')
-        return f'{name} is {value!r}; expected a {NAMES[kind]}{quoted}'
-    if choices is not None and value not in choices:
-        return f'{name} is {value!r}; expected one of {", ".join(choices)}'
-    if kind is float and not math.isfinite(value):
-        return f'{name} is {value}; expected a finite number'
-    if bounds is not None and not bounds[0] <= value <= bounds[1]:
-        return f'{name} is {value}; expected {bounds[0]:g} to {bounds[1]:g}'
-    if name.startswith(('payload_', 'base_tolerance')) and kind is tuple:
-        if len(value) != len(default):
-            return f'{name} has {len(value)} numbers; expected {len(default)}'
-        if not all(map(math.isfinite, value)):
-            return f'{name} is {list(value)}; expected finite numbers'
-    return ''
-
-
-def _is_of(kind: type, value: Any) -> bool:
-    """Return whether a value is of a type; a whole number is also a float."""
-    if isinstance(value, bool):
-        return kind is bool
-    return isinstance(value, (int, float) if kind is float else kind)
+    return fault_of(name, value, row)

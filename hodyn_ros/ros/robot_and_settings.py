@@ -17,6 +17,7 @@ from hodyn_ros.feedforward.settings import (
 from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, with_actuators
+from hodyn_ros.ros.parameter_values import read_locked_joints
 from hodyn_ros.ros.parameters import Parameters
 
 Array = NDArray[np.float64]
@@ -24,8 +25,6 @@ Array = NDArray[np.float64]
 MAX_BODIES = 500
 # With more joints a stop takes longer to compute than the timeout of joint states.
 MAX_JOINTS = 64
-# Tracking tolerance if the robot file has none, rad or m.
-TRACKING_ERROR = 0.2
 
 
 def load_with(
@@ -35,20 +34,10 @@ def load_with(
 
     `warn` is called with each warning. Raises HodynError for parameters that do not fit the robot.
     """
-    locked = {}
-    for text in filter(None, settings.locked_joints):
-        joint, _, value = text.rpartition('=')
-        try:
-            locked[joint] = float(value)
-        except ValueError:
-            raise HodynError(
-                f'parameter locked_joints: {text!r}; expected JOINT=VALUE, for example '
-                'finger_joint1=0.04',
-            ) from None
     check: Any = None if settings.inertia_check == 'robot' else settings.inertia_check
     with _warnings_to(warn):
         robot = load_robot(
-            source, inertia_check=check, locked_joints=locked,
+            source, inertia_check=check, locked_joints=read_locked_joints(settings.locked_joints),
             limits=settings.limits_file or None, max_bodies=MAX_BODIES,
             floating_base=settings.floating_base)
     if robot.n > MAX_JOINTS:
@@ -123,12 +112,7 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
         raise HodynError(
             f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
             'for all or one a joint')
-    if min(settings.base_tolerance) <= 0.0:
-        raise HodynError(
-            f'parameter base_tolerance is {list(settings.base_tolerance)}; expected numbers above '
-            '0')
-    own = robot.limits.tracking_error
-    tolerance = np.where(given > 0.0, given, np.where(np.isfinite(own), own, TRACKING_ERROR))
+    tolerance = np.where(given > 0.0, given, robot.limits.tracking_tolerance)
     return SupervisorSettings(
         replace(controller_settings(settings), motor_feedback=_motor_feedback(robot, settings)),
         np.where(given < 0.0, np.inf, tolerance),
@@ -146,22 +130,23 @@ def _motor_feedback(robot: Robot, settings: Parameters) -> MotorFeedbackSettings
         raise HodynError(f'parameter flatness_poles: robot {robot.name!r}: {why_not}')
     count = robot.require_actuators().n_motors
 
-    def of_motors(name: str, least: float) -> Array:
+    def of_motors(name: str) -> Array:
         values = np.array(getattr(settings, name))
         if values.size not in (1, count):
             raise HodynError(
                 f'parameter {name} has {values.size} values for {count} motors; give one for all '
                 'or one a motor')
-        if not (np.isfinite(values) & (values >= least)).all():
-            raise HodynError(
-                f'parameter {name} is {values.tolist()}; flatness_poles needs numbers '
-                f'{"above" if least else "of at least"} 0')
         one_each: Array = np.broadcast_to(values, count).astype(np.float64)
         return one_each
 
+    bound = of_motors('max_motor_feedback')
+    if not bound.all():
+        raise HodynError(
+            f'parameter max_motor_feedback is {list(settings.max_motor_feedback)}; '
+            'flatness_poles needs numbers above 0')
     return MotorFeedbackSettings(
-        settings.flatness_poles, of_motors('max_motor_feedback', np.finfo(float).tiny),
-        np.stack([of_motors('motor_loop_stiffness', 0.0), of_motors('motor_loop_damping', 0.0)]))
+        settings.flatness_poles, bound,
+        np.stack([of_motors('motor_loop_stiffness'), of_motors('motor_loop_damping')]))
 
 
 def plan_settings(settings: Parameters) -> PlanSettings:

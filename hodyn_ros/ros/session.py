@@ -371,7 +371,7 @@ class Session:
         for event in events:
             if event.topic:
                 self.monitor.reject(event.topic, event.text)
-            else:
+            elif event.level == 'info' or self.monitor.complaints.is_news('', event.text):
                 self._log[event.level](printable(event.text, keep='\n'))
         if supervisor.annotated:
             self._outputs.annotated(supervisor.annotated)

@@ -45,9 +45,11 @@ class SimulatedDriver(Node):
         start = np.array(self.declare_parameter('position', home(robot).tolist()).value)
         if start.shape != (robot.n,):
             raise HodynError(f'parameter position has {start.size} numbers for {robot.n} joints')
+        if not np.isfinite(start).all():
+            raise HodynError(f'parameter position is {start.tolist()}; must be finite')
         rate: float = self.declare_parameter('rate', 1000.0).value
-        if not rate > 0.0:
-            raise HodynError(f'parameter rate is {rate:g}; must be above 0')
+        if not 0.0 < rate < math.inf:
+            raise HodynError(f'parameter rate is {rate:g}; must be finite and above 0')
         self.period = 1.0 / rate
         self._loop = make_control_loop(robot, start, self.period)
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''

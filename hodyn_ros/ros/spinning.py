@@ -26,6 +26,11 @@ GRACE = 1.0  # time for the main thread to notice a signal before the process is
 END_TIMEOUT = 4.0  # additional time for the end itself, on a busy machine, s
 PATIENCE = 1.0  # time from which another signal counts as a second one, s
 POLL = 0.05
+# What to do about errors of ROS, by words in them.
+_HINTS = {
+    'Sequence should be of same type':
+        'a list has numbers with and without a point; write 0.0 for 0: ',
+    'Error parsing an event': 'in lists, write texts with a colon in quotes, as ["a:b"]: '}
 
 
 class Interrupted(BaseException):
@@ -132,9 +137,8 @@ def until_told(argv: Sequence[str] | None) -> Iterator[StopFlag]:
             args=None if argv is None else list(argv),
             signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
-        mixed = 'a list has numbers with and without a point; write 0.0 for 0: ' if (
-            'Sequence should be of same type' in str(error)) else ''
-        raise HodynError(f'command line: {mixed}{error}') from None
+        hint = ''.join(hint for words, hint in _HINTS.items() if words in str(error))
+        raise HodynError(f'command line: {hint}{error}') from None
     stop = StopFlag()
     stop.is_moving = lambda: False
     try:

@@ -1,8 +1,11 @@
 """The controller of ros2_control, with a manager that stands in for the real one."""
+from dataclasses import replace
+
 from compiled_c import CC
 from controller_package import CXX, built, numbers
 import numpy as np
 import pytest
+import yaml
 
 import hodyn_ros as hd
 
@@ -47,8 +50,9 @@ def test_it_claims_efforts_and_states_and_offers_references(manager):
 
 
 def test_a_plan_is_played_without_allocation_and_ends_at_rest(manager):
-    lines = manager.run(*BEGIN, 'set tracking_tolerance 0 0 0 0 0 0 0', 'cycle 0.001 20', MOVE,
-                        'cycle 0.001 1200')
+    lines = manager.run(
+        'set tracking_tolerance -1 -1 -1 -1 -1 -1 -1', *BEGIN, 'cycle 0.001 20', MOVE,
+        'cycle 0.001 1200')
     sent = commands(lines)
     assert 'activate: success' in lines
     assert not sent[:20].any()  # a Franka holds itself
@@ -109,6 +113,12 @@ def test_an_arm_that_departs_is_stopped_and_named(manager):
     assert 'error: fer_joint3 departed from the reference by more than tracking_tolerance: the ' \
         'arm is held where it is' in lines
     assert commands(lines)[-1] == pytest.approx(np.zeros(7), abs=1e-12)
+    # As in the node, 0 takes the default, and -1 disables the check.
+    for tolerance, is_held in (('0.5', False), ('-1', False), ('0', True), ('0.3', True)):
+        lines = manager.run(
+            f'set tracking_tolerance {" ".join([tolerance] * 7)}', *BEGIN, MOVE,
+            'cycle 0.001 100', f'state {numbers(pushed, np.zeros(7))}', 'cycle 0.001 800')
+        assert any('departed' in line for line in lines) == is_held, tolerance
     # It is not pressed on: the feedback ends where the arm is.
     held = commands(manager.run(
         'set stiffness 400 400 400 400 400 400 400', *BEGIN, MOVE, 'cycle 0.001 100',
@@ -188,6 +198,26 @@ def test_a_misspelt_parameter_is_named(manager):
     said = [line for line in lines if 'parameter' in line]
     assert said == [
         "warning: parameter 'dampng' is unknown and has no effect; did you mean 'damping'?"]
+
+
+@pytest.mark.parametrize('value', ['-0.2', 'nan', 'inf'])
+def test_a_tracking_tolerance_that_means_nothing_is_refused(manager, value):
+    lines = manager.run(
+        f'set tracking_tolerance 0.1 {value} 0 0 0 -1 0', 'init', 'configure')
+    assert 'configure: error' in lines
+    assert f'error: tracking_tolerance of fer_joint2 is {value}; expected -1 (no check), 0 (the ' \
+        'default) or a finite number above 0' in lines
+
+
+def test_the_tracking_tolerance_is_that_of_the_node_by_default(tmp_path):
+    """It was 0, without a limit, for robot files without tracking_error."""
+    robot = hd.load_robot('panda')
+    error = np.array([0.1, *[np.inf] * 5, 0.3])
+    robot = replace(robot, limits=replace(robot.limits, tracking_error=error))
+    hd.generate_ros2_control(robot, tmp_path / 'package')
+    found = yaml.safe_load((tmp_path / 'package/src/parameters.yaml').read_text('utf-8'))
+    namespace, = found.values()
+    assert namespace['tracking_tolerance']['default_value'] == [0.1, *[0.2] * 5, 0.3]
 
 
 def test_limits_that_are_no_numbers_are_refused(manager):

@@ -7,7 +7,7 @@ from supervised import World
 
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward.motion_limits import EffortExcess
-from hodyn_ros.feedforward.reasons import HELD_BACK, TELL, Reasons, joined, of_departure
+from hodyn_ros.feedforward.reasons import HELD_BACK, TELL, Reasons, joined
 from hodyn_ros.feedforward.tracking import TrackingWatch
 
 pytestmark = pytest.mark.fast
@@ -38,13 +38,36 @@ def test_reasons_are_joined_without_empty_ones_and_each_once():
     assert joined('', '') == ''
 
 
-def test_the_joint_that_is_away_most_in_units_of_its_tolerance_is_named():
-    watch = TrackingWatch(np.array([0.1, 1.0, 0.02]))
+def test_the_joint_that_is_away_most_in_units_of_its_tolerance_is_named(said):
+    watch, of_departure = TrackingWatch(np.array([0.1, 1.0, 0.02])), said.of_departure
     watch.compare(np.array([0.05, 0.9, -0.03]), np.zeros(3))
     assert of_departure(watch, ['a', 'b', 'c']) == (
         'c is -0.03 away from the reference (tracking_tolerance 0.02)')
     assert of_departure(watch, ['a', 'b', 'c'], ' when asked') == (
         'c is -0.03 away from the reference when asked (tracking_tolerance 0.02)')
+
+
+RAIL = """<robot name="rail"><link name="floor"/>
+  <link name="cart"><inertial><mass value="2"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="slide" type="prismatic"><parent link="floor"/><child link="cart"/>
+    <axis xyz="1 0 0"/><limit lower="-9" upper="9" effort="90" velocity="1"/></joint>
+</robot>"""
+
+
+@pytest.mark.parametrize(('model', 'joint', 'error', 'is_turn'), [
+    ('panda', 2, -6.28, True), ('panda', 2, 6.35, True), ('panda', 2, -6.0, False),
+    ('panda', 2, 0.3, False), (RAIL, 0, 6.28, False)])
+def test_a_joint_that_is_one_turn_away_is_named_as_such(model, joint, error, is_turn):
+    """A driver that wraps positions at ±pi has a turn missing; a sliding joint has no turns."""
+    robot = load_robot(model)
+    watch, reference = TrackingWatch(np.full(robot.n, 0.2)), np.zeros(robot.n)
+    measured = reference.copy()
+    measured[joint] = error
+    watch.compare(measured, reference)
+    text = Reasons(robot).of_departure(watch, robot.joint_names)
+    assert ('(tracking_tolerance 0.2; one turn: the driver must not wrap positions)' in text) == (
+        is_turn)
 
 
 def test_an_excess_is_told_with_one_value_while_it_lasts_and_logged_once(said):

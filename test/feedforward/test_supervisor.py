@@ -1,4 +1,5 @@
 """What an active node does about lost, strange or contradicting states, and what it says."""
+from dataclasses import replace
 from pathlib import Path
 import re
 
@@ -7,6 +8,7 @@ import pytest
 from supervised import HOME, MODEL, PANDA, Goal, Plans, World, running
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.moving_base import feedforward_of
 from hodyn_ros.feedforward.plan_answer import Accepted
 from hodyn_ros.feedforward.trajectory_goals import ErrorCode
 from hodyn_ros.feedforward.transitions import TABLE, TRANSITIONS, Cause, State
@@ -299,6 +301,38 @@ def test_a_state_without_velocity_is_not_said_to_move(known):
     world.look()
     line, = (line for line in world.logged if 'contradicts' in line and '0.9' in line)
     assert ('moving at 57' in line) == known
+
+
+def test_a_driver_that_wraps_positions_is_told_that_a_turn_is_missing():
+    """It was only said that a joint is -6.28 away."""
+    free = replace(PANDA, limits=replace(
+        PANDA.limits, position_min=np.full(7, -9.0), position_max=np.full(7, 9.0)))
+    world = running(model=feedforward_of(free))
+    world.away[6] = -2.0 * np.pi
+    for _ in range(100):
+        world.state()
+        if any('held' in line for line in world.logged):
+            world.away[6] = 0.0
+    wraps = 'one turn: the driver must not wrap positions'
+    left_out, held = (
+        [line for line in world.logged if words in line]
+        for words in ('it is left out', 'the arm is held where it is'))
+    assert [line.endswith(f'contradicts the state before: it is left out; {wraps}')
+            for line in left_out] == [True]
+    assert held == [
+        f'joint7 is -6.28 away from the reference (tracking_tolerance 0.2; {wraps}): the arm is '
+        'held where it is']
+    assert world.supervisor.report(world.at)[1].startswith(held[0])
+
+
+def test_a_turn_that_leads_beyond_the_range_is_no_question_of_degrees_alone():
+    world = running()
+    world.away[6] = -2.0 * np.pi
+    for _ in range(100):
+        world.state()
+    state, reason = world.supervisor.report(world.at)
+    assert state == 'fault'
+    assert reason.endswith('are these degrees?; one turn: the driver must not wrap positions')
 
 
 def test_an_arm_staying_beyond_its_range_is_held_at_the_end_of_it():

@@ -60,20 +60,36 @@ def test_a_cause_is_news_once_in_a_second_and_each_counts(clock):
     assert [complaints.add('plan', 'torn') for _ in range(3)] == [True, False, False]
     assert complaints.add('plan', 'late')
     clock.now += 0.99
-    assert not complaints.add('wrench', 'torn')
+    assert complaints.add('wrench', 'torn')  # two topics are two faults
+    assert not complaints.add('plan', 'torn')
     clock.now += 0.01
     assert complaints.add('plan', 'torn')
-    assert complaints.counts == {'plan': 5, 'wrench': 1}
+    assert complaints.counts == {'plan': 6, 'wrench': 1}
     assert complaints.last == {'plan': 'torn', 'wrench': 'torn'}
+
+
+def test_values_that_change_are_one_cause_and_another_joint_is_another(clock):
+    """A stream beyond a limit filled the log with a line for each sample."""
+    complaints = Complaints()
+    texts = [f"position {2.9 + 1e-5 * k:g} of joint 'joint1' is above 2.9" for k in range(500)]
+    assert [complaints.add('reference', text) for text in texts] == [True] + [False] * 499
+    assert complaints.last['reference'] == texts[-1]
+    assert complaints.add('reference', texts[0].replace('joint1', 'joint2'))
+    assert complaints.add('reference', "position -3 of joint 'joint1' is below -2.9")
+    assert complaints.add('reference', "velocity 3 of joint '1' is beyond 2")
+    assert complaints.add('reference', "velocity 3 of joint '2' is beyond 2")
+    assert not complaints.add('reference', "velocity -3.1e-05 of joint '2' is beyond inf")
+    clock.now += 1.0
+    assert complaints.add('reference', texts[1])
 
 
 def test_no_sender_fills_the_log_or_the_memory_by_ever_new_causes(clock):
     complaints = Complaints()
     most = Complaints.MAX_REASONS
-    news = [complaints.add('plan', f'cause {k}') for k in range(3 * most)]
+    news = [complaints.add('plan', f'cause c{k}') for k in range(3 * most)]
     assert news == [True] * most + [False] * 2 * most
     assert complaints.counts['plan'] == 3 * most
-    assert complaints.last['plan'] == f'cause {3 * most - 1}'
+    assert complaints.last['plan'] == f'cause c{3 * most - 1}'
     # A second later there is room again.
     clock.now += 1.0
     assert complaints.add('plan', 'new')

@@ -37,6 +37,10 @@ def file(tmp_path):
      '-p gravity_in_output:=0: gravity_in_output is 0; expected a truth value (true or false)'),
     (['-p', 'payload_mass:=0.3kg'], "-p payload_mass:=0.3kg: payload_mass is '0.3kg'; expected a"),
     (['--param', 'fade:=hello'], "--param fade:=hello: fade is 'hello'; expected a number"),
+    (['-p', 'tracking_tolerance:=[-0.2]'],
+     '-p tracking_tolerance:=[-0.2]: tracking_tolerance is [-0.2]; expected finite numbers: -1, '),
+    (['-p', 'locked_joints:=[elbow:0.5]'],
+     "-p locked_joints:=[elbow:0.5]: locked_joints: 'elbow:0.5'; expected JOINT=VALUE, for exam"),
 ])
 def test_a_wrong_value_after_a_file_is_one_line_and_no_node(ros_environment, words, message):
     """The node started with gravity, the file's value, and said nothing."""
@@ -46,6 +50,19 @@ def test_a_wrong_value_after_a_file_is_one_line_and_no_node(ros_environment, wor
     assert run.returncode == 2
     assert message in run.stderr
     assert run.stderr.count('\n') == 1
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(('value', 'hint'), [
+    ('command_joints:=[a:b]', 'in lists, write texts with a colon in quotes, as ["a:b"]: '),
+    ('payload_com:=[0, 0.1, 0]', 'a list has numbers with and without a point; write 0.0 for 0: '),
+])
+def test_what_ros_cannot_read_comes_with_what_to_do(ros_environment, value, hint):
+    run = subprocess.run(
+        [sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--ros-args', '-p', value],
+        capture_output=True, text=True, timeout=60.0)
+    assert run.returncode == 2
+    assert f'feedforward: command line: {hint}' in run.stderr
 
 
 @pytest.mark.live
@@ -121,6 +138,17 @@ def test_help_lists_each_parameter_with_its_default(ros_environment, word):
 
 
 @pytest.mark.live
+def test_help_ends_quietly_when_its_reader_has_closed_the_pipe(ros_environment):
+    """`feedforward --help | head -1` ended in a traceback."""
+    process = subprocess.Popen(
+        [sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--help'],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    assert process.stderr.read() == ''
+    assert process.wait() == 141
+
+
+@pytest.mark.live
 def test_the_service_names_a_parameter_that_there_is_not(live):
     """It said `Invalid access to undeclared parameter(s): []`."""
     node = live('auto_activate:=false', ready=False)
@@ -128,5 +156,7 @@ def test_the_service_names_a_parameter_that_there_is_not(live):
         "unknown parameter 'payload_mas'; did you mean 'payload_mass'?")
     assert node.set(**{'constraints.joint1.goal': 0.1}) == (
         'constraints.joint1.goal: it is taken at start only, by -p or a parameter file')
+    assert node.set(tracking_tolerance=[-0.2]) == (
+        'tracking_tolerance is [-0.2]; expected finite numbers: -1, 0 or above 0')
     assert node.set(fade=0.7) == ''
     assert node.get('fade') == [0.7]

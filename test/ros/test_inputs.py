@@ -167,6 +167,58 @@ def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
     namesake.destroy_node()
 
 
+def said(node, text: str) -> int:
+    return sum(text in line for line in node.log.splitlines())
+
+
+def test_what_is_asked_of_an_inactive_node_is_refused_in_words(live, home):
+    """A plan or a stream disappeared without a word."""
+    node = live('auto_activate:=false', ready=False)
+    assert node.change('configure'), node.log
+    stream = node.publisher(JointState, '/feedforward/reference')
+    stiffness = node.publisher(JointState, '/feedforward/stiffness')
+    node.send_trajectory((0.0, home), (1.0, home))
+    node.wait_log('joint_trajectory rejected: the node is not active')
+    begin = time.monotonic()
+    for _ in range(100):
+        stream.publish(JointState(name=node.joints, position=home))
+        node.spin(0.01)
+    assert 1 <= said(node, 'reference rejected: the node is not active') <= (
+        time.monotonic() - begin + 1.0)
+    stiffness.publish(JointState(name=node.joints, effort=home))
+    node.wait_log('stiffness rejected: the node is not active')
+    # Measurements come all the time, and ask for nothing.
+    for _ in range(10):
+        node.send_state(NOW, home)
+        node.spin(0.01)
+    assert not said(node, 'joint_states rejected')
+    assert said(node, 'rejected') == 2 + said(node, 'reference rejected')
+
+
+def test_each_cause_is_logged_at_most_once_a_second(live, home):
+    """Numbers that change made each message a cause of its own: 128 lines in two seconds."""
+    node = live('wrench_timeout:=0.02')
+    node.drive(20.0, home, until=lambda: 'holding' in node.states)
+    stream = node.publisher(JointState, '/feedforward/reference')
+    wrenches = node.publisher(WrenchStamped, '/feedforward/external_wrench')
+    wrench = WrenchStamped()
+    wrench.header.frame_id = 'link7'
+    begin = time.monotonic()
+    for k in range(60):
+        stream.publish(JointState(name=node.joints, position=[3.0 + 1e-3 * k, *home[1:]]))
+        wrenches.publish(wrench)
+        node.drive(0.05, home)
+    seconds = time.monotonic() - begin
+    assert 2 <= said(node, 'reference rejected: position 3.') <= seconds + 1.0
+    assert 2 <= said(node, 'external_wrench on link7 fell silent') <= seconds + 1.0
+    # Another cause is said at once, in the second of the last line.
+    stream.publish(JointState(name=node.joints, position=[*home[:6], 5.0]))
+    node.drive(20.0, home, until=lambda: "position 5 of joint 'fer_joint7' is above" in node.log)
+    stream.publish(JointState(name=node.joints, position=home, velocity=[9.0] + [0.0] * 6))
+    node.drive(20.0, home, until=lambda: 'reference rejected: velocity 9 of joint' in node.log)
+    assert said(node, 'reference rejected') <= seconds + 3.0
+
+
 def test_computed_torque_without_velocities_uses_the_reference(live, home):
     node = live('evaluate_at:=measurement', 'fade:=0.2')
     there = [x + 0.05 for x in home]

@@ -39,10 +39,9 @@ def test_settings_are_those_of_each_motor():
 
 @pytest.mark.parametrize(('changes', 'words'), [
     ({'max_motor_feedback': (0.0,)}, 'max_motor_feedback is .*; flatness_poles needs numbers abo'),
-    ({'max_motor_feedback': (np.inf,)}, 'max_motor_feedback is'),
+    ({'max_motor_feedback': (1.0, 0.0)}, 'max_motor_feedback is .*; flatness_poles needs number'),
     ({'max_motor_feedback': (1.0, 2.0, 3.0)}, 'max_motor_feedback has 3 values for 2 motors'),
-    ({'motor_loop_stiffness': (-1.0,)}, 'motor_loop_stiffness is .* needs numbers of at least 0'),
-    ({'motor_loop_damping': (np.nan,)}, 'motor_loop_damping is')])
+    ({'motor_loop_damping': (1.0,) * 3}, 'motor_loop_damping has 3 values for 2 motors')])
 def test_wrong_settings_are_one_line(changes, words):
     robot = with_example_actuators(hd.load_robot('twolink'), 'sea')
     with pytest.raises(hd.HodynError, match=f'^parameter {words}'):

@@ -12,6 +12,7 @@ from rclpy.parameter import Parameter
 
 import hodyn_ros as hd
 from hodyn_ros.ros import parameters
+from hodyn_ros.ros.given_parameters import read_arguments
 from hodyn_ros.ros.robot_and_settings import load_with, with_payload
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +36,8 @@ def test_the_page_has_each_parameter_with_default_range_and_meaning():
         assert yaml.safe_load(rows[name][0]) == as_yaml(row.default), name
         if bounds := row.metadata['bounds']:
             assert rows[name][1] == f'{bounds[0]:g} … {bounds[1]:g}', name
+        if entries := row.metadata['entries']:
+            assert rows[name][1] == entries, name
         assert row.metadata['description'] in page
 
 
@@ -74,6 +77,57 @@ def test_each_file_lists_each_parameter_with_a_comment_and_is_accepted(path):
 def test_a_wrong_value_says_what_was_expected(name, value, expected):
     result = check([Parameter(name, value=value)], active=False)
     assert not result.successful
+    assert expected in result.reason
+
+
+# Numbers below 0 mean something in these alone: places, and products of inertia.
+OF_EITHER_SIGN = ('payload_com', 'payload_inertia')
+NUMBERS = [name for name, row in parameters.TABLE.items() if type(
+    row.default[0] if isinstance(row.default, tuple) else row.default) in (int, float)]
+
+
+def with_number(name, word):
+    """Return a value of a parameter with a number, given as a word of YAML, as its last entry."""
+    default = parameters.TABLE[name].default
+    if not isinstance(default, tuple):
+        return word
+    return f'[{", ".join([*map(str, default[:-1]), word])}]'
+
+
+@pytest.mark.parametrize(('name', 'word'), [
+    (name, word) for name in NUMBERS for word in ('.nan', '.inf', '-.inf', '-0.2', '9' * 400)
+    if name not in OF_EITHER_SIGN or word != '-0.2'])
+def test_a_number_that_means_nothing_is_refused_in_words(name, word):
+    """tracking_tolerance [-0.2] switched the check off, and [.nan] was taken for the default."""
+    name, text = name.replace('JOINT', 'fer_joint1'), with_number(name, word)
+    with pytest.raises(hd.HodynError, match=rf'^-p {name}:=.*: {name} is .*; expected ') as error:
+        read_arguments(['feedforward', '--ros-args', '-p', f'{name}:={text}'], 'feedforward')
+    assert '\n' not in str(error.value)
+    result = check([Parameter(name, value=yaml.safe_load(text))], active=False) if (
+        word != '9' * 400) else None  # no message holds it
+    assert result is None or (not result.successful and 'expected ' in result.reason)
+
+
+@pytest.mark.parametrize('name', OF_EITHER_SIGN)
+def test_places_and_inertias_may_be_below_0(name):
+    text = with_number(name, '-0.2')
+    assert read_arguments(['feedforward', '--ros-args', '-p', f'{name}:={text}'], 'feedforward')
+
+
+@pytest.mark.parametrize(('name', 'value', 'expected'), [
+    ('tracking_tolerance', [-0.2], 'expected finite numbers: -1, 0 or above 0'),
+    ('tracking_tolerance', [0.1, -1.0, 0.0], ''),
+    ('base_tolerance', [0.1, 0.0, 0.2, 0.2], 'expected finite numbers: above 0'),
+    ('motor_inertia', [0.0, 1e-9], ''),
+    ('cpu_affinity', [-2], 'expected finite numbers: -1, 0 or above 0'),
+    ('locked_joints', ['elbow:0.5'], "'elbow:0.5'; expected JOINT=VALUE, for example finger_jo"),
+    ('locked_joints', ['elbow=nan'], 'expected JOINT=VALUE'),
+    ('locked_joints', ['=0.5'], 'expected JOINT=VALUE'),
+    ('locked_joints', ['', 'elbow=-0.5'], ''),
+])
+def test_entries_of_arrays_are_judged_one_by_one(name, value, expected):
+    result = check([Parameter(name, value=value)], active=False)
+    assert result.successful == (not expected)
     assert expected in result.reason
 
 

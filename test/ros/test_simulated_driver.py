@@ -166,8 +166,10 @@ def test_without_answers_there_are_no_figures_and_that_is_said(answering, tmp_pa
 
 
 @pytest.mark.parametrize(('parameter', 'said'), [
-    ('rate:=0.0', 'parameter rate is 0; must be above 0'),
-    ('rate:=-1.0', 'parameter rate is -1; must be above 0'),
+    ('rate:=0.0', 'parameter rate is 0; must be finite and above 0'),
+    ('rate:=-1.0', 'parameter rate is -1; must be finite and above 0'),
+    ('rate:=.inf', 'parameter rate is inf; must be finite and above 0'),
+    ('position:=[.nan, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]', 'parameter position is [nan, 0.0, '),
     ('position:=[0.0, 1.0]', 'parameter position has 2 numbers for 7 joints'),
 ])
 def test_a_wrong_value_is_refused_in_one_line(ros_environment, parameter, said):

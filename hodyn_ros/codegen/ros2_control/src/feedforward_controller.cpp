@@ -28,6 +28,7 @@ constexpr auto REPEAT = std::chrono::seconds(1);  // between equal lines of the 
 constexpr const char * QUANTITIES[] = {"position", "velocity", "acceleration", "jerk", "snap"};
 constexpr const char * MOTOR_QUANTITIES[] = {"position", "velocity", "effort"};
 constexpr const char * PARAMETERS[] = {@parameters@};
+constexpr double TRACKING[] = {@tracking_row@};  // default of tracking_tolerance
 constexpr std::size_t MOTOR_ROWS[] = {0, 1, 3};  // of position, velocity, acceleration, torque
 
 /// Copy a list of the parameters, whose length is checked; with `zero_is_none`, 0 means no limit.
@@ -106,13 +107,23 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
   const bool finite = copy(params_.stiffness, output_.stiffness) &&
     copy(params_.damping, output_.damping) &&
     copy(params_.max_effort, output_.max_effort, true) &&
-    copy(params_.max_effort_rate, output_.max_effort_rate, true) &&
-    copy(params_.tracking_tolerance, tolerance_, true);
+    copy(params_.max_effort_rate, output_.max_effort_rate, true);
   if (!finite) {
     RCLCPP_ERROR(
-      get_node()->get_logger(), "stiffness, damping, max_effort, max_effort_rate and "
-      "tracking_tolerance must be finite; 0 means no limit");
+      get_node()->get_logger(), "stiffness, damping, max_effort and max_effort_rate must be "
+      "finite; 0 means no limit");
     return CallbackReturn::FAILURE;
+  }
+  for (std::size_t i = 0; i < robot::JOINTS; ++i) {
+    const double given = params_.tracking_tolerance[i];
+    if (!std::isfinite(given) || (given < 0.0 && given != -1.0)) {
+      RCLCPP_ERROR(
+        get_node()->get_logger(), "tracking_tolerance of %s is %g; expected -1 (no check), 0 (the "
+        "default) or a finite number above 0", params_.joints[i].c_str(), given);
+      return CallbackReturn::FAILURE;
+    }
+    tolerance_[i] = given > 0.0 ? given : given == 0.0 ? TRACKING[i] :
+      std::numeric_limits<double>::infinity();
   }
   longest_step_ = std::max(0.01, 3.0 / std::max(1u, get_update_rate()));
 
