@@ -25,7 +25,7 @@ class WholeTurns:
     def __init__(self, turns: NDArray[np.bool_]) -> None:
         self._turns = turns
         self._jumps = np.zeros(len(turns), dtype=np.intp)
-        self._whole = np.zeros(len(turns))
+        self._whole, self._change = np.zeros(len(turns)), np.zeros(len(turns))
         self._last: tuple[Array, int, int] | None = None
 
     def unwrapped(self, position: Array, stamp: Stamps, received: Stamps) -> Array:
@@ -42,6 +42,12 @@ class WholeTurns:
             np.abs(np.diff(stamp, prepend=stamped)), np.abs(np.diff(received, prepend=heard)))
         jumped = self._turns & (np.abs(np.abs(change) - _TURN) < _NEAR) & (
             seconds[:, None] < _SOON)
+        # Degrees may change as much, but from message to message.
+        around = np.concatenate([self._change[None], change, np.zeros_like(change[:1])])
+        small = np.abs(around) < _NEAR
+        for beside in (slice(0, -2), slice(2, None)):
+            jumped &= small[beside] | (around[beside] * change < -_TURN)
+        self._change = change[-1]
         self._jumps += np.count_nonzero(jumped, axis=0)
         whole = self._whole - np.cumsum(np.where(jumped, np.sign(change), 0.0), axis=0)
         self._whole, self._last = whole[-1], (position[-1], stamp[-1], received[-1])

@@ -44,6 +44,20 @@ def test_an_arm_that_turned_meanwhile_is_where_it_says():
     assert not turns.notes(['a', 'b'])
 
 
+@pytest.mark.parametrize('seed', range(20))
+def test_degrees_have_no_whole_turns(seed):
+    """At 25 Hz, a joint at 2.5 rad/s moves by 6 degrees from message to message."""
+    rng = np.random.default_rng(seed)
+    stamp = np.arange(500) * 40_000_000
+    motion = np.degrees(np.sin(2.5 * 1e-9 * stamp + rng.uniform(0.0, 6.0)))
+    position = np.column_stack([motion, motion]) + rng.normal(scale=0.01, size=(500, 2))
+    turns = WholeTurns(TURNS)
+    found = np.concatenate([
+        turns.unwrapped(position[part], stamp[part], stamp[part])
+        for part in np.split(np.arange(500), [100, 101, 300])])
+    np.testing.assert_array_equal(found, position)
+
+
 @pytest.mark.parametrize('velocity', [True, False])
 def test_a_wrapped_recording_is_replayed_like_the_other(tmp_path, capsys, velocity):
     recording = record(rate=100.0, duration=10.0, velocity=velocity)
