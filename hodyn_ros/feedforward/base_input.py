@@ -1,10 +1,11 @@
 """The measured state of a moving base: which readings are believed, and for how long."""
-from collections import deque
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.feedforward.displacement import Displacement
 from hodyn_ros.feedforward.plausible_state import LONGEST, PERSISTENCE
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
 from hodyn_ros.feedforward.stream_schedule import SET_BACK
@@ -12,31 +13,23 @@ from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import HodynError, Robot, lie
 
 Array = NDArray[np.float64]
-_Found = tuple[Array, Array, int, Array]
 
 NO_ODOMETRY = 'no odometry yet, so its tilt is unknown'
 UNLIKE = 'three readings in a row must agree with each other'
-UNCONFIRMED = 'its orientation does not turn as its angular velocity says'
+TILT_JUMPED = 'the odometry of the base has jumped: the torque fades to the new tilt'
+TURN_JUMPED = 'the angular velocity of the base has jumped: the torque fades to it'
 FASTEST = 3.0
 """How much faster than twice its reported angular velocity a base may turn, rad/s."""
 SLACK = 0.05
 """Error of a rotation from noise and jitter of stamps, rad."""
 QUICKEST, VELOCITY_SLACK = 100.0, 0.5
-"""How fast velocities may change, rad/s² and m/s², and their noise, rad/s and m/s."""
-LARGEST_TURN = 20.0
-"""Largest angular velocity that is believed, rad/s."""
+"""How fast an angular velocity may change, rad/s², and its noise, rad/s."""
+LARGEST_TURN, LARGEST_VELOCITY = 20.0, 100.0
+"""Largest angular and linear velocity that are believed, rad/s and m/s."""
 LARGEST_ACCELERATION = np.array([50.0, 20.0])
 """Largest angular and linear acceleration used, rad/s² and m/s²; larger ones are cut."""
 LARGEST_AGE = 0.5
 """Largest difference between stamps of a reading and of joint states, s, or `base_timeout`."""
-WINDOW, MOST_TURN = 0.2, 2.0
-"""Time, s, and angle, rad, over which orientation and angular velocity are compared."""
-MEAN_TIME = 0.1
-"""Time over which the turn of the orientation confirms an angular velocity, s."""
-LEAST_CONFIRMED = 0.5
-"""Share of an angular velocity that must be confirmed; a steady acceleration confirms as much."""
-TURN_SLACK = 0.1
-"""Allowed difference of the two, rad, besides half the turn: filters delay."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +60,19 @@ class BaseReading:
     stamp: int
 
 
+class _Found(NamedTuple):
+    """Rotation, position and velocities (6,) of the base's body in the world, and a stamp.
+
+    `used` are the velocities as far as the pose confirms them.
+    """
+
+    rotation: Array
+    position: Array
+    velocity: Array
+    stamp: int
+    used: Array
+
+
 class BaseInput:
     """The measured base; times of arrival are on a monotonic clock, s.
 
@@ -95,8 +101,10 @@ class BaseInput:
         Angular velocity of the body and velocity of its origin in world axes, with derivatives.
     why : str
         Why the last reading was refused; empty if it was not. Also set by callers that refuse one.
-    jumped : bool
-        Whether the last believed reading contradicts the one believed before.
+    jumped : str
+        What has jumped if the last believed reading contradicts the one believed before.
+    doubt : str
+        How the linear velocity contradicts the position; empty if it does not.
     left_out : int
         How many readings were not believed.
 
@@ -109,7 +117,7 @@ class BaseInput:
         self.hybrid = np.zeros((ORDER + 2, 6))
         self.why = NO_ODOMETRY
         self.left_out = 0
-        self.jumped = False
+        self.jumped = self.doubt = ''
         self._robot = robot
         self._bandwidth = bandwidth
         self._oldest = max(LARGEST_AGE, timeout)
@@ -117,12 +125,12 @@ class BaseInput:
         self._believed: _Found | None = None
         self._agreeing = 0
         self._is_silent = True
-        self._turns = _Turns()
+        self._displacement = Displacement()
 
     def check_age(self, now: int) -> None:
         """Refuse the last believed reading if it is not of `now`, a stamp of joint states, ns."""
         if self._believed is not None:
-            self._check_age(self._believed[2], now)
+            self._check_age(self._believed.stamp, now)
 
     def is_known(self, at: float) -> bool:
         """Return whether believed readings are recent enough at a time."""
@@ -137,32 +145,31 @@ class BaseInput:
         """
         rotation, position, velocity = self._of_base(reading, prefix)
         self._check_stamp(reading.stamp, now)
-        # An angular velocity counts as far as the orientation has confirmed it.
-        share = min(1.0, self._turns.fastest(rotation, reading.stamp) / max(
-            float(np.linalg.norm(velocity[:3])), 1e-9))
-        used = np.concatenate([share * velocity[:3], velocity[3:]])
-        found = rotation, velocity, reading.stamp, used
         last, before = self._last, self._believed
+        found = _Found(rotation, position, velocity, reading.stamp, velocity.copy())
         continues = last is not None and _agree(last, found)
         self._agreeing = self._agreeing + 1 if continues else 1
         self._last = found
-        self._turns.take(found, continues=continues)
-        is_confirmed = share >= LEAST_CONFIRMED
-        if before is None or not is_confirmed or not (
-                continues if before is last else _agree(before, found)):
+        found.used[:3] *= self._displacement.take(
+            rotation, position, velocity, reading.stamp, continues=continues)
+        self.doubt = self._displacement.doubt
+        if before is None or not (continues if before is last else _agree(before, found)):
             before = last
-            if self._agreeing < PERSISTENCE or not is_confirmed:
-                self.why = UNLIKE if is_confirmed else UNCONFIRMED
+            if self._agreeing < PERSISTENCE:
+                self.why = UNLIKE
                 self.left_out += 1
                 return False
-        self.jumped = before is last and last is not self._believed
+        self.jumped = ''
+        if before is last and last is not self._believed:
+            self.jumped = TURN_JUMPED if self._believed is not None and _turn_agrees(
+                self._believed, found) else TILT_JUMPED
         self.why, self.frame, self._is_silent = '', reading.frame, False
         self.stamp, self.position = reading.stamp, position
         self.arrivals.arrived(at)
-        self._believed, self.rotation, self.hybrid[0] = found, rotation, used
+        self._believed, self.rotation, self.hybrid[0] = found, rotation, found.used
         if self._bandwidth and before is not None:
-            seconds = (found[2] - before[2]) * 1e-9
-            self._filter((used - before[3]) / seconds, seconds)
+            seconds = (found.stamp - before.stamp) * 1e-9
+            self._filter((found.used - before.used) / seconds, seconds)
         return True
 
     def fell_silent(self, at: float) -> bool:
@@ -177,6 +184,7 @@ class BaseInput:
         """Forget all readings: three new ones must agree first."""
         self._last = self._believed = None
         self._agreeing = 0
+        self._displacement = Displacement()
         self.hybrid[:] = 0.0
 
     def _of_base(self, reading: BaseReading, prefix: str) -> tuple[Array, Array, Array]:
@@ -188,6 +196,10 @@ class BaseInput:
         if (turn := float(np.linalg.norm(reading.angular))) > LARGEST_TURN:
             raise HodynError(
                 f'twist.twist.angular is {turn:.4g} rad/s; at most {LARGEST_TURN:g} are believed')
+        if (speed := float(np.linalg.norm(reading.linear))) > LARGEST_VELOCITY:
+            raise HodynError(
+                f'twist.twist.linear is {speed:.4g} m/s; at most {LARGEST_VELOCITY:g} are '
+                'believed: is it in mm/s?')
         placement = self.placement(reading.child_frame, prefix, 'child_frame_id')
         turned = lie.rotation_of_quaternion(reading.quaternion)
         rotation = turned @ placement[:3, :3].T
@@ -215,8 +227,8 @@ class BaseInput:
             raise HodynError('it has no stamp')
         if now is not None:
             self._check_age(stamp, now)
-        if self._last is not None and stamp <= self._last[2]:
-            if self._last[2] - stamp <= SET_BACK:
+        if self._last is not None and stamp <= self._last.stamp:
+            if self._last.stamp - stamp <= SET_BACK:
                 raise HodynError('a stamp is not newer than the last')
             self._forget()
 
@@ -230,74 +242,23 @@ class BaseInput:
         """Filter the rate of the velocities, (6,), over `seconds` by a low pass of order 1."""
         kept: Array = self.hybrid[1]
         kept += -np.expm1(-self._bandwidth * seconds) * (rate - kept)
+        if not self._displacement.is_confirmed:
+            kept[3:] = 0.0
         for half, most in zip((kept[:3], kept[3:]), LARGEST_ACCELERATION, strict=True):
             half *= min(1.0, float(most) / max(float(np.linalg.norm(half)), 1e-9))
 
 
-class _Turns:
-    """Compares how far the base turned with the integral of its angular velocity.
-
-    A driver may give degrees per second, or the twist with a pose that stands still.
-    """
-
-    def __init__(self) -> None:
-        self._start: _Found | None = None
-        self._last: _Found | None = None
-        self._integral = np.zeros(3)
-        self._fault = ''
-        self._recent: deque[tuple[Array, int]] = deque()
-
-    def fastest(self, rotation: Array, stamp: int) -> float:
-        """Return the largest angular velocity that the latest orientations confirm, rad/s.
-
-        Infinite for a reading that comes more than `WINDOW` after the one before.
-        """
-        recent = self._recent
-        while recent and not 0 < stamp - recent[0][1] <= (
-                MEAN_TIME if len(recent) > 1 else WINDOW) * 1e9:
-            recent.popleft()
-        first = recent[0] if recent else None
-        recent.append((rotation, stamp))
-        if first is None:
-            return np.inf
-        angle = float(np.linalg.norm(lie.rotation_log(rotation @ first[0].T)))
-        return TURN_SLACK / WINDOW + 1.5 * angle / ((stamp - first[1]) * 1e-9)
-
-    def take(self, found: _Found, *, continues: bool) -> None:
-        """Take a reading that `continues` the last one or not; refuse it if the two contradict."""
-        last, self._last = self._last, found
-        if last is not None and (found[2] - last[2]) * 1e-9 > WINDOW:
-            self._start, self._fault = None, ''  # readings this far apart determine no turn
-        if self._start is None or last is None or not continues:
-            self._start, self._integral = found, np.zeros(3)
-        else:
-            mean = 0.5 * (last[1][:3] + found[1][:3])
-            self._integral = self._integral + (found[2] - last[2]) * 1e-9 * mean
-            if (found[2] - self._start[2]) * 1e-9 >= WINDOW or (
-                    np.linalg.norm(self._integral) > MOST_TURN):
-                self._compare(self._start, found)
-                self._start, self._integral = found, np.zeros(3)
-        if self._fault:
-            raise HodynError(self._fault)
-
-    def _compare(self, start: _Found, found: _Found) -> None:
-        turn = lie.rotation_log(found[0] @ start[0].T)
-        angle, said = (float(np.linalg.norm(each)) for each in (turn, self._integral))
-        off = float(np.linalg.norm(turn - self._integral))
-        self._fault = '' if off <= TURN_SLACK + 0.5 * angle else (
-            f'its orientation turned by {angle:.2g} rad, and by {said:.2g} as '
-            'twist.twist.angular says: is that in rad/s, in the axes of child_frame_id?')
-
-
 def _agree(before: _Found, after: _Found) -> bool:
     """Return whether the reading `after` is possible after `before`."""
-    seconds = (after[2] - before[2]) * 1e-9
+    seconds = (after.stamp - before.stamp) * 1e-9
     if not 0.0 < seconds < LONGEST:
         return False
-    change = after[1] - before[1]
-    most = QUICKEST * seconds + VELOCITY_SLACK
-    if max(np.linalg.norm(change[:3]), np.linalg.norm(change[3:])) > most:
-        return False
-    fastest = FASTEST + 2.0 * float(np.linalg.norm(after[1][:3]))
-    angle = float(np.linalg.norm(lie.rotation_log(before[0].T @ after[0])))
-    return angle <= fastest * seconds + SLACK
+    change = float(np.linalg.norm((after.velocity - before.velocity)[:3]))
+    return change <= QUICKEST * seconds + VELOCITY_SLACK and _turn_agrees(before, after)
+
+
+def _turn_agrees(before: _Found, after: _Found) -> bool:
+    """Return whether the base can have turned as it did, at the latest angular velocity."""
+    fastest = FASTEST + 2.0 * float(np.linalg.norm(after.velocity[:3]))
+    angle = float(np.linalg.norm(lie.rotation_log(before.rotation.T @ after.rotation)))
+    return angle <= fastest * (after.stamp - before.stamp) * 1e-9 + SLACK

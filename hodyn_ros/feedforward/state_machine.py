@@ -35,7 +35,6 @@ STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'
 WAITS = 'a plan waits for its start'
 NOTABLE_WAIT = 1.0  # a plan that waits longer, s, is reported as waiting
-BASE_JUMPED = 'the odometry of the base has jumped: the torque fades to the new tilt'
 BASE_LOST = 'the odometry of the base is lost'
 SAME_TILT = 1e-3  # a smaller change of tilt, rad, does not change the model for plans
 # Why no input is taken.
@@ -166,7 +165,12 @@ class StateMachine:
             if base.jumped:
                 controller.fade_to_base()
                 if self.state is not State.ADRIFT:
-                    self.reasons.notice('base', BASE_JUMPED, at, 'warning')
+                    self.reasons.notice('base', base.jumped, at, 'warning')
+            if base.doubt:
+                # Without accelerations the torque does not depend on it: only the log says so.
+                is_shown = self.settings.base_acceleration_bandwidth > 0.0
+                self.reasons.notice(
+                    'base velocity', base.doubt if is_shown else '', at, 'warning', base.doubt)
             if self.state is State.ADRIFT:
                 self._go(Cause.BASE_BACK, seconds=since)
 

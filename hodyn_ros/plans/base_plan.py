@@ -2,7 +2,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.feedforward.base_input import LARGEST_ACCELERATION, LARGEST_TURN
+from hodyn_ros.feedforward.base_input import (
+    LARGEST_ACCELERATION,
+    LARGEST_TURN,
+    LARGEST_VELOCITY,
+)
 from hodyn_ros.feedforward.moving_base import write_base_motion
 from hodyn_ros.reference import Plan, PosePlan, fit_pose_plan
 from hodyn_ros.reference.extrema import sample_times
@@ -15,8 +19,6 @@ ACCURACY = 1e-13
 """Largest error of Taylor coefficients between the knots of a table, relative to the entries."""
 MOST_PARTS, MOST_PIECES = 64, 5000
 """Largest number of pieces of a table, between two poses and in all: the node must unpickle it."""
-# Largest velocity, m/s: no base is faster, and poses may be in millimetres.
-LARGEST_VELOCITY = 100.0
 
 
 def base_plan(times: Array, positions: Array, turns: Array, placement: Array) -> Plan:

@@ -14,7 +14,8 @@ from hodyn_ros.robot import lie
 def reading(t, rotation=None, linear=(0.0, 0.0, 0.0), angular=(0.0, 0.0, 0.0), **others):
     rotation = np.eye(3) if rotation is None else rotation
     return BaseReading(
-        others.get('frame', 'odom'), others.get('child', 'deck'), np.zeros(3),
+        others.get('frame', 'odom'), others.get('child', 'deck'),
+        np.array(others.get('position', np.zeros(3))),
         lie.quaternion(rotation), np.array(linear), np.array(angular), round(t * 1e9))
 
 
@@ -46,6 +47,8 @@ def test_one_wrong_reading_of_the_base_is_left_out_and_a_new_tilt_taken():
     ({'frame': 'map'}, "its frame_id is 'map', and was 'odom'"),
     ({'child': 'wheel'}, "'wheel' is not a link of the base of robot 'panda': expected deck"),
     ({'angular': (0.0, 30.0, 0.0)}, r'twist.twist.angular is 30 rad/s; at most 20 are believed'),
+    ({'linear': (300.0, 0.0, 0.0)},
+     r'twist.twist.linear is 300 m/s; at most 100 are believed: is it in mm/s\?'),
     ({'t': 1.02}, 'a stamp is not newer than the last'),
     ({'t': 0.0}, 'it has no stamp'),
 ])
@@ -80,11 +83,14 @@ def test_any_link_of_the_base_may_be_what_is_measured():
         t = 1.0 + 0.01 * k
         rotation = lie.rotation_exp(angular * t)  # turns evenly about axes of its own
         speed = linear * t
-        own.take(reading(t, rotation, speed, angular), None, '', t)
+        at = 0.5 * t**2 * linear
+        own.take(reading(t, rotation, rotation.T @ speed, angular, position=at), None, '', t)
         turned = place[:3, :3].T
         other.take(reading(
-            t, rotation @ place[:3, :3], turned @ (speed + np.cross(angular, place[:3, 3])),
-            turned @ angular, child='left_imu'), None, 'left_', t)
+            t, rotation @ place[:3, :3],
+            turned @ (rotation.T @ speed + np.cross(angular, place[:3, 3])), turned @ angular,
+            child='left_imu', position=at + rotation @ place[:3, 3]), None, 'left_', t)
+    assert (np.abs(own.hybrid[1, 3:]) > 0.05).any()
     np.testing.assert_allclose(other.rotation, own.rotation, atol=1e-12)
     np.testing.assert_allclose(other.hybrid, own.hybrid, atol=1e-9)
 
@@ -97,7 +103,8 @@ def test_accelerations_are_filtered_differences_of_velocities_or_none(bandwidth)
         t = 0.01 * k
         rotation = lie.rotation_exp([0.5 * t**2, 0.0, 0.0])
         return reading(
-            1.0 + t, rotation, rotation.T @ [0.0, 0.0, 2.0 * t], angular=(t, 0.0, 0.0))
+            1.0 + t, rotation, rotation.T @ [0.0, 0.0, 2.0 * t], angular=(t, 0.0, 0.0),
+            position=(0.0, 0.0, t**2))
 
     feed(base, map(measured, range(3)))
     assert base.hybrid[1, 5] < 2.0  # it has only begun
@@ -112,7 +119,9 @@ def test_no_jump_of_the_velocity_makes_a_larger_acceleration_than_is_taken():
     for k in range(40):
         speed = (0.0, 0.0, 1.4 * (k % 2))
         rotation = lie.rotation_exp([0.0, 0.0, 0.007 * k])
-        feed(base, [reading(1.0 + 0.01 * k, rotation, linear=speed, angular=speed)])
+        feed(base, [reading(
+            1.0 + 0.01 * k, rotation, linear=speed, angular=speed,
+            position=(0.0, 0.0, 0.007 * k))])
         found = np.linalg.norm(base.hybrid[1].reshape(2, 3), axis=1)
         assert (found <= LARGEST_ACCELERATION * (1.0 + 1e-9)).all()
     assert (found > 1.0).all()
@@ -190,6 +199,19 @@ def test_a_jump_is_told_from_readings_that_go_on():
     assert base.jumped
     feed(base, [reading(1.08, tilted)])
     assert not base.jumped
+
+
+def test_a_step_of_the_angular_velocity_is_not_called_a_new_tilt():
+    base = BaseInput(SHIP, 0.0, 0.0)
+    found = []
+    for k in range(10):
+        t, turns = 1.0 + 0.001 * k, k > 4
+        base.take(reading(
+            t, lie.rotation_z(0.95 * 0.001 * max(k - 4, 0)), angular=(0.0, 0.0, 0.95 * turns)),
+            None, '', t)
+        found.append(base.jumped)
+    assert found[7] == 'the angular velocity of the base has jumped: the torque fades to it'
+    assert not any(found[3:7] + found[8:])
 
 
 def test_readings_that_end_after_their_clock_was_set_back_fall_silent_once():

@@ -240,6 +240,7 @@ def test_a_base_trajectory_gives_the_accelerations_without_delay(live, home, shi
     ({'header.frame_id': 'map'}, "its frame_id is 'map', and was 'odom'"),
     ({'header.stamp': to_stamp(1000.0)}, 'behind that of the joint states'),
     ({'twist.twist.angular.z': 1e3}, 'twist.twist.angular is 1000 rad/s'),
+    ({'twist.twist.linear.x': 300.0}, 'twist.twist.linear is 300 m/s; at most 100 are believed'),
 ])
 def test_wrong_odometry_is_named_and_reaches_no_torque(live, home, ship_file, changes, said):
     node = live(f'robot:={ship_file}', 'state_timeout:=5.0', 'base_timeout:=1.0')
