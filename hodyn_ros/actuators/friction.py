@@ -92,7 +92,7 @@ class SigmoidFriction:
     def by_parameters(self, velocity: Array) -> dict[str, Array]:
         """Return the derivatives of τ_f by the parameters, (T, n) each, at velocities (T, n).
 
-        τ_f is linear in amplitude and viscous: the sum of each times its derivative.
+        τ_f is linear in amplitude and viscous: the sum of these two, each times its derivative.
         """
         moved = sigmoid(self.slope * (velocity + self.velocity_offset))
         at_rest = sigmoid(self.slope * self.velocity_offset)

@@ -21,7 +21,7 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 _FLOOR = 1e-12
-_MULTIPLE = 0.01  # least steps by which steps of rounded numbers differ from its multiples
+_MULTIPLE = 0.01  # steps of rounded numbers are multiples of the least step, to this share of it
 _MAX_EVALUATIONS = 240
 _LAG_PARTS = 8  # parts of each run; their differences show the uncertainty of the lag
 
@@ -179,7 +179,7 @@ def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
 def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
     """Return the rounding noise of recorded numbers: their least step over √12.
 
-    It is at most the scatter of the numbers, since unrounded numbers of a joint that always moves
+    If the numbers are not rounded, it is at most their scatter: those of a joint that always moves
     have no small steps.
     """
     steps = np.abs(np.concatenate([np.diff(entry[column]) for entry in series]))

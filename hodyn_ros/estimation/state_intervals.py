@@ -1,4 +1,4 @@
-"""The time between samples, determined by the states: advances over velocities."""
+"""The time between samples, from the states: advances of the positions divided by velocities."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,7 +52,7 @@ def state_intervals(
     speed, advance = np.ascontiguousarray(speed.T), np.ascontiguousarray(advance.T)
     weight = 1.0 / np.maximum(noise, _TINY) ** 2
     information = np.maximum(speed ** 2 @ weight, _TINY)
-    # Velocities do not change linearly over a long step, and differ beside the step.
+    # Over a long step velocities do not change linearly, and a slope taken beside it differs.
     turns = 2.0 * np.pi * _MOTION
     bend = turns ** 2 * steps ** 3 / 12.0
     bend += turns * steps * ((speed * aside.T * speed) @ weight / information)
@@ -60,7 +60,7 @@ def state_intervals(
 
 
 def _aside(time: Array, width: int) -> Array:
-    """Return the offset of lopsided windows near the ends from their steps, s."""
+    """Return how far windows, lopsided near the ends, have their middles from their steps, s."""
     count, begin = len(time), np.arange(len(time) - 1)
     many = min(count, 2 * width)
     middle = np.clip(begin + 1 - width, 0, count - many) + 0.5 * many - 1.0

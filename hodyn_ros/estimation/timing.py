@@ -28,11 +28,11 @@ GAP_PERIODS = 5.0
 MIN_RUN = 8
 """Least number of samples in a run; shorter runs do not determine derivatives."""
 
-# For messages in bursts a gap is longer than both of these: periods, and usual bursts.
+# For messages in bursts a gap is longer than so many periods and than so many usual bursts.
 _GAP_BURSTS = 15.0
 _LONGEST_BURST = 3.0
-_LONG_PAUSE = 5.0  # in usual pauses between bursts, up to which a pause counts for the period
-_RESET_PERSISTS = 4  # least number of samples behind an earlier stamp if the clock was set back
+_LONG_PAUSE = 5.0  # a longer pause counts as so many usual pauses in the mean step
+_RESET_PERSISTS = 4  # least number of earlier stamps in a row if the clock was set back
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +148,7 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     steps = np.diff(stamps[index], prepend=0)
     apart = steps > longest + MAX_MOVE * np.nan_to_num(period) * 1e9
     if apart[1:].any():
-        # States that come at once after a pause, and were not read before, were held up.
+        # New states that come close together after a pause were held up.
         fresh = np.append(True, (np.diff(states.position[index], axis=0) != 0.0).any(axis=1))
         held_up = np.zeros(len(index), dtype=bool)
         held_up[fresh] = were_held_up(np.diff(stamps[index[fresh]], prepend=0), 1e9 * period)

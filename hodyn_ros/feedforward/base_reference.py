@@ -86,7 +86,7 @@ class BaseReference:
         self._prepared_start = self._planner.submit_base(data, placement, now)
 
     def see(self, controller: FeedforwardController, ahead: int) -> None:
-        """Compare with the last believed reading; begin or end to follow a plan.
+        """Compare plans with the last believed reading of the base; begin or stop following one.
 
         `ahead` is how far the clock of the stamps is ahead of the controller's instants, ns.
         """
@@ -106,7 +106,7 @@ class BaseReference:
             self._leave(controller, 'info', 'the base trajectory has ended')
         elif self._apart >= PERSISTENCE:
             self._leave(controller, 'warning', f'the base left its trajectory: {beyond}')
-        elif followed.ahead != ahead:  # time was left out
+        elif followed.ahead != ahead:  # the clock of the reference has left out time since
             followed.ahead = ahead
             controller.follow_base(followed)
 

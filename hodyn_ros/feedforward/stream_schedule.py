@@ -71,7 +71,7 @@ class StreamSchedule:
         self._is_held = self._is_followed = False
 
     def heard(self, at: float) -> None:
-        """Note that a sample came; a refused sample is not a pause either."""
+        """Note that a sample came, refused or not: a stream of refused samples has not paused."""
         self._pause, self._heard_at = at - self._heard_at, at
 
     def hold(self) -> None:
@@ -88,7 +88,7 @@ class StreamSchedule:
         self._is_held = False
 
     def fell_silent(self, at: float) -> bool:
-        """Return, once, that no sample has come for the timeout after one was followed."""
+        """Return True, once, if a sample was followed and none was taken for the timeout."""
         if not (self._is_followed and self._is_silent(at)):
             return False
         self._is_followed = False

@@ -138,7 +138,7 @@ class FeedForward:
 
 @njit()
 def add_rotors(inertia: Array, q: Array, torque: Array) -> None:
-    """Add the torque that rotors of inertia (n,) need to the torques (3, n) of a motion (5, n)."""
+    """Add to the torques (3, n) of a motion (5, n) those that rotors of inertia (n,) need."""
     for k in range(ORDER + 1):
         for i in range(q.shape[1]):
             torque[k, i] += inertia[i] * q[k + 2, i]

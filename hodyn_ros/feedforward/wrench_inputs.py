@@ -14,7 +14,7 @@ class WrenchInputs:
     Parameters
     ----------
     robot : Robot
-        The robot, with any payload: frames do not depend on it.
+        The robot, with or without its payload: frames do not depend on it.
     max_force, max_moment : float
         Limits of a wrench, N and N m; a larger one is scaled down.
     timeout : float

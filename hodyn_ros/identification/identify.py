@@ -1,4 +1,4 @@
-"""Terms fitted to data; values that these do not determine or change are kept."""
+"""Terms fitted to data; given values that the data do not determine or clearly change are kept."""
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -66,8 +66,8 @@ def identify(
             ('zeros', 'zeros', 'placements of the joints')):
         if term in terms and robot.actuators is not None:
             raise HodynError(
-                f'--terms {term}: the motors in key actuators of robot {robot.name!r} have '
-                f'{motors} of their own. Leave this term out, or identify with a copy of the '
+                f'--terms {term}: the motors under the key `actuators` of robot {robot.name!r} '
+                f'have {motors} of their own. Leave this term out, or identify with a copy of the '
                 f'robot file without actuators, and take from the result the {key}')
     if np.isfinite(data.factor) and begin is None and not {'gains', 'zeros'} & set(terms):
         raise HodynError(
@@ -84,8 +84,8 @@ def identify(
         raise HodynError(
             f'only {blocks} s of motion: at least {MIN_BLOCKS} s are needed to '
             'distinguish parameters from noise. Record at least '
-            f'{MIN_BLOCKS + STRETCH} s of motion without a break, since up to {STRETCH} s in turn '
-            'are held out to judge the file')
+            f'{MIN_BLOCKS + STRETCH} s of motion without a break, since up to {STRETCH} s at a '
+            'time are held out to judge the file')
     try:
         doubts = () if begin is None else begin.doubts
         while True:
@@ -182,7 +182,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
 
 
 def _with_given_links(model: Terms, found: Fit) -> Fit:
-    """Return a fit with the values that suit the given links and gains, if these fit as well.
+    """Return a fit with the values that suit the given links and gains, if these fit equally well.
 
     The written file has these links, and these gains if gains are not a term: with other ones in
     mind, the payload would leave errors. Deviations stay those of a fit whose links and gains may

@@ -36,8 +36,8 @@ MAX_EXTRA = 4.0
 """Largest factor by which a plan is stretched further until its samples pass."""
 
 
-# Numbers per joint and sample (position, velocity, acceleration, effort), and bytes per number: in
-# text at least, of joints that move and that do not, and in a bag.
+# Numbers per joint and sample (position, velocity, acceleration, effort). Then bytes per number:
+# the least in text, for a joint that moves and for one that does not, and those in a bag.
 _NUMBERS = 4
 _OF_MOVING, _OF_RESTING, _IN_BAG = 20, 4, 8
 # Factor on the period that just fits, since text may have 25 bytes per number.
@@ -45,7 +45,7 @@ _MORE_SPACE = 1.3
 WAYPOINT_TOLERANCE = 1e-3
 """Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
-"""Share of the duration lost to the sampling from which a note reports it."""
+"""Share of its duration by which sampling may make a retimed plan longer without a note."""
 
 
 def write_annotated_plan(
@@ -55,8 +55,8 @@ def write_annotated_plan(
 
     The file is read back and checked with the settings of the request, then with the defaults.
     With the stretches 'auto' and 'retime' the plan is made slower until it passes, in growing
-    steps from 1e-4 on. A retimed plan must still go through its points; the motion that the
-    samples of the file give is then returned in its place.
+    steps from 1e-4 on. A retimed plan must still go through its points as it is written; the
+    result then has the motion read back from the file instead of the retimed one.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def write_annotated_plan(
                 prepared, plan=slow, limit_report=judged.limit_report, stretch=factor,
                 annotated=annotated)
             step *= 2.0
-        # `replacing` puts nothing in its place if the unfinished file is gone.
+        # `replacing` leaves `path` as it was if the unfinished file is gone.
         shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
     if found is not None:
         return found
@@ -161,7 +161,7 @@ def _too_many(
     longer = _MORE_SPACE * duration / most
     return '; '.join(filter(None, (
         f'{duration:.6g} s are {sample_count(duration, period)} samples every {period:g} s, and '
-        f'a plan file holds about {most} of {request.robot.n} joints',
+        f'a plan file holds about {most} samples of {request.robot.n} joints',
         in_milliseconds(request.robot, points),
         f'take a period of {longer:.2g} s or more (--period)'
         if longer < MAX_PERIOD else 'split the plan')))

@@ -36,7 +36,7 @@ _FAR = 50.0
 _SPREAD = 10.0
 """Largest distance of a mass from its joint, and radius of gyration, in lengths of the arm."""
 _SHORT, _SMALL_ARM = 0.1, 0.5
-"""Least length of the arm, m, that judges inertias, and that judges centres of mass."""
+"""Least length of the arm, m, to assume for inertias, and for centres of mass."""
 _STEEP = 0.1
 """Largest pitch of a helical joint, m/rad: 0.63 m per turn."""
 _THIN = 0.1
@@ -244,8 +244,8 @@ def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -
         if name in turns and value > _ROTORS * arm
     ]:
         ask(f'{context}: inertia of a rotor, at the joint, is in kg m², and the whole arm has '
-            f'{arm:.2g}: is it in g cm², or, despite side: rotor, at the link already? '
-            f'{", ".join(large)}')
+            f'{arm:.2g}: is it in g cm², or was it, with `side: rotor`, given at the link '
+            f'already? {", ".join(large)}')
 
 
 def _always_loaded(joint: JointActuator) -> str:

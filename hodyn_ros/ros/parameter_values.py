@@ -15,11 +15,11 @@ ENTRIES: dict[str, Callable[[float], bool]] = {
     'above 0': lambda number: number > 0.0,
     '0 or above 0': lambda number: number >= 0.0,
     '-1, 0 or above 0': lambda number: number == -1.0 or number >= 0.0}
-"""Numbers that an array may have, by the words for them."""
+"""Whether an array may have a number, by the words that messages use for such numbers."""
 
 
 def fault_of(name: str, value: Any, row: Field[Any]) -> str:
-    """Return what is wrong with a value for a parameter with a row of the table, or empty."""
+    """Return what is wrong with a parameter's value by its row of the table; empty if nothing."""
     default: Any = row.default
     choices, bounds = row.metadata['choices'], row.metadata['bounds']
     kind = type(default)

@@ -143,7 +143,7 @@ def _motor_feedback(robot: Robot, settings: Parameters) -> MotorFeedbackSettings
     if not bound.all():
         raise HodynError(
             f'parameter max_motor_feedback is {list(settings.max_motor_feedback)}; '
-            'flatness_poles needs numbers above 0')
+            'with flatness_poles its numbers must be above 0')
     return MotorFeedbackSettings(
         settings.flatness_poles, bound,
         np.stack([of_motors('motor_loop_stiffness'), of_motors('motor_loop_damping')]))

@@ -93,7 +93,7 @@ def test_lists_follow_the_bodies_as_listed():
 @pytest.mark.parametrize(('keys', 'text'), [
     ({'rotor_inertia': [0.1, -0.2]}, "key 'rotor_inertia': joint 'joint1': is below 0"),
     ({'rotor_inertia': [0.1]}, "key 'rotor_inertia'"),
-    ({'rotor_inertia': [0.1, 0.2], 'actuators': {}}, 'the motors in key actuators'),
+    ({'rotor_inertia': [0.1, 0.2], 'actuators': {}}, 'the motors under the key `actuators`'),
     ({'effort_gain': [0.0, 1.0]}, "key 'effort_gain': joint 'joint0': is 0"),
     *(({'friction': {
         'law': 'sigmoid', 'amplitude': [1, 1], 'slope': [1, 1], 'velocity_offset': [-1, 0],

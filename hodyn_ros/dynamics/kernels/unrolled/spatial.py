@@ -103,7 +103,7 @@ def _move(
 ) -> None:
     """Write the pose of a body that turns about its joint's axis, from that of its parent.
 
-    A row of R and of r after the other: few enough numbers to stay in registers.
+    One row of R and r at a time: so few numbers stay in registers.
     """
     cosine, sine = memory.read(joint, _COSINE, like), memory.read(joint, _SINE, like)
     rotation, translation = memory.floats(home, 9), memory.floats(position, 3)
@@ -161,7 +161,7 @@ def _rate_of_momentum(
 ) -> tuple[Vector, Vector]:
     """Return the torque and the force that a body's motion needs, eq. (15).
 
-    The mass moves on the path c(t) and spins about it.
+    The centre of mass moves on the path c(t), and the body turns about it.
     """
     x, y, z, r, omega, linear = (
         memory.read_vector(body, place, like) for place in (_X, _Y, _Z, _R, _OMEGA, _LINEAR))
@@ -177,7 +177,10 @@ def _rate_of_momentum(
 def _without(
     torque: Vector, force: Vector, memory: Memory, own: int, body: int, like: Number,
 ) -> tuple[Vector, Vector]:
-    """Return a wrench minus the external wrench, stored in its place in the axes of the body."""
+    """Return a wrench minus the external one, which is stored where the result will be written.
+
+    The external wrench is in the axes of the body.
+    """
     x, y, z, r = (memory.read_vector(body, place, like) for place in (_X, _Y, _Z, _R))
     external = combine(memory.read_vector(own, _FORCE, like), x, y, z)
     moment = add(
@@ -219,8 +222,8 @@ def _recursion(
 
     Gravity enters as the velocity −g t of the base, whose pose and twist are given and whose
     wrench is written. `free` is 1 when body 0 is a floating base, which has no joint, else 0;
-    `acting` says that external wrenches are in the place of the bodies' own; `like` is of the type
-    to compute with.
+    `acting` says that external wrenches are stored where the bodies' own will be; `like` is of
+    the type to compute with.
     """
     unit = size(like)
     table, first, kept = joint_polynomials.offsets(bodies, COLUMNS, unit)
@@ -359,7 +362,7 @@ def _place_base(
     memory: Array, frame: int, gravity: Array, base_pose: Array, base_twist: Array, t: int,
     motions: int, like: Number,
 ) -> None:
-    """Write the polynomials of the base's pose and twist, the latter less g t, of some motions."""
+    """Write, for some motions, the polynomials of the base's pose and of its twist minus g t."""
     unit = size(like)
     for lane in range(motions):
         s = min(t + lane, base_pose.shape[0] - 1)
