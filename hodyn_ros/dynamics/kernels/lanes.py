@@ -107,15 +107,10 @@ def group(array: Array, start: int) -> Group:
 
 
 @formula
-def mixed(shares: tuple[float, ...], groups: Rows) -> Group:
-    """Return the sum of groups of numbers, each times its share."""
-    result = []
-    for numbers_of_groups in zip(*groups, strict=True):
-        total = shares[0] * numbers_of_groups[0]
-        for share, number in zip(shares[1:], numbers_of_groups[1:], strict=True):
-            total = total + share * number
-        result.append(total)
-    return tuple(result)
+def add_scaled(sums: Group, factor: float, group: Group) -> Group:
+    """Add to numbers those of a group times a factor."""
+    return tuple(
+        total + factor * number for total, number in zip(sums, group, strict=True))
 
 
 @formula

@@ -329,26 +329,18 @@ def _combine(
     _, orders, size, _, _ = partials.shape
     entries, like = size * size, lanes.zero()
     apart = orders * (orders + 2) * entries
-    mass = 2 * orders * entries  # where A₂[0] is
     nothing = lanes.zeros(_OF_A_GROUP)
     for k in range(orders):
         for m in range(orders + 2):
             start = (k * (orders + 2) + m) * entries
-            # Instead of a part that does not exist, 0 times A₂[0], which is finite.
-            shares = (
-                _share(k, m) * (m <= k), _share(k, m - 1) * (0 < m <= k + 1),
-                _share(k, m - 2) * (1 < m <= k + 2))
-            by_position = (k - m) * entries if m <= k else mass
-            by_velocity = (orders + k - m + 1) * entries if 0 < m <= k + 1 else mass
-            by_acceleration = (2 * orders + k - m + 2) * entries if 1 < m <= k + 2 else mass
+            shares = _share(k, m), _share(k, max(m - 1, 0)), _share(k, max(m - 2, 0))
+            last = min(m, 2)
             for begin in range(0, entries, LANES):
                 found = nothing
-                if m <= k + 2:
-                    found = lanes.group(padded, (by_acceleration + begin) * LANES)
-                if m < k + 2:  # else M
-                    found = lanes.mixed(shares, (
-                        lanes.group(padded, (by_position + begin) * LANES),
-                        lanes.group(padded, (by_velocity + begin) * LANES), found))
+                for j in range(max(m - k, 0), last + 1):
+                    place = (j * orders + k - m + j) * entries + begin
+                    found = lanes.add_scaled(
+                        found, shares[j], lanes.group(padded, place * LANES))
                 # A group may reach into the next derivative, which is written after this one.
                 if start + begin + LANES <= apart:
                     lanes.write_motions(found, out, t * apart + start + begin, apart, count - 1)
@@ -361,13 +353,12 @@ def _combine(
                 continue
             for row in range(size):
                 for column in range(first):  # the base's displacement changes with time
-                    entry = row * size + column
-                    lanes.write(
-                        numbers, 0,
-                        shares[1] * lanes.read(padded, (by_velocity + entry) * LANES, like)
-                        + shares[2] * lanes.read(padded, (by_acceleration + entry) * LANES, like)
-                        + _share(k, 0) * moving_base.displaced(
-                            partials, spread, k, m, row, column))
+                    entry, total = row * size + column, like
+                    for j in range(max(m - k, 1), last + 1):
+                        place = (j * orders + k - m + j) * entries + entry
+                        total = total + shares[j] * lanes.read(padded, place * LANES, like)
+                    lanes.write(numbers, 0, total + _share(k, 0) * moving_base.displaced(
+                        partials, spread, k, m, row, column))
                     for lane in range(count):
                         out[(t + lane) * apart + start + entry] = numbers[0, lane]
 
