@@ -177,10 +177,7 @@ def _rate_of_momentum(
 def _without(
     torque: Vector, force: Vector, memory: Memory, own: int, body: int, like: Number,
 ) -> tuple[Vector, Vector]:
-    """Return a wrench minus the external one, which is stored where the result will be written.
-
-    The external wrench is in the axes of the body.
-    """
+    """Return a wrench less the external one, read (in body axes) from where the result goes."""
     x, y, z, r = (memory.read_vector(body, place, like) for place in (_X, _Y, _Z, _R))
     external = combine(memory.read_vector(own, _FORCE, like), x, y, z)
     moment = add(
