@@ -155,7 +155,8 @@ def external_efforts(
     """
     given = motions_and_base(robot, q, 1, base_pose, base_twist)
     count, orders, model = *given.q.shape[:2], robot.kernel_model
-    wrenches = external(robot, external_wrenches, orders, given.batch)
+    wrenches = external(
+        robot, numbers(external_wrenches, 'external_wrenches'), orders, given.batch)
     total, frame = np.empty((len(robot.bodies), orders, 6)), np.empty((orders, 4, 3))
     result = np.empty((count, orders, robot.n + 6 * robot.floating))
     for t, (pose, screw, twist, _, _) in enumerate(bodies_in_motion(robot, given)):

@@ -63,7 +63,7 @@ class BaseReading:
 class _Found(NamedTuple):
     """Rotation, position and velocities (6,) of the base's body in the world, and a stamp.
 
-    `used` are the velocities as far as the pose confirms them.
+    `used` are the velocities as far as the pose confirms them; NaN in a refused reading.
     """
 
     rotation: Array
@@ -146,12 +146,14 @@ class BaseInput:
         rotation, position, velocity = self._of_base(reading, prefix)
         self._check_stamp(reading.stamp, now)
         last, before = self._last, self._believed
-        found = _Found(rotation, position, velocity, reading.stamp, velocity.copy())
+        found = _Found(
+            rotation, position, velocity, reading.stamp, np.full(6, np.nan))
         continues = last is not None and _agree(last, found)
         self._agreeing = self._agreeing + 1 if continues else 1
         self._last = found
-        found.used[:3] *= self._displacement.take(
+        share = self._displacement.take(
             rotation, position, velocity, reading.stamp, continues=continues)
+        found.used[:3], found.used[3:] = share * velocity[:3], velocity[3:]
         self.doubt = self._displacement.doubt
         if before is None or not (continues if before is last else _agree(before, found)):
             before = last
@@ -167,7 +169,7 @@ class BaseInput:
         self.stamp, self.position = reading.stamp, position
         self.arrivals.arrived(at)
         self._believed, self.rotation, self.hybrid[0] = found, rotation, found.used
-        if self._bandwidth and before is not None:
+        if self._bandwidth and before is not None and np.isfinite(before.used).all():
             seconds = (found.stamp - before.stamp) * 1e-9
             self._filter((found.used - before.used) / seconds, seconds)
         return True
@@ -184,7 +186,6 @@ class BaseInput:
         """Forget all readings: three new ones must agree first."""
         self._last = self._believed = None
         self._agreeing = 0
-        self._displacement = Displacement()
         self.hybrid[:] = 0.0
 
     def _of_base(self, reading: BaseReading, prefix: str) -> tuple[Array, Array, Array]:
@@ -231,6 +232,7 @@ class BaseInput:
             if self._last.stamp - stamp <= SET_BACK:
                 raise HodynError('a stamp is not newer than the last')
             self._forget()
+            self._displacement = Displacement()
 
     def _check_age(self, stamp: int, now: int) -> None:
         if abs(late := (now - stamp) * 1e-9) > self._oldest:

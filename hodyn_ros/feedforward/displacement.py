@@ -22,7 +22,7 @@ HOLD = 0.3
 PROOF, CLOSE = 0.005, 0.45
 """Displacement that confirms a linear velocity, m, and its largest error, as a share."""
 CALM = 1.0
-"""Time without contradiction before a linear velocity is confirmed again, s."""
+"""Time without contradiction or jump before a linear velocity is confirmed again, s."""
 LEAP = 1.2
 """A position leaps if it moves further than the velocity says, by this factor and `ALLOWED`."""
 FROZEN = 1.0
@@ -96,7 +96,7 @@ class Displacement:
         self._sums = self._sums + step
         window.append((stamp, self._sums))
         if np.linalg.norm((velocity - last[1])[3:]) > QUICKEST * seconds + NOISE:
-            self.is_confirmed = False
+            self.is_confirmed, self._calm_begin = False, stamp + round(CALM * 1e9)
         if is_new and not leaps:
             self._judge_linear(velocity[3:], stamp)
         return self._judge_angular(velocity[:3], stamp)

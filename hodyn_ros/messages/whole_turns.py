@@ -38,8 +38,9 @@ class WholeTurns:
         first = position[0], stamp[0], received[0]
         before, stamped, heard = first if self._last is None else self._last
         change = np.diff(position, axis=0, prepend=before[None])
-        seconds = 1e-9 * np.minimum(
-            np.abs(np.diff(stamp, prepend=stamped)), np.abs(np.diff(received, prepend=heard)))
+        passed, on_the_way = np.diff(stamp, prepend=stamped), np.diff(received, prepend=heard)
+        seconds = 1e-9 * np.where(
+            passed > 0, np.minimum(passed, np.abs(on_the_way)), np.abs(on_the_way))
         jumped = self._turns & (np.abs(np.abs(change) - _TURN) < _NEAR) & (
             seconds[:, None] < _SOON)
         # Degrees may change as much, but from message to message.

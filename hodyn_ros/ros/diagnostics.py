@@ -37,7 +37,8 @@ class Durations:
 class Complaints:
     """Rejected inputs: counted by topic, and each cause logged at most once in a period.
 
-    Texts that differ in numbers only have the same cause.
+    Texts that differ in numbers only have the same cause. A flood of causes of rejections does not
+    suppress the node's own, which have no topic.
     """
 
     PERIOD = 1.0
@@ -62,7 +63,7 @@ class Complaints:
         if len(self._logged) >= self.MAX_REASONS:
             self._logged = {c: at for c, at in self._logged.items() if now - at < self.PERIOD}
         if now - self._logged.get(cause, -self.PERIOD) < self.PERIOD or (
-                len(self._logged) >= self.MAX_REASONS):
+                topic and len(self._logged) >= self.MAX_REASONS):
             return False
         self._logged[cause] = now
         return True

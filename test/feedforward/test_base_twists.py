@@ -125,6 +125,35 @@ def test_a_change_to_millimetres_only_ends_the_accelerations(rate, bandwidth, si
     np.testing.assert_allclose(found[late:], 0.0, atol=1e-6)
 
 
+@pytest.mark.parametrize(('rate', 'jump'), [(20, 8.0), (100, 3.4), (200, 1.7)])
+@pytest.mark.parametrize('bandwidth', BANDWIDTHS)
+@pytest.mark.parametrize('waves', [CALM, WAVES, [(0.1, [1.6, 0.0, 0.0])]])
+def test_one_wrong_velocity_is_no_acceleration(rate, jump, bandwidth, waves):
+    """The average over the window confirmed it, and it counted with 20 m/s²."""
+    options = {'rate': rate, 'bandwidth': bandwidth, 'waves': waves}
+    without = Afloat(wrong=nothing, **options).sail(7.0)
+    share = np.abs(Afloat(**options).sail(7.0) - without).max(axis=0)
+    found = Afloat(
+        wrong=lambda _, linear: linear + np.array([jump, 0.0, 0.0]), since=3.0,
+        until=3.0 + 1.0 / rate, **options).sail(7.0) - without
+    assert (np.abs(found) <= 1.1 * share + 1e-6).all()  # the filter starts anew
+
+
+@pytest.mark.parametrize('rate', RATES)
+def test_a_turn_that_stays_wrong_is_never_believed_again(rate):
+    """After each silence some readings were believed, for ever."""
+    base, believed = BaseInput(SHIP, 0.5, 10.0), []
+    for k in range(8 * rate):
+        try:
+            believed.append(base.take(BaseReading(
+                'odom', 'deck', np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3),
+                np.array([0.0, 0.9, 0.0]), round((1.0 + k / rate) * 1e9)), None, '', k / rate))
+        except hd.HodynError:
+            believed.append(False)
+        base.fell_silent(k / rate)
+    assert not any(believed[rate:])
+
+
 @pytest.mark.parametrize('rate', RATES)
 @pytest.mark.parametrize('bandwidth', BANDWIDTHS)
 @pytest.mark.parametrize('speed', [0.3, 3.0, 30.0, 300.0])

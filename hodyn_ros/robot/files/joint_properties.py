@@ -68,7 +68,8 @@ def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction
     for key in ('amplitude', 'slope', 'viscous'):
         if key in values:
             wrong = values[key] < 0.0
-            _refuse(part, key, joints, wrong, f'{values[key][np.argmax(wrong)]:g} is below 0: '
+            first = next(iter(values[key][wrong]), 0.0)
+            _refuse(part, key, joints, wrong, f'{first:g} is below 0: '
                     'such friction would drive the joint; write 0 or more')
     return SigmoidFriction(**values)
 
