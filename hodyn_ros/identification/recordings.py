@@ -96,7 +96,7 @@ class Motion:
         share = self.efforts.gravity_share
         if self.diagnosis.is_wrong or self.of_motors or np.isfinite(self.efforts.factor):
             return ''  # it would mislead
-        explaining = {'gains'} if is_opposite(share) else {
+        explaining = set() if is_opposite(share) else {
             'gains', 'zeros', 'links', *(['payload'] if share > 1.0 else [])}
         return '' if explaining & set(terms) else gravity_doubt(share)
 

@@ -36,6 +36,11 @@ def efforts(robot, q, base=None, wrenches=None):
     return found if base is None else np.concatenate(found[::-1], axis=-1)
 
 
+def assert_same_but_for_rounding(found, expected):
+    """Code that is compiled in another process may fuse other multiplications and additions."""
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-14 * np.abs(expected).max())
+
+
 REACH = np.arange(-3, 4)
 WEIGHTS = np.array([-1 / 60, 0.15, -0.75, 0.0, 0.75, -0.15, 1 / 60])  # of differences of order 6
 
@@ -211,16 +216,17 @@ def test_angles_of_many_turns_cost_no_digits_beside_small_ones():
 
 
 @pytest.mark.parametrize('order', [0, 1, 2])
-def test_a_handle_writes_the_same_bits_and_can_be_pickled(order):
+def test_a_handle_writes_the_same_and_can_be_pickled(order):
     robot = hd.load_robot('panda')
     handle = pickle.loads(pickle.dumps(hd.InverseDynamicsDerivatives(robot, order)))
     q = np.random.default_rng(order).normal(size=(order + 3, 7))
     out = np.full((order + 1, order + 3, 7, 7), np.nan)
     handle(q, out)
-    np.testing.assert_array_equal(out, hd.inverse_dynamics_derivatives(robot, q))
+    found = hd.inverse_dynamics_derivatives(robot, q)
+    assert_same_but_for_rounding(out, found)
     many = np.full((1, *out.shape), np.nan)
     handle.batch(q[np.newaxis], many)
-    np.testing.assert_array_equal(out, many[0])
+    np.testing.assert_array_equal(found, many[0])
 
 
 def test_off_the_way_to_the_base_there_is_nothing():
@@ -259,7 +265,7 @@ def test_a_handle_sums_up_coupled_joints():
     found = partials(robot, q)
     out = np.empty_like(found)
     hd.InverseDynamicsDerivatives(robot, 1)(q, out)
-    np.testing.assert_array_equal(out, found)
+    assert_same_but_for_rounding(out, found)
 
 
 @BASES

@@ -39,7 +39,7 @@ def test_settings_are_those_of_each_motor():
 
 @pytest.mark.parametrize(('changes', 'words'), [
     ({'max_motor_feedback': (0.0,)}, 'max_motor_feedback is .*; with flatness_poles its numbers'),
-    ({'max_motor_feedback': (1.0, 0.0)}, 'max_motor_feedback is .*; flatness_poles needs number'),
+    ({'max_motor_feedback': (1.0, 0.0)}, 'max_motor_feedback is .*; with flatness_poles its'),
     ({'max_motor_feedback': (1.0, 2.0, 3.0)}, 'max_motor_feedback has 3 values for 2 motors'),
     ({'motor_loop_damping': (1.0,) * 3}, 'motor_loop_damping has 3 values for 2 motors')])
 def test_wrong_settings_are_one_line(changes, words):

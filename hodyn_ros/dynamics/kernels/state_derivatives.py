@@ -104,7 +104,7 @@ def _compute(
     memory: Array, known: tuple[None, ...], base: tuple[Array, ...], wrenches: Array, q: Array,
     out: Array,
 ) -> None:
-    """Write the derivatives: the code of both batches and single calls, so that bits agree."""
+    """Write the derivatives: the code of both batches and single calls."""
     not_inlined()
     orders = len(known) if len(known) > 0 else out.shape[1]
     n, joints = len(parent), q.shape[2]
