@@ -37,8 +37,8 @@ class Durations:
 class Complaints:
     """Rejected inputs: counted by topic, and each cause logged at most once in a period.
 
-    Texts that differ in numbers only have the same cause. A flood of causes of rejections does not
-    suppress the node's own, which have no topic.
+    Rejections that differ in numbers only have the same cause. The node's own events, which have no
+    topic, differ by their numbers, too, and no flood of rejections suppresses them.
     """
 
     PERIOD = 1.0
@@ -58,7 +58,7 @@ class Complaints:
 
     def is_news(self, topic: str, text: str) -> bool:
         """Return whether a text should be logged: its cause was not in the last period."""
-        cause = topic, cause_of(text)
+        cause = topic, cause_of(text) if topic else text
         now = time.monotonic()
         if len(self._logged) >= self.MAX_REASONS:
             self._logged = {c: at for c, at in self._logged.items() if now - at < self.PERIOD}

@@ -90,6 +90,10 @@ def test_no_sender_fills_the_log_or_the_memory_by_ever_new_causes(clock):
     assert news == [True] * most + [False] * 2 * most
     assert complaints.counts['plan'] == 3 * most
     assert complaints.last['plan'] == f'cause c{3 * most - 1}'
+    assert complaints.is_news('', 'the torque is cut')  # the node's own word
+    assert complaints.is_news('', '0.2 s are missing')
+    assert complaints.is_news('', '3600 s are missing')  # more than a hold-up
+    assert not complaints.is_news('', '3600 s are missing')
     # A second later there is room again.
     clock.now += 1.0
     assert complaints.add('plan', 'new')
