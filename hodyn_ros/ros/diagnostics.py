@@ -37,8 +37,8 @@ class Durations:
 class Complaints:
     """Rejected inputs: counted by topic, and each cause logged at most once in a period.
 
-    Rejections that differ in numbers only have the same cause. The node's own events, which have no
-    topic, differ by their numbers, too, and no flood of rejections suppresses them.
+    Rejections that differ in numbers only have the same cause. The node's own events, which have
+    no topic, differ by their numbers, too, and no flood of rejections suppresses them.
     """
 
     PERIOD = 1.0
