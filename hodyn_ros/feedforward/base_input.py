@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.feedforward.displacement import Displacement
+from hodyn_ros.feedforward.displacement import NOISE, QUICKEST, Displacement
 from hodyn_ros.feedforward.plausible_state import LONGEST, PERSISTENCE
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
 from hodyn_ros.feedforward.stream_schedule import SET_BACK
@@ -22,8 +22,6 @@ FASTEST = 3.0
 """How much faster than twice its reported angular velocity a base may turn, rad/s."""
 SLACK = 0.05
 """Error of a rotation from noise and jitter of stamps, rad."""
-QUICKEST, VELOCITY_SLACK = 100.0, 0.5
-"""How fast an angular velocity may change, rad/s², and its noise, rad/s."""
 LARGEST_TURN, LARGEST_VELOCITY = 20.0, 100.0
 """Largest angular and linear velocity that are believed, rad/s and m/s."""
 LARGEST_ACCELERATION = np.array([50.0, 20.0])
@@ -256,7 +254,7 @@ def _agree(before: _Found, after: _Found) -> bool:
     if not 0.0 < seconds < LONGEST:
         return False
     change = float(np.linalg.norm((after.velocity - before.velocity)[:3]))
-    return change <= QUICKEST * seconds + VELOCITY_SLACK and _turn_agrees(before, after)
+    return change <= QUICKEST * seconds + NOISE and _turn_agrees(before, after)
 
 
 def _turn_agrees(before: _Found, after: _Found) -> bool:

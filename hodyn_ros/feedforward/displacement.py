@@ -28,7 +28,7 @@ LEAP = 1.2
 FROZEN = 1.0
 """Longest time between two positions that differ while readings come, s."""
 QUICKEST, NOISE = 100.0, 0.5
-"""How fast a linear velocity may change, m/s², and its noise, m/s."""
+"""How fast velocities may change, rad/s² and m/s², and their noise, rad/s and m/s."""
 DOUBT = 'odom: {} Until both agree, linear accelerations of the base are taken to be 0'
 _HALVES = slice(0, 3), slice(3, 6)
 
