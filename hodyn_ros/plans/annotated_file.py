@@ -1,7 +1,7 @@
 """Annotated plans written as files that pass the check of plans.
 
-The reader of a file interpolates between the samples, with other peaks than the plan that was
-sampled. So the file itself is read and checked before it is put in its place.
+Interpolation between the samples of a file has other peaks than the sampled plan. So the file
+itself is read back and checked before it replaces the output.
 """
 from dataclasses import replace
 from pathlib import Path
@@ -33,19 +33,19 @@ from hodyn_ros.robot import HodynError
 SLOWER = ('auto', 'retime')
 """Values of `stretch` with which a plan may be made slower."""
 MAX_EXTRA = 4.0
-"""Largest factor by which a plan is stretched further until its samples pass."""
+"""Largest further stretch, as a factor, with which a plan's samples are made to pass."""
 
 
-# Numbers per joint and sample (position, velocity, acceleration, effort). Then bytes per number:
-# the least in text, for a joint that moves and for one that does not, and those in a bag.
+# Numbers per joint and sample (position, velocity, acceleration, effort). Bytes per number: in
+# text at least 20 for a joint that moves and 4 for one that rests, in a bag 8.
 _NUMBERS = 4
 _OF_MOVING, _OF_RESTING, _IN_BAG = 20, 4, 8
-# Factor on the period that just fits, since text may have 25 bytes per number.
+# Factor on the shortest period that fits, as text may take 25 bytes per number.
 _MORE_SPACE = 1.3
 WAYPOINT_TOLERANCE = 1e-3
 """Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
-"""Share of its duration by which sampling may make a retimed plan longer without a note."""
+"""Relative growth of a retimed plan's duration by sampling above which a note says so."""
 
 
 def write_annotated_plan(
@@ -55,13 +55,13 @@ def write_annotated_plan(
 
     The file is read back and checked with the settings of the request, then with the defaults.
     With the stretches 'auto' and 'retime' the plan is made slower until it passes, in growing
-    steps from 1e-4 on. A retimed plan must still go through its points as it is written; the
-    result then has the motion read back from the file instead of the retimed one.
+    steps from 1e-4 on. A retimed plan as read back from the file must also go through its points;
+    the result has this motion instead of the retimed one.
 
     Parameters
     ----------
     request : PlanRequest
-        The trajectory, robot and settings; an `annotate_period` of None stands for 0.005 s.
+        The trajectory, robot and settings; an `annotate_period` of None means 0.005 s.
     path : Path
         Path of the file, as for `write_annotated`.
     force : bool
@@ -72,7 +72,7 @@ def write_annotated_plan(
     Returns
     -------
     PreparedPlan
-        The written plan; if it is beyond limits, its refusal, and nothing is written.
+        The written plan; if it fails a check, its refusal, and nothing is written.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def write_annotated_plan(
 def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
     """Return why a plan file cannot hold the samples; empty if it can, or the points are faulty.
 
-    The duration of retimed plans is not known beforehand: the file that is written is judged.
+    The duration of a retimed plan is not known yet: its size is checked once it is written.
     """
     if request.settings.stretch == 'retime':
         return ''
@@ -157,7 +157,7 @@ def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
 def _too_many(
     request: PlanRequest, points: AcceptedWaypoints, duration: float, period: float, most: int,
 ) -> str:
-    """Return that a plan has more samples than fit into its file, and what to do."""
+    """Return a message on more samples than fit into a file, and what to do."""
     longer = _MORE_SPACE * duration / most
     return '; '.join(filter(None, (
         f'{duration:.6g} s are {sample_count(duration, period)} samples every {period:g} s, and '
@@ -188,7 +188,7 @@ def _as_written(
     if cost > NOTED_COST:
         read = request.settings.interpolation
         note = (
-            f'the samples, {period:g} s apart, cost {100.0 * cost:.0f} % of the duration: a '
+            f'sampling every {period:g} s makes the plan {100.0 * cost:.0f} % slower: a '
             'shorter period is faster' + (
                 '' if read == 'auto' else f', or another interpolation than {read}'))
     feedforward = FeedForward(request.robot)

@@ -1,4 +1,4 @@
-"""The motion of a base through given poses, fast enough to evaluate in a cycle."""
+"""The motion of a base through given poses, as a plan that a cycle can evaluate."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,9 +16,9 @@ from hodyn_ros.robot import HodynError, lie
 Array = NDArray[np.float64]
 
 ACCURACY = 1e-13
-"""Largest error of Taylor coefficients between the knots of a table, relative to the entries."""
+"""Error of Taylor coefficients between a table's knots, relative to its largest entry."""
 MOST_PARTS, MOST_PIECES = 64, 5000
-"""Largest number of pieces of a table, between two poses and in all: the node must unpickle it."""
+"""Largest numbers of pieces of a table, between two poses and in all: the node unpickles it."""
 
 
 def base_plan(times: Array, positions: Array, turns: Array, placement: Array) -> Plan:
@@ -36,8 +36,8 @@ def base_plan(times: Array, positions: Array, turns: Array, placement: Array) ->
     Raises
     ------
     HodynError
-        For fewer than two poses, what `fit_pose_plan` refuses, and motions faster than a base
-        can be.
+        For fewer than two poses, poses that `fit_pose_plan` refuses, and motions faster than a
+        base can be.
 
     """
     if len(times) < 2:
@@ -51,7 +51,7 @@ def base_plan(times: Array, positions: Array, turns: Array, placement: Array) ->
 
 
 def _table(plan: PosePlan, of_body: Array) -> Plan:
-    """Return the motion of the body as pieces of polynomials, fine enough to be as exact."""
+    """Return the body's motion as polynomial pieces, short enough for `ACCURACY` if possible."""
     knots = plan.position.times
     for parts in 2 ** np.arange(int(np.log2(MOST_PARTS)) + 1):
         times = divided(knots, parts)
@@ -59,7 +59,7 @@ def _table(plan: PosePlan, of_body: Array) -> Plan:
         spacings = np.diff(times)
         middles = times[:-1] + 0.5 * spacings
         errors = np.abs(table.evaluate(middles) - _values(plan, of_body, middles))
-        # Of the Taylor coefficients of each piece.
+        # Now the errors of each piece's Taylor coefficients.
         errors *= spacings[:, None, None] ** np.arange(5)[:, None] / [[1.0], [1], [2], [6], [24]]
         if errors.max() <= ACCURACY * max(1.0, np.abs(table.ends).max()) or (
                 2 * len(spacings) > MOST_PIECES):
@@ -90,4 +90,4 @@ def _judge(table: Plan) -> None:
         if not (peak := float(sizes.max())) <= most:
             raise HodynError(
                 f'its {what.format(peak)} at {times[int(sizes.argmax())]:.3g} s; at most '
-                f'{most:g} are taken: check units and times of its poses')
+                f'{most:g} is accepted: check units and times of its poses')

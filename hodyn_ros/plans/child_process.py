@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 # The child runs this before slow imports. The system sends the signal when the thread that started
-# the child ends; if the parent died before `prctl`, no signal comes, so the child checks it.
+# the child ends. If the parent died before `prctl`, no signal comes: the child checks for that.
 _BEGIN = """
 import ctypes, os, runpy, sys
 number, parent, module = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]

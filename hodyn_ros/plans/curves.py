@@ -41,8 +41,8 @@ def draw_curves(
 ) -> None:
     """Write q … q⃛, Q and Q̇ of every joint over time, limits dashed, to an image file.
 
-    If the robot has actuators, the velocity, torque and deflection of its motors follow below, and
-    the margin of the springs' torque or of the stiffness. Motors of one joint share an axis, with
+    If the robot has actuators, their motors' velocity, torque and deflection follow below, then
+    the springs' torque or stiffness that is left. Motors of one joint share an axis, with
     the narrower of their limits. Limits that would flatten a curve are written above it.
     The path's ending gives the format. An existing file is replaced only with `force`.
     """

@@ -1,4 +1,4 @@
-"""Accepted points that are probably wrong: milliseconds, velocities, steps, hasty ends."""
+"""Finds accepted points that are probably wrong: times in ms, velocities, steps, hasty ends."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,12 +13,12 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-# Share of a joint's largest speed between points below which a velocity is not checked.
+# Velocities below this share of a joint's largest speed between points are not checked.
 CLEAR = 0.05
-# Largest ratio of a speed at a point to the mean speeds around it, for a motion without a turn.
+# Largest ratio of the speed at a point to the mean speeds around it if the motion does not turn.
 TURN = 3.0
-# Share of the accelerations' range from which a jump is a step, and the share of the samples with
-# such jumps beyond which they are jitter.
+# A jump of acceleration above the share STEP of its range is a step; if more than the share
+# MAX_STEPS of the samples (at least MIN_SAMPLES) jump, the jumps are jitter.
 STEP, MAX_STEPS = 0.2, 0.05
 MIN_SAMPLES = 20
 # Least number of points for a check of the ends, and number of points that the check uses; those
@@ -26,7 +26,7 @@ MIN_SAMPLES = 20
 MIN_POINTS, STEPS = 4, 5
 # Times are probably in ms if a motion longer than LEAST_MOTION, rad or m, is always slower than
 # SLOWEST, a share of the velocity limits (rad/s or m/s without a limit), or pauses longer than
-# LONGEST, s. SLOWEST allows for plans up to three times too fast, or 3 rad/s without a limit.
+# LONGEST, s. With SLOWEST, plans in ms may be three times too fast, or 3 rad/s without a limit.
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
 CONTRADICTION = 'its velocities contradict its positions'
@@ -107,10 +107,10 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
 
 
 def hasty_ends(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> list[str]:
-    """Return which of the first and last steps are too fast to start from rest and to end at it.
+    """Return messages on a first step too fast from rest, and a last one too fast to end at rest.
 
-    `start` is as in `fit_plan`. A step is too fast if a joint needs more than its limit of
-    acceleration to reach position and velocity of the next point.
+    `start` is as in `fit_plan`. A step is too fast if a joint needs more than its acceleration
+    limit to reach the next point's position and velocity.
     """
     times, positions = points.times, points.positions
     velocities = points.velocities
@@ -144,7 +144,7 @@ def hasty_ends(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> 
 def _too_hasty(
     robot: Robot, times: Array, positions: Array, velocity: ArrayLike | None,
 ) -> tuple[int, float] | None:
-    """Return the joint whose first step from rest is most too fast, and its speed; None if none.
+    """Return the joint whose first step exceeds its limit most, and its speed; None if none does.
 
     The first point is at rest; `velocity` is the second point's, if it is given.
     """

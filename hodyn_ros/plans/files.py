@@ -75,7 +75,7 @@ def read_trajectory(
 def annotated_contents(path: Path) -> Contents | None:
     """Return the contents that `write_annotated` writes: a bag's, or None for a file.
 
-    Raises HodynError if the path's ending is not one of those that can be written.
+    Raises HodynError if the path has an ending that cannot be written.
     """
     suffix = path.suffix.lower()
     if suffix == '':
@@ -101,7 +101,7 @@ def write_annotated(annotated: Annotated, path: Path, *, force: bool = False) ->
     Raises
     ------
     HodynError
-        The ending is not one of those that can be written.
+        The path has an ending that cannot be written.
     OSError
         The output cannot be written; then an existing one is unchanged.
 

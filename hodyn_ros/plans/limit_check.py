@@ -66,7 +66,7 @@ class LimitReport:
 
     @property
     def unknown_quantities(self) -> list[str]:
-        """Quantities without a limit that need one; with joints if other joints have one."""
+        """Quantities that lack a limit, with the joints that lack it unless all do."""
         found: dict[str, list[str]] = {}
         for entry in self.worst:
             if not entry.is_known and not entry.is_needless:
@@ -84,7 +84,7 @@ def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
 def worst_margins(plan: Plan, table: LimitTable) -> tuple[LimitMargin, ...]:
     """Return, for each column of a table, where it is closest to its limits, or largest.
 
-    Columns are ordered joint by joint, then come those of motors, springs and reflexes.
+    Columns of joints come first, joint by joint, then those of motors, springs and reflexes.
     """
     nearest = [
         (column.rank, column.margin(*found))

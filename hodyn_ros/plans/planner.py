@@ -1,4 +1,4 @@
-"""Turns serialized trajectories into plans that are followed, without delaying a cycle."""
+"""Turns serialized trajectories into plans for the reference, without delaying a cycle."""
 from dataclasses import replace
 
 import numpy as np
@@ -16,7 +16,7 @@ from hodyn_ros.robot import Robot
 MIN_HEADROOM, MAX_HEADROOM = 0.05, 20.0
 TRIES = 4
 LONGEST_WAIT = 600.0
-"""How long a plan may wait for its start, s: one from a wrong clock would start by itself."""
+"""Longest wait for a plan's start, s: a stamp from a wrong clock would start it unexpectedly."""
 
 
 class Planner:
@@ -24,7 +24,7 @@ class Planner:
 
     If the reference moves, a plan must start where the reference will be when the plan is ready.
     So its start lies ahead by the expected preparation time (headroom); if the preparation takes
-    longer, it is repeated with more headroom. While the reference holds, it may take any time.
+    longer, it is repeated with more headroom. If the reference holds, it may take any time.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Planner:
             prepared.plan, pace, prepared.summary, prepared.message, (start - now) * 1e-9, dropped)
 
     def submit_base(self, data: bytes, placement: NDArray[np.float64], now: int) -> int:
-        """Have poses of a base prepared; return the stamp of its start, `now` without a stamp.
+        """Have poses of a base prepared; return their start's stamp, `now` if they have none.
 
         See `PlanMaker.submit_base`. Raises HodynError as `submit` does.
         """
@@ -171,7 +171,7 @@ def _stamp(data: bytes, now: int) -> int:
     stamp = cdr.stamp(data)
     if stamp and (wait := (stamp - now) * 1e-9) > LONGEST_WAIT:
         raise HodynError(
-            f'header.stamp is {wait:.0f} s ahead of the joint states, so that the plan would '
-            f'start then; at most {LONGEST_WAIT:.0f} s are waited: let planner and driver '
-            'take one clock, or send a stamp of 0 to start at once')
+            f'header.stamp is {wait:.0f} s ahead of the joint states; a plan waits at most '
+            f'{LONGEST_WAIT:.0f} s for its start: let planner and driver use one clock, or send '
+            'a stamp of 0 to start at once')
     return stamp

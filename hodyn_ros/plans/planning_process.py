@@ -34,7 +34,7 @@ MAX_DURATION = 3600.0
 
 def serve(connection: Connection) -> None:
     """Prepare plan after plan until the other end of the connection is gone."""
-    # Real-time cycles have priority where both processes share a processor.
+    # Real-time cycles have priority if both processes share a processor.
     os.nice(NICENESS)
     settings = PlanSettings()
     try:
@@ -61,8 +61,8 @@ def warm_up_planning(robot: Robot, *, has_base: bool = False) -> None:
     # stretch is needed.
     trajectory = JointWaypoints(
         robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
-    # The node compiles at the same time. It also uses the kernels of `prepare_plan`: they come
-    # last, when the node has put them on disk.
+    # The node compiles at the same time, and caches the kernels of `prepare_plan` on disk, as it
+    # also uses them: here they come last, to be loaded from there.
     fit_plan(trajectory.times, trajectory.positions)
     prepare_plan(PlanRequest(
         trajectory, robot, PlanSettings(stretch='auto'), start=start, annotate_period=PERIOD))
@@ -72,7 +72,7 @@ def warm_up_planning(robot: Robot, *, has_base: bool = False) -> None:
 
 
 def answer(make: Callable[..., PreparedPlan], *job: Any) -> PreparedPlan:
-    """Return the plan that a function makes of a job, or its error as a refusal, with the time."""
+    """Return the plan that `make` returns for a job, or its error as a refusal, with the time."""
     begin = time.perf_counter()
     try:
         prepared = make(*job)
@@ -101,7 +101,7 @@ def prepare(
 
 
 def prepare_base(data: bytes, placement: NDArray[np.float64], skipped: float) -> PreparedPlan:
-    """Return the plan of a base, `skipped` seconds after its start; errors as of `base_plan`."""
+    """Return the plan of a base; raise as `base_plan`, or if it ended before `skipped` seconds."""
     times, positions, turns = read_poses(data)
     _check_end(times, skipped)
     return PreparedPlan('', plan=base_plan(times, positions, turns, placement))

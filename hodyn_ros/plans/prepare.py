@@ -1,4 +1,4 @@
-"""Makes a plan that may run from a trajectory: acceptance, fit, limits, stretch, annotation.
+"""Turns a trajectory into a plan that may run: acceptance, fit, limits, stretch, annotation.
 
 It is free of ROS, and its inputs and results can be pickled: the node runs it in a worker process,
 the command line in its own.
@@ -74,8 +74,8 @@ class PlanSettings:
     stop_at, path_tolerance, smoothness : tuple of int, float, float
         With 'retime': as for `retiming.retime`.
     allow_nonzero_velocity_at_end : bool
-        Whether a trajectory may end in motion. If not, one that does is checked and refused, or
-        not retimed; retimed plans always end at rest.
+        Whether a trajectory may end in motion. If not, it is refused, with 'retime' even before
+        its check. Retimed plans always end at rest.
     leave_out_other_joints : bool
         Whether joints besides the robot's, such as a gripper's, are left out instead of refused.
     gravity, friction : bool
@@ -162,8 +162,8 @@ class PreparedPlan:
         The fitted plan, stretched with 'auto' if necessary, and its margins to the limits; None if
         the trajectory was not accepted.
     stretch : float or None
-        The factor that fixes the plan, or with 'auto' has fixed it; 1 if none is needed, None if
-        none was found or searched.
+        Factor on the duration that brings the plan within limits ('auto' has applied it); 1 if
+        none is needed, None if none was found or searched.
     annotated : Annotated or None
         The plan with efforts, if this was requested and the plan is not refused.
     overshoot : float
@@ -171,7 +171,7 @@ class PreparedPlan:
     deviation : Deviation or None
         Where the plan misses its points most; None if the trajectory was not accepted.
     note : str
-        Remarks on a plan, even if it may run: an overshoot beyond the tolerance, unused efforts.
+        Remarks that do not refuse the plan, such as an overshoot or unused efforts.
     seconds : float
         Time that a `PlanWorker` took to prepare the plan, s; else 0.
     message : bytes
@@ -185,7 +185,7 @@ class PreparedPlan:
     locked : str
         How the trajectory moves locked joints; empty if it does not.
     doubts : tuple of str
-        Whether times are probably in milliseconds, or velocities contradict positions.
+        Probable errors of the points: times in milliseconds, velocities that contradict positions.
     unchecked : str
         The motion to the first point, if it is not in the plan and not checked; else empty.
     points : AcceptedWaypoints or None
@@ -268,7 +268,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
-    # Samples that step in acceleration do harm if they are met, but not their accelerations.
+    # Steps of acceleration do harm if the plan meets samples, but not given accelerations.
     meets_samples = settings.sample_tolerance == 0.0 and settings.stretch != 'retime' and (
         points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points)
@@ -347,7 +347,7 @@ def _retimed(
     request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str],
     feedforward: FeedForward, progress: Progress | None,
 ) -> Retimed | None:
-    """Return the fastest motion through the points; None if not requested, or without a way."""
+    """Return the fastest motion through the points; None if not requested, or nothing moves."""
     settings = request.settings
     if settings.stretch != 'retime':
         return None
@@ -358,7 +358,7 @@ def _retimed(
             return None
         if request.start[1:].any():
             return retime_plan(plan, feedforward, settings.commands)
-        # The rest comes before the first point, or in its place.
+        # The resting start comes before the first point, or replaces it at time 0.
         delay = points.times[0]
         given = points.chosen([*([0] if delay else []), *range(len(points.times))], {0})
         given.times[0], given.positions[0] = 0.0, request.start[0]

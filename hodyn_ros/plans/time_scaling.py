@@ -23,7 +23,7 @@ STATIC = 1e9
 NO_ROOM = 1.0 - 1e-6
 # Why an arm without any load can be at a limit of its springs.
 _SPRINGS = {
-    'deflection': 'its tendons deflect by as much for their stiffness',
+    'deflection': 'its tendons need this deflection for their stiffness',
     'spring_torque_left': 'its spring carries torque in one direction only',
     'stiffness_left': 'without pushing, its tendons cannot be so soft'}
 
@@ -121,7 +121,7 @@ def _smallest(motion: Array, table: LimitTable, start: float) -> float:
 
 
 def _shares(motion: Array, table: LimitTable, factor: float) -> Array:
-    """Return the shares of limits, (T, columns), that samples use `factor` times slower."""
+    """Return the shares of limits, (T, columns), that samples made `factor` times slower use."""
     return np.abs(table.shares(_slower(motion, factor)))
 
 
@@ -131,7 +131,7 @@ def _slower(motion: Array, factor: float) -> Array:
 
 
 def _why_static(motion: Array, table: LimitTable, instants: Array) -> str:
-    """Return which quantity is beyond its limit even at rest, and whether by the weight."""
+    """Return which quantity is beyond its limit even at rest, and whether the weight causes it."""
     motion = _slower(motion, STATIC)
     shares = np.abs(table.shares(motion))
     sample, c = np.unravel_index(int(shares.argmax()), shares.shape)

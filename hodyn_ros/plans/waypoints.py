@@ -57,7 +57,7 @@ class AcceptedWaypoints:
     accelerations: Given = None
 
     def chosen(self, places: Sequence[int], free: Container[int]) -> AcceptedWaypoints:
-        """Return points by index; those `free` in the result have no velocity or acceleration."""
+        """Return points by index; the result's points `free` get no velocity or acceleration."""
         velocities, accelerations = (
             None if rows is None else [
                 None if i in free else rows[place] for i, place in enumerate(places)]
@@ -75,7 +75,7 @@ def accept(
 ) -> AcceptedWaypoints:
     """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
 
-    `motion_at_end` has its rule about the last point.
+    The controller's rule about the last point is in `motion_at_end`.
 
     Parameters
     ----------
@@ -131,10 +131,10 @@ def motion_at_end(points: AcceptedWaypoints) -> str:
 def with_resting_ends(
     points: AcceptedWaypoints, *, first: bool,
 ) -> tuple[AcceptedWaypoints, str]:
-    """Return points without acceleration at ends at rest, and a note on what was set to 0.
+    """Return points with velocity and acceleration 0 at ends at rest, and a note on the change.
 
     Time parametrisations with bang-bang accelerations, such as MoveIt's TOTG, give accelerations
-    there, with which the torque would step when the arm begins or ceases to move.
+    at such ends; the torque would step when the arm begins or ceases to move.
 
     Parameters
     ----------

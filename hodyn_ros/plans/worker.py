@@ -75,7 +75,7 @@ class Job:
 
     @property
     def arguments(self) -> tuple[object, ...]:
-        """What the child needs besides the message and the robot."""
+        """The child's arguments besides the message and the robot."""
         return self.annotate, self.state, self.start + self.left_out, self.skipped
 
 
@@ -105,8 +105,8 @@ AnyJob = TypeVar('AnyJob', Job, BaseJob)
 class PlanWorker:
     """Prepares one plan after the other in a child process, which dies with this one.
 
-    `submit` and `poll` never wait. Of each kind of job, only the newest that has not begun is
-    kept, and only the newest plan that was not polled.
+    `submit` and `poll` never wait. For each kind of job, only the newest job that has not begun
+    and the newest plan that was not polled are kept.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class PlanWorker:
                 self._jobs.put(each)
 
     def poll(self, kind: type[AnyJob]) -> tuple[AnyJob, PreparedPlan] | None:
-        """Return a job of a kind and its plan, or None if no other has been finished.
+        """Return a job of a kind and its plan; None if none was finished since the last call.
 
         If the child process dies during a job, or does not finish it in time, the job is refused
         and another process is started.
@@ -190,7 +190,7 @@ class PlanWorker:
                     if isinstance(job, Job) and job.revision != revision:
                         model, revision = (job.robot, job.settings), job.revision
                     connection.send((model, isinstance(job, BaseJob), *job.arguments))
-                    # Sent unpickled: to pickle would copy it, and no cycle could run meanwhile.
+                    # Sent unpickled: no cycle could run while pickling copies it.
                     connection.send_bytes(job.data)
                     if not connection.poll(MOST_TIME):
                         self._finish(job, PreparedPlan(TOOK_TOO_LONG))
@@ -216,6 +216,6 @@ class PlanWorker:
             self._process = child_process.start(
                 MODULE, str(theirs.fileno()), end_signal=signal.SIGKILL,
                 pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL,
-                # A Ctrl-C of the terminal does not reach a session of its own.
+                # In a session of its own, the child gets no Ctrl-C from the terminal.
                 start_new_session=True)
         return ours

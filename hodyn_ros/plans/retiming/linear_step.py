@@ -5,8 +5,8 @@ limits of squared velocities, accelerations and torques are linear inequalities 
 Jerks and torque rates are √x L(x, x', x'') with L linear, so their limit is |L| ≤ limit/√x. As
 1/√x is convex, its tangent at 1, (3 − x)/2, lies below it: a motion with |L| ≤ limit (3 − x)/2
 is within the limit for any x. All other terms (friction, nonlinear springs, motor torques) are
-linearised, and the next step corrects the error. The derivatives are differences of the functions
-that check plans.
+linearised, and the next step corrects the error. All derivatives are finite differences of
+`LimitTable.shares`, with which plans are checked.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hodyn_ros.reference import Plan
 Array = NDArray[np.float64]
 
 SAMPLES_PER_KNOT = 4
-# Places of samples in each of the two pieces at an end, where a motion changes quickly.
+# Places of samples within each of the two pieces at either end, where a motion changes quickly.
 END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
 # Dense samples between the even ones find peaks that are shorter than a piece; only peaks above
 # the share PEAK of a limit count. DENSE_STEP is in s.
@@ -38,8 +38,8 @@ DIFFERENCE = 1e-4
 # Distance from its bound within which a row is given to the solver at first, and excess from which
 # a row counts as violated, both as shares of the limit.
 NEAR, PASSED = 0.5, 1e-7
-# Least used share of jerk and torque rate, and least ratio of its change in a step: the step is
-# limited because the bound on this share is linearised.
+# Least used share of jerk and torque rate, and the factor to which a step may reduce this share
+# (or raise it, inversely): the step is limited because the bound on the share is linearised.
 MIN_USED, LESS_USED = 1e-3, 0.6
 MIN_RATE = 0.1
 # Share of the limits for a motion from a moving start: it cannot be stretched for peaks that the
@@ -51,7 +51,7 @@ def fastest_rate(
     path: Plan, law: Plan, table: LimitTable, count: int, *, highest_order: int, max_rate: float,
     between: bool, smoothness: float, moving: bool,
 ) -> Rate | None:
-    """Return the rate x that shortens the law most within the limits; None if no rate is.
+    """Return the rate x that shortens the law most within the limits; None if there is none.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def fastest_rate(
     smoothness : float
         Price of using the limits of jerk and torque rate, as in `retiming.retime`.
     moving : bool
-        Whether x = 1 at the start, with zero derivatives, because another motion joins there. Then
+        Whether the start joins another motion, so that x = 1 there, with zero derivatives. Then
         only `MOVING_SHARE` of the limits may be used.
 
     """

@@ -24,7 +24,7 @@ from hodyn_ros.robot import HodynError, Robot
 Array = NDArray[np.float64]
 
 MIN_SAMPLES = 20
-"""So many points or more may be samples of a motion; through fewer, a path is exact."""
+"""Least number of points that may be samples of a motion; a path goes through fewer exactly."""
 SMOOTHER = 0.5
 """Ratio of the integrals of (p⁽⁵⁾)² below which a path that misses points replaces one that meets
 all."""
@@ -33,9 +33,9 @@ MAX_THINNED = 4000
 SMALLEST_STEP = 1e-9
 """Distance, rad or m, up to which points are the same."""
 SMALLEST_SHARE = 1e-4
-"""Least distance of points from which the parameter is computed, as a share of the mean."""
+"""Least distance between points for the parameter, as a share of their mean distance."""
 SLOW = 1e-3
-"""Norm of a velocity, over `comparable_speed`, up to which it gives no direction."""
+"""Norm of a velocity relative to `comparable_speed` up to which it gives no direction."""
 MAX_NAMED = 3
 """Number of places that a note names."""
 ATTEMPTS = 5
@@ -91,7 +91,7 @@ def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> Ac
 
 
 def comparable_speed(robot: Robot) -> Array:
-    """Return the joints' velocity limits, (n,), rad/s or m/s; 1 for a joint without."""
+    """Return the joints' velocity limits, (n,), rad/s or m/s; 1 for joints without limits."""
     limit = robot.limits.velocity
     speed: Array = np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
     return speed
@@ -117,7 +117,7 @@ def path_of(
     Parameters
     ----------
     robot : Robot
-        The robot. Distances of its joints are compared over their speeds.
+        The robot. Joints' distances are compared relative to `comparable_speed`.
     points : AcceptedWaypoints
         At least two points.
     stop_at : sequence of int

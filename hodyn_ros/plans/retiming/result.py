@@ -85,7 +85,7 @@ class Retimed:
 
 
 def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
-    """Return, in order of time, the most used limit where its share is at least `BINDING`."""
+    """Return the most used limit, in order of time, when its share is at least `BINDING`."""
     table = LimitTable(feedforward)
     instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
     taken = np.abs(table.shares(plan.evaluate(instants)))

@@ -49,13 +49,13 @@ MAX_KNOT_SPACING, MOST_KNOTS = 0.07, 4000
 _STEPS = ((2, 30.0), *5 * ((4, 4.0),))
 # Relative gain of a step below which the search ends.
 CONVERGED = 2e-3
-# Stretch for peaks between the samples of a step from which the step is too coarse.
+# A step is too coarse if peaks between its samples need a larger stretch than this.
 LOST = 1.005
 COST_SAMPLES = 4000
 WAY_SAMPLES = 400
 # Bounds of the duration of the first motion, s, before it is compared with the limits.
 SHORTEST, LONGEST = 0.01, 1000.0
-# Factor of the duration at which a plan is surely beyond a limit.
+# Factor on the duration that makes a plan exceed a limit.
 FAST = 1e-2
 
 
@@ -83,8 +83,9 @@ def retime(
     positions : (m, n) array
         Points, m ≥ 2, rad or m.
     times : (m,) array, optional
-        Planned times, s, by default those of the slowest joint at its top speed. Only the uniform
-        stretch that the motion is compared with depends on them, the path does not.
+        Planned times, s, by default those of the slowest joint at its top speed. They determine
+        the uniform stretch that the motion is compared with, and not the path, unless this
+        cannot be within the limits.
     limits : float or mapping of str to float
         Share of the limits that may be used, above 0 and at most 1: of all, or per quantity
         ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
@@ -104,7 +105,7 @@ def retime(
     ------
     HodynError
         The robot, a share or an option is not valid; a single point, or points that are all the
-        same; or no timing brings the path within the limits: it is out of range or too heavy.
+        same; or no timing brings the path within the limits, such as those of position or effort.
 
     """
     check_robot(robot)
@@ -236,7 +237,7 @@ def _knots(duration: float) -> int:
 
 
 def _even_law(path: Plan) -> Plan:
-    """Return a law of 1 s that starts and ends at rest where the path itself does not."""
+    """Return a law of 1 s, at rest at the ends at which the path itself is not."""
     return uniform_law(
         path.duration, 1.0, path.evaluate(path.times[[0, -1]])[:, 1].any(axis=1))
 

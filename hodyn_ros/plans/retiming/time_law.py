@@ -26,9 +26,9 @@ PIECES_PER_KNOT = 3
 
 
 def compose(path: Array, law: Array) -> Array:
-    """Return the derivatives of p(w(t)) in t from `path`, p's in w, and `law`, w's in t.
+    """Return p(w(t)) and its derivatives in t, (T, 5, n).
 
-    `path` is (T, 5, n) and `law` (T, 5).
+    `path`, (T, 5, n), has the derivatives of p in w, and `law`, (T, 5), those of w in t.
     """
     out: Array = path.copy()
     change_time(out.swapaxes(0, 1), *law.T[1:, :, None])
@@ -76,7 +76,7 @@ def even_basis(u: Array, step: float, count: int) -> tuple[NDArray[np.intp], Arr
 
 
 def uniform_law(length: float, duration: float, rests: ArrayLike) -> Plan:
-    """Return the law of constant speed, at rest at its start and end as `rests`, (2,), says."""
+    """Return a law that has the mean speed at start and end, or rests there if `rests`, (2,)."""
     knots = np.zeros((2, 5, 1))
     knots[1, 0] = length
     knots[:, 1, 0] = np.where(rests, 0.0, length / duration)
