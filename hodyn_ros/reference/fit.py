@@ -61,18 +61,18 @@ def fit_plan(
     times : (m,) array
         Seconds from the plan's zero, increasing, the first >= 0.
     positions : (m, n) array
-        Met exactly, without `sample_tolerance`.
+        Met exactly unless `sample_tolerance` is positive.
     velocities, accelerations : (m, n) array, or m rows of which some are None, optional
         Met exactly where given. At the two ends, derivatives that are not given are zero.
     start : (5, n) array, optional
-        q … q⁗ at time 0 of the motion that this plan takes over. The plan moves from it to a first
-        point later than 0, if from rest then at a mean speed of at most `start_speed`; it
-        replaces a first point at 0, which must be within `start_tolerance`.
+        q … q⁗ at time 0 of the motion that this plan takes over. A first point at 0 must be within
+        `start_tolerance` of it, and is replaced. The plan moves from it to a later first point; a
+        start from rest needs a mean speed of at most `start_speed`.
     interpolation : 'auto', 'global', 'bounded' or 'local'
         'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², the smoothest, which swing
         if spacing is uneven. 'bounded': the least integral with each piece between its two points,
         up to `overshoot_tolerance`. 'local': shape-preserving pieces, strictly between their
-        points, with slopes that depend only on neighbouring points, and with more snap. 'auto':
+        points; slopes depend only on neighbouring points, and snap is larger. 'auto':
         global if every joint stays within the range of all its points, up to
         `overshoot_tolerance`, else bounded (local for a tolerance of 0). The plan's attribute
         `interpolation` names the choice.

@@ -17,7 +17,7 @@ from hodyn_ros.reference.pieces import Array, divided
 
 # Factor of the limits for Ruckig, which may exceed them by round-off.
 ROUND_OFF = 1.0 - 1e-9
-# Speed up to which a joint is at rest, and speed by which joints stay below a law, rad/s or m/s.
+# Speed up to which a joint is at rest, and speed kept below a velocity law, rad/s or m/s.
 RESTING, STRICTER = 1e-9, 1e-7
 # Largest number of parts into which a piece is divided to prove that it keeps a law; without proof
 # the piece counts as violating it.
@@ -25,7 +25,7 @@ FINEST = 256
 
 
 class JerkLimited:
-    """Finds motions as pieces, durations (n, 9), s, and jerks (n, 9), from states (3, n), q … q̈.
+    """Finds motions from states, (3, n), q … q̈, as pieces: durations, s, and jerks, (n, 9) each.
 
     The first two pieces of a joint bring its state within the limits. `find` returns None if
     Ruckig finds no such motion. Raises HodynError if Ruckig, which only streams need, is missing.
@@ -40,7 +40,7 @@ class JerkLimited:
             ) from None
         self._interface = ruckig.ControlInterface
         self._found = ruckig.Result.Working, ruckig.Result.Finished
-        # A result code that its enumeration lacks, as for motions of hours, raises ValueError.
+        # Ruckig raises ValueError for a result code without name, such as for motions of hours.
         self._errors = ruckig.RuckigError, ValueError
         self._input = ruckig.InputParameter(n)
         self._input.synchronization = ruckig.Synchronization.No
@@ -61,7 +61,7 @@ class JerkLimited:
         given.per_dof_control_interface = [
             self._interface.Velocity if stops else self._interface.Position
             for stops in stopping.tolist()]
-        # In axes that move with the target the target is at rest; only the speed limits change.
+        # Relative to the moving target, the target is at rest; only the speed limits change.
         given.current_position = state[0].tolist()
         given.current_velocity = (state[1] - velocity).tolist()
         given.current_acceleration = state[2].tolist()
@@ -167,7 +167,7 @@ class JerkLimitedMotion:
         omega : float
             ω, rad/s.
         outputs : (2, n) array
-            The filter's q and q̇ at the first time; overwritten by those at the last one.
+            The filter's q and q̇ at the first time; overwritten by those at the last time.
         times : (T,) array
             Times of the motion, s.
 

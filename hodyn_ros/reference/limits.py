@@ -96,7 +96,7 @@ class MotionLimits:
 
 @njit()
 def within_range(position: Array, lower: Array, upper: Array, reference: Array) -> Array:
-    """Return a position, (n,), clipped to its range, widened to contain a reference, (n,)."""
+    """Return a position, (n,), clipped to the range widened to contain a reference, (n,)."""
     within = np.empty_like(position)
     for i in range(position.size):
         within[i] = min(max(position[i], min(lower[i], reference[i])), max(upper[i], reference[i]))
@@ -105,7 +105,7 @@ def within_range(position: Array, lower: Array, upper: Array, reference: Array) 
 
 @njit(error_model='numpy')
 def largest_ratio(values: Array, limits: Array) -> tuple[int, float]:
-    """Return the index of the value, of (k,), with the largest ratio to its limit, and the ratio.
+    """Return the index of the value, of k, whose ratio to its limit is largest, and the ratio.
 
     Without values it returns 0, 0; values other than 0 have an infinite ratio to a limit of 0.
     """

@@ -21,9 +21,9 @@ class ReferenceManager:
     """The reference, with instants in integer nanoseconds, exact also for times since 1970.
 
     The reference starts by holding a position, and plans hold their last positions. So it exists
-    at any time, and is continuous to the fourth derivative whatever is requested. It always
-    follows a motion that ends at rest; a motion to a streamed sample takes over only if it is
-    within limits as a whole.
+    at any time, and is continuous to the fourth derivative whatever is requested, except by
+    `latch`. It always follows a motion that ends at rest; a motion to a streamed sample takes over
+    only if the whole motion is within limits.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class ReferenceManager:
     Attributes
     ----------
     revision : int
-        Number of requests; a plan made for an earlier request does not fit any more.
+        Number of changes; a plan made before the last change no longer fits.
 
     """
 
@@ -56,7 +56,7 @@ class ReferenceManager:
 
     @property
     def is_full(self) -> bool:
-        """Whether as many plans wait for their start as may wait."""
+        """Whether `MAX_WAITING` plans wait for their start."""
         return len(self._waiting) >= MAX_WAITING
 
     @property
@@ -69,7 +69,7 @@ class ReferenceManager:
         return (self._waiting[0][1] - now) * 1e-9 if self._waiting else None
 
     def follow(self, plan: Plan, start: int) -> int:
-        """Let a plan take over at an instant (ns); return how many later ones are dropped."""
+        """Let a plan take over at an instant (ns); return how many later plans it drops."""
         earlier = [entry for entry in self._waiting if entry[1] < start]
         dropped = len(self._waiting) - len(earlier)
         self._waiting = [*earlier, (plan, start)]
@@ -155,7 +155,7 @@ class ReferenceManager:
         return 'stopping' if is_stopping else 'following'
 
     def progress(self, now: int) -> tuple[float, float] | None:
-        """Return how long the plan has run and its duration, s; None unless it runs to its end."""
+        """Return the time that the plan has run, and its duration, s; None for stops and holds."""
         if self._stream is not None or self._plan.interpolation in ('hold', 'stop') or (
                 self._stop_limits is not None):
             return None
@@ -174,7 +174,7 @@ class ReferenceManager:
         return (now - self._start) * 1e-9 if is_followed else None
 
     def is_idle(self, now: int) -> bool:
-        """Return whether it holds and no plan waits: then a plan may start at any time."""
+        """Return whether the reference holds and no plan waits: a plan may start at any time."""
         return self.mode(now) == 'holding' and not self._waiting
 
     def _take_over(self, now: int) -> None:

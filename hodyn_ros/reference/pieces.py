@@ -1,4 +1,4 @@
-"""Degree-9 pieces: relations of the derivatives at their ends, fifth derivative and coefficients.
+"""Degree-9 pieces: relations between end derivatives, fifth derivative and coefficients.
 
 On a piece of length h, with s = (t - t_i)/h in [0, 1], p(s) = q(t) and z_k = p⁽ᵏ⁾ = hᵏ q⁽ᵏ⁾.
 The fifth derivative of p is of degree 4: p⁽⁵⁾ = sum_k c_k P_k, P_k the Legendre polynomials
@@ -50,7 +50,7 @@ def hermite_coefficients(times: Array, knots: Array) -> Array:
     powers = np.diff(times)[:, np.newaxis, np.newaxis] ** np.arange(5)[:, np.newaxis]
     z = np.concatenate([powers * knots[:-1], powers * knots[1:]], axis=1)
     lower = z[:, :5] / FACTORIALS[:5, np.newaxis]
-    # c depends on positions only by their difference, so no digits of it are lost.
+    # c depends only on the difference of positions; subtracted first, it loses no digits.
     z[:, ::5] -= knots[:-1, :1]
     return np.concatenate([lower, UPPER @ (ENDS @ z)], axis=1)
 

@@ -21,8 +21,8 @@ class SmoothingFilter:
     """The filter 1/(s/ω + 1)⁵, ω = `omega`, of samples that are held until the next.
 
     Its impulse response is never negative and has area 1, so its output stays within the range of
-    its input. The state's difference from the target decays as the filter's free motion, whose
-    exponential is exact for every interval.
+    its input. The state's difference from the target decays as the filter's free motion, a matrix
+    exponential, which is exact for every interval.
 
     Parameters
     ----------

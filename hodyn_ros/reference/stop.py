@@ -74,8 +74,8 @@ def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
     """Return the shortest stop of a plan, from its time `begin` on, s, that is within limits.
 
     Velocities are not checked, as they never exceed the plan's. If the plan itself exceeds limits
-    of acceleration or jerk after `begin`, its own largest values, times `OWN_EXCESS`, replace
-    them. If all stops need too much effort, the one that needs least is taken. Returns None if
+    of acceleration or jerk after `begin`, `OWN_EXCESS` times its own largest values are the
+    limits. If all stops need too much effort, the one that needs least is taken. Returns None if
     every stop exceeds the other limits: the plan then goes on, until a later stop is within them
     or it ends at rest.
     """

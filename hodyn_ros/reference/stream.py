@@ -58,7 +58,7 @@ class Stream:
     a concave function of position. If the fastest motion is not within limits, slower ones are
     tried, which stay between the present position, the target and the nearest stop.
 
-    A moving target is led by the filter's lag, and so followed without lag.
+    The motion leads a moving target by the filter's lag, so that the output does not lag.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ class Stream:
                 best = ratio, motion
             if ratio <= 1.0:
                 break
-        # A stop that needs too much effort is better than to go on.
+        # A stop that needs too much effort is better than none.
         self._pending = best is None or (best[0] > 1.0 and not self._stops)
         self._is_refused = self._pending and not self._stops
         if best is not None and not self._pending:
@@ -219,7 +219,7 @@ class Stream:
                 acceleration=hard * gentle.acceleration, jerk=hard * gentle.jerk)
 
     def _between(self, now: int, state: Array, target: Target) -> MotionLimits:
-        """Return the limits, with the range narrowed to what a slower motion must not leave."""
+        """Return the limits, with the range narrowed to that allowed to a slower motion."""
         asked = [state[0], target.position_at(now), target.position_at(target.until)
                  + 2.0 / self._omega * target.velocity]
         stop = self._to_rest(state, self._limits, state[0], anywhere=True)
