@@ -45,7 +45,7 @@ _MORE_SPACE = 1.3
 WAYPOINT_TOLERANCE = 1e-3
 """Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
-"""Relative growth of a retimed plan's duration by sampling above which a note says so."""
+"""Largest relative increase of a retimed plan's duration by sampling without a note."""
 
 
 def write_annotated_plan(
@@ -157,7 +157,7 @@ def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
 def _too_many(
     request: PlanRequest, points: AcceptedWaypoints, duration: float, period: float, most: int,
 ) -> str:
-    """Return a message on more samples than fit into a file, and what to do."""
+    """Return a message that the samples do not fit into a file, and what to do."""
     longer = _MORE_SPACE * duration / most
     return '; '.join(filter(None, (
         f'{duration:.6g} s are {sample_count(duration, period)} samples every {period:g} s, and '

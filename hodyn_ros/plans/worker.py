@@ -81,7 +81,7 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class BaseJob:
-    """Poses of a base as received, and what the preparation of its plan needs.
+    """Poses of a base as received, and the arguments of their preparation.
 
     Attributes
     ----------

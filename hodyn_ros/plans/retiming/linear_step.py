@@ -5,8 +5,8 @@ limits of squared velocities, accelerations and torques are linear inequalities 
 Jerks and torque rates are √x L(x, x', x'') with L linear, so their limit is |L| ≤ limit/√x. As
 1/√x is convex, its tangent at 1, (3 − x)/2, lies below it: a motion with |L| ≤ limit (3 − x)/2
 is within the limit for any x. All other terms (friction, nonlinear springs, motor torques) are
-linearised, and the next step corrects the error. All derivatives are finite differences of
-`LimitTable.shares`, with which plans are checked.
+linearised, and the next step corrects the error. Derivatives are finite differences of
+`LimitTable.shares`.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DIFFERENCE = 1e-4
 # a row counts as violated, both as shares of the limit.
 NEAR, PASSED = 0.5, 1e-7
 # Least used share of jerk and torque rate, and the factor to which a step may reduce this share
-# (or raise it, inversely): the step is limited because the bound on the share is linearised.
+# (or raise it, inversely), because the bound on the share is linearised.
 MIN_USED, LESS_USED = 1e-3, 0.6
 MIN_RATE = 0.1
 # Share of the limits for a motion from a moving start: it cannot be stretched for peaks that the

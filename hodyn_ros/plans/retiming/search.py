@@ -72,9 +72,9 @@ def retime(
 ) -> Retimed:
     """Return the fastest motion through points, from rest to rest, within all limits of a robot.
 
-    The limits are those of velocity, acceleration, jerk, torque and torque rate, and of the speed,
-    torque and deflection of motors. Torques contain friction and payload. The motion trips no
-    reflex of the vendor's controller.
+    Limits of velocity, acceleration, jerk, torque and torque rate count, and the motors' limits of
+    speed, torque and deflection. Torques contain friction and payload. The motion trips no reflex
+    of the vendor's controller.
 
     Parameters
     ----------
@@ -83,9 +83,8 @@ def retime(
     positions : (m, n) array
         Points, m ≥ 2, rad or m.
     times : (m,) array, optional
-        Planned times, s, by default those of the slowest joint at its top speed. They determine
-        the uniform stretch that the motion is compared with, and not the path, unless this
-        cannot be within the limits.
+        Planned times, s, by default those of the slowest joint at its top speed. They set the
+        uniform stretch for comparison, and the path only if no other is within the limits.
     limits : float or mapping of str to float
         Share of the limits that may be used, above 0 and at most 1: of all, or per quantity
         ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
@@ -105,7 +104,7 @@ def retime(
     ------
     HodynError
         The robot, a share or an option is not valid; a single point, or points that are all the
-        same; or no timing brings the path within the limits, such as those of position or effort.
+        same; or the path exceeds a limit at any speed, for example of position or effort.
 
     """
     check_robot(robot)
@@ -121,7 +120,7 @@ def retime_plan(
 ) -> Retimed:
     """Return the fastest motion along the path of a plan.
 
-    If the plan starts in motion, so does the result. Errors are those of `retime`.
+    If the plan starts in motion, so does the result. Raises as `retime`.
     """
     return retime_path(JointPath((plan,), (plan,)), feedforward, commands=commands)
 
@@ -154,7 +153,7 @@ def retime_path(
 
 
 def _refuse_without_limits(path: JointPath, table: LimitTable) -> None:
-    """Raise HodynError if joints move that have no limit other than that of position."""
+    """Raise HodynError if moving joints have no limits except of position."""
     moves = np.any([
         np.ptp(section.evaluate(np.linspace(0.0, section.duration, WAY_SAMPLES))[:, 0], axis=0)
         > SMALLEST_STEP for section in path.sections], axis=0)
