@@ -26,7 +26,7 @@ DENSE = 5e-3
 TIME_ROUND_OFF = 1e-8
 # Number of bisections for the cut-off frequency of a smoothed plan.
 BAND_STEPS = 16
-# Number of points above which abrupt ends are treated as such.
+# `abrupt_ends` has an effect only on more points than this.
 MIN_ABRUPT = 4
 # Largest sample tolerance, rad or m: jitter is smaller, and more would change small motions.
 MAX_SAMPLE_TOLERANCE = 0.01
@@ -65,9 +65,9 @@ def fit_plan(
     velocities, accelerations : (m, n) array, or m rows of which some are None, optional
         Met exactly where given. At the two ends, derivatives that are not given are zero.
     start : (5, n) array, optional
-        q … q⁗ at time 0 of the motion that this plan takes over. A first point at 0 must be within
-        `start_tolerance` of it, and is replaced. The plan moves from it to a later first point; a
-        start from rest needs a mean speed of at most `start_speed`.
+        q … q⁗ at time 0 of the motion that this plan takes over. `start` replaces a first point at
+        0, which must be within `start_tolerance`. The plan moves from `start` to a later first
+        point, if from rest at a mean speed of at most `start_speed`.
     interpolation : 'auto', 'global', 'bounded' or 'local'
         'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², the smoothest, which swing
         if spacing is uneven. 'bounded': the least integral with each piece between its two points,

@@ -58,7 +58,7 @@ def _solve(
 ) -> None:
     """Solve the least squares of all rows for the unknowns of all knots.
 
-    The caller makes the arrays, so that this is short: kernels take seconds to compile.
+    The caller makes the arrays, which keeps this kernel short: compilation takes seconds.
 
     Parameters
     ----------
