@@ -1,1 +1,1 @@
-"""Simulated arms that stand in for hardware, independent of this package's dynamics."""
+"""Simulated arms that stand in for hardware; MuJoCo, not this package, moves them."""

@@ -14,17 +14,17 @@ from hodyn_ros.simulation.rigid_arm import SimulatedArm
 
 Array = NDArray[np.float64]
 
-BANDWIDTH, DAMPING = 20.0, 1.0  # of the rigid arm's PD, rad/s and 1
-FRICTION_STEPS = 2  # per period: steep friction, held for a whole period, would not be stable
+BANDWIDTH, DAMPING = 20.0, 1.0  # rad/s and damping ratio of the rigid arm's PD
+FRICTION_STEPS = 2  # steps per period: steep friction held for a whole one would be unstable
 ELASTIC_STEP = 5e-4  # largest step of the elastic arm's integration, s
-# Periods after the last answer up to which its line is followed: if the node dies, the arm stops.
+# Periods for which the line continues after the last answer: if the node dies, the arm stops.
 LINE_PERIODS = 50.0
 HALF_HOLD = 0.5
 """Periods from a state to the middle of the time for which its answer is used."""
 
 
 class AnswerLine:
-    """The straight line through the last two answers; it becomes constant `longest` s later."""
+    """The straight line through the last two answers; it is constant `longest` s later."""
 
     def __init__(self, longest: float) -> None:
         self._longest = longest
@@ -73,14 +73,14 @@ class ControlLoop(ABC):
     def command(self, answer: Mapping[str, Array], instant: float) -> None:
         """Take the node's answer to the state at an instant, s.
 
-        It has positions, velocities, efforts, (3, n), per topic.
+        Per topic, the answer has positions, velocities and efforts, (3, n).
         """
         self._answers.add(instant + self._lookahead, answer[self.topics[-1]])
 
     def step(self, instant: float, dt: float) -> None:
-        """Advance the arm from an instant by dt, s; before the first command brakes hold it.
+        """Advance the arm from an instant by dt, s; before the first command, brakes hold it.
 
-        The PD's error is that at the start, the feed-forward torque that at the middle.
+        The PD uses the reference at the start, and the feed-forward torque at the middle.
         """
         now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
         if now is not None and middle is not None:

@@ -18,7 +18,7 @@ MAX_STEP = 2e-4
 
 
 def check_motors(actuators: Actuators) -> None:
-    """Raise HodynError for a motor behind a spring that has no inertia."""
+    """Raise HodynError for a motor without inertia behind a spring."""
     springs = actuators.kinds[actuators.motor_joints] != RIGID
     weightless = np.flatnonzero(springs & (actuators.motors[:, INERTIA] == 0.0))
     if weightless.size:

@@ -33,7 +33,7 @@ LOST = 1e3
 SETTLING = 1.0
 """Time that the arm is held before the motion, s, so that transients of a wrong model decay."""
 PERIOD = 1e-3
-"""Period of the control, s: torques are held, and feed-forward torques are those at its middle."""
+"""Period of the control, s: torques are held for it; feed-forward is evaluated at its middle."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def _run(
             break
         try:
             commands[k] = controller(k)
-        except HodynError:  # the feedback's model knows no torque for where the arm went
+        except HodynError:  # the feedback's model has no torque for the arm's position
             break
         measured[k] = arm.q
         achieved[k] = arm.spring_torque(prescribed[k, 0])[1]

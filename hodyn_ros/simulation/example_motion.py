@@ -11,7 +11,7 @@ REST_TO_REST_PEAK = 2.461
 
 
 def home(robot: Robot) -> Array:
-    """Return the middle of each joint's range, (n,), rad or m; 0 for a joint without."""
+    """Return the middle of each joint's range, (n,), rad or m; 0 for joints without a range."""
     limits = robot.limits
     bounded = np.isfinite(limits.position_min) & np.isfinite(limits.position_max)
     middle = np.zeros(robot.n)
@@ -20,7 +20,7 @@ def home(robot: Robot) -> Array:
 
 
 def fastest(robot: Robot) -> Array:
-    """Return the velocity limits of the joints, (n,), rad/s or m/s; 1 for a joint without."""
+    """Return the joints' velocity limits, (n,), rad/s or m/s; 1 for joints without a limit."""
     limits = robot.limits.velocity
     return np.where(np.isfinite(limits), limits, 1.0)
 

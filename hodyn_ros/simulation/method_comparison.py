@@ -96,14 +96,14 @@ def compare_methods(
     settings : ComparisonSettings
         Motion, motor loop and conditions.
     track : callable
-        Returns an iterator over the motions to simulate that shows how far it is.
+        Returns an iterator over the given runs, for example one that shows progress.
 
     Returns
     -------
     figures : dict
         The results, for JSON.
     exact : dict of Method to Tracking
-        The motions of the arm with an exact model.
+        The arm's motions if the controller's model is exact.
 
     Raises
     ------
