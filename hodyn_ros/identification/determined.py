@@ -16,16 +16,16 @@ Flags = NDArray[np.bool_]
 Masks = dict[str, Flags]
 
 UNDETERMINED = 0.8  # share of the prior's deviation above which a value is undetermined
-_WIDE = 0.5  # half an interval of a gain, over the gain, above which the gain is undetermined
+_WIDE = 0.5  # half width of an interval, relative to the gain, above which it is undetermined
 _CERTAIN = 3.5  # standard deviations from which a term that was not fitted is significant
 _TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}  # a law is kept or fitted whole
 
 
 def missing_terms(model: Terms, found: Fit) -> Masks:
-    """Return of which joints, (n,), terms would change a fit significantly, by a score test.
+    """Return terms that would change a fit significantly (a score test), with masks of joints.
 
     Viscous friction is tested if friction is fitted, and rotors if links or a payload are, which
-    take them up otherwise.
+    would absorb the rotors' inertia.
     """
     out: Masks = {}
     for term, takers, order in (
@@ -47,7 +47,7 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
 def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
     """Return which values of each kind the data do not determine, (n,) or (bags n,) masks.
 
-    Gains that are not `clear`, (n,), follow from the other gains, as well as these agree.
+    Gains that are not `clear`, (n,), follow from the other gains, if these agree well enough.
     """
     out = {
         kind: model.of(kind, model.free) & (
@@ -64,7 +64,7 @@ def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
 def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
     """Return which values of each kind do not differ significantly from those given, (n,) masks.
 
-    Kinds are tested in turn, while the insignificant values of earlier kinds are kept.
+    Kinds are tested in turn, with insignificant values of earlier kinds set to the given ones.
     """
     out: Masks = {}
     mean, covariance = found.theta, found.covariance
@@ -78,7 +78,7 @@ def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
         half = NORMAL_90 * np.sqrt(np.maximum(np.einsum(
             'ci,ij,cj->c', rows, covariance, rows), 0.0))
         those = model.of(kind, model.free) & (np.abs(away) <= half)
-        if kind == 'amplitude':  # a friction beyond its interval is always fitted
+        if kind == 'amplitude':  # friction that differs significantly from 0 is always fitted
             those &= half > value
         if those.any():
             out[kind] = those
@@ -122,7 +122,7 @@ def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
 
 
 def link_ranks(model: Terms, found: Fit) -> tuple[int, int]:
-    """Return how many combinations of link parameters any motion determines, and this one."""
+    """Return how many combinations of link parameters can be determined, and how many are."""
     if 'links' not in model.terms:
         return 0, 0
     base = base_parameters(model.robot, gravity=model.data.gravity).shape[1]

@@ -12,10 +12,10 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-_MOSTLY = 0.5  # share of a joint's samples; sound ones exceed limits only for moments
+_MOSTLY = 0.5  # share of samples beyond limits; sound joints exceed them only for moments
 _COARSE = 1.5  # RMS of efforts over their resolution, below which they may be too coarse
 _DIGITS = 9  # decimals of efforts over their range, beyond which differences are round-off
-_WORSE_THAN_NONE = 1.2  # errors over the deviation of efforts; noise causes no larger ones
+_WORSE_THAN_NONE = 1.2  # largest ratio of errors to the deviation of efforts that noise causes
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
                 Doubt(names[j], common_factor(factors))
                 for j in np.flatnonzero(unknown & heard))
     else:
-        # With a payload, gains may be slightly off; one in another unit would widen all priors.
+        # With a payload, gains may be slightly off; a gain in another unit would widen all priors.
         recorded = found.parameters['inverse_gain'] * found.parameters['common_gain']
         far = heard & ~((recorded > 1.0 / AGREE) & (recorded < AGREE))
         if far.any():
@@ -124,7 +124,7 @@ def _rms(values: Array) -> float:
 def doubtful_joints(
     robot: Robot, data: Data, found: Estimate, held_out: Array,
 ) -> DoubtfulJoints:
-    """Return the joints in doubt, less those that are left out as doubts of the estimate.
+    """Return the joints in doubt; for `found.doubts`, only positions are checked.
 
     `held_out`, (n,), are the errors of held-out efforts, see `Validation.held_out_less_mean`.
     """

@@ -36,17 +36,16 @@ class Doubt:
     joint : str
         Name of the joint.
     factor : float
-        If its gain is undetermined: the factor by which the other gains changed, NaN if it
-        differs from joint to joint. NaN if the gain is not in doubt.
+        If its gain is undetermined: the common factor by which the other gains changed. NaN if
+        these changes differ, or the gain is not in doubt.
     friction, limit : float
-        The friction that it would have, and its limit of effort, N m; NaN if its gain is in
-        doubt.
+        If its fitted friction is beyond the limit of effort: both, N m. NaN otherwise.
     recorded : float
         If gains were not fitted and its own is far off: the ratio of its efforts to the model's
         torques. NaN otherwise.
     resolution : float
-        Their resolution, if they are hardly larger and the given robot predicts them to within it.
-        NaN otherwise.
+        If efforts are hardly larger than their resolution, and the given robot predicts them
+        within it: this resolution. NaN otherwise.
 
     """
 
@@ -83,17 +82,18 @@ class Estimate:
     payload_at_most : float
         If no payload was found: the upper end of the interval of its mass, kg; else NaN.
     differing_loads : tuple of DifferingLoad
-        Loaded recordings whose payload differs from that of the others.
+        Loaded recordings whose payload differs from the others'.
     link_level, gain_level : float
         Typical relative errors of links and gains, by the evidence; NaN if not estimated.
     base_parameters, told_parameters : int
-        Number of combinations of link parameters that any motion determines, and this one.
+        Numbers of combinations of link parameters: all that can be determined, and those that
+        this motion determines.
     held : tuple of (str, tuple of str)
-        Values that the data do not determine, with their joints; they keep the robot's.
+        Values that the data do not determine, with their joints; the robot's values are kept.
     alike : tuple of (str, tuple of str)
         Values that do not differ significantly from the robot's, which are kept.
     gains_by_others : tuple of str
-        Joints whose gain the data hardly determine: it follows from those of the other joints.
+        Joints whose gain the data hardly determine: it follows from the other joints' gains.
     bounded : tuple of (str, float, tuple of str)
         Values at the bound of the search.
     missing : tuple of (str, tuple of str)
@@ -158,8 +158,8 @@ def estimate_of(
 ) -> Estimate:
     """Return the estimate of a fit; `held` and `alike` are masks by kind of parameter.
 
-    `clear`, (n,), are the gains that their own efforts determine, `at_most` is the upper end of
-    the interval of the payload's mass if none was found.
+    `clear`, (n,), says which gains their own efforts determine; `at_most` is the upper end of the
+    interval of the payload's mass if no payload was found.
     """
     n = model.robot.n
     theta, half = found.theta, NORMAL_90 * found.deviation
@@ -250,7 +250,7 @@ def _joint_values(model: Terms, found: Fit) -> tuple[dict[str, Array], dict[str,
 
 
 def _listed_interval(found: Fit, begin: int) -> Array:
-    """Return half widths of mass, com and inertia of the body whose ten numbers begin there."""
+    """Return half widths of mass, com and inertia of the body with its ten numbers at `begin`."""
     own = slice(begin, begin + PARAMETERS)
     rows = np.zeros((PARAMETERS, len(found.theta)))
     rows[:, own] = listed_slope(found.theta[own])

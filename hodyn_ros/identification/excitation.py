@@ -1,8 +1,8 @@
 """Motions that determine the links' parameters: Fourier series of low condition number.
 
 Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 1997. The motion is a period of
-the series. All its derivatives up to the snap are 0 at both ends, which costs two coefficients of
-each kind.
+the series. All its derivatives up to the snap are 0 at both ends, which fixes two coefficients of
+the sines and two of the cosines.
 """
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ UNKNOWN = {'position': 1.0, 'velocity': 1.0, 'acceleration': 5.0, 'jerk': 50.0}
 """Assumed limits of a joint without any: rad (m) on both sides of 0, and rad/sᵏ (m/sᵏ)."""
 
 _SAMPLES = 100  # number of samples of a period
-_START, _STEP = 40, 0.3  # random motions tried first; first step from the best, relative to it
+_START, _STEP = 40, 0.3  # number of random first motions; relative first step from the best one
 _SHRINK = 0.93  # factor by which a motion that needs too much torque is made smaller
 
 
@@ -78,7 +78,7 @@ def design(
     Raises
     ------
     HodynError
-        When the efforts cannot hold the arm in the middle of its range, about which it moves.
+        When the arm's efforts cannot hold it in the middle of its range.
 
     """
     _check_held(robot, share)
@@ -181,7 +181,7 @@ def _fitted(
         middle = 0.5 * (low + high) - scale * 0.5 * (bottom + top)
         coefficients = shape * scale
         torque = np.abs(feedforward.torque(_motion(basis, coefficients, middle))).max(axis=0)
-        # Even a tiny motion needs the torque that holds the arm: then it is returned as it is.
+        # If holding the arm already needs more than the share, a tiny motion is returned.
         if scale.max() < 1e-3 or (np.all(torque[0] <= share * limits.effort)
                                   and np.all(torque[1] <= share * limits.effort_rate)):
             return coefficients, middle

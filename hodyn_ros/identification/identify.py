@@ -1,4 +1,4 @@
-"""Terms fitted to data; given values that the data do not determine or clearly change are kept."""
+"""Fits terms to data; values that data leave undetermined, or hardly change, stay as given."""
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -57,8 +57,8 @@ def identify(
     Raises
     ------
     HodynError
-        When there are too few samples, or their numbers are too large for a fit, or the efforts
-        are in another unit and gains are not fitted.
+        Too little motion, values too large for a fit, efforts in another unit without gains, or
+        a term that the motors of `actuators` have.
 
     """
     for term, motors, key in (
@@ -161,7 +161,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
             load = linear_payload(model, found)
             at_most = max(0.0, load.mass + load.half)
             given_links = 'gains' in model.terms and 'links' not in model.terms
-            if given_links:  # the written file has these, without a payload
+            if given_links:  # without a payload, the written file has the given links
                 model.of('links', model.free)[:] = False
                 theta = found.theta.copy()
                 model.of('links', theta)[:] = model.of('links', model.start)
@@ -182,12 +182,12 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
 
 
 def _with_given_links(model: Terms, found: Fit) -> Fit:
-    """Return a fit with the values that suit the given links and gains, if these fit equally well.
+    """Return a fit with the given links and gains, if these explain the data equally well.
 
-    The written file has these links, and these gains if gains are not a term: with other ones in
-    mind, the payload would leave errors. Deviations stay those of a fit whose links and gains may
-    be off. If the given ones do not fit, the fit continues from them: it may have ended in a flat
-    valley between links and payload.
+    The written file has the given links, and the given gains unless gains are a term: a payload
+    fitted beside other links would leave errors. The deviations stay those of the free fit. If the
+    given values explain the data worse, another fit starts from them, as `found` may be in a flat
+    valley between links and payload; the better fit is returned.
     """
     free, theta = model.free.copy(), found.theta.copy()
     for kind in ('links', *(

@@ -1,4 +1,4 @@
-"""Loads on the last body by linear least squares: a common one, and those of single recordings."""
+"""Loads on the last body by linear least squares: of all recordings, and of single ones."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +50,7 @@ class LinearPayload:
     moment : (3,) array
         Mass times centre of mass, kg m, in the axes of the last body.
     chance : float
-        Probability of a mass and first moment as far from 0, if there is no payload.
+        Probability, without a payload, of a mass and first moment this far from 0.
 
     """
 
@@ -63,8 +63,8 @@ class LinearPayload:
     def start(self) -> tuple[float, Array]:
         """Mass and centre of mass from which a fit starts.
 
-        A mass that does not differ significantly from 0 is the upper end of its interval, or the
-        least one with this first moment.
+        For a mass that does not differ significantly from 0, this is the upper end of its
+        interval, or if larger, the least mass with this first moment.
         """
         mass = self.mass if self.mass > self.half else max(
             self.mass + self.half, float(np.abs(self.moment).max()) / _FARTHEST)

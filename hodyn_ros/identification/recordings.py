@@ -28,7 +28,7 @@ MAX_SAMPLES = 2000
 """Number of samples to which bags are thinned evenly: more add little and take time."""
 
 STRETCH, FOLDS = 4, 4
-"""Number of blocks in a row that are held out together, and of parts of a recording."""
+"""Number of successive blocks held out together, and number of parts of a recording."""
 
 
 @dataclass(frozen=True)
@@ -50,20 +50,20 @@ class Recording:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """The estimated motion of a bag, in a file without a name.
+    """The estimated motion of a bag, kept in an unnamed temporary file.
 
     Attributes
     ----------
     counts : MessageCounts
-        What became of each message.
+        Numbers of messages, used and not.
     usable : int
         Number of usable messages.
     efforts : EffortContents
         Gravity and unit of the recorded efforts.
     diagnosis : Diagnosis
-        What is wrong with the recording, if anything.
+        Faults of the recording, if any.
     of_motors : str
-        Sentence of `motor_side` about the efforts.
+        Sentence from `motor_side`; empty if efforts are not too small.
     lag : Lag
         Lag of the efforts behind the prediction of the given robot; NaN if it cannot be judged.
 
@@ -84,7 +84,7 @@ class Motion:
             yield Data(q, effort, block, self.efforts.with_gravity, stands=stands)
 
     def doubts(self, terms: Collection[str]) -> list[str]:
-        """Return what is wrong with the recording, a sentence each, except what `terms` find."""
+        """Return a sentence per fault of the recording, except faults that `terms` identify."""
         of_motors = '' if 'gains' in terms else self.of_motors
         return [
             *self.efforts.cut.sentences(self.diagnosis.names),
@@ -208,7 +208,7 @@ def _estimate(path: Path, source: Source) -> Motion:
 def read_data(
     recordings: Sequence[Recording], source: Source,
 ) -> tuple[Data, list[MessageCounts]]:
-    """Return the estimated motions and recorded efforts of bags, and what became of each message.
+    """Return the estimated motions and recorded efforts of bags, and each bag's message counts.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def read_data(
             pieces.append(replace(
                 piece[index], block=piece.block[index] + first, bag=np.full(len(index), number),
                 loaded=np.full(len(index), recording.loaded)))
-        cycle = STRETCH * FOLDS  # so that the parts of each bag begin alike
+        cycle = STRETCH * FOLDS  # so that each bag begins with the same part
         first += (last // cycle + 1) * cycle
     factors = [motion.efforts.factor for motion in motions]
     data = Data(gravity=True in gravities, factor=np.nan if np.all(np.isnan(factors)) else float(

@@ -26,7 +26,7 @@ _STEPS, _PRECISION = 60, 2e-5  # greatest number of steps; relative gain at whic
 _DAMPING, _LESS, _MORE = 0.1, 0.2, 8.0  # first damping; its factors after a good or a bad step
 _FLAT = 1e-3  # share of the damping for parameters in which the model is nearly linear
 _SETTLED = 0.02  # relative change of deviations and levels at which rounds end
-_ROUNDS, _ROUGH = 5, 2  # greatest number of rounds, each with the previous deviations and levels
+_ROUNDS, _ROUGH = 5, 2  # greatest number of rounds of estimating deviations; without `settle`
 _LEVELS = np.geomspace(0.003, 1.5, 24)
 """Candidate prior deviations of links and gains, as shares of ±100 %."""
 _USUAL = {  # prior of each level: its median, and the standard deviation of its logarithm
@@ -79,8 +79,8 @@ class Fit:
 def fit(terms: Terms, theta: Array, *, settle: bool = True, like: Fit | None = None) -> Fit:
     """Fit the free parameters of terms from a start, (p,).
 
-    Without `settle`, links and gains have their usual prior deviations. `like` is a fit to the
-    same data: its errors and levels are the start, and are kept without `settle`.
+    `like` is a fit to the same data, whose deviations and levels are the start instead of the
+    usual ones. Without `settle`, levels are kept, and with `like` also the deviations.
     """
     theta = np.clip(theta, terms.low, terms.high)
     if like is None:
@@ -123,7 +123,7 @@ def _usual(terms: Terms, kind: str) -> tuple[float, float]:
 
 def _precision(terms: Terms, levels: dict[str, float]) -> Array:
     deviation = terms.prior.copy()
-    # The common error of the drives is at least as large as that of each one.
+    # The common error of the drives is at least as large as each drive's own.
     together = float(np.hypot(levels['inverse_gain'], levels['common_gain']))
     for kind, level in {**levels, 'common_gain': together}.items():
         terms.of(kind, deviation)[:] *= level
@@ -234,7 +234,7 @@ def _descend(
 def _best_levels(
     terms: Terms, theta: Array, weighed: tuple[Array, Array, Flags], levels: dict[str, float],
 ) -> dict[str, float]:
-    """Return the mean levels by their evidence, with the model linearised at the fit."""
+    """Return the levels' RMS, weighted by their evidence, with the model linearised at the fit."""
     free = terms.free
     unsettled = [
         kind for kind in levels
@@ -278,8 +278,8 @@ def _covariance(
     meat = sums.T @ sums * count / max(count - 1, 1)
     prior = np.diag(precision)
     robust = posterior @ (meat + prior) @ posterior
-    # At least the variance of errors with the deviations and correlations found, since few blocks
-    # may agree by chance.
+    # As few blocks may agree by chance, the variance is at least that of errors with the standard
+    # deviations and correlations found.
     classic = posterior @ (curvature + prior) @ posterior
     variance = np.maximum(np.diag(classic), 1e-300)
     grow = np.sqrt(np.maximum(variance / np.maximum(np.diag(robust), 1e-9 * variance), 1.0))
@@ -287,7 +287,7 @@ def _covariance(
 
 
 def misfit(terms: Terms, theta: Array, like: Fit) -> float:
-    """Return Huber's loss of parameters, (p,), without priors, with the errors of a fit."""
+    """Return Huber's loss of parameters, (p,), without priors, weighted as in a fit."""
     left, *_ = _weighed(terms, *terms.evaluate(theta), like.spread, like.design)
     return _huber(left, _bound(terms, like.design))
 

@@ -17,7 +17,7 @@ _QUARTER = 0.5 * np.pi
 
 
 def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
-    """Return the start of a fit, (p,), and which gains are certain with friction in the fit, (n,).
+    """Return the start of a fit, (p,), and which gains are certain in spite of friction, (n,).
 
     The start is `begin`, an estimate from other data of the arm, if given.
     """
@@ -53,7 +53,7 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
                 model.of('common_gain', theta)[:] = common
                 model.of('inverse_gain', theta)[clear] = gain[clear] / common
     k = model.effort_per_torque(theta)
-    for kind in ('amplitude', 'viscous', 'rotor'):  # given in the unit of the efforts: to N m
+    for kind in ('amplitude', 'viscous', 'rotor'):  # from the unit of the efforts to N m
         model.of(kind, model.prior)[:] /= np.abs(k)
     rest = np.where(known, data.effort / k - rigid, 0.0)
     those = model.of('amplitude', model.free)

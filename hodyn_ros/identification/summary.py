@@ -39,11 +39,11 @@ def write_summary(
     doubtful : DoubtfulJoints
         Joints whose recordings are likely misread.
     recordings : sequence of (Recording, MessageCounts)
-        The bags, and what became of their messages.
+        The bags, and their message counts.
     path : Path
         The file to write.
     findings : sequence of sequences of str
-        For each recording the sentences about what is wrong with it.
+        For each recording, the sentences about its faults.
     force : bool
         Whether an existing file is replaced.
 

@@ -31,7 +31,7 @@ TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload',
 
 _SLOPES = (1.0, 300.0)  # bounds of the slope, s/rad
 _SLOPE_DEVIATION = 1.5  # prior deviation of the slope's logarithm
-_ASYMMETRY = 3.0  # bound of slope · velocity offset: 20 times the friction in one direction
+_ASYMMETRY = 3.0  # bound of slope · velocity offset: a friction 20 times larger in one direction
 _ASYMMETRY_DEVIATION = 0.2  # prior: a tenth more in one direction, a tenth less in the other
 _ZERO_DEVIATION = 0.05  # prior deviation of a zero, rad
 _ANGLE_STEP = 1e-4  # rad, of differences
@@ -55,7 +55,7 @@ class _Kind:
     deviation: ArrayLike
     low: ArrayLike = -np.inf
     high: ArrayLike = np.inf
-    needs_motion: bool = True  # of its joint, both ways
+    needs_motion: bool = True  # whether its joint must move both ways
 
 
 class Terms:
@@ -76,8 +76,8 @@ class Terms:
     moving : (n,) bool array
         Which joints move both ways and have efforts.
     prior : (p,) array
-        Standard deviations of the priors; for links and gains those of an uncertainty of ±100 %,
-        which the fit scales; infinite without a prior.
+        Standard deviations of the priors, infinite without a prior; for links and gains they mean
+        ±100 %, and the fit scales them.
     shares : (n,) bool array
         The joints to whose gains the common factor applies.
 

@@ -58,7 +58,7 @@ class Validation:
 
 
 class Folds:
-    """Which motion is held out together: whole recordings if there are enough of each kind."""
+    """The parts to hold out in turn: whole recordings if there are enough, else stretches."""
 
     def __init__(self, recordings: Sequence[Recording], data: Data) -> None:
         loaded = np.array([recording.loaded for recording in recordings])
