@@ -22,9 +22,9 @@ Before each file it asks whether to stop; when a file begins, it calls the last 
 """
 
 _TIMEOUT = 20  # s to find the scheduler, and to see a first worker
-_RETRIES = 1  # number of retries after a local worker died; other clusters have their own number
+_RETRIES = 1  # retries after a local worker died; other clusters have a setting of their own
 _SETTINGS: dict[str, Any] = {
-    # Dask would queue a file behind another one, and blame it if that one kills the worker.
+    # A file that Dask retries may wait behind another, and be blamed if that kills the worker.
     'distributed.scheduler.allowed-failures': 0,
     'distributed.scheduler.worker-ttl': None,  # else all workers are lost when the machine sleeps
     'distributed.scheduler.http.routes': [], 'distributed.worker.http.routes': [],
@@ -40,8 +40,8 @@ def engine(count: int | None, scheduler: str | None) -> Engine:
         Workers on this machine; by default one for each of its processors.
     scheduler : str or None
         ``tcp://HOST:PORT`` of the scheduler of a Dask cluster, or the path of its scheduler file
-        (``.json``); without it, the workers run on this machine. Without Dask, and with a count
-        of one or none, the files are done one after another in this process.
+        (``.json``); without it, the workers run on this machine. If Dask is not installed and
+        `count` is 1 or None, the files are processed one after another in this process.
 
     Raises
     ------

@@ -59,8 +59,8 @@ def write_overview(outcomes: Sequence[Outcome], path: Path, report: str) -> None
         (_joint_row(joint, rows) for joint, rows in joints.items()))
     write_text(path, page(f'Replay of {len(outcomes)} recordings', f"""
 <p>{count} without fault, {len(outcomes) - count} with one. Errors are RMS of prediction minus
-recorded effort, in N m (of prismatic joints in N). “Worst” is the joint whose error is largest
-relative to the median of its errors in all recordings, after this ratio.</p>
+recorded effort, in N m (of prismatic joints in N). “Worst” is the largest ratio of a joint's error
+to the median of its errors in all recordings, followed by this joint.</p>
 <h2>Recordings, the worst first</h2>
 {bags}
 <h2>Errors by joint</h2>

@@ -79,7 +79,7 @@ class PlanTask(Task):
             messages=points)
 
     def warm_up(self) -> None:
-        """Compile the kernels with a plan of two points."""
+        """Compile the kernels with a short plan."""
         from hodyn_ros.plans.planning_process import warm_up_planning
 
         warm_up_planning(self.robot)

@@ -29,7 +29,7 @@ _OUTCOMES = 'outcomes'
 
 
 def settings_of(command: str, task: Any) -> dict[str, Any]:
-    """Return the settings on which the results depend, besides the files, as JSON reads them."""
+    """Return the settings on which the results depend besides the files, as read from JSON."""
     from hodyn_ros.robot.files import robot_text
 
     values = {field.name: getattr(task, field.name) for field in fields(task)}
@@ -58,9 +58,8 @@ class Results:
     Raises
     ------
     HodynError
-        When the context is entered, if the folder has results of other settings and `force` is not
-        set, or results of another command, or a ``fleet.json`` that hodyn did not write, or if
-        another process is writing to it.
+        On entering the context: the folder has results of another command, or without `force` of
+        other settings; its ``fleet.json`` is not from hodyn; or another process is writing to it.
 
     """
 
@@ -92,8 +91,8 @@ class Results:
     def take(self, jobs: Iterable[Job]) -> list[Job]:
         """Return the files that are not done, the largest first, and remove their old results.
 
-        This order leaves no worker with a long file at the end, and no folder is removed while a
-        worker writes to it.
+        This order leaves no worker with a long file at the end. Old results are removed before
+        any worker begins, so that no folder is removed while one writes to it.
 
         Raises
         ------
