@@ -220,6 +220,15 @@ def test_the_tracking_tolerance_is_that_of_the_node_by_default(tmp_path):
     assert namespace['tracking_tolerance']['default_value'] == [0.1, *[0.2] * 5, 0.3]
 
 
+@pytest.mark.parametrize('name', [
+    'start_tolerance', 'transition_time', 'stop_time', 'fade_time', 'reference_timeout'])
+def test_a_scalar_parameter_that_is_not_a_number_is_refused(manager, name):
+    """A range does not exclude NaN: with such a start_tolerance any start would be accepted."""
+    lines = manager.run(f'set {name} nan', 'init', 'configure')
+    assert 'configure: error' in lines
+    assert f'error: {name} is nan; expected a finite number' in lines
+
+
 def test_limits_that_are_no_numbers_are_refused(manager):
     lines = manager.run('set max_effort nan 1 1 1 1 1 1', 'init', 'configure')
     assert 'configure: error' in lines

@@ -114,6 +114,17 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
       "finite; 0 means no limit");
     return CallbackReturn::FAILURE;
   }
+  // The ranges in parameters.yaml do not exclude NaN, with which no comparison holds.
+  const std::pair<const char *, double> scalars[] = {
+    {"start_tolerance", params_.start_tolerance}, {"transition_time", params_.transition_time},
+    {"stop_time", params_.stop_time}, {"fade_time", params_.fade_time},
+    {"reference_timeout", params_.reference_timeout}};
+  for (const auto & [name, value] : scalars) {
+    if (!std::isfinite(value)) {
+      RCLCPP_ERROR(get_node()->get_logger(), "%s is %g; expected a finite number", name, value);
+      return CallbackReturn::FAILURE;
+    }
+  }
   for (std::size_t i = 0; i < robot::JOINTS; ++i) {
     const double given = params_.tracking_tolerance[i];
     if (!std::isfinite(given) || (given < 0.0 && given != -1.0)) {
