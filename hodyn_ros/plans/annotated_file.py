@@ -130,8 +130,8 @@ def write_annotated_plan(
     if not len(own) or np.median(own) > period:  # else the samples are the points themselves
         ways_out.append('a shorter period changes it less')
     return replace(prepared, annotated=None, refusal=(
-        f'resampled every {period:g} s it does not pass the check{slower}: {judged.refusal}; '
-        f'{", or ".join(ways_out)}'))
+        f'resampled every {period:g} s it does not pass the check{slower}: {judged.refusal}'
+        f'{"; " if ways_out else ""}{", or ".join(ways_out)}'))
 
 
 def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
