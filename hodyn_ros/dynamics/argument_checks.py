@@ -26,11 +26,10 @@ def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
 def checked_motions(
     values: ArrayLike, name: str, robot: Robot, least: int, *, one: bool = False,
 ) -> tuple[Array, tuple[int, ...]]:
-    """Return the joint derivatives of T motions, (T, ≥ least, n), and the shape of the batch.
+    """Return the rows of T motions, (T, least or more, n), and the shape of the batch.
 
-    This shape is (T,) for a batch, and () for one motion given without an axis for T; then T is 1.
-    With `one`, there may be no such axis. If `least` is 1, positions `q` without derivatives may
-    be (n,).
+    The batch has shape (T,), or () for one motion without that axis; T is then 1. `one` forbids a
+    batch. If `least` is 1, positions `q` without derivatives may be (n,).
     """
     check_robot(robot)
     array, n = numbers(values, name), robot.n
@@ -51,16 +50,16 @@ def checked_motions(
 
 
 class Motions(NamedTuple):
-    """Motions of a robot, checked, on a first axis of T that one motion has as well.
+    """Checked motions of a robot, on a first axis of T; for one motion T is 1.
 
     Attributes
     ----------
     q : (T, k + 1, n) array
         Joint positions and derivatives.
     base : () or tuple of (T, 4, 4) and (T, k, 6) arrays
-        Pose and spatial twist of a floating base.
+        Pose and spatial twist of a floating base; () for a fixed one.
     batch : () or (T,)
-        Axes of a batch, for the shape of the result.
+        Axes of a batch, also in results.
 
     """
 
@@ -73,7 +72,7 @@ def motions_and_base(
     robot: Robot, q: ArrayLike, least: int, base_pose: ArrayLike | None,
     base_twist: ArrayLike | None,
 ) -> Motions:
-    """Return the motions of joints and base, as far as `q` goes: at least so many rows."""
+    """Return checked motions of joints and base; q must have `least` rows or more."""
     motions, batch = checked_motions(q, 'q', robot, least)
     return Motions(
         motions, base_state(robot, base_pose, base_twist, batch, motions.shape[1] - 1), batch)
@@ -84,7 +83,7 @@ def check_result(
 ) -> None:
     """Raise HodynError if a result overflows, naming the largest entry of the arguments.
 
-    These have a first axis of T, which the message leaves out without a batch.
+    The arguments have a first axis of T, whose index the message omits if there is no batch.
     """
     if _is_finite(result):
         return
@@ -98,7 +97,7 @@ def check_result(
 
 
 def _is_finite(array: Array) -> bool:
-    # The sum of squares is quick, and finite unless an entry is not or the sum overflows.
+    # The sum of squares is quick; only if it is not finite are the entries examined.
     return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
 
 
@@ -128,8 +127,8 @@ def base_state(
 ) -> tuple[()] | tuple[Array, Array]:
     """Return pose (T, 4, 4) and twist (T, derivatives, 6) of a floating base, checked.
 
-    Returns () for a fixed base, for which pose and twist must be None. Without derivatives the
-    twist may be None.
+    Returns () for a fixed base, for which pose and twist must be None. If `derivatives` is
+    0, the twist may be None.
     """
     if not robot.floating:
         if pose is not None or twist is not None:

@@ -38,7 +38,7 @@ class Bodies(NamedTuple):
 
 
 def joints_and_base(robot: Robot, given: Motions) -> tuple[Array, Array, Array, Array]:
-    """Return motions of the bodies' joints and the base as the kernels take them.
+    """Return the motions of the bodies' joints and the base in the layout of the kernels.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def joints_and_base(robot: Robot, given: Motions) -> tuple[Array, Array, Array, 
 
 
 def bodies_in_motion(robot: Robot, given: Motions, inertias: int = 0) -> Iterator[Bodies]:
-    """Yield the bodies in one motion after the other, each in the same arrays.
+    """Yield the bodies motion by motion, each time in the same arrays.
 
     `inertias` is the number of coefficients of the inertias, at most k + 1.
     """

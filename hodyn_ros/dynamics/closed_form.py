@@ -51,16 +51,16 @@ class ClosedForm:
     system_twist: Array
 
     def coefficient(self, order: int, k: int) -> Array:
-        """Return the matrix (n, n) that multiplies q⁽ᵏ⁾ in Q⁽ʳ⁾, r the order (KM21 eq. 49).
+        """Return the matrix (n, n) that multiplies q⁽ᵏ⁾ in Q⁽ʳ⁾, with r the order (KM21 eq. 49).
 
-        It is (r over k − 2) M⁽ʳ⁻ᵏ⁺²⁾ + (r over k − 1) C⁽ʳ⁻ᵏ⁺¹⁾: C⁽ʳ⁾ for k = 1, M
-        for k = r + 2. Q⁽ʳ⁾ is the sum over k of this matrix times q⁽ᵏ⁾, plus gravity[r] and
-        external[r]. The matrices depend on derivatives of q themselves.
+        It is binom(r, k − 2) M⁽ʳ⁻ᵏ⁺²⁾ + binom(r, k − 1) C⁽ʳ⁻ᵏ⁺¹⁾: C⁽ʳ⁾ for k = 1, M for
+        k = r + 2. Q⁽ʳ⁾ is the sum over k of this matrix times q⁽ᵏ⁾, plus gravity[r] and
+        external[r]. The matrices themselves depend on derivatives of q.
 
         Raises
         ------
         HodynError
-            If the order is above r of the terms, or k is not between 1 and order + 2.
+            If `order` is above that of the terms, or k is not between 1 and order + 2.
 
         """
         for value, name in ((order, 'order'), (k, 'k')):
@@ -69,7 +69,7 @@ class ClosedForm:
         if not 0 <= order < len(self.mass):
             raise HodynError(f'order {order}: the terms have orders 0 to {len(self.mass) - 1}')
         if not 1 <= k <= order + 2:
-            raise HodynError(f'k = {k}: derivative {order} of Q has q^(1) to q^({order + 2})')
+            raise HodynError(f'k = {k}: derivative {order} of Q contains q^(1) to q^({order + 2})')
         result = np.zeros(self.mass.shape[1:])
         if k >= 2:
             result += math.comb(order, k - 2) * self.mass[order - k + 2]

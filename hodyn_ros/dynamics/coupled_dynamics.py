@@ -1,9 +1,9 @@
 """Forward and hybrid dynamics of robots with coupled joints, by solving the equations of motion.
 
 The articulated-body algorithm passes inertias from body to body, but bodies that follow one joint
-may be anywhere in the tree. Here M ν̇ = Q − … is solved order by order: the highest derivative is
-multiplied by M in Q⁽ᵏ⁾, and the other terms are Q⁽ᵏ⁾ of the motion with 0 for the derivatives not
-yet known. That takes r + 2 calls of the inverse dynamics and O(n³) operations.
+may be anywhere in the tree. Here M ν̇ = Q − … is solved order by order: Q⁽ᵏ⁾ is
+M ν⁽ᵏ⁺¹⁾ plus the Q⁽ᵏ⁾ of a motion with 0 for the unknown derivatives. That takes r + 2 calls of
+inverse dynamics and O(n³) operations.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -33,12 +33,12 @@ def hybrid_dynamics_batch(
         For a prescribed joint, inputs are q̈ and its derivatives, and outputs its torque; for
         another joint, inputs are its torque, and outputs q̈.
     base_prescribed, base_inputs, base_outputs : bool, (T, r + 1, 6) and (T, r + 1, 6) arrays
-        The same for the base: V̇ … or the wrench.
+        The same for the base: V̇ and its derivatives, or the wrench.
     wrenches : (T, r + 1, n_bodies, 6) array
         External wrenches, in body axes about the body origins; (T, 0, 0, 0) for none.
     round_off : (T, n) array
-        Written: rough bound of the error of each joint's acceleration from rounding, by the
-        condition of M; 0 for prescribed joints.
+        Written: rough bound of the rounding error of each joint's acceleration, from the condition
+        of M; 0 for prescribed joints.
 
     Returns
     -------

@@ -99,10 +99,9 @@ def equations_of_motion(
 def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
     """Return the Christoffel symbols Γ of a fixed-base robot's mass matrix, (n, n, n).
 
-    Γ_ijk = (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) / 2 (MR9 eq. 9.13, of the draft's
-    chapter 9; in the published book dynamics is chapter 8). The Coriolis matrix
-    C_ij = Σ_k Γ_ijk q̇_k differs from that of `equations_of_motion`, but Ṁ − 2 C is skew
-    symmetric with both. The partial derivatives are exact: ∂M/∂q_k is Ṁ for q̇ = e_k.
+    Γ_ijk = (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) / 2 (eq. 9.13 of MR9, a draft's chapter 9). The
+    Coriolis matrix C_ij = Σ_k Γ_ijk q̇_k differs from that of `equations_of_motion`, but Ṁ − 2 C is
+    skew symmetric with both. The partial derivatives are exact: ∂M/∂q_k is Ṁ for q̇ = e_k.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ from hodyn_ros.robot.robot_check import check_robot
 Array = NDArray[np.float64]
 
 MAX_JUMP = 0.1
-"""Largest distance, rad or m, of a joint from the Taylor prediction by the sample before it."""
+"""Largest distance, rad or m, of a joint from the Taylor series of the previous sample."""
 
 
 def follow_path(
@@ -27,12 +27,12 @@ def follow_path(
     within_limits: bool = False,
     damping: float = 0.0,
 ) -> Array:
-    """Return the joint motion by which a link goes through poses, with all their derivatives.
+    """Return the joint motion by which a link follows poses and their derivatives.
 
     The Taylor series of one sample predicts the positions at the next; from there `solve_pose`
-    finds the positions of the pose, and `inverse_kinematics` (M21, Algorithm 2) the derivatives.
-    So positions and derivatives agree also for arms of more than six joints: the rates are those
-    of least norm, and `solve_pose` corrects no more than the remainder of the Taylor series.
+    finds the positions that reach the pose, and `inverse_kinematics` (M21, Algorithm 2) the
+    derivatives. Positions and derivatives agree even if an arm has more than six joints: the rates
+    have least norm, and `solve_pose` only corrects the remainder of the Taylor series.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def follow_path(
     Raises
     ------
     HodynError
-        For wrong shapes; with the time, if a pose is not reached or singular, or if a joint would
-        have to jump by more than `MAX_JUMP`.
+        For wrong shapes; and, naming the time, if a pose is not reached or is singular, or if a
+        joint would have to jump by more than `MAX_JUMP`.
 
     """
     check_robot(robot)
@@ -94,6 +94,6 @@ def follow_path(
                 joint = int(jump.argmax())
                 raise HodynError(
                     f'at {instant:g} s: joint {robot.joint_names[joint]!r} would have to jump by '
-                    f'{jump[joint]:.2g} rad or m from where its motion leads: give samples closer '
+                    f'{jump[joint]:.2g} rad or m from its predicted position: give samples closer '
                     'together, or keep the path away from singular poses and limits')
     return result

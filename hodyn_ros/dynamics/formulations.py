@@ -50,7 +50,7 @@ class UnrolledKernels(Protocol):
 
 
 MAX_UNROLLED = 2
-"""Highest order of the unrolled kernels: order r has r + 2 coefficients, a register holds 4."""
+"""Highest order of the unrolled kernels: order r needs r + 2 coefficients; a register holds 4."""
 
 
 def any_order_kernels(formulation: Formulation) -> AnyOrderKernels:
@@ -63,9 +63,9 @@ def any_order_kernels(formulation: Formulation) -> AnyOrderKernels:
 def unrolled_kernels(robot: Robot, order: int, formulation: Formulation) -> UnrolledKernels | None:
     """Return the module of the unrolled kernels, or None if there is none.
 
-    With numba switched off there is none, since these kernels compute with SIMD registers.
+    These kernels compute with SIMD registers, so there is none if numba is switched off.
     """
-    numba_config: Any = config  # filled at run time
+    numba_config: Any = config  # whose attributes numba sets at run time
     if order > MAX_UNROLLED or formulation == 'closed_form' or numba_config.DISABLE_JIT:
         return None
     if formulation == 'spatial':

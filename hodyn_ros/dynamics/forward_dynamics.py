@@ -1,6 +1,6 @@
 """Forward dynamics of any order (ABA): the motion that given efforts cause.
 
-And its partial derivatives with respect to the state and the efforts.
+Also the partial derivatives of the accelerations with respect to state and efforts.
 """
 from typing import Any, NamedTuple, overload
 
@@ -48,9 +48,9 @@ def forward_dynamics(
     """Return the joint accelerations that torques cause, and their time derivatives.
 
     By the articulated-body algorithm (ABA) to the order r that tau supports: AGF26, Algorithm 3
-    (H-GABI). The rounding of the arguments costs more digits with each order, about as many as
-    the algorithm does: `docs/theory.md` has numbers. If joints are coupled, the equations of
-    motion are solved instead, in O(n³).
+    (H-GABI). Each further order costs digits: the rounding of the arguments costs about as many as
+    the algorithm (numbers in `docs/theory.md`). If joints are coupled, the equations of motion are
+    solved instead, in O(n³).
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def forward_dynamics(
     Warns
     -----
     UserWarning
-        As for `hybrid_dynamics`: when rounding costs a joint's acceleration its digits.
+        As for `hybrid_dynamics`: if rounding may spoil a joint's acceleration.
 
     """
     check_robot(robot)
@@ -119,7 +119,7 @@ class ForwardDynamics:
     derivatives to out, (order + 1, n); all C-contiguous float64. Unlike `forward_dynamics` it
     neither checks that values are finite nor warns of round-off.
 
-    A floating base has four more arguments, in world axes: base_pose (4, 4), base_twist (1, 6),
+    A floating base needs four more arguments, in world axes: base_pose (4, 4), base_twist (1, 6),
     base_wrench (order + 1, 6) and base_out (order + 1, 6), for V̇ and its derivatives. The last
     three are about the world's origin. Choose an origin near the base: the round-off grows with
     the square of the distance.
@@ -137,7 +137,7 @@ class ForwardDynamics:
         For a negative order and coupled joints; from a call, for wrong shapes, and a mass matrix
         that is not positive definite, naming the joint.
     TypeError
-        From a call, for anything but such arrays.
+        From a call, for arguments that are not such arrays.
 
     """
 
@@ -191,12 +191,12 @@ class ForwardDynamicsDerivatives(NamedTuple):
 
     N is n on a fixed base and 6 + n on a floating one, whose entries come first: V̇ before q̈, the
     base wrench before the torques, V before q̇, and displacements by the unit twists before q, as
-    in `inverse_dynamics_derivatives`. With derivatives of the torques the arrays have more axes.
+    in `inverse_dynamics_derivatives`. If tau has derivatives, the arrays have more axes.
 
     Attributes
     ----------
     by_position, by_velocity : (N, N) arrays, or (r + 1, N, N)
-        ∂q̈/∂q = −M⁻¹ ∂Q/∂q and ∂q̈/∂q̇ = −M⁻¹ ∂Q/∂q̇; entry k has those of q̈⁽ᵏ⁾.
+        ∂q̈/∂q = −M⁻¹ ∂Q/∂q and ∂q̈/∂q̇ = −M⁻¹ ∂Q/∂q̇; entry k is for q̈⁽ᵏ⁾.
     by_torque : (N, N) array, or (r + 1, r + 1, N, N)
         ∂q̈/∂τ = M⁻¹; at [k, j] ∂q̈⁽ᵏ⁾/∂τ⁽ʲ⁾.
 
@@ -220,8 +220,8 @@ def forward_dynamics_derivatives(
     """Return the partial derivatives of `forward_dynamics`, exact, to the order r of tau.
 
     For integrators, observers and linear controllers. M q̈ + … = τ and its time derivatives are
-    differentiated by `inverse_dynamics_derivatives` and solved for ∂q̈⁽ᵏ⁾, order by order: in Q⁽ᵏ⁾
-    it is multiplied by M, and each lower ∂q̈⁽ⁱ⁾ by ∂Q⁽ᵏ⁾/∂q̈⁽ⁱ⁾.
+    differentiated by `inverse_dynamics_derivatives` and solved for ∂q̈⁽ᵏ⁾, order by order: its
+    factor in ∂Q⁽ᵏ⁾ is M, and each lower ∂q̈⁽ⁱ⁾ has the factor ∂Q⁽ᵏ⁾/∂q̈⁽ⁱ⁾.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def forward_dynamics_derivatives(
     partials = inverse_dynamics_derivatives(
         robot, motion, **base, external_wrenches=external_wrenches)
     *_, orders, _, size, _ = partials.shape
-    # [k]: derivatives of q̈⁽ᵏ⁾ with respect to q, q̇, τ, τ̇, ….
+    # Entry k: derivatives of q̈⁽ᵏ⁾ with respect to q, q̇, τ, τ̇, ….
     changes = np.zeros((*batch, orders, orders + 2, size, size))
     for k in range(orders):
         right = changes[..., k, :, :, :]

@@ -1,4 +1,4 @@
-"""Hybrid dynamics of any order: of each joint and the base, either motion or effort is given."""
+"""Hybrid dynamics of any order: for each joint and the base, motion or effort is given."""
 from collections.abc import Collection
 from typing import overload
 import warnings
@@ -23,7 +23,7 @@ from hodyn_ros.robot.spherical import singular_chart
 Array = NDArray[np.float64]
 
 MAX_ROUND_OFF = 1e-6
-"""A warning reports larger errors of an acceleration, relative or in rad/s² (m/s²)."""
+"""Round-off of an acceleration, relative or in rad/s² (m/s²), above which a warning is given."""
 
 
 @overload
@@ -141,7 +141,7 @@ def solve(
                 f'robot {robot.name!r} has a floating base: give either the base_wrench that '
                 'acts on it or its base_motion')
         # Compute about the base's origin instead of the world's, which may be far away: inertias
-        # contain the distance squared, so forward dynamics would lose twice as many digits.
+        # contain the distance squared, which would cost forward dynamics digits.
         shift = np.tile(np.eye(4), (count, 1, 1))
         shift[:, :3, 3] = pose[:, :3, 3]
         to_base, back = lie.adjoint(shift), lie.adjoint(lie.inverse(shift))
@@ -200,7 +200,7 @@ def singular_mass(robot: Robot, index: int, positions: Array) -> str:
 def _warn_of_round_off(
     robot: Robot, positions: Array, error: Array, prescribed: NDArray[np.bool_], found: Array,
 ) -> None:
-    """Warn of the joint whose acceleration has the largest round-off; arrays are (T, n)."""
+    """Warn of the largest round-off, if above `MAX_ROUND_OFF`; arrays are (T, n)."""
     if not found.size:
         return
     acceleration = np.where(prescribed, np.inf, np.abs(found))

@@ -21,13 +21,13 @@ from hodyn_ros.robot.spherical import singular_chart, spherical_joints
 
 Array = NDArray[np.float64]
 Law = Callable[..., ArrayLike]
-"""Function of t, state, base_pose and base_twist of a floating base, and rotations if given."""
+"""Function of t, state, pose and twist of a floating base, and rotations if these are given."""
 
 _METHODS = {3: 'RK23', 5: 'RK45', 8: 'DOP853'}  # of scipy.integrate
 _FASTEST = 1e4
-"""Speed of joints and of a turning base, rad/s or m/s (95 000 rpm), that no robot has.
+"""Speed limit of joints, rad/s or m/s, and of a turning base, rad/s: 95 000 rpm, above any robot.
 
-Steps fall with the speed, so a motion that diverges would be integrated without an end.
+Steps shrink as speeds grow, so the integration of a divergent motion would not end.
 """
 
 
@@ -74,10 +74,10 @@ def simulate(
     """Return the motion of a robot under a torque law, by an explicit Runge-Kutta method.
 
     The step adapts itself to keep the error of each step below the tolerance, relative and
-    absolute. On a floating base the method is that of Munthe-Kaas on SE(3): within a step the pose
-    is C exp(X), with C the pose at its start, and the method integrates Ẋ = dexp⁻¹(V) with the
-    body-fixed twist V. So the matrix remains a pose to rounding, and the choice of the step does
-    not depend on where the base is.
+    absolute. On a floating base the method is that of Munthe-Kaas on SE(3): the pose is C exp(X)
+    with C from the start of the step, and the method integrates Ẋ = dexp⁻¹(V) with the body-fixed
+    twist V. So the matrix remains a pose to rounding, and the choice of the step does not depend
+    on where the base is.
 
     Parameters
     ----------
@@ -98,8 +98,8 @@ def simulate(
     rotations : mapping of str to (3, 3) array, optional
         Rotations of spherical joints at times[0], as for `inverse_dynamics`: the columns of such a
         joint are 0 and ω in all states, and the moment in the torques. All laws take the rotations
-        as last argument. Spherical joints not named have coordinates; reaching NAME_y = ±90° is an
-        error.
+        as last argument. Other spherical joints keep their coordinates; reaching NAME_y = ±90° is
+        an error.
     external_wrenches : callable, optional
         ``external_wrenches(t, state)`` gives the wrenches on the bodies (n_bodies, 6), as for
         `inverse_dynamics`.
@@ -240,7 +240,7 @@ class _Motion:
             lie.adjoint(lie.inverse(others[0])) @ found[1][0], rates])
 
     def check_speed(self, t: float, flat: Array) -> None:
-        """Raise HodynError, naming the joint, for a speed that only a divergent motion has."""
+        """Raise HodynError, naming the joint or base, for a speed above `_FASTEST`."""
         speeds = np.append(flat[self._first + self._robot.n:], flat[6:9][:self._first])
         fastest = int(np.argmax(np.abs(speeds)))  # the first NaN, if any
         if abs(speeds[fastest]) <= _FASTEST:
@@ -255,8 +255,8 @@ class _Motion:
     def move_charts(self, t: float, flat: Array, rate: Array) -> None:
         """Let the next step start at X = 0 and x = 0; the arrays are changed in place.
 
-        Raises HodynError if the chart of a spherical joint without rotation is singular, where
-        steps would become tiny.
+        Raises HodynError if a spherical joint not given by its rotation has singular coordinates,
+        near which steps would become tiny.
         """
         if self._robot.floating:
             self._chart = _as_pose(self._chart @ lie.exp(flat[:6]))
@@ -294,7 +294,6 @@ def simulate_by_euler(
 ) -> Array:
     """Return the motion under a torque law by Euler's method, as MR9 section 9.5 prints it.
 
-    MR9 is a draft's chapter 9; in the published book dynamics is chapter 8.
     θ[k + 1] = θ[k] + h θ̇[k], θ̇[k + 1] = θ̇[k] + h θ̈[k] from k = 0 on. The error is proportional
     to the step, and the method adds energy: use `simulate` except to compare.
 

@@ -36,13 +36,13 @@ class InverseDynamics(functools.partial[None]):
 
     ``handle(q, out)`` reads q, (order + 3, n), and writes Q and its derivatives (N m, N m/s, …) to
     out, (order + 1, n); both C-contiguous, aligned, writeable float64. It does not check that
-    values are finite. Threads may share a handle: a call takes a microsecond and lets no other
-    thread run meanwhile; batches do, each thread with its own scratch memory.
+    values are finite. Threads may share a handle: during a call, which takes a microsecond, no
+    other thread runs; during a batch others run, each with its own scratch memory.
 
     On a floating base only `floating_batch` works; the other calls raise HodynError.
 
     The handle is a partial application of the kernel to the constants of the robot, since a method
-    that calls the kernel would take 5 % longer. The kernel itself compares the shapes. If joints
+    that calls the kernel would take 5 % longer. The kernel itself checks the shapes. If joints
     are coupled, a wrapper allocates the motion and torques of the bodies' joints.
 
     Attributes
@@ -167,7 +167,7 @@ class InverseDynamics(functools.partial[None]):
     def _of_bodies(self, q: Array, out: Array) -> tuple[Array, Array]:
         """Return the motion of the bodies' joints, and the array to write their torques to.
 
-        If no joint is coupled, these are the arguments.
+        If no joint is coupled, these are q and out.
         """
         motion = self.robot.coupling.to_bodies(q)
         return motion, out if motion is q else np.empty((*out.shape[:-1], motion.shape[-1]))
@@ -211,7 +211,7 @@ class InverseDynamics(functools.partial[None]):
 
 
 def model_of(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
-    """Return the arrays by which kernels of any order know a robot."""
+    """Return the arrays of a robot that kernels of any order take."""
     model = robot.kernel_model
     return model.parent, model.body_table, model.body_in_kernel, robot.gravity
 
@@ -219,7 +219,7 @@ def model_of(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
 def _coupled(
     robot: Robot, order: int, of_bodies: Callable[[Array, Array], None], q: Array, out: Array,
 ) -> None:
-    """Write the torques of a motion of coupled joints, from those of the bodies' joints."""
+    """Write the torques of coupled joints, from those of the bodies' joints."""
     check_array(q, 'q', (order + 3, robot.n))
     check_array(out, 'out', (order + 1, robot.n))
     torque = np.empty((order + 1, len(robot.bodies)))
@@ -237,7 +237,7 @@ def refuse_without_base(robot: Robot, *_: Any) -> NoReturn:
 def _prepared(
     robot: Robot, order: int, formulation: Formulation, thread: int,
 ) -> InverseDynamics:
-    """Return a handle of the calling thread."""
+    """Return a handle for the calling thread."""
     return InverseDynamics(robot, order, formulation)
 
 
@@ -328,7 +328,7 @@ def inverse_dynamics(
                 'base_pose': base_pose, 'base_twist': base_twist,
                 'external_wrenches': external_wrenches}, formulation=formulation, threads=threads)
         return found
-    # Without `motions_and_base`, whose tuple would take a twentieth of the time of a call.
+    # Without `motions_and_base`, whose tuple would take 5 % of the time of a call.
     motions, batch = checked_motions(q, 'q', robot, 3)
     count, orders = len(motions), motions.shape[1] - 2
     base = base_state(robot, base_pose, base_twist, batch, orders + 1)

@@ -1,6 +1,6 @@
 """Partial derivatives of the joint torques of any order: the checked call, and a handle for loops.
 
-Of Q, Q̇, … with respect to q, q̇, …, for optimal control, observers and linearization.
+The derivatives of Q, Q̇, … by q, q̇, … serve optimal control, observers and linearization.
 """
 from collections.abc import Callable
 import functools
@@ -31,7 +31,7 @@ class InverseDynamicsDerivatives(functools.partial[None]):
     that values are finite. Threads may share a handle, like one of `InverseDynamics`.
 
     On a floating base only `floating_batch` works; the other calls raise HodynError. If joints are
-    coupled, the derivatives of the bodies' joints are allocated.
+    coupled, a call allocates the derivatives for the bodies' joints.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class InverseDynamicsDerivatives(functools.partial[None]):
 def _coupled(
     robot: Robot, order: int, of_bodies: Callable[[Array, Array], None], q: Array, out: Array,
 ) -> None:
-    """Write the derivatives for coupled joints, from those of the bodies' joints."""
+    """Write the derivatives for coupled joints, from those for the bodies' joints."""
     check_array(q, 'q', (order + 3, robot.n))
     check_array(out, 'out', (order + 1, order + 3, robot.n, robot.n))
     bodies = len(robot.bodies)
@@ -152,7 +152,7 @@ def _coupled(
 
 @functools.lru_cache(maxsize=32)
 def _prepared(robot: Robot, order: int, thread: int) -> InverseDynamicsDerivatives:
-    """Return a handle of the calling thread."""
+    """Return a handle for the calling thread."""
     return InverseDynamicsDerivatives(robot, order)
 
 
@@ -170,7 +170,7 @@ def inverse_dynamics_derivatives(
     They are the exact derivatives of `inverse_dynamics` to the order r that q supports, in
     O(n d r²) with d the depth of the tree, by Singh, Russell and Wensing, RA-L 2022, in Taylor
     coefficients. The derivatives of Q⁽ᵏ⁾ are combinations of ∂Q/∂q, ∂Q/∂q̇, ∂Q/∂q̈ and their time
-    derivatives, as the matrices of KM21 (48), (49) are of M, C and theirs.
+    derivatives, as the matrices of KM21 (48), (49) are of M, C and their derivatives.
 
     Parameters
     ----------
@@ -188,10 +188,10 @@ def inverse_dynamics_derivatives(
     Returns
     -------
     (r + 1, r + 3, N, N) or (T, r + 1, r + 3, N, N) array
-        Entry [k, m, i, j] is ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾, with N = n: 0 for m > k + 2, and M for m = k + 2.
-        On a floating base N is 6 + n, and the base comes first, as in `EquationsOfMotion`. Its
-        rows are the base wrench. Its columns are V⁽ᵐ⁻¹⁾ for m > 0; for m = 0 displacements by the
-        six unit twists η in world axes about the world origin: from pose C to (1 + η) C.
+        Entry [k, m, i, j] is ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾: 0 for m > k + 2, and M for m = k + 2. N is n, or
+        6 + n on a floating base, which comes first, as in `EquationsOfMotion`. Its rows are for
+        the base wrench, its columns for V⁽ᵐ⁻¹⁾ if m > 0. For m = 0 they are for displacements by
+        the six unit twists η in world axes about the world origin: from pose C to (1 + η) C.
 
     Raises
     ------

@@ -36,9 +36,9 @@ def inverse_kinematics(
     """Return the joint motion that gives a link this twist and its derivatives.
 
     M21, Algorithm 2 with its errata, to any order. If six free joints carry the link, their rates
-    are J⁻¹ (V − …). If more do, their rates have least norm at every instant,
-    q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, and q̈, … are the exact time derivatives of this law, so q̇ and q̈
-    agree also along a path. Joints that do not carry the link rest.
+    are J⁻¹ V, with V less the part of prescribed joints. If more do, or with damping, they are
+    q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, of least norm if λ = 0. q̈, … are the exact time derivatives of this
+    law, so q̇ and q̈ agree along a path. Joints that do not carry the link rest.
 
     Parameters
     ----------
@@ -54,8 +54,8 @@ def inverse_kinematics(
         q̇, q̈, … of joints whose motion is chosen, by joint name (the joint-space decomposition of
         Remark 2); at least six joints must remain free.
     damping : float
-        λ. Above 0, singular poses are accepted, but the twist is not met exactly. Its error has
-        least norm in the representation of the twist, so prefer 'hybrid' then.
+        λ. Above 0, singular poses are accepted, but the twist is not met exactly: |J q̇ − V|² +
+        λ² |q̇|² is minimised, which depends on the representation; prefer 'hybrid'.
     representation : 'spatial', 'body_fixed' or 'hybrid'
         Representation of the twist, as for `forward_kinematics`.
 
@@ -104,7 +104,7 @@ def _joint_motion(
     robot: Robot, start: Array, target: Array, prescribed: Array, index: int, in_kernel: Array,
     carriers: list[int], free: list[int], damping: float, number: int,
 ) -> Array:
-    """Return q, q̇, … of one configuration; prescribed (k, n) has the given joint rates."""
+    """Return q, q̇, … of one sample; `prescribed` (k, n) has the given joint rates."""
     orders = len(target)
     scale = factorials(orders + 1)[:, None]
     rate = (prescribed / scale[:-1]).T.copy()
@@ -149,25 +149,25 @@ class _RateLaw:
         if self._square:
             self._inverse = np.linalg.inv(jacobian)
         else:
-            # J Jᵀ + λ² I = Rᵀ R by the factor of (Jᵀ; λ I), without squaring its condition.
+            # J Jᵀ + λ² I = Rᵀ R, with R from (Jᵀ; λ I) = Q R: its condition is not squared.
             stacked = np.concatenate([jacobian.T, damping * np.eye(6)])
             self._factor: Array = np.asarray(np.linalg.qr(stacked, mode='r'))
 
     def rates(self, jacobian: Array, missing: Array) -> Array:
-        """Return the next coefficient of q̇.
+        """Return the next coefficient of the free joints' q̇.
 
         Parameters
         ----------
         jacobian : (6, m) array
-            Coefficient of this order of J.
+            This order's coefficient of J.
         missing : (6,) array
-            The wanted twist less the part from lower coefficients and prescribed joints.
+            The wanted twist minus the part from lower coefficients and prescribed joints.
 
         """
         if self._square:
             solution: Array = self._inverse @ missing
             return solution
-        # q̇ = Jᵀ y and J q̇ + λ² y = V as Cauchy products; in order k only y_k is unknown.
+        # q̇ = Jᵀ y and J q̇ + λ² y = V as Cauchy products; at order k only y_k is unknown.
         self._jacobian.append(jacobian)
         k = len(self._dual)
         known = np.zeros(jacobian.shape[1])

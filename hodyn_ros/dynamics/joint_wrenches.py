@@ -24,9 +24,9 @@ def joint_wrenches(
     """Return the wrench that each joint exerts on its body, with time derivatives.
 
     W̄ᵢ of M21 eqs. (26), (30) and Algorithm 3, W_j of AGF26 Algorithm 2: the load of wrist sensors,
-    bearings and the base. The parent exerts it on the body: the motor along the joint's screw,
-    where it is the torque of `inverse_dynamics`, and the bearing in the other directions. The body
-    exerts the opposite on its parent or the world. On a floating base the first wrench is the base
+    bearings and the base. The parent exerts it on the body: the motor exerts the component along
+    the joint's screw, the torque of `inverse_dynamics`, and the bearing the rest. The body exerts
+    the opposite on its parent or the world. On a floating base the first wrench is the base
     wrench. The load includes all bodies beyond the joint, their weight and the wrenches of the
     environment on them.
 
@@ -40,9 +40,9 @@ def joint_wrenches(
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         q[k] is the k-th derivative of the joint positions.
     frame : 'body', 'joint' or 'world'
-        'body': in the body's axes about its origin. 'joint': about the joint's point, in axes of
-        the body whose z is the joint's axis. 'world': in world axes about the world origin, as in
-        M21 and AGF26.
+        'body': in the body's axes about its origin. 'joint': about the joint's point, in axes
+        fixed to the body with z along the joint's axis. 'world': in world axes about the world
+        origin, as in M21 and AGF26.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
         Pose of a floating base, and its spatial twist with derivatives, as for `inverse_dynamics`.
     external_wrenches : (r + 1, n_bodies, 6) or (T, r + 1, n_bodies, 6) array, optional

@@ -122,8 +122,8 @@ def energy(
 ) -> Energy:
     """Return the kinetic and the potential energy, with derivatives.
 
-    The derivative of their sum is the power of the torques, Qᵀ q̇, and of all external wrenches. It
-    is the energy of the links, without springs, motors and `rotor_inertia`.
+    The derivative of their sum is the power of the torques, Qᵀ q̇, and of all external wrenches.
+    Only the links' energy counts, without springs, motors and `rotor_inertia`.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def _momenta(bodies: Bodies) -> Array:
 
 
 def _derivatives(coefficients: Array, batch: tuple[int, ...]) -> Array:
-    """Return derivatives of coefficients (T, k, …), without axis T for one motion."""
+    """Return derivatives for coefficients (T, k, …), without axis T if there is no batch."""
     orders, *rest = coefficients.shape[1:]
     scaled: Array = coefficients * factorials(orders).reshape(-1, *(1 for _ in rest))
     return scaled.reshape(*batch, orders, *rest)

@@ -96,7 +96,7 @@ def pose_twist(
     scale = factorials(count)[:, None, None]
     coefficients, generators = values / scale, np.zeros((*batch, count - 1, 4, 4))
     back = lie.inverse(poses)
-    if representation == 'hybrid':  # in which v does not depend on the rotation
+    if representation == 'hybrid':  # ṗ = v, at any rotation
         back[..., :3, 3] = 0.0
     for k in range(count - 1):
         missing = (k + 1) * coefficients[..., k + 1, :, :] - _rate(
@@ -109,7 +109,7 @@ def pose_twist(
         fault = np.abs(turn + turn.swapaxes(-1, -2)).max(initial=0.0)
         if fault > TOLERANCE * max(1.0, np.abs(coefficients[..., :k + 2, :, :]).max(initial=0.0)):
             raise HodynError(
-                f'derivatives[…, {k + 1}] does not fit a rotation with the lower derivatives: the '
+                f'derivatives[…, {k + 1}] and the lower ones are not those of a rotation: the '
                 f'angular velocity matrix has a symmetric part of {fault:.1e}')
     generators *= scale[:-1]
     turn = generators[..., :3, :3]

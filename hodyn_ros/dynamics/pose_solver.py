@@ -32,9 +32,9 @@ def solve_pose(
 ) -> Array:
     """Return joint positions at which a link has this pose, by Newton's method.
 
-    The method is Levenberg's on the error (rotation vector of R_d Rᵀ, p_d − p). Only steps that
-    reduce the error are accepted. Near a regular solution the damping vanishes, and the steps are
-    Newton's. A redundant arm stays near the guess.
+    The method is Levenberg's on the error (rotation vector of R_d Rᵀ, p_d − p) from the pose R_d,
+    p_d. Only steps that reduce it are accepted. Near a regular solution the damping vanishes, and
+    the steps are Newton's. A redundant arm stays near the guess.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def solve_pose(
 
 
 class _Residual(NamedTuple):
-    """Error of a configuration from the pose (6,), half the error squared, and the Jacobian."""
+    """Error (6,) of a configuration from the pose, half its square, and the Jacobian."""
 
     error: Array
     cost: float

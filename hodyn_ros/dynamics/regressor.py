@@ -17,7 +17,7 @@ from hodyn_ros.robot.lie import ad, skew
 Array = NDArray[np.float64]
 
 PARAMETERS = 10
-"""Number per body: m, m c (3), inertia about the origin of its frame (xx yy zz xy xz yz)."""
+"""Parameters per body: m, m c (3), inertia about its frame's origin (xx yy zz xy xz yz)."""
 
 
 def inertial_parameters(mass: float, com: Array, inertia: Array) -> Array:
@@ -67,7 +67,7 @@ def torque_regressor(
     """Return the regressor Y of the rigid-body torques Q = Σ_b Y_b π_b, and its time derivatives.
 
     They go to the order r that q supports. The parameters π of `inertial_parameters` are constant,
-    so Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b. By KM21 section II, whose momenta M V are linear in π.
+    so Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b. From KM21 section II, whose momenta M V are linear in π.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def torque_regressor(
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         Joint positions and derivatives, as for `inverse_dynamics`.
     gravity : bool
-        Whether the torques contain those against gravity.
+        Whether the torques also balance gravity.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
         Pose and spatial twist of a floating base, as for `inverse_dynamics`.
 
@@ -120,9 +120,9 @@ def momentum_regressor(
     robot: Robot, q: ArrayLike, *, base_pose: ArrayLike | None = None,
     base_twist: ArrayLike | None = None,
 ) -> Array:
-    """Return the regressor Y of the momentum Σ M V = Σ_b Y_b π_b about the world origin.
+    """Return the regressor Y of the momentum Σ M V = Σ_b Y_b π_b, with derivatives.
 
-    And its time derivatives. Unlike `torque_regressor` it needs no accelerations (M21 eq. 10).
+    Unlike `torque_regressor` it needs no accelerations (M21 eq. 10).
 
     Parameters
     ----------
@@ -132,8 +132,8 @@ def momentum_regressor(
     Returns
     -------
     (k, 6, n_bodies, 10) or (T, k, 6, n_bodies, 10) array
-        Angular (N m s) and linear (N s) momentum in world axes, and their derivatives, per unit of
-        each parameter of `inertial_parameters`.
+        Angular (N m s) and linear (N s) momentum in world axes about the world origin, and their
+        derivatives, per unit of each parameter of `inertial_parameters`.
 
     Raises
     ------
@@ -157,7 +157,7 @@ class _Bodies:
     """How the bodies of a robot move, in Taylor coefficients (k, T, …) of T motions.
 
     k is the number of derivatives of the positions. Gravity is modelled as an acceleration −g of
-    the world from rest.
+    the world, which starts from rest.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class _Bodies:
     def __init__(self, robot: Robot, given: Motions, gravity: bool) -> None:
         count, orders = len(given.q), given.q.shape[1] - 1
         scale = factorials(orders)[:, None, None]
-        # Of q and q̇, (k, T, n).
+        # Coefficients of q and q̇, (k, T, n).
         joints = robot.coupling.to_bodies(given.q).swapaxes(0, 1)
         positions, rates = joints[:-1] / scale, joints[1:] / scale
         world = np.zeros((orders, count, 6))
@@ -262,7 +262,7 @@ def _sine_and_cosine(q: Array) -> tuple[Array, Array]:
 
 
 def _times_inertia(v: Array) -> Array:
-    """Return L with I v = L (xx yy zz xy xz yz)."""
+    """Return the matrix L with I v = L (xx, yy, zz, xy, xz, yz)."""
     out = np.zeros((*v.shape, 6))
     for row, column, entry in (
             (0, 0, 0), (1, 1, 1), (2, 2, 2), (0, 3, 1), (1, 3, 0), (0, 4, 2), (2, 4, 0),

@@ -32,7 +32,7 @@ Rotations = Mapping[str, ArrayLike]
 """Rotations (3, 3) or (T, 3, 3) by the names of spherical joints."""
 
 FARTHEST = 1.0
-"""A chart is centred anew if its second joint is beyond this, rad, where its cosine is 0.54."""
+"""A chart is re-centred if its second joint is farther than this from 0, rad (cosine 0.54)."""
 _MAX_ROUND_OFF = 1e-6
 """Largest relative round-off of derivatives; a chart with more is refused as singular."""
 
@@ -40,7 +40,7 @@ _MAX_ROUND_OFF = 1e-6
 class SphericalJoint:
     """A spherical joint: converts between its rotation and the robot's three coordinates for it.
 
-    The rotation R takes vectors from the body's axes to the axes that it has at home. The angular
+    The rotation R takes vectors from the body's axes to the body's axes at home. The angular
     velocity ω relative to the parent (rad/s) and the moment m of the joint on the body (N m) are
     in the body's axes, as in MuJoCo and Pinocchio; derivatives are component-wise. Coordinates are
     the positions of the joints NAME_x, NAME_y, NAME_z (rad) and their derivatives. With a batch, T
@@ -139,14 +139,14 @@ class SphericalJoint:
         orders = given.shape[1]
         motion, _ = checked_motions(coordinates, 'q', self._chart, orders)
         if len(motion) != len(given):
-            raise HodynError(f'{name}: {len(given)} of them for {len(motion)} motions')
+            raise HodynError(f'{name}: given for {len(given)} motions, q for {len(motion)}')
         columns = self._jacobian(motion[:, :orders])
         return (
             coefficients(given.swapaxes(0, 1), orders),
             coefficients(columns.swapaxes(0, 1), orders), batch)
 
     def _check_regular(self, coordinates: Array, orders: int) -> None:
-        """Raise HodynError if the round-off, which each order divides by cos q, is too large."""
+        """Raise HodynError if round-off, which each order divides by cos NAME_y, is too large."""
         cosine = np.abs(np.cos(coordinates[..., 0, 1])).min(initial=1.0)
         if _MAX_ROUND_OFF * cosine ** orders < np.finfo(float).eps:
             raise HodynError(
@@ -196,8 +196,8 @@ def forward_on_rotations(
 ) -> Any:
     """Return the result of forward dynamics, `call`, for spherical joints given by rotations.
 
-    The r-th derivative of a chart's torques needs the r-th one of its coordinates; each call
-    of forward dynamics finds two more derivatives of these.
+    The r-th derivative of a chart's torques needs the r-th derivative of its coordinates, and each
+    call of forward dynamics finds two more of these.
     """
 
     def run(chart: Robot, turns: Mapping[str, Array], state: Array, given: Any) -> list[Array]:
@@ -225,7 +225,7 @@ def forward_on_rotations(
 def regular_charts(
     robot: Robot, rotations: Mapping[str, Array],
 ) -> Iterator[tuple[Robot, NDArray[np.int64]]]:
-    """Yield robots with regular coordinates, and the indices of their rotations (T, 3, 3)."""
+    """Yield robots with regular charts, and the indices of the rotations (T, 3, 3) each is for."""
     left = np.arange(len(next(iter(rotations.values()))))
     while True:
         fits = np.full(len(left), True)
@@ -271,7 +271,7 @@ def _by_charts(
     run: Callable[..., list[Array]], robot: Robot, q: ArrayLike, least: int, rotations: Rotations,
     others: Mapping[str, ArrayLike | None],
 ) -> Any:
-    """Return the results of `run` in regular charts, put together in the order of the batch."""
+    """Return the results of `run` in regular charts, joined in the order of the batch."""
     motion, batch = checked_motions(q, 'q', robot, least)
     turns = {name: turn.reshape(len(motion), 3, 3) for name, turn in checked_rotations(
         robot, rotations, batch).items()}

@@ -34,8 +34,8 @@ class TaskSpaceDynamics:
     """F = Λ V̇ + η: the wrench F that gives a link the acceleration V̇, and its joint torques.
 
     V, F and J have the m rows of the task. With derivatives all arrays have one more axis, the
-    first, whose entry k is the k-th time derivative. On a floating base n is 6 larger: its twist
-    comes before the joints' rates, and its wrench before the joints' torques.
+    first, whose entry k is the k-th time derivative. On a floating base n is 6 larger: the base's
+    twist comes before the joints' rates, and its wrench before the joints' torques.
 
     Attributes
     ----------
@@ -44,10 +44,10 @@ class TaskSpaceDynamics:
     bias : (m,) array
         η = J̄ᵀ b − Λ J̇ q̇ with b = C q̇ + g; for n = m it is J⁻ᵀ b − Λ J̇ J⁻¹ V (eq. 9.99).
     jacobian : (m, n) array
-        J, whose representation the other arrays have, too.
+        J, in the representation of all arrays.
     jacobian_inverse : (n, m) array
         J̄ = M⁻¹ Jᵀ Λ, the dynamically consistent inverse of J (O. Khatib, IEEE Journal on Robotics
-        and Automation, 1987): J̄ V is the joint motion with V that has the least kinetic energy.
+        and Automation, 1987): J̄ V is the joint velocity of least kinetic energy that gives V.
 
     """
 
@@ -62,8 +62,8 @@ class TaskSpaceDynamics:
     ) -> Array:
         """Return the joint torques (n,) that give the link an acceleration.
 
-        τ = Jᵀ (Λ V̇ + η + F_tip) + (1 − Jᵀ J̄ᵀ) τ₀. If J has derivatives, all arguments and the
-        result have them, too, on a first axis.
+        τ = Jᵀ (Λ V̇ + η + F_tip) + (1 − Jᵀ J̄ᵀ) τ₀. If J has derivatives, so have all arguments and
+        the result, on a first axis.
 
         Parameters
         ----------
@@ -72,8 +72,8 @@ class TaskSpaceDynamics:
         tip_wrench : (m,) array, optional
             F_tip: wrench (moment, force) of the robot on the environment during the motion.
         null_space_torque : (n,) array, optional
-            τ₀: moves the joints of a redundant arm without accelerating the link. By default 0:
-            then no torque controls this motion.
+            τ₀: moves the joints of a redundant arm without accelerating the link. By default 0,
+            which leaves this motion uncontrolled.
 
         """
         task, joints = self.bias.shape, (*self.bias.shape[:-1], self.jacobian.shape[-1])
@@ -149,7 +149,7 @@ def task_space_dynamics(
             f'the mass matrix of robot {robot.name!r} is not positive definite') from None
     mass, coriolis, gravity, here, rate, velocity = (
         coefficients(values, orders) for values in (*terms, columns, columns[1:], rates))
-    # M⁻¹ Jᵀ, then Λ (J M⁻¹ Jᵀ) = 1.
+    # M⁻¹ Jᵀ, then Λ from (J M⁻¹ Jᵀ) Λ = 1.
     inverse = solution(mass, here.swapaxes(1, 2))
     inertia = solution(
         product(np.matmul, here, inverse), coefficients(np.eye(len(task))[np.newaxis], orders))

@@ -40,7 +40,7 @@ def in_threads(
     threads : int
         Number of threads; 1 is the caller itself.
     together : int
-        Motions that a kernel computes at once. Parts begin at its multiples, so the same motions
+        Motions that a kernel computes at once. Parts begin at multiples of it, so the same motions
         are computed together, with the same result, for any number of threads.
 
     """

@@ -127,9 +127,9 @@ def external_efforts(
 ) -> Array:
     """Return the efforts that balance external wrenches, and their derivatives.
 
-    They are the term of external wrenches that `equations_of_motion` leaves out: joint torques, on
-    a floating base after the base wrench. −Sᵀ G_c W of AGF26 eqs. (13) and (19), corrected, to any
-    order; on a fixed base Q_ext of MK21 eqs. (27), (37), (53), whose W is −`external_wrenches`.
+    They are the term that `equations_of_motion` leaves out: the base wrench, if the base floats,
+    then the joint torques. By AGF26 eqs. (13) and (19), corrected, they are −Sᵀ G_c W; on a fixed
+    base, Q_ext of MK21 eqs. (27), (37), (53), whose W is −`external_wrenches`.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def external_efforts(
 def _operands(
     pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike,
 ) -> tuple[Array, Array, list[Array]]:
-    """Return the pose, the wrench with its derivatives first, and the coefficients of ad_Vᵀ."""
+    """Return the pose, the wrench (derivatives on axis 0), and the coefficients of ad_Vᵀ."""
     values = numbers(wrench, 'wrench')
     if values.ndim not in (2, 3) or values.shape[-2] == 0 or values.shape[-1] != 6:
         raise HodynError(f'wrench has shape {values.shape}; expected (r + 1, 6) or (T, r + 1, 6)')

@@ -1,1 +1,1 @@
-"""Kernels for numba, which the algorithms run on arrays only, without checks."""
+"""Numba kernels: the algorithms on plain arrays, whose values are not checked."""

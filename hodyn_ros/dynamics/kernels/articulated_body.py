@@ -2,10 +2,10 @@
 
 The O(n) recursions H-GABI and H-GHYB: AGF26, Algorithms 3 and 4, in Taylor coefficients. At each
 order the highest derivatives enter linearly, with the same articulated inertias M^A (Lemma 2), so
-an order takes three sweeps: all bodies move as if the unknown accelerations were zero (outward);
-the wrenches and torque residuals of that motion are collected (inward); the acceleration
-corrections follow (outward). With zero for the unknowns, the bias twists and momenta (eqs. 65, 66)
-need no formulas of their own: they are those of the inverse dynamics.
+each order takes three sweeps: all bodies move tentatively, with unknown accelerations of zero
+(outward); the wrenches and torque residuals of that motion are collected (inward); the
+acceleration corrections follow (outward). With zero for the unknowns, the bias twists and momenta
+(eqs. 65, 66) need no formulas of their own: they are those of the inverse dynamics.
 """
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ _EPSILON = 2.0**-52
 
 
 class _State(NamedTuple):
-    """What is computed for each body, on the first axis; coefficients on the second.
+    """Results for each body, on the first axis; coefficients are on the second.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class _State(NamedTuple):
     reaction, joint_inertia : (n, 6) and (n,) arrays
         U = M^A S and S · U.
     torque_residual : (n,) array
-        Given torque less that of the tentative motion, of one order.
+        Given torque minus the tentative motion's, at the current order.
     acceleration_correction : (n, 6) array
-        Acceleration that the tentative motion lacks, of one order.
+        Acceleration that the tentative motion lacks, at the current order.
     frame, local, applied : (n, r + 1, 4, 3), (n, r + 1, 6) and (n, r + 1, 6) arrays
         Body frame, and external wrench in it and in world axes.
 
@@ -81,12 +81,12 @@ def hybrid_dynamics_batch(
     base_prescribed: bool, base_inputs: Array, wrenches: Array, outputs: Array,
     base_outputs: Array, round_off: Array, memory: Array,
 ) -> int:
-    """The same as `hybrid_dynamics` for T motions: all arrays of a motion have T first.
+    """Run `hybrid_dynamics` for T motions: arrays of a motion have a first axis of T.
 
     Returns
     -------
     int
-        −1, or t n_bodies + the body of motion t whose articulated inertia is not positive.
+        −1, or t n_bodies + i if in motion t `hybrid_dynamics` returns body i.
 
     """
     for t in range(len(q)):
@@ -121,12 +121,12 @@ def hybrid_dynamics(
         For a prescribed joint, inputs are q̈ and its derivatives, and outputs its torque; for
         another joint, inputs are its torque, and outputs q̈.
     base_prescribed, base_inputs, base_outputs : bool, (r + 1, 6) and (r + 1, 6) arrays
-        The same for the base: V̇ … or the wrench.
+        The same for the base: V̇ and its derivatives, or the wrench.
     wrenches : (r + 1, n_bodies, 6) array
         External wrenches, in body axes about the body origins; (0, 0, 0) for none.
     round_off : (2, n_bodies) array
-        The first row is written: rough bound of the error of each joint's acceleration from
-        rounding, rad/s² or m/s²; 0 for prescribed joints. The second row is scratch memory.
+        First row, written: rough bound of the rounding error of each joint's acceleration, rad/s²
+        or m/s²; 0 for prescribed joints. The second row is scratch memory.
     memory : array
         From `workspace`.
 
@@ -238,7 +238,7 @@ def hybrid_dynamics(
 
 @step
 def _cut(memory: Array, n: int, order: int) -> tuple[_State, Array]:
-    """Return the arrays that share the workspace, and room for the factors of the base (6, 6)."""
+    """Return the arrays that share the workspace, last that for the factors of the base."""
     twists, wrenches = order + 2, order + 1
     pose, at = take(memory, 0, (n, 12))
     rate, at = take(memory, at, (n, twists))
@@ -272,7 +272,7 @@ def _parent_twist(state: _State, parent: int) -> Array:
 def _articulate(
     state: _State, i: int, parent: int, prescribed: bool, round_off: Array,
 ) -> bool:
-    """Add the articulated inertia to the parent's; False unless positive about a free joint."""
+    """Add the articulated inertia to the parent's; False if not positive about a free joint."""
     articulated, screw = state.articulated[i], state.screw[i, 0]
     if not prescribed:
         scale = 0.0
@@ -286,7 +286,7 @@ def _articulate(
             state.joint_inertia[i] += screw[row] * state.reaction[i, row]
         if not state.joint_inertia[i] > SINGULAR * scale:
             return False
-        # The errors added by the children are absolute until here.
+        # The children added absolute errors; the sum becomes relative to the inertia.
         round_off[0, i] = (round_off[0, i] + _EPSILON * scale) / state.joint_inertia[i]
         if parent >= 0:
             passed_on = 0.0
@@ -354,7 +354,7 @@ def _joint_acceleration(state: _State, i: int) -> float:
 
 @step
 def _correct(state: _State, i: int, k: int, mass: float) -> None:
-    """Add a body's acceleration correction, coefficient k of V̇, to all that is linear in it."""
+    """Add a body's acceleration correction, coefficient k of V̇, to quantities linear in it."""
     correction, inertia, com = state.acceleration_correction[i], state.inertia[i], state.com[i]
     for c in range(6):
         state.twist[i, k + 1, c] += correction[c] / (k + 1)

@@ -1,6 +1,6 @@
 """The closed form of the equations of motion, body-fixed, any order, for trees: MK21 and KM21.
 
-From block matrices over all bodies, whose blocks (i, j) are 0 unless body j is on the path from
+It uses block matrices over all bodies, whose blocks (i, j) are 0 unless body j is on the path from
 body i to the world: the path matrix A with Ȧ = A a − A a A (MK21 eq. 19), the system Jacobian
 J = A X with J̇ = −A a J (eq. 12) and U with U̇ = −A a U. In Taylor coefficients the Leibniz sums of
 KM21 (50)–(58) are Cauchy products. Kernel frames stand in for body frames.
@@ -46,7 +46,7 @@ def inverse_dynamics(
 ) -> None:
     """Write Q and its derivatives for T motions; arguments as in `rnea_spatial`.
 
-    Without arguments of the base: the closed form is for fixed bases.
+    `base` is not read, since the closed form is for fixed bases.
     """
     for t in range(q.shape[0]):
         w = wrenches[t if wrenches.shape[1] > 0 else 0]
@@ -73,7 +73,7 @@ def _inverse_dynamics(
 ) -> None:
     """Write Q = M q̈ + C q̇ + Q_grav + Q_ext and its derivatives (KM21, the sum before (46))."""
     orders, n = torque.shape[0], len(parent)
-    # At the end of the memory, whose start `terms` uses.
+    # These arrays are at the end of the memory, since `terms` uses its start.
     weight, at = take(
         memory, workspace_size(n, orders - 1) - orders * n * (3 * n + 2), (orders, n))
     external, at = take(memory, at, (orders, n))
@@ -142,7 +142,7 @@ def terms(
     pose, at = take(memory, at, (n, 12))
     screw, at = take(memory, at, (1, 6))
     step_ad, at = take(memory, at, (6, 6))
-    products, _ = take(memory, at, (3, orders, n, n, 6))  # M J, M J̇ − bᵀ M J and that + M b J
+    products, _ = take(memory, at, (3, orders, n, n, 6))  # M J, 𝖢 J and (𝖢 + M b) J
 
     factorial = 1.0
     for k in range(orders):
@@ -216,7 +216,7 @@ def _weight_in_body(pose: Array, gravity: Array, up: Array) -> None:
 
 @step
 def _step_from_parent(above: Array, pose: Array, out: Array) -> None:
-    """Write Ad of the parent's frame in the body's (6, 6)."""
+    """Write Ad (6, 6) of the parent's pose in the body's frame."""
     x, y, z = above[9] - pose[9], above[10] - pose[10], above[11] - pose[11]
     for row in range(3):
         a, b, c = pose[row], pose[3 + row], pose[6 + row]
@@ -349,7 +349,7 @@ def _project(
     k: int, parent: NDArray[np.int64], exerted: Array, jacobian: Array, up: Array,
     products: Array, mass: Array, coriolis: Array, skew: Array, weight: Array, external: Array,
 ) -> None:
-    """Write coefficient k of Jᵀ times the matrix to the right of it."""
+    """Write coefficient k of Jᵀ M J, Jᵀ 𝖢 J, Jᵀ (𝖢 + M b) J, Jᵀ M U G and Jᵀ W."""
     n = len(parent)
     for i in range(n):
         weight[k, i], external[k, i] = 0.0, 0.0

@@ -28,13 +28,13 @@ def equations_of_motion(
     inertia, ad_inertia : (n_bodies, r + 1, 6, 6) arrays
         M and ad_Vᵀ M of each body; summed up over its subtree (composite inertia) on return.
     mass, coriolis, weight : (r + 1, N, N), (r + 1, N, N) and (r + 1, N) arrays
-        Zeros, written.
+        Zeros on entry; written.
     products : (3, r + 1, 6) array
         Scratch.
 
     """
     n, orders, size = len(parent), mass.shape[0], mass.shape[1]
-    first = size - n  # column of body 0: the last of the base's when that floats
+    first = size - n  # column of body 0; for a floating base the last of its six
     floating = 1 if first > 0 else 0
     M_S, M_dS_minus_adT_M_S, M_ad_S = products[0], products[1], products[2]
     for i in range(n - 1, 0, -1):

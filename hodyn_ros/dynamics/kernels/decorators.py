@@ -15,15 +15,15 @@ from hodyn_ros.common.jit import njit
 kernel = njit(fastmath={'contract'})
 """Compiles a separate function, called from Python or from other kernels.
 
-It keeps the interpreter's lock: a call of a microsecond that released it might wait milliseconds
-for another thread to return it, and threads that share a handle would share its scratch memory.
+It keeps the interpreter's lock. A call of a microsecond that released the lock might wait
+milliseconds to get it back, and threads that share a handle would use its scratch memory at once.
 """
 batch_kernel = njit(fastmath={'contract'}, nogil=True)
 """Compiles a kernel for many motions, called from Python: other threads run meanwhile."""
 
 
 class _Step(CPUDispatcher):
-    """A function without an entry for Python, for which numba's call would jump to address 0."""
+    """A compiled function that Python cannot call: numba's own call would jump to address 0."""
 
     def __call__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(f'{self.py_func.__name__} is only for compiled code')
@@ -32,7 +32,7 @@ class _Step(CPUDispatcher):
 def step(function: Callable[..., Any]) -> Any:
     """Decorate part of a kernel: the compiler copies it into its caller, so it costs no call.
 
-    Python cannot call it: without entries for Python, all kernels compile in a sixth less time.
+    It has no entry for Python to call: so all kernels compile in a sixth less time.
     """
     compiled = _part(function)
     if isinstance(compiled, CPUDispatcher):  # else numba is switched off
@@ -42,18 +42,18 @@ def step(function: Callable[..., Any]) -> Any:
 
 _part = njit(fastmath={'contract'}, forceinline=True, no_cpython_wrapper=True)
 inlined = njit(fastmath={'contract'}, inline='always')
-"""Inlines before types are inferred, so that views of arrays as arguments cost nothing either."""
+"""Inlines before types are inferred, so that passing views of arrays costs nothing either."""
 
 if TYPE_CHECKING or numba.config.DISABLE_JIT:
     def not_inlined() -> None:
         """Keep the function that calls this from being copied into its caller.
 
-        There it would be compiled again, and round differently.
+        A copy would be compiled again, and round differently.
         """
 else:
     @intrinsic
     def not_inlined(typing: Any) -> Any:
-        """Do as above."""
+        """Do the same in compiled code."""
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             builder.function.attributes.add('noinline')
             return context.get_dummy_value()
@@ -66,8 +66,8 @@ _preparing = threading.Lock()
 def prepare(compiled: Any, *arguments: Any) -> None:
     """Compile a kernel, whose last arguments are `q` and `out`, for arguments like these.
 
-    Other argument types raise TypeError then. Otherwise numba would compile again for a list or a
-    strided view, which takes seconds, in the middle of a loop.
+    Afterwards other argument types raise TypeError. Without this, numba would compile again for a
+    list or a strided view, which takes seconds, in the middle of a loop.
     """
     if not hasattr(compiled, 'overloads'):  # numba is switched off
         return

@@ -7,12 +7,12 @@ from hodyn_ros.dynamics.kernels.decorators import step
 Array = NDArray[np.float64]
 
 SINGULAR = 1e-13
-"""A pivot up to this times the diagonal entry of the matrix counts as zero."""
+"""A pivot up to this times the diagonal entry counts as zero."""
 
 
 @step
 def factorize(matrix: Array, factors: Array) -> bool:
-    """Write L and D of L D Lᵀ = matrix (6, 6), D on the diagonal; False unless positive."""
+    """Write L and D of L D Lᵀ = matrix, D on the diagonal; False if not positive definite."""
     for row in range(6):
         for c in range(row + 1):
             value = matrix[row, c]

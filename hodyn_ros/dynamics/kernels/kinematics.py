@@ -20,7 +20,7 @@ def body_poses(
     parent: NDArray[np.int64], body_table: Array, q: Array, base_pose: Array, pose: Array,
     screw: Array,
 ) -> None:
-    """Write poses of kernel frames, (n_bodies, 12), and joint screws (n_bodies, k, 6), order 0.
+    """Write the poses of the kernel frames, and coefficient 0 of the joint screws.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def body_twists(
     parent: NDArray[np.int64], start: int, stop: int, rate: Array, base_twist: Array,
     screw: Array, twist: Array,
 ) -> None:
-    """Write coefficients start … stop − 1 of screws and twists, (n_bodies, k, 6).
+    """Write coefficients of the joint screws and the bodies' twists.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ def link_motions(
     base_twist: Array, index: NDArray[np.int64], in_kernel: Array, representation: int,
     poses: Array, twists: Array,
 ) -> None:
-    """Write poses (T, m, 4, 4) and coefficients of the twists (T, m, k, 6) of m links.
+    """Write the poses, and the coefficients of the twists, of m links.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def jacobian_columns(
     base_twist: Array, carriers: NDArray[np.int64], index: int, in_kernel: Array,
     representation: int, columns: Array,
 ) -> None:
-    """Write the coefficients (T, m, k + 1, 6) of the Jacobian's columns.
+    """Write the coefficients of the Jacobian's columns.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def jacobian_columns(
         # The last coefficient of q̇ is unknown, so the last one of the twists is not used.
         body_twists(parent, 0, orders, rate[t], base_twist[t], screw, twist)
         columns[t, :first] = 0.0
-        for c in range(first):  # the base moves all alike
+        for c in range(first):  # the base moves all bodies alike
             columns[t, c, 0, c] = 1.0
         for c in range(len(carriers)):
             columns[t, first + c] = screw[carriers[c]]
@@ -189,7 +189,7 @@ def change_representation(representation: int, pose: Array, twist: Array, screws
     pose, twist : (4, 4) and (k − 1 or more, 6) arrays
         Pose of the frame and coefficients of its spatial twist.
     screws : (m, k, 6) array
-        Coefficients.
+        Coefficients, which are converted.
 
     """
     if representation == SPATIAL:
@@ -212,7 +212,7 @@ def change_representation(representation: int, pose: Array, twist: Array, screws
         newton_euler.direction_rate(1, orders, twist, axes[column])
     converted = np.empty(6)
     for screw in screws:
-        for k in range(orders - 1, -1, -1):  # in place: lower orders do not need it
+        for k in range(orders - 1, -1, -1):  # from the top: order k needs lower ones unchanged
             for column in range(3):
                 angular, linear = 0.0, 0.0
                 for a in range(k + 1):

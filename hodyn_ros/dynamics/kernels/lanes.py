@@ -1,6 +1,7 @@
-"""Motions side by side: arrays (…, LANES) whose last axis is one number in a SIMD register.
+"""Motions side by side: the last axis of arrays (…, LANES) is one number in a SIMD register.
 
-The numbers add, subtract and multiply. With numba switched off they are arrays of numpy.
+A number has one value per motion; it can be added, subtracted and multiplied. With numba switched
+off it is a numpy array.
 """
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES as LANES
 
 Array = NDArray[np.float64]
-Number = Any  # of LANES motions
+Number = Any  # one value for each of LANES motions
 Group = tuple[Number, ...]
 Rows = tuple[Group, ...]
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING or nb.config.DISABLE_JIT:
         return array.reshape(-1)[start:start + LANES].copy()
 
     def write(array: Array, start: int, number: Number) -> None:
-        """Store a number from an entry of an array on."""
+        """Store a number at an entry of an array."""
         array.reshape(-1)[start:start + LANES] = number
 
     def write_motions(group: Group, out: Array, start: int, apart: int, last: int) -> None:
@@ -87,14 +88,14 @@ _read_threes, _read_sixes, _read_group = _reader(3), _reader(6), _reader(LANES)
 
 @step
 def rows3(array: Array, k: int, together: Group) -> Rows:
-    """Return as many rows of an array (…, 3, LANES) as a tuple is long, from row k on."""
+    """Return len(together) rows of an array (…, 3, LANES), from row k on."""
     rows: Rows = _read_threes(array, 3 * LANES * k, together, zero())
     return rows
 
 
 @step
 def rows6(array: Array, k: int, together: Group) -> Rows:
-    """Return as many rows of an array (…, 6, LANES) as a tuple is long, from row k on."""
+    """Return len(together) rows of an array (…, 6, LANES), from row k on."""
     rows: Rows = _read_sixes(array, 6 * LANES * k, together, zero())
     return rows
 
@@ -108,7 +109,7 @@ def group(array: Array, start: int) -> Group:
 
 @formula
 def add_scaled(sums: Group, factor: float, group: Group) -> Group:
-    """Add to numbers those of a group times a factor."""
+    """Return sums + factor × group, number by number."""
     return tuple(
         total + factor * number for total, number in zip(sums, group, strict=True))
 
@@ -126,20 +127,20 @@ def _zeros(known: tuple[None, ...], number: Number) -> Group:
 
 @step
 def zeros(known: tuple[None, ...]) -> Group:
-    """Return as many zeros as a tuple is long, at least one."""
+    """Return len(known) zeros, but at least one."""
     found: Group = _zeros(known, zero())
     return found
 
 
 @formula
 def add_products(sums: Group, a: Rows, b: Rows) -> Group:
-    """Add to coefficients of a polynomial those of a scalar product, as far as there are sums.
+    """Add the first len(sums) coefficients of the scalar product a · b to `sums`.
 
-    The rows of a and b are coefficients of vectors; of six components, or three and the first
-    three.
+    The rows of a and b are coefficients of vectors, of six components each; if those of a have
+    three, the first three of b count.
     """
     result = list(sums)
-    # In this order most numbers stay in registers, and no sum waits for its last term.
+    # In this order most numbers stay in registers, and no addition waits for the one before.
     for j, right in enumerate(b):
         for c in range(len(a[0])):
             for i in range(len(result) - j):
@@ -179,6 +180,6 @@ def sine_cosine(turn: float, position: Array, out: Array) -> None:
 
 @step
 def add(array: Array, other: Array) -> None:
-    """Add to an array (…, LANES) another."""
+    """Add another array to an array (…, LANES)."""
     for start in range(0, array.size, LANES):
         write(array, start, read(array, start, zero()) + read(other, start, zero()))

@@ -12,9 +12,9 @@ Array = NDArray[np.float64]
 
 @step
 def screws(bodies: Bodies, joints: int, gravity: Array) -> None:
-    """Write for the six unit twists of a floating base what joints have, from row `joints` on.
+    """Write screw, rate and acceleration for six unit twists e of the base, from row `joints` on.
 
-    The screws S = e are constant in world axes, so S̈ + (0, −g) × S is V × (V × e) + (V̇ − g) × e.
+    The rate is V × e and the acceleration V × (V × e) + (V̇ − g) × e.
     """
     twist, gx, gy, gz = bodies.twist[0], gravity[0], gravity[1], gravity[2]
     for c in range(6):
@@ -38,16 +38,16 @@ def screws(bodies: Bodies, joints: int, gravity: Array) -> None:
 
 @step
 def displacements(bodies: Bodies, spread: Array) -> None:
-    """Write how a floating base is displaced by changes of its pose, twist and derivatives.
+    """Write the displacements of a floating base for changes of its pose, twist and derivatives.
 
-    Coefficients of η, a displacement by the spatial twist η: η̇ = δV + V × η.
+    A displacement by a spatial twist η has the rate η̇ = δV + V × η.
 
     Parameters
     ----------
     bodies : Bodies
-        That move.
+        The bodies in motion.
     spread : (r + 3, 6, r + 1, 6, LANES) array
-        Of a unit of displacement at the time, of V, V̇, …; for each of six axes. Written.
+        Written: coefficients of η for a unit change of η(0), V, V̇, …, for each of six axes.
 
     """
     twist = bodies.twist[0]
@@ -73,7 +73,7 @@ def displacements(bodies: Bodies, spread: Array) -> None:
 def displaced(
     partials: Array, spread: Array, k: int, m: int, row: int, column: int,
 ) -> Number:
-    """Return how a torque changes with the base's displacement η: coefficient k of A₀ η."""
+    """Return coefficient k of A₀ η, the change of a torque by the base's displacement η."""
     size, like, total = partials.shape[2], lanes.zero(), lanes.zero()
     for a in range(k + 1):
         for c in range(6):
@@ -85,7 +85,7 @@ def displaced(
 
 @step
 def about_world_origin(pose: Array, out: Array) -> None:
-    """Move the base's wrench and twist from the base's origin to the world's."""
+    """Refer the base's rows and columns to the world origin instead of the base's origin."""
     x, y, z = pose[0, 3], pose[1, 3], pose[2, 3]
     for k in range(out.shape[0]):
         for m in range(out.shape[1]):

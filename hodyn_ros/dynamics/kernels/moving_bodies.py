@@ -45,15 +45,15 @@ class Bodies(NamedTuple):
     Attributes
     ----------
     pose : (n + 1, 12, LANES) array
-        Of the kernel frames, rows of R then r; the last is the world's, which index −1 finds.
+        Poses of the kernel frames, rows of R then r; the last, at index −1, is the world's.
     screw, twist : (n, r + 3, 6, LANES) and (n, r + 2, 6, LANES) arrays
         S of the joint and V of the body.
     rate, acceleration : (n, r + 1, 6, LANES) arrays
         Ṡ = v × S and S̈ + (0, −g) × S, with the parent's twist v: derivatives of the velocity and
         acceleration of the bodies beyond the joint with respect to its position.
     first, inertia, spin : (n, r + 3, 3, LANES), (n, r + 2, 6, LANES), (n, r + 2, 3, LANES) arrays
-        Mass times position, inertia and angular momentum about the origin; first of the body, then
-        of its subtree, as are wrench and mass.
+        Mass times position, inertia and angular momentum about the origin. Like wrench and mass,
+        they are first the body's, then its subtree's.
     wrench : (n, r + 1, 6, LANES) array
         Wrench that the joint transmits, including the weight.
     mass : (n,) array
@@ -142,7 +142,7 @@ def move(
 
 @step
 def _place_base(base_pose: Array, base_twist: Array, bodies: Bodies, lane: int) -> None:
-    """Write the lane of a floating base's pose and twist about its origin."""
+    """Write one lane of a floating base's pose and twist, about the base's origin."""
     pose, twist = bodies.pose[0], bodies.twist[0]
     for row in range(3):
         for column in range(3):
@@ -158,7 +158,7 @@ def _place_base(base_pose: Array, base_twist: Array, bodies: Bodies, lane: int) 
 
 @step
 def _place(above: Array, body: Array, bodies: Bodies, i: int) -> None:
-    """Write the pose of a kernel frame, from that of its parent, and the joint's screw."""
+    """Write the pose of a kernel frame, from its parent's, and the joint's screw."""
     pose, like = bodies.pose[i], lanes.zero()
     lanes.sine_cosine(body[ROTATION], bodies.motion, bodies.turn)
     sine, cosine = read(bodies.turn, 0, like), read(bodies.turn, LANES, like)
@@ -177,7 +177,7 @@ def _place(above: Array, body: Array, bodies: Bodies, i: int) -> None:
 
 @step
 def _place_mass(body: Array, bodies: Bodies, i: int) -> None:
-    """Write the mass, the centre of mass in the place of h, and the inertia about it."""
+    """Write the mass, the centre of mass (where h goes later), and the inertia about it."""
     pose, like = bodies.pose[i], lanes.zero()
     bodies.mass[i] = body[MASS]
     for row in range(3):
@@ -193,7 +193,7 @@ def _place_mass(body: Array, bodies: Bodies, i: int) -> None:
 
 @step
 def _propagate_twist(bodies: Bodies, parent: int, i: int) -> None:
-    """Write joint screw and twist as `newton_euler.propagate_twist`: Ṡ = ad_V S, V += S q̇."""
+    """Write joint screw and twist as `newton_euler.propagate_twist` does: Ṡ = ad_V S, V += S q̇."""
     screw, twist, like = bodies.screw[i], bodies.twist[i], lanes.zero()
     part = 1.0
     for k in range(1, len(twist)):  # coefficients of q̇
@@ -238,7 +238,7 @@ def _screw_rates(bodies: Bodies, i: int, gravity: Array) -> None:
 def crossed(
     twist: Array, a: int, screw: Array, b: int,
 ) -> tuple[Number, Number, Number, Number, Number, Number]:
-    """Return the screw product of coefficients a and b."""
+    """Return the screw product of twist coefficient a and screw coefficient b."""
     px, py, pz, pu, pv, pw = row6(twist, a)
     sx, sy, sz, su, sv, sw = row6(screw, b)
     return (
@@ -283,7 +283,7 @@ def _move_mass(bodies: Bodies, i: int) -> None:
 
 @step
 def _momentum_and_wrench(bodies: Bodies, i: int, gravity: Array) -> None:
-    """Write the angular momentum, and the rate of the momentum less the weight."""
+    """Write the angular momentum, and the rate of the momentum minus the weight."""
     mass, first, spin = bodies.mass[i], bodies.first[i], bodies.spin[i]
     gx, gy, gz = gravity[0], gravity[1], gravity[2]
     for k in range(len(spin)):
@@ -327,7 +327,7 @@ def subtract_external(
 
 @step
 def add_subtree(bodies: Bodies, i: int, parent: int) -> None:
-    """Add the sums over the bodies from i on to those of its parent."""
+    """Add the sums over the subtree of body i to those of its parent."""
     bodies.mass[parent] += bodies.mass[i]
     lanes.add(bodies.first[parent], bodies.first[i])
     lanes.add(bodies.inertia[parent], bodies.inertia[i])

@@ -2,7 +2,7 @@
 
 The steps that the spatial kernels share, in Taylor coefficients x_k = x⁽ᵏ⁾ / k!, which turn the
 Leibniz sums of M21 eqs. (9), (14), (18)–(22) and of AGF26 (61)–(69) into Cauchy products. Arrays
-of coefficients have them on the first axis. A step computes the coefficients `start` … `stop` − 1
+of coefficients have these on the first axis. A step computes the coefficients `start` … `stop` − 1
 from the lower ones, so a caller can compute all orders of a body at once or, if each order needs
 the solution of the previous order, all bodies order by order.
 
@@ -10,8 +10,7 @@ The Newton-Euler equations are taken about the world origin, with the inertia sp
 at the centre of mass c(t) and the angular momentum about it. This needs no 6×6 inertia matrix and
 no derivatives of one, and gravity enters the force only.
 
-`body` is a row of `KernelModel.body_table`. What takes and returns numbers also takes those of
-`lanes`.
+`body` is a row of `KernelModel.body_table`. A step on a `Number` also accepts numbers of `lanes`.
 """
 from typing import Any
 
@@ -30,7 +29,7 @@ from hodyn_ros.robot.body_table import (
 from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES
 
 Array = NDArray[np.float64]
-Number = Any  # a float, or of `lanes`
+Number = Any  # a float, or a number of `lanes`
 
 
 @inlined
@@ -340,7 +339,7 @@ def wrench_to_world(start: int, stop: int, frame: Array, wrench: Array, world: A
 def wrench_to_frame(start: int, stop: int, frame: Array, world: Array, local: Array) -> None:
     """Write Adᵀ W, the inverse of `wrench_to_world`; `world` is changed.
 
-    Its moments are moved to the frame's origin in place, so the highest coefficient comes first.
+    Moments are moved to the frame's origin in place, so the highest coefficient comes first.
     """
     for k in range(stop - 1, start - 1, -1):
         for a in range(k + 1):

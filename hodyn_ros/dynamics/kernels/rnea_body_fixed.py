@@ -84,7 +84,7 @@ def _inverse_dynamics(
     base_pose: Array, base_twist: Array, wrenches: Array, torque: Array, base_wrench: Array,
     memory: Array,
 ) -> None:
-    """The same for one motion; pose, twist and wrench of a fixed base are (0, 0)."""
+    """Write Q, Q̇, … of one motion; pose, twist and wrench of a fixed base are (0, 0)."""
     order, n = torque.shape[0] - 1, len(parent)
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
     q, wrenches = borrowed(q), borrowed(wrenches)
@@ -144,7 +144,7 @@ def _base_twist(
         for c in range(4):
             frame[0, c, row] = base_pose[row, c]
     newton_euler.body_frame_motion(1, twist.shape[0], spatial, frame)
-    for k in range(twist.shape[0]):  # `velocity` is that of the base's origin
+    for k in range(twist.shape[0]):  # `velocity` is the base origin's
         for c in range(3):
             velocity[k, c] = spatial[k, 3 + c]
             if k == 1:
@@ -278,7 +278,7 @@ def _newton_euler_wrench(body: Array, twist: Array, momentum: Array, wrench: Arr
 
 @step
 def subtract_external(derivatives: Array, body_in_kernel: Array, wrench: Array) -> None:
-    """Subtract the external wrench: a constant change of axes and origin."""
+    """Subtract the external wrench, after a constant change of axes and origin."""
     factorial = 1.0
     for k in range(wrench.shape[0]):
         factorial *= max(k, 1)
@@ -298,7 +298,7 @@ def subtract_external(derivatives: Array, body_in_kernel: Array, wrench: Array) 
 def _add_to_parent(
     body: Array, joint: Array, wrench: Array, home: Array, parent_wrench: Array,
 ) -> None:
-    """Add Adᵀ W of a child to its parent's: `_twist_at_home` and `_joint_twist` transposed."""
+    """Add Adᵀ W to the parent's wrench: `_twist_at_home` and `_joint_twist` transposed."""
     rotation, translation = body[ROTATION], body[TRANSLATION]
     cosine, sine, advance = joint
     order = wrench.shape[0] - 1

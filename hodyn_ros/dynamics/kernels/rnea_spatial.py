@@ -98,8 +98,8 @@ def joint_wrenches(
     parent, body_table, body_in_kernel, gravity, memory, base, wrenches, q, torque
         As for `inverse_dynamics`.
     in_kernel : (n_bodies, 4, 4) array
-        Poses in the kernel frames of the frames to which the wrenches are referred (axes and
-        origin); (0, 4, 4) for world axes about the world origin.
+        Poses, in the kernel frames, of the frames whose axes and origins the wrenches refer to;
+        (0, 4, 4) for world axes about the world origin.
     transmitted : (T, r + 1, n_bodies, 6) array
         Written: W̄ of M21 eq. (30) and its component-wise derivatives.
 
@@ -133,7 +133,7 @@ def single(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
     memory: Array, q: Array, out: Array,
 ) -> None:
-    """The same for one motion on a fixed base, without wrenches; wrong shapes raise HodynError.
+    """Write Q, Q̇, … of one motion on a fixed base, without wrenches; shapes are checked.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _inverse_dynamics(
     base_pose: Array, base_twist: Array, wrenches: Array, torque: Array, base_wrench: Array,
     memory: Array,
 ) -> None:
-    """The same for one motion; pose, twist and wrench of a fixed base are (0, 0)."""
+    """Write Q, Q̇, … of one motion; pose, twist and wrench of a fixed base are (0, 0)."""
     order, n = torque.shape[0] - 1, len(parent)
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
     floating = n - torque.shape[1]

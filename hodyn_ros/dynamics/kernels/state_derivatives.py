@@ -1,15 +1,16 @@
 """Partial derivatives of inverse dynamics with respect to the motion, any order, for trees.
 
 Q = f(q, q̇, q̈) has three partial derivatives A₀, A₁ and A₂ = M, and since the variation of Q⁽ᵏ⁾ is
-the k-th derivative of A₀ δq + A₁ δq̇ + A₂ δq̈, only these and their time derivatives are needed:
+the k-th derivative of A₀ δq + A₁ δq̇ + A₂ δq̈, only A_j and their time derivatives are needed:
 
     ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ = Σ_j k!/(m − j)! A_j[k − m + j],   A_j[l] the Taylor coefficients of A_j.
 
 A₀ and A₁ are those of Singh, Russell and Wensing, *Efficient Analytical Derivatives of Rigid-Body
 Dynamics using Spatial Vector Algebra*, RA-L 2022, for joints of one screw each, here in Taylor
-coefficients. In world axes inertias and wrenches of subtrees are sums, and of the 6×6 matrix
-2 B = v ×* I − I v × + (I v) ×̄* two blocks remain, Θ̇ − k̃ and −2 p̃: with Θ and k about the origin
-and p the linear momentum, it maps an angular velocity to the Coriolis forces that go with it.
+coefficients. In world axes the inertias and wrenches of subtrees are sums over bodies. The 6×6
+matrix 2 B = v ×* I − I v × + (I v) ×̄* maps an angular velocity to its Coriolis forces. Only two
+blocks are not 0: Θ̇ − k̃ and −2 p̃, with inertia Θ and angular momentum k about the origin and linear
+momentum p.
 """
 from typing import NamedTuple
 
@@ -28,17 +29,17 @@ _OF_A_GROUP = (None,) * LANES
 
 
 class _Columns(NamedTuple):
-    """Derivatives of the wrench at a joint with respect to its position, velocity, acceleration.
+    """Derivatives of a joint's wrench with respect to its position, velocity and acceleration.
 
     Attributes
     ----------
     by_position, by_velocity, by_acceleration : (r + 1, 6, LANES) arrays
-        The last is I S, with I of the subtree.
+        by_acceleration is I S, with I of the subtree.
     torque : (r + 1, 3, LANES) array
-        Sᵀ 2 B: change of the joint's torque by Coriolis forces with the angular velocity of bodies
+        Sᵀ 2 B: change of the joint's torque, by Coriolis forces, per angular velocity of bodies
         nearer to the base.
     coriolis : (r + 1, 12, LANES) array
-        2 B of its subtree: rows of Θ̇ − k̃, and 2 p.
+        2 B of the joint's subtree: rows of Θ̇ − k̃, and 2 p.
 
     """
 
@@ -67,9 +68,9 @@ def workspace(n_bodies: int, order: int) -> Array:
 
 
 def known_orders(order: int) -> tuple[None, ...]:
-    """Return the argument by whose length the compiler knows how many coefficients there are.
+    """Return the argument `known`, by whose length the compiler knows the number of coefficients.
 
-    It has r + 1 entries up to order 2. Other orders share a kernel for any number, with none.
+    It has r + 1 entries up to order 2. Higher orders have none, and share one kernel.
     """
     return (None,) * (order + 1 if order <= 2 else 0)
 
@@ -109,7 +110,7 @@ def _compute(
     orders = len(known) if len(known) > 0 else out.shape[1]
     n, joints = len(parent), q.shape[2]
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)
-    floating = 1 if len(base) > 0 else 0  # known to the compiler
+    floating = 1 if len(base) > 0 else 0  # a constant for the compiler
     first = 6 * floating
     scratch, bodies = moving_bodies.cut(memory, n + first, orders)
     start, row, size = moving_bodies.size(n + first, orders), LANES * orders, first + joints
@@ -169,7 +170,7 @@ def single(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
     memory: Array, known: tuple[None, ...], q: Array, out: Array,
 ) -> None:
-    """The same for one motion on a fixed base, without wrenches; wrong shapes raise HodynError.
+    """Write the derivatives of one motion on a fixed base, without wrenches; shapes are checked.
 
     Parameters
     ----------
@@ -205,9 +206,10 @@ def _coriolis(bodies: Bodies, i: int, coriolis: Array) -> None:
 
 @step
 def _columns(bodies: Bodies, i: int, joint: int, twice: float, columns: _Columns) -> None:
-    """Write 2 B Ṡ + I ψ̈ + S ×* f, 2 B S + 2 I Ṡ, I S and Sᵀ 2 B of a joint, I and B of a subtree.
+    """Write 2 B Ṡ + I ψ̈ + S ×* f, 2 B S + 2 I Ṡ, I S and Sᵀ 2 B of a joint.
 
-    For a unit twist of the base, which is constant in world axes, I Ṡ counts once.
+    I and B are those of the subtree, ψ̈ is `Bodies.acceleration`. `twice` is the factor of I Ṡ: 1
+    for a unit twist of the base, which is constant in world axes.
     """
     coriolis = columns.coriolis
     for k in range(len(coriolis)):
@@ -249,7 +251,7 @@ def _columns(bodies: Bodies, i: int, joint: int, twice: float, columns: _Columns
 def _put(
     partials: Array, j: int, k: int, row: int, column: int, coefficients: Group,
 ) -> None:
-    """Write an entry of coefficients of A_j, from coefficient k on."""
+    """Write the coefficients of an entry of A_j, from coefficient k on."""
     _, orders, rows, columns, _ = partials.shape
     for i, coefficient in enumerate(coefficients):
         place = ((j * orders + k + i) * rows + row) * columns + column
@@ -261,9 +263,9 @@ def _inner(
     bodies: Bodies, columns: _Columns, carrier: int, twice: float, row: int, column: int,
     none: Group, partials: Array,
 ) -> None:
-    """Write how a torque changes with the motion of joints nearer to the base, or of its own.
+    """Write how a joint's torque changes with its own motion or that of a joint nearer the base.
 
-    As many coefficients are computed together as `none` has zeros.
+    len(none) coefficients are computed together.
     """
     screw, rate = bodies.screw[carrier], bodies.rate[carrier]
     acceleration = bodies.acceleration[carrier]
@@ -293,7 +295,7 @@ def _outer(
     bodies: Bodies, columns: _Columns, carrier: int, row: int, column: int, none: Group,
     partials: Array,
 ) -> None:
-    """Write how the torque of a joint on the way to the base changes with this joint's motion."""
+    """Write how the torque of a joint nearer the base changes with this joint's motion."""
     for k in range(0, partials.shape[1], len(none)):
         position, velocity = none, none
         for a in range(0, k + 1, len(none)):
@@ -323,8 +325,7 @@ def _combine(
 ) -> None:
     """Write ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ of `count` motions from t on.
 
-    `padded` is `partials` with room for a whole group at its end; `out` has all numbers of the
-    batch.
+    `padded` is `partials` with room for a whole group at its end; `out` is the flat result.
     """
     _, orders, size, _, _ = partials.shape
     entries, like = size * size, lanes.zero()

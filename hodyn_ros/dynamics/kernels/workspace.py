@@ -1,8 +1,8 @@
 """Array views without reference counting, to cut a kernel's workspace into its arrays.
 
 Numba counts references to each array that it takes a view of, with atomic instructions; in kernels
-that take many small views this is a third of the time. The owner of such a view must outlive it,
-as the arguments of a kernel do.
+that take many small views this takes a third of the time. The owner of an uncounted view must
+outlive it, as the arguments of a kernel do.
 """
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,7 @@ def _cut(typing: Any, memory: Any, start: Any, shape: Any) -> Any:
 
 
 def aligned_zeros(size: int) -> Array:
-    """Return zeros aligned to cache lines: a register that crosses two is read slowly."""
+    """Return zeros aligned to cache lines: a register that spans two is read slowly."""
     room = np.zeros(size + _CACHE_LINE)
     start = -room.ctypes.data // room.itemsize % _CACHE_LINE
     return room[start:start + size]
@@ -82,7 +82,7 @@ def take(memory: Array, start: int, shape: tuple[int, ...]) -> tuple[Array, int]
 
 @step
 def check_shapes(q: Array, out: Array, n: int, size: int, needed: int) -> None:
-    """Raise HodynError unless q is (r + 3, n) and out (r + 1, n), with r of the workspace."""
+    """Raise HodynError unless q is (r + 3, n) and out (r + 1, n), with the workspace's r."""
     if (q.shape[0] != out.shape[0] + 2 or q.shape[1] != n or out.shape[1] != n
             or size != needed):
         raise HodynError(
@@ -90,5 +90,5 @@ def check_shapes(q: Array, out: Array, n: int, size: int, needed: int) -> None:
 
 
 def new_workspace(size: Any, n_bodies: int, order: int) -> Array:
-    """Return scratch memory of a size that is computed in compiled code."""
+    """Return scratch memory; `size`, a function of compiled code, is run as Python."""
     return np.empty(getattr(size, 'py_func', size)(n_bodies, order))

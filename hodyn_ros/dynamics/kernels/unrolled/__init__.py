@@ -1,1 +1,1 @@
-"""Inverse dynamics of order 2, unrolled and vectorised, from one source for calls and batches."""
+"""Inverse dynamics of orders 0 to 2, unrolled and vectorised; one source for calls and batches."""

@@ -3,9 +3,9 @@
 Written with Taylor polynomials in time (`taylor`), so one source serves single calls and batches
 on any processor and reads like the recursive Newton-Euler algorithm (RNEA) of order 0.
 
-Every joint is about and along the z axis of its kernel frame, which may be turned about z and
-moved along it freely. This kernel chooses frames so that the step from one joint to the next is a
-translation (x, y, 0) and a rotation about x, which saves a third of the constants and products.
+Every joint turns about or slides along the z axis of its kernel frame, which may be turned about
+and moved along z freely. This kernel chooses frames so that the step from one joint to the next is
+a translation (x, y, 0) and a rotation about x, which saves a third of the constants and products.
 """
 import functools
 from typing import Any
@@ -51,8 +51,8 @@ from hodyn_ros.robot.inertia import pack, unpack
 
 Array = NDArray[np.float64]
 
-# Columns of this kernel's table: step from the joint before, its turn about x; the joint at q = 0,
-# about z; then as in `KernelModel.body_table`, in the frames of this kernel.
+# Columns of this kernel's table: (x, y) of the step from the previous joint, its turn about x, the
+# joint's turn about z at q = 0; then as in `KernelModel.body_table`, in this kernel's frames.
 _STEP_X, _STEP_Y, _STEP_COS, _STEP_SIN, _ZERO_COS, _ZERO_SIN = range(6)
 _ROTATION, _TRANSLATION, _MASS, _COM, _INERTIA, COLUMNS = 6, 7, 8, 9, 12, 18
 
@@ -81,8 +81,8 @@ def _constants(robot: Robot) -> tuple[Array, Array, Array]:
     """
     table = np.empty((len(robot.bodies), COLUMNS))
     frames = np.empty((len(robot.bodies), 4, 4))
-    # From the tip on: each joint's frame is moved along its axis until the next one's origin is in
-    # its xy plane, and turned until the next one's axis is tilted about its x axis.
+    # From the tip inward: each frame is moved along its joint's axis until the next origin is in
+    # its xy plane, and turned about that axis until the next axis is tilted about x.
     own = np.eye(4)
     for row, out, frame in zip(
             robot.kernel_model.body_table[::-1], table[::-1], frames[::-1], strict=True):
@@ -109,9 +109,9 @@ def _constants(robot: Robot) -> tuple[Array, Array, Array]:
 def _recursion(memory: Array, n: int, acting: bool, like: Number) -> None:
     """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
 
-    Gravity enters as the velocity −g t of the base, which comes first among the frames, before
-    the wrenches of the bodies; `acting` says that external ones are in their place; `like` is of
-    the type to compute with.
+    Gravity enters as the base's velocity −g t, which is stored before the bodies' wrenches.
+    `acting` says that external wrenches are stored where these will be. `like` has the type to
+    compute with.
     """
     unit = size(like)
     table, first, frames = joint_polynomials.offsets(n, COLUMNS, unit)

@@ -1,7 +1,7 @@
 """Formulas in kernels: functions that only read, add, subtract, multiply and write numbers.
 
-Python runs them once, on numbers that record the operations as LLVM instructions. Numba's own way,
-by bytecode, types and a module with its own passes, takes several times as long to compile.
+Python runs them at compile time, on numbers that record the operations as LLVM instructions. The
+usual way of numba, by bytecode, types and its own passes, takes several times as long to compile.
 """
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Number:
         return count
 
     def made_of(self, numbers: Sequence[_Number]) -> _Number:
-        """Return the number of the same type whose coefficients are these floats, or lanes."""
+        """Return a number of the same type with these floats or lanes as coefficients."""
         if self.builder is None:
             return self
         parts = [number.registers[0] for number in numbers]
@@ -100,7 +100,7 @@ class _Number:
 class Memory:
     """An array of doubles; while code is written, the address of its data.
 
-    Indices are integers of the kernel, and nothing is known of them before it runs.
+    Indices are integers of the kernel, unknown until it runs.
     """
 
     def __init__(self, data: Any = None, builder: Any = None) -> None:
@@ -116,7 +116,7 @@ class Memory:
                     self.builder) for place in places]
 
     def read(self, index: Any, k: int, like: _Number) -> _Number:
-        """Return number k, of a type, of those that start at an index, unchecked."""
+        """Return number k, of the type of `like`, counted from an index, unchecked."""
         if self.builder is None:
             return _Number(like.kind)
         place = self._place(index, k * like.kind.registers * like.kind.width)
@@ -124,7 +124,7 @@ class Memory:
             like.kind, load(self.builder, like.kind, self.data, place), self.builder)
 
     def write(self, index: Any, k: int, number: _Number, *, known: bool = False) -> None:
-        """Store number k there; one that comes from `rate` as far as it is known."""
+        """Store number k, counted from an index; if `known`, see `taylor.store`."""
         if self.builder is not None:
             kind = number.kind
             place = self._place(index, k * kind.registers * kind.width)
@@ -148,8 +148,8 @@ class Memory:
         return self.builder.add(start, ir.Constant(start.type, offset))
 
 
-class _Formula(_Intrinsic):  # type: ignore[misc]  # which numba calls final
-    """What formulas call too, as a plain function."""
+class _Formula(_Intrinsic):  # type: ignore[misc]  # numba declares it final
+    """An intrinsic that formulas, too, can call: as a plain function."""
 
     formula: Callable[..., Any]
 
@@ -158,7 +158,7 @@ class _Formula(_Intrinsic):  # type: ignore[misc]  # which numba calls final
 
 
 def formula(function: Callable[..., Any]) -> Any:
-    """Return what kernels call for a function of numbers, of tuples of them, and of arrays."""
+    """Return an intrinsic for a function of numbers, tuples of numbers, and arrays."""
     def define(typing: Any, *kinds: Any) -> Any:
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             given = (
@@ -176,14 +176,14 @@ def formula(function: Callable[..., Any]) -> Any:
     described.__signature__ = inspect.Signature([
         inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in names])
     described.__name__, described.__doc__ = function.__name__, function.__doc__
-    described.formula = function  # which numba hands on to the intrinsic, a copied one as well
+    described.formula = function  # numba passes it on to the intrinsic, and to copies
     primitive: Any = intrinsic(described)
     primitive.__class__ = _Formula
     return primitive
 
 
 def _numbers(kind: Any, value: Any = None, builder: Any = None) -> Any:
-    """Return an argument: a number, or a tuple of them, to any depth."""
+    """Return an argument: a number, or nested tuples of numbers."""
     if not isinstance(kind, types.BaseTuple):
         return _Number(kind, builder and split(builder, kind, value), builder)
     values = [None] * len(kind) if builder is None else cgutils.unpack_tuple(builder, value)

@@ -16,7 +16,7 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 NUMBERS_PER_JOINT = 4
-"""The polynomials."""
+"""Polynomials per joint: cos q, sin q, q̇ and q."""
 
 _TOGETHER = 8  # joints of one motion whose sines are computed side by side
 MAX_ANGLE = 5e5
@@ -35,9 +35,9 @@ def packed_workspace(rotation: Array, table: Array, frames: Array, motions: int)
     table : (n_bodies, …) array
         The constants of the bodies.
     frames : (…, size) array
-        Polynomials: those of the base, and room for those of the bodies.
+        Polynomials of the base, and room for those of the bodies.
     motions : int
-        How many are side by side.
+        Number of motions side by side.
 
     """
     table_at, joints_at, frames_at = offsets.py_func(
@@ -46,7 +46,7 @@ def packed_workspace(rotation: Array, table: Array, frames: Array, motions: int)
     array[:len(rotation)] = rotation
     array[table_at:table_at + table.size] = table.ravel()
     joints = array[joints_at:frames_at - 2 * _TOGETHER].reshape(len(rotation), -1)
-    joints[:, :motions] = 1.0  # cos 0, for a floating base, which is no joint
+    joints[:, :motions] = 1.0  # cos 0, for a floating base, which has no joint
     array[frames_at:-1] = frames.ravel()
     array[-1] = len(rotation)  # for `check_shapes`
     return array
@@ -74,8 +74,8 @@ def offsets(bodies: int, columns: int, unit: int) -> tuple[int, int, int]:
 def sine_cosine(x: Number) -> tuple[Number, Number]:
     """Return sin x and cos x to 1 ulp, of a float or `lanes`, for |x| ≤ `MAX_ANGLE`.
 
-    x = n π/2 + y + tail: π/2 is taken in parts of 33 bits, whose products with n are exact. Then
-    the minimax polynomials on |y| ≤ π/4 that libraries of the C language have used since fdlibm.
+    x = n π/2 + y + tail, with π/2 in parts of 33 bits, whose products with n are exact. For
+    |y| ≤ π/4 it uses the minimax polynomials that C libraries have had since fdlibm.
     """
     n = (x * 0.6366197723675814 + _ROUNDING) - _ROUNDING
     first = x - n * _HALF_PI[0]
@@ -97,7 +97,7 @@ def sine_cosine(x: Number) -> tuple[Number, Number]:
     top = 1.0 - half
     cosine = top + (((1.0 - top) - half) + (z * z * even - y * tail))
 
-    # n mod 4 says which of both is wanted and its sign; 0 and 1 as factors are exact.
+    # n mod 4 selects sine or cosine and the sign; factors of 0 and 1 are exact.
     turns = (n * 0.5 - 0.25 + _ROUNDING) - _ROUNDING
     swap = n - 2.0 * turns
     sign = 1.0 - 2.0 * (turns - 2.0 * ((turns * 0.5 - 0.25 + _ROUNDING) - _ROUNDING))
@@ -113,9 +113,9 @@ def _write_joint(
 ) -> None:
     """Write the four polynomials of a joint, from `at` on.
 
-    They are cos and sin of q + d(t) with d = d₁ t + d₂ t² + d₃ t³, of which
-    cos d = 1 − d₁² t²/2 − d₁ d₂ t³ and sin d = d₁ t + d₂ t² + (d₃ − d₁³/6) t³, then q̇ and q. What
-    `like` has no coefficient for is not computed.
+    They are cos, sin, q̇ and q. The angle is its start plus d = d₁ t + d₂ t² + d₃ t³, with
+    cos d = 1 − d₁² t²/2 − d₁ d₂ t³ and sin d = d₁ t + d₂ t² + (d₃ − d₁³/6) t³. Coefficients that
+    `like` does not have are not computed.
     """
     position, velocity, second, third, snap = q
     second, third = 0.5 * second, third * (1.0 / 6.0)
@@ -145,7 +145,7 @@ def single(memory: Array, first: int, at: int, q: Array, like: Number) -> None:
     q : (r + 3, n) array
         Joint positions and derivatives.
     like : number
-        Of the type of the polynomials.
+        A number of the polynomials' type.
 
     """
     n, joint = q.shape[1], NUMBERS_PER_JOINT * size(like)
@@ -188,7 +188,7 @@ def _side_by_side(numbers: tuple[float, ...], like: Number) -> Number:
 
 @inlined
 def _row(q: Array, i: int) -> tuple[float, float, float, float, float]:
-    """Return the position of a joint and its first four derivatives, 0 where q has none."""
+    """Return the position of a joint and its first four derivatives, 0 if q has none."""
     rows = q.shape[0]
     return (
         q[0, i], q[1, i], q[2, i], q[3, i] if rows > 3 else 0.0, q[4, i] if rows > 4 else 0.0)
@@ -196,7 +196,7 @@ def _row(q: Array, i: int) -> tuple[float, float, float, float, float]:
 
 @kernel
 def several(memory: Array, first: int, at: int, q: Array, t: int, like: Number) -> None:
-    """The same for the motions t … t + LANES − 1 of a batch; beyond its end the last is repeated.
+    """Write the polynomials for LANES motions of a batch; beyond its end the last is repeated.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def several(memory: Array, first: int, at: int, q: Array, t: int, like: Number) 
 
     """
     n, joint = q.shape[2], NUMBERS_PER_JOINT * size(like)
-    rows = size(like) // LANES + 1  # as q has, known to the compiler
+    rows = size(like) // LANES + 1  # those of q, known to the compiler
     large = False
     for lane in range(LANES):
         s = min(t + lane, q.shape[0] - 1)
@@ -224,7 +224,7 @@ def several(memory: Array, first: int, at: int, q: Array, t: int, like: Number) 
         turn = memory[first + i]
         position = read(memory, here, zero)
         sine, cosine = sine_cosine(turn * position)
-        third = read(memory, here + 3 * LANES, zero)  # what is there at order 0 is not used
+        third = read(memory, here + 3 * LANES, zero)  # undefined and unused at order 0
         fourth = read(memory, here + 4 * LANES, zero)
         motion = (
             position, read(memory, here + LANES, zero), read(memory, here + 2 * LANES, zero),
@@ -251,15 +251,15 @@ def wrenches_of_motions(
     memory : array
         From `packed_workspace`.
     at, apart : int
-        Where those on body 0 start in the workspace, and how far after them those on body 1 do.
+        Where body 0's wrench starts in the workspace, and the distance from body to body.
     transforms : (n_bodies, 6, 6) array
-        What takes them to the frames of the kernel.
+        Matrices that take the wrenches to the frames of the kernel.
     wrenches : (T, r + 1, n_bodies, 6) array
         The batch.
     t, motions : int
-        First motion, and how many a number has.
+        First motion, and motions per number.
     like : number
-        Of the type of the polynomials.
+        A number of the polynomials' type.
 
     """
     for lane in range(min(motions, wrenches.shape[0] - t)):
@@ -279,19 +279,19 @@ def wrenches_of_motions(
 def write_derivatives(
     memory: Array, at: int, apart: int, out: Array, t: int, motions: int, order: int,
 ) -> None:
-    """Write the derivatives of polynomials of the motions side by side.
+    """Write the derivatives for polynomials of motions side by side.
 
     Parameters
     ----------
     memory : array
         From `packed_workspace`.
     at, apart : int
-        Where the first polynomial starts, and how far after it the next one does. Those of the
-        torques are in the place of cos q.
+        Where the first polynomial starts, and the distance to the next. Polynomials of torques
+        are in the place of cos q.
     out : (T, order + 1, c) array
-        Of c polynomials of a batch.
+        Derivatives of c polynomials for a batch, written.
     t, motions, order : int
-        First motion, how many a number has, and the order.
+        First motion, motions per number, and the order.
 
     """
     for lane in range(min(motions, out.shape[0] - t)):

@@ -55,11 +55,11 @@ Array = NDArray[np.float64]
 # Columns of this kernel's table; from _BODY on those of `KernelModel.body_table`.
 _PARENT, _PARENT_SLOT, _SLOT, _BODY = 0, 1, 2, 3
 COLUMNS = _BODY + ORIGIN_INERTIA
-_KEPT = 12  # numbers a body: wrench, and screw of the joint
-_TORQUE, _FORCE, _AXIS, _MOMENT = 0, 3, 6, 9  # where these are
-_FRAME = 18  # numbers a slot: columns x, y, z of R, r, twist
-_X, _Y, _Z, _R, _OMEGA, _LINEAR = 0, 3, 6, 9, 12, 15  # where these are
-_COSINE, _SINE, _VELOCITY, _POSITION = range(4)  # polynomials of a joint
+_KEPT = 12  # numbers per body: wrench, and the joint's screw
+_TORQUE, _FORCE, _AXIS, _MOMENT = 0, 3, 6, 9  # their places
+_FRAME = 18  # numbers per slot: columns x, y, z of R, r, twist
+_X, _Y, _Z, _R, _OMEGA, _LINEAR = 0, 3, 6, 9, 12, 15  # their places
+_COSINE, _SINE, _VELOCITY, _POSITION = range(4)  # places of a joint's polynomials
 
 
 def workspace(robot: Robot, order: int, motions: int) -> Array:
@@ -101,9 +101,9 @@ def _frame_slots(parent: NDArray[np.int64]) -> NDArray[np.int64]:
 def _move(
     memory: Memory, parent: int, body: int, joint: int, home: int, position: int, like: Number,
 ) -> None:
-    """Write the pose of a body that turns about its joint's axis, from that of its parent.
+    """Write the pose of a body that turns about its joint's axis, from its parent's pose.
 
-    One row of R and r at a time: so few numbers stay in registers.
+    Each iteration computes one row of R and r, so that few numbers need registers.
     """
     cosine, sine = memory.read(joint, _COSINE, like), memory.read(joint, _SINE, like)
     rotation, translation = memory.floats(home, 9), memory.floats(position, 3)
@@ -144,7 +144,7 @@ def _spin(
 
 @formula
 def _add_sliding(memory: Memory, body: int, joint: int, translation: float, like: Number) -> None:
-    """Add to a twist that of a joint which slides."""
+    """Add to a body's twist the twist of a sliding joint."""
     _add_along_axis(memory, body, _LINEAR, memory.read(joint, _VELOCITY, like) * translation, like)
 
 
@@ -177,7 +177,7 @@ def _rate_of_momentum(
 def _without(
     torque: Vector, force: Vector, memory: Memory, own: int, body: int, like: Number,
 ) -> tuple[Vector, Vector]:
-    """Return a wrench less the external one, read (in body axes) from where the result goes."""
+    """Return a wrench minus the external one, stored in body axes where the result goes."""
     x, y, z, r = (memory.read_vector(body, place, like) for place in (_X, _Y, _Z, _R))
     external = combine(memory.read_vector(own, _FORCE, like), x, y, z)
     moment = add(
@@ -218,9 +218,9 @@ def _recursion(
     """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
 
     Gravity enters as the velocity −g t of the base, whose pose and twist are given and whose
-    wrench is written. `free` is 1 when body 0 is a floating base, which has no joint, else 0;
-    `acting` says that external wrenches are stored where the bodies' own will be; `like` is of
-    the type to compute with.
+    wrench is written. `free` is 1 if body 0 is a floating base, which has no joint, else 0.
+    `acting` says that external wrenches are stored where the bodies' own will be. `like` has the
+    type to compute with.
     """
     unit = size(like)
     table, first, kept = joint_polynomials.offsets(bodies, COLUMNS, unit)
@@ -321,8 +321,8 @@ def floating(order: int, motions: int) -> Any:
 
     It takes memory; gravity (3,); base_pose (T, 4, 4) and base_twist (T, order + 2, 6), the
     spatial twist and its derivatives; q, out, transforms and wrenches as for `batch`, where body 0
-    is the base; and base_wrench (T, order + 1, 6), which is written: what must act on the base, in
-    world axes about the world origin.
+    is the base; and base_wrench (T, order + 1, 6), written: the wrench that must act on the base,
+    in world axes about the world origin.
     """
     coefficients = order + 2
 
@@ -382,7 +382,7 @@ def _place_base(
 
 @kernel
 def _move_base(memory: Array, frame: int, derivatives: int, like: Number) -> None:
-    """Complete the polynomials of the base's pose, of which coefficient 0 is given, by its twist.
+    """Complete the polynomials of the base's pose, whose coefficient 0 is given, from its twist.
 
     Ẋ = ω × X for the columns of R and ṙ = v + ω × r; each iteration yields one coefficient more.
     """

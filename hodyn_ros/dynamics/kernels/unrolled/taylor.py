@@ -1,9 +1,9 @@
 """Taylor polynomials in time as numba numbers in SIMD registers, with +, − and ×.
 
-A number is a polynomial x(t) = Σ x_k tᵏ with x_k = x⁽ᵏ⁾/k!, cut off after two to four of them (a
-truncated Taylor series, as in automatic differentiation). Products are Cauchy products, so a
-formula evaluated on such numbers yields its own time derivatives. A kernel written with them reads
-like the one of order 0, and the types decide to which order and how it runs:
+A number is a polynomial x(t) = Σ x_k tᵏ with two to four coefficients x_k = x⁽ᵏ⁾/k! (a truncated
+Taylor series). Products are Cauchy products, so a formula evaluated on such numbers yields its own
+time derivatives. A kernel written with them reads like the one of order 0, and the types decide to
+which order and how it runs:
 
 `polynomial(count, 1)`
     one motion, its coefficients side by side in one register;
@@ -12,9 +12,9 @@ like the one of order 0, and the types decide to which order and how it runs:
 `lanes`
     plain numbers in a register, multiplied element by element.
 
-All mix with floats. Registers wider than the processor's are split by the compiler, so the types
-serve every architecture. They live inside kernels only; `read` and `write` convert from and to
-arrays of doubles.
+All can be multiplied by floats, and `lanes` added to them. The compiler splits registers wider
+than the processor's, so the types serve every architecture. Numbers live inside kernels only;
+`read` and `write` convert from and to arrays of doubles.
 """
 from collections.abc import Callable, Sequence
 import operator
@@ -30,7 +30,7 @@ def _lanes() -> int:
     """Return how many motions are side by side: for eight, the registers of AVX2 are too few."""
     try:
         return 8 if binding.get_host_cpu_features().get('avx512f') else 4
-    except RuntimeError:  # not known of this processor
+    except RuntimeError:  # features of this processor are unknown
         return 4
 
 
@@ -42,9 +42,9 @@ Values = list[ir.Value]
 
 
 class Packed(types.Type):
-    """A numba number of some coefficients, in `registers` LLVM vectors of `width` doubles each.
+    """Numba's type of a number: `coefficients` in `registers` LLVM vectors of `width` doubles.
 
-    With one coefficient it is plain numbers side by side.
+    With one coefficient it has plain numbers side by side.
     """
 
     def __init__(self, coefficients: int, registers: int, width: int) -> None:
@@ -73,7 +73,7 @@ class _Model(models.PrimitiveModel):
 
 
 def split(builder: ir.IRBuilder, kind: types.Type, value: ir.Value) -> Values:
-    """Return the registers of a number; of a float, itself."""
+    """Return the registers of a number; a float counts as one."""
     if not isinstance(kind, Packed):
         return [value]
     return [builder.extract_value(value, k) for k in range(kind.registers)]
@@ -103,7 +103,7 @@ def _spread(builder: ir.IRBuilder, vector: ir.VectorType, number: ir.Value) -> i
 
 
 def _cauchy(builder: ir.IRBuilder, packed: Packed, a: Values, b: Values) -> Values:
-    """Product of two truncated polynomials: c_k = Σ a_j b_{k−j}."""
+    """Return the product of two truncated polynomials: c_k = Σ a_j b_{k−j}."""
     if packed.registers > 1:
         result = []
         for k in range(packed.registers):
@@ -133,7 +133,7 @@ _MAKE: dict[Any, Callable[..., ir.Value]] = {
 def combined(
     builder: ir.IRBuilder, operation: Any, kinds: Sequence[Any], operands: Sequence[Values],
 ) -> Values:
-    """Write an operator between two numbers, of which any may be a float, from their registers."""
+    """Write the code of an operator on numbers or floats, and return the result's registers."""
     packed = next((kind for kind in kinds if isinstance(kind, Packed)), None)
     if packed is not None and not all(isinstance(kind, Packed) for kind in kinds):
         operands = [
@@ -198,7 +198,7 @@ def _registers(builder: Any, packed: Packed, data: ir.Value, index: ir.Value) ->
 
 
 def load(builder: Any, packed: Packed, data: ir.Value, index: ir.Value) -> Values:
-    """Return the registers of the number that is where `data_of` an array and an index say."""
+    """Return the registers of the number at an index of an array, whose address is `data`."""
     return [
         builder.load(address, align=8) for address in _registers(builder, packed, data, index)]
 
@@ -207,9 +207,9 @@ def store(
     builder: Any, packed: Packed, data: ir.Value, index: ir.Value, registers: Values, *,
     known: bool = False,
 ) -> None:
-    """Write a number there; of what is `known` without the register of the last coefficient.
+    """Write a number at an index of an array; if `known`, without the last coefficient's register.
 
-    That is undefined after `derivative`, and the compiler needs not compute it.
+    After `derivative` that coefficient is undefined, and the compiler need not compute it.
     """
     kept = max(1, packed.registers - known)
     for register, address in zip(
@@ -240,7 +240,7 @@ def _writer(known: bool) -> Any:
     return _primitive(write)
 
 
-# Store a number from memory[index] on, unchecked; `write_known` one that comes from `derivative`.
+# Store a number from memory[index] on, unchecked; `write_known` is for results of `derivative`.
 write, write_known = _writer(False), _writer(True)
 
 
@@ -250,7 +250,7 @@ def write_motions(
 ) -> Any:
     """Write a tuple of `LANES` numbers motion by motion, the first motion's from out[start] on.
 
-    The next motion's are `apart` further. For lanes beyond `last`, motion `last` is written again.
+    The next motion's are `apart` further. Lanes beyond `last` overwrite it, so must repeat it.
     """
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         group, target, first, distance, end = arguments
@@ -259,8 +259,8 @@ def write_motions(
                 numbers.types, cgutils.unpack_tuple(builder, group), strict=True)]
         data, index, half = data_of(context, builder, out, target), first.type, LANES // 2
         vector = ir.VectorType(_DOUBLE, half)
-        # Transpose blocks of 2 × 2, 4 × 4, …; the last step is to store half registers, of which
-        # fewer cross a cache line.
+        # Transpose blocks of 2 × 2, 4 × 4, …; the last step stores half registers, fewer of
+        # which cross a cache line.
         step = 1
         while step < half:
             low = [lane + (LANES - step) * bool(lane & step) for lane in range(LANES)]
@@ -287,7 +287,7 @@ def write_motions(
 
 
 def gather(builder: Any, packed: Packed, numbers: Values) -> Values:
-    """Return the register that holds some doubles, and as many zeros as it has room for."""
+    """Return the register that holds these doubles, filled up with zeros."""
     register = ir.Constant(packed.vector, [0.0] * packed.width)
     for k, number in enumerate(numbers):
         register = builder.insert_element(register, number, ir.Constant(ir.IntType(32), k))
@@ -303,7 +303,7 @@ def _zero(packed: Packed, *arguments: types.Type) -> Any:
 
 @_primitive
 def polynomial(typing: Any, coefficients: Any, motions: Any) -> Any:
-    """Return the polynomial 0, of constant numbers of coefficients and motions."""
+    """Return the polynomial 0; both arguments must be compile-time constants."""
     if not all(isinstance(count, types.IntegerLiteral) for count in (coefficients, motions)):
         return None
     packed = polynomial_type(coefficients.literal_value, motions.literal_value)
@@ -312,7 +312,7 @@ def polynomial(typing: Any, coefficients: Any, motions: Any) -> Any:
 
 @_primitive
 def lanes(typing: Any, width: Any) -> Any:
-    """Return as many plain numbers 0 side by side as a constant says."""
+    """Return `width` zeros side by side; the width must be a compile-time constant."""
     if not isinstance(width, types.IntegerLiteral):
         return None
     return _zero(Packed(1, 1, width.literal_value), width)
@@ -328,7 +328,7 @@ def size(typing: Any, like: Any) -> Any:
 
 
 def derivative(builder: Any, packed: Packed, registers: Values) -> Values:
-    """Write the time derivative of a number; its last coefficient is undefined."""
+    """Return the registers of the time derivative, whose last coefficient is undefined."""
     width, zero = packed.width, ir.Constant(packed.vector, [0.0] * packed.width)
     if packed.registers > 1:
         return [*(
