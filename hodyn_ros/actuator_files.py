@@ -1,2 +1,2 @@
-"""`hodyn_ros.robot.files.actuators` by the place that the docs of 0.1 named; for one release."""
+"""Alias of `hodyn_ros.robot.files.actuators`, named in the docs of 0.1; for one release."""
 from hodyn_ros.robot.files.actuators import *  # noqa: F403

@@ -22,7 +22,7 @@ class SigmoidFriction:
     Attributes
     ----------
     amplitude : (n,) array
-        A, N m: change of the torque from fast motion in one direction to the other direction.
+        A, N m: difference between the torques of fast motion in the two directions.
     slope : (n,) array
         α, s/rad.
     velocity_offset : (n,) array
@@ -83,7 +83,7 @@ class SigmoidFriction:
                 self.amplitude, self.slope, self.velocity_offset, self.viscous, q, torque)
 
     def torque(self, q: Array) -> Array:
-        """Return τ_f, τ̇_f, τ̈_f, (3, n) or (T, 3, n), along the motion q as `add_to` takes it."""
+        """Return τ_f, τ̇_f, τ̈_f, (3, n) or (T, 3, n), along a motion q as in `add_to`."""
         q = numbers(q, 'q')
         out = np.zeros((*q.shape[:-2], 3, self.amplitude.size))
         self.add_to(q, out)
@@ -92,7 +92,7 @@ class SigmoidFriction:
     def by_parameters(self, velocity: Array) -> dict[str, Array]:
         """Return the derivatives of τ_f by the parameters, (T, n) each, at velocities (T, n).
 
-        τ_f is linear in amplitude and viscous: the sum of these two, each times its derivative.
+        τ_f is the sum of amplitude and viscous, each times its derivative.
         """
         moved = sigmoid(self.slope * (velocity + self.velocity_offset))
         at_rest = sigmoid(self.slope * self.velocity_offset)
@@ -106,7 +106,7 @@ class SigmoidFriction:
 
 @njit()
 def sigmoid(x: Any) -> Any:
-    """Return 1 / (1 + exp(−x)), by tanh, which does not overflow as exp would."""
+    """Return 1 / (1 + exp(−x)), by tanh, which unlike exp does not overflow."""
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 

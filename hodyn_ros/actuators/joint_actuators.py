@@ -26,9 +26,9 @@ class JointActuator:
     law : Law
         Rigid, spring, variable stiffness or antagonistic pair.
     motor : Motor
-        Numbers of its motor or motors, in link-side units.
+        Parameters of its motor or motors, in link-side units.
     max_deflection : float
-        Largest elongation |x| of its springs, rad or m; infinite if not known.
+        Largest elongation |x| of its springs, rad or m; infinite if unknown.
 
     """
 
@@ -55,8 +55,8 @@ class Actuators:
         The actuators, one per joint.
     kinds : (n,) array
         Codes of the laws.
-    parameters, tables : (n, 4) array, (rows, 6) array
-        Numbers of the laws.
+    parameters, tables : (n, 4) array, (rows, 5) array
+        Parameters and tables of the laws.
     table_rows : (n + 1,) array
         First row of each joint's table; the last entry is the number of rows.
     motor_of : (n + 1,) array
@@ -149,22 +149,22 @@ class Actuators:
         return rigid
 
     def motor_limits(self) -> Array:
-        """Return max |θ̇|, |τ_m| and |x| of each motor, (3, m), infinite if not known."""
+        """Return max |θ̇|, |τ_m| and |x| of each motor, (3, m), infinite if unknown."""
         limits: Array = np.array([
             (joint.motor.max_velocity, joint.motor.max_effort, joint.max_deflection)
             for joint in self.joints])[self.motor_joints].T
         return limits
 
     def constant_stiffness(self) -> Array:
-        """Return σ, σ̇, σ̈, (3, n): the stiffness of each law (1 if it is rigid) and zero rates."""
+        """Return σ, σ̇, σ̈, (3, n): the stiffness of each law (1 if rigid) and zero rates."""
         stiffness = np.zeros((3, self.n))
         stiffness[0] = np.where(np.isfinite(self.stiffness), self.stiffness, 1.0)
         return stiffness
 
     def to_rotor(self, reference: Array) -> Array:
-        """Return a motor reference, (…, 4, m), converted to the fast side of the gears.
+        """Return a motor reference, (…, 4, m), converted to the rotors' side of the gears.
 
-        The reference is θ, θ̇, θ̈ (rad and its derivatives) and τ_m (N m), as from
+        The reference is θ, θ̇, θ̈ (rad, rad/s, rad/s²) and τ_m (N m), as from
         `MotorSide.evaluate`. Motors without a gear ratio are not scaled. Raises HodynError for
         another shape.
         """

@@ -1,7 +1,7 @@
 """The laws of joints: the spring or the tendons between a motor and its link.
 
 All units are link-side: N m and rad for revolute joints, N and m for prismatic ones. Each law
-packs its numbers for the kernels in `springs`, which have its equations.
+packs its parameters for the kernels in `springs`, which have the equations.
 """
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 RIGID, LINEAR, CUBIC, TABULATED, VARIABLE, EXPONENTIAL, QUADRATIC = range(7)
 
 MIN_SLOPE = 1e-3
-"""Share of its largest slope below which a spring counts as slack."""
+"""Slope, as a share of a spring's largest one, below which it counts as slack."""
 N_PARAMETERS = 4
 TABLE_COLUMNS = 5
 _NO_TABLE = np.zeros((0, TABLE_COLUMNS))
@@ -135,7 +135,7 @@ class TabulatedSpring:
 
         spline = CubicSpline(x, y)
         slope = spline.derivative()
-        # The slope is quadratic on a piece: least at an end, or where its derivative vanishes.
+        # The slope is quadratic on a piece: least at an end, or at the root of its derivative.
         turns = slope.derivative().roots(extrapolate=False)
         places = np.concatenate([x, turns[np.isfinite(turns)]])
         slopes = slope(places)
@@ -146,7 +146,7 @@ class TabulatedSpring:
                 f'{place:.4g}; give more points there')
         for name, value in (
             ('deflection', x), ('torque', y),
-            # The pieces: start and torque there, then the coefficients of δ, δ² and δ³.
+            # A row per piece: start, torque there, and the coefficients of δ, δ² and δ³.
             ('table', np.column_stack([
                 x, y, slope(x), np.vstack([spline.c[1::-1].T, np.zeros(2)])])),
         ):
@@ -155,7 +155,7 @@ class TabulatedSpring:
 
     @property
     def stiffness(self) -> float:
-        """The slope in the middle of the table, N m/rad."""
+        """The slope at the middle point, N m/rad."""
         return float(self.table[len(self.table) // 2, 2])
 
     def pack(self) -> tuple[tuple[float, ...], Array]:

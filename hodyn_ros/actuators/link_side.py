@@ -1,4 +1,4 @@
-"""Torques of springs and friction on links and motors at given positions."""
+"""Torques of springs and friction on links and motors."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,13 +19,13 @@ class LinkSide:
     torque : (n,) array
         Q, torques of the springs on the links, N m; 0 at rigid joints.
     load : (m,) array
-        Torque that springs and friction take from each motor, N m: B θ̈ + load = τ_m. At rigid
+        Torque of springs and friction against each motor, N m: B θ̈ + load = τ_m. At rigid
         joints only friction.
     stiffness : (n,) array
         −∂Q/∂q at fixed motors, N m/rad; infinite at rigid joints.
     rates : (2, n) array
-        Derivatives in time of `torque` and `stiffness`, N m/s and N m/(rad s), if prescribed
-        stiffnesses and the rates of dampers stay constant; 0 at rigid joints.
+        Time derivatives of `torque` and `stiffness`, N m/s and N m/(rad s), at constant
+        prescribed stiffnesses and rates of dampers; 0 at rigid joints.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class LinkSide:
         theta, theta_rate : (m,) arrays
             Motor positions and velocities; rigid joints use the link's instead.
         stiffness : (n,) array, optional
-            K of the joints with prescribed stiffness, N m/rad; others are not read.
+            K of joints with prescribed stiffness, N m/rad; other entries are not read.
 
         Raises
         ------

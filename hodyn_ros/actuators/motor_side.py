@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 
 MEMORY = 5
-"""Rows of the state of dampers, kept from one instant to the next."""
+"""Number of rows of the dampers' state, kept between instants."""
 
 
 class MotorSide:
@@ -31,8 +31,8 @@ class MotorSide:
     axis, with B = N² J, without inertial coupling to the links. All units are link-side.
 
     ``evaluate`` is for control cycles: it keeps the state of dampers, and the values that
-    infeasible joints hold. ``along`` takes whole motions, and refuses infeasible ones. A robot
-    with actuators has its motor side in `FeedForward.motor_side`.
+    infeasible joints hold. ``along`` takes whole motions, and refuses infeasible ones.
+    `FeedForward.motor_side` is that of a robot with actuators.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class MotorSide:
         θ, θ̇, θ̈, τ_m of the motors at the last cycle.
     feasible : (n,) array
         Whether the joint can follow the motion. If not, its motors hold the last feasible θ and
-        τ_m with θ̇ = θ̈ = 0, or q and Q before the first feasible instant. A joint cannot follow
+        τ_m with θ̇ = θ̈ = 0; before any feasible instant, the first q and Q. A joint cannot follow
         values that are not finite (q, q̇, q̈, Q, Q̇, Q̈, or σ if it varies): its motors hold in the
         same way (at first q and 0), and its damper later continues from the last finite torques.
     margin : (n,) array
@@ -95,8 +95,8 @@ class MotorSide:
         torque : (3, n) array
             Q, Q̇, Q̈ with gravity and friction.
         stiffness : (3, n) array, optional
-            σ, σ̇, σ̈ of the joints with variable stiffness (others are not read); default is the
-            stiffness in the actuators.
+            σ, σ̇, σ̈ of joints with variable stiffness (other entries are not read); default is
+            the stiffness in the actuators.
         dt : float
             Time since the last call, s. Springs with a damper need it from the second call on, to
             advance the state of the damper.
@@ -149,8 +149,8 @@ class MotorSide:
         Raises
         ------
         HodynError
-            When times do not increase, values are not finite, or a joint cannot do the motion,
-            naming the joint, the time and what is missing.
+            When times do not increase, values are not finite, or a joint cannot follow the
+            motion, naming the joint, the time and the missing torque or stiffness.
 
         """
         instants = numbers(times, 'times')
@@ -177,10 +177,10 @@ class MotorSide:
     def sample(
         self, q: Array, torque: Array, stiffness: Array | None = None,
     ) -> tuple[Array, Array, Array]:
-        """Return references (T, 4, m), elongations (T, m) and margins (T, n) of single instants.
+        """Return references (T, 4, m), elongations (T, m) and margins (T, n) at instants.
 
-        As `along`, but each instant is independent: dampers are relaxed, as in slow motion, and a
-        joint that cannot do the motion shows only in its margin.
+        Unlike in `along`, the instants are independent: dampers are relaxed, as in slow motion,
+        and a joint that cannot follow only has a negative margin.
         """
         return self._many(np.empty(0), q, torque, stiffness)
 
@@ -247,8 +247,8 @@ def evaluate_instant(
 ) -> bool:
     """Write one instant's reference; return whether the values of all joints are finite.
 
-    memory (MEMORY, n) is the state of dampers: Q, Q̇, Q̈ and ẍ of the last instant with finite
-    values, and the time from then to the last call.
+    memory (MEMORY, n) is the state of dampers: Q, Q̇, Q̈ and ẍ at the last instant with finite
+    values, and the time from that instant to the last call.
     """
     x = np.empty((2, 3))
     now = np.empty(3)
@@ -318,7 +318,7 @@ def _evaluate_many(
         follows = continuous and t > 0
         dt = times[t] - times[t - 1] if follows else 0.0
         if follows:
-            # An infeasible joint holds these.
+            # Infeasible joints hold these values.
             out[t] = out[t - 1]
             elongation[t] = elongation[t - 1]
         evaluate_instant(

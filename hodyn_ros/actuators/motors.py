@@ -1,4 +1,4 @@
-"""Motors and their gears; the one place where rotor-side numbers become link-side ones."""
+"""Motors and their gears; the only conversion of rotor-side to link-side numbers."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,7 @@ class Motor:
     gear_ratio : float
         Turns of the rotor per turn of the joint (prismatic: rad/m); used only to convert units.
     max_velocity, max_effort : float
-        Limits of |θ̇|, rad/s, and of |τ_m|, N m; infinite if not known.
+        Limits of |θ̇|, rad/s, and of |τ_m|, N m; infinite if unknown.
 
     """
 
@@ -53,7 +53,7 @@ class Motor:
         max_velocity: float = np.inf,
         max_effort: float = np.inf,
     ) -> 'Motor':
-        """Return a motor from numbers of its rotor, on the fast side of the gear.
+        """Return a motor from values at its rotor, the fast side of the gear.
 
         A gear of ratio N divides angles and multiplies torques by N, so B = N² J.
         """

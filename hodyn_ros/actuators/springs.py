@@ -1,7 +1,7 @@
 """Kernels: from the torque of a joint to the elongation of its springs, and back.
 
 Elongations are x = θ − q; antagonistic pairs have x₁ = θ₁ − q and x₂ = q − θ₂. The kernels take
-the numbers of one joint and write results to small arrays of the caller.
+the values of one joint, and write results to arrays of the caller.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ from hodyn_ros.common.jit import njit
 Array = NDArray[np.float64]
 
 MAX_STEPS = 20
-"""Limit of Newton's steps on a piece of a table; on pieces of any shape 14 sufficed."""
+"""Largest number of Newton steps on a piece of a table; tests never needed more than 14."""
 CLOSE = 4e-15
-"""Residual, as a share of a piece's rise in torque, from which one step leads to the root."""
+"""Residual, as a share of a piece's rise in torque, below which one more step is exact."""
 
 
 @njit()
@@ -44,7 +44,7 @@ def elongations(
     -------
     float
         Distance to the bound of |Q| (N m) or of σ (N m/rad); negative if the law cannot produce
-        these, infinite if there is no bound.
+        Q and σ, infinite if there is no bound.
 
     """
     t0, t1, t2 = torque
@@ -97,7 +97,7 @@ def elongations(
 
 @njit()
 def _above(value: float, bound: float) -> float:
-    """Return value − bound, but negative at equality, where the law breaks down."""
+    """Return value − bound, made negative at equality, as the law breaks down there."""
     return value - bound if value > bound else min(value - bound, -1e-300)
 
 
@@ -124,7 +124,7 @@ def _quotient(
 
 @njit()
 def _solve_cubic(k1: float, k3: float, torque: float) -> float:
-    """Return the root of k₁ x + k₃ x³ = Q nearest to 0, at which the slope must be positive."""
+    """Return the root of k₁ x + k₃ x³ = Q nearest to 0; the slope there must be positive."""
     if k3 == 0.0:
         return torque / k1
     # x = 2 s sinh(asinh(w)/3) solves it for k₃ > 0, sin and asin for k₃ < 0.
@@ -140,7 +140,7 @@ def _solve_cubic(k1: float, k3: float, torque: float) -> float:
 
 @njit()
 def on_piece(table: Array, piece: int, x: float) -> tuple[float, float, float]:
-    """Return the rise of Q since the start of a piece, φ′ and φ″, at x from its start."""
+    """Return the rise of Q, φ′ and φ″ on a piece, at x; x and the rise are from its start."""
     c1, c2, c3 = table[piece, 2], table[piece, 3], table[piece, 4]
     return (
         x * (c1 + x * (c2 + x * c3)), c1 + x * (2.0 * c2 + 3.0 * c3 * x),
@@ -149,7 +149,7 @@ def on_piece(table: Array, piece: int, x: float) -> tuple[float, float, float]:
 
 @njit()
 def solve_table(table: Array, torque: float) -> tuple[int, float]:
-    """Return the piece, and x from its start, where the curve has this torque.
+    """Return the piece on which the curve reaches a torque, and x there from its start.
 
     `codegen.table_search` has this search in C: change both together.
     """
@@ -174,7 +174,7 @@ def solve_table(table: Array, torque: float) -> tuple[int, float]:
         x -= excess / slope
         if not left <= x <= right:
             x = 0.5 * (left + right)
-        # The step just taken was the last one that is larger than round-off.
+        # After such a residual, further steps would be round-off.
         if abs(excess) <= CLOSE * rise:
             break
     return low, x
@@ -185,7 +185,7 @@ def forces(
     kind: int, p: Array, table: Array, elongation: Array, rate: Array, stiffness: float,
     out: Array,
 ) -> float:
-    """Write the force of each spring of a joint, N m, and its two derivatives by x, (2, 3).
+    """Write each spring's force, N m, and its first and second derivatives by x, (2, 3).
 
     The inverse of `elongations`: Q is the first force minus the second. Beyond its table, a
     tabulated spring is linear; tendons that cannot push are slack below 0. Return the stiffness,
@@ -234,11 +234,11 @@ def forces(
 def damped_acceleration(
     stiffness: float, damping: float, h: float, before: Array, now: Array, acceleration: float,
 ) -> float:
-    """Return ẍ, h (s) later, of a spring with a damper beside it; x and ẋ follow from it.
+    """Return ẍ, h (s) later, of a spring with a damper beside it; x and ẋ follow from ẍ.
 
-    The torque Q = K x + D ẋ, differentiated twice, is a first-order lag of ẍ behind Q̈/K with the
-    rate λ = K/D, stepped exactly for the cubic Q̈(s) that agrees with Q, Q̇, Q̈ at both ends
-    (before, now: (3,) arrays). D occurs only in K h / D: for D → 0 this is the pure spring.
+    The second derivative of Q = K x + D ẋ makes ẍ lag Q̈/K in first order, with the rate λ = K/D.
+    The step is exact for the cubic Q̈(s) that agrees with Q, Q̇, Q̈ at both ends (before, now: (3,)
+    arrays). D occurs only in K h / D: for D → 0 this is the pure spring.
     """
     first, last = before[2], now[2]
     b = last - first

@@ -17,7 +17,7 @@ FLOAT64 = np.dtype(np.float64)
 
 
 def numbers(values: ArrayLike | Sequence[ArrayLike], name: str) -> Array:
-    """Return an array for kernels, copied only if needed; raise HodynError if not numbers."""
+    """Return an array for kernels, copied only if needed; HodynError unless all are numbers."""
     if type(values) is np.ndarray and values.dtype is FLOAT64 and values.flags.carray:
         return values  # takes a tenth of the time of the code below
     if np.ma.is_masked(values):
@@ -39,7 +39,7 @@ def number(value: ArrayLike, name: str) -> float:
 
 
 def check_finite(array: Array, name: str) -> None:
-    """Raise HodynError, with the index, unless all entries are finite."""
+    """Raise HodynError, naming the index, unless all entries are finite."""
     if not np.isfinite(array).all():
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
         raise HodynError(f'{name}{place} is {array[tuple(place)]}: not finite')
@@ -73,7 +73,7 @@ def check_array(array: Array, name: str, shape: tuple[int, ...]) -> None:
 
 
 def check_motion(q: Array, name: str, least: int, n: int) -> None:
-    """Check a motion as `check_array`: (least or more, n), or a batch with one axis before."""
+    """Apply `check_array` to a motion, (least or more, n), or to a batch with an axis before."""
     given = q.shape if isinstance(q, np.ndarray) else ()
     rows = max(least, given[-2]) if len(given) in (2, 3) else least
     check_array(q, name, (*given[:-2], rows, n) if len(given) == 3 else (rows, n))

@@ -7,7 +7,7 @@ _STDOUT = 1  # file descriptor
 
 
 def discard_output() -> int:
-    """Discard what is left to print, and return the exit code; call it on BrokenPipeError."""
-    # The interpreter's last flush must not fail as well.
+    """Discard unprinted output, and return the exit code; call it on BrokenPipeError."""
+    # Otherwise the interpreter's last flush would fail, too.
     os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
     return PIPE_CLOSED

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 import reprlib
 
-# Largest length of an error line, and length of its end, which may say what to do, in characters.
+# Largest number of characters in a line, and number kept of its end, which may say what to do.
 _LONGEST, _END = 2000, 500
 
 

@@ -1,8 +1,8 @@
 """`njit`: numba's, with compiled code kept on disk until any of its source files changes.
 
-Numba keeps a kernel as long as the file that defines it stays the same, and does not see edits of
-the kernels and constants that this file imports. Here the kernel is kept as long as its file and
-all files of the package that it imports, directly or indirectly, stay the same.
+Numba keeps a kernel as long as its file stays the same, and misses edits of the kernels and
+constants that this file imports. Here the kernel is kept as long as its file and all files of the
+package that it imports, directly or indirectly, stay the same.
 """
 from collections.abc import Callable, Iterator
 import contextlib
@@ -28,19 +28,19 @@ _IMPORTS = re.compile(
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return the decorator `numba.njit(cache=True, **options)` with the stamp of all sources."""
-    # No kernel is called from C, and the wrappers for that take time to compile.
+    # No kernel is called from C, and wrappers for C take time to compile.
     compiled = numba.njit(cache=True, **{'no_cfunc_wrapper': True, **options})
 
     def decorate(function: Callable[..., Any]) -> Any:
-        # Kernels of one source that close over different constants get different names: if two
-        # processes compile one each under one name, the linker treats them as the same code.
+        # Kernels of one source that close over different constants get different names: under one
+        # name, the linker would confuse two that two processes compile.
         for cell in function.__closure__ or ():
             if not isinstance(cell.cell_contents, int | float | str):
                 raise TypeError(f'{function.__qualname__}: a kernel may close over constants only')
             function.__qualname__ += f'_{cell.cell_contents}'
         dispatcher = compiled(function)
-        # These attributes are private, but exist from numba 0.59 on; without them numba's own
-        # stamp remains.
+        # These attributes are private, but exist since numba 0.59; without them numba's own stamp
+        # remains.
         file: Any = getattr(getattr(dispatcher, '_cache', None), '_cache_file', None)
         if hasattr(file, '_source_stamp'):
             file._source_stamp = stamp(os.path.abspath(inspect.getfile(function)))
@@ -54,8 +54,8 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 class _KeyedFile(IndexDataCacheFile):
     """The cache files of one kernel; each also contains the key for which it was compiled.
 
-    Numba numbers these files. If two processes compile a kernel for different types or constants
-    at the same time, they may use the same number; the key shows that a file is the other's.
+    Numba numbers these files. Two processes that compile a kernel for different types or constants
+    at the same time may use the same number; the key shows whose file it is.
     """
 
     def save(self, key: Any, data: Any) -> None:
@@ -67,7 +67,7 @@ class _KeyedFile(IndexDataCacheFile):
 
 
 def threads() -> int:
-    """Return the number of threads of parallel kernels; workers that share the cores have one."""
+    """Return the number of threads of parallel kernels: one in workers that share the cores."""
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 
@@ -75,7 +75,7 @@ def threads() -> int:
 def compiling() -> Iterator[None]:
     """Switch the garbage collector off, which saves a sixth of the time to compile many kernels.
 
-    Numba's objects stay in memory, and the collector would search all of them again and again.
+    The collector would search all of numba's objects, which stay in memory, again and again.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -87,7 +87,7 @@ def compiling() -> Iterator[None]:
 
 
 def is_kept(kernel: Any) -> bool:
-    """Return whether compiled code of a kernel is on disk, so that it need not be compiled."""
+    """Return whether a kernel's compiled code is on disk; True if that is unknown."""
     file: Any = getattr(getattr(kernel, '_cache', None), '_cache_file', None)
     return file is None or bool(file._load_index())
 

@@ -35,7 +35,7 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of a folder that is written.
+    """The contents of an output folder.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Contents:
     folders : mapping of str to Contents
         Names of folders, for example bags, and their contents.
     mark : str
-        Name of the file that marks an earlier result: a folder that has it, and nothing besides
+        Name of the file that marks an earlier result: a folder with this file, and with only
         these files and folders, may be replaced without force. Empty for none.
 
     """
@@ -59,18 +59,18 @@ class Contents:
         return cls(frozenset({_METADATA, f'{name}.db3', f'{name}.mcap'}))
 
     def all_files(self) -> list[str]:
-        """Return the paths of all files, also those in folders."""
+        """Return the paths of all files, including those in folders."""
         inner = [f'{name}/{file}' for name, contents in self.folders.items()
                  for file in contents.all_files()]
         return sorted([*self.files, *inner])
 
     def present(self, folder: Path) -> list[Path]:
-        """Return the paths in a folder that have one of these names."""
+        """Return the paths of these files and folders that exist in a folder."""
         named = (folder / name for name in sorted({*self.files, *self.folders}))
         return [path for path in named if os.path.lexists(path)]
 
     def foreign(self, folder: Path) -> list[Path]:
-        """Return the other paths in a folder: other names, and folders named like files."""
+        """Return the other paths in a folder: other names, or other kinds of file."""
         found = []
         for path in sorted(folder.iterdir()):
             kind = path.lstat().st_mode
@@ -83,7 +83,7 @@ class Contents:
         return found
 
     def is_result(self, folder: Path) -> bool:
-        """Whether a folder has an earlier result, and nothing else."""
+        """Return whether a folder has an earlier result, and nothing else."""
         return bool(self.mark) and (folder / self.mark).is_file() and not self.foreign(folder)
 
 
@@ -91,7 +91,7 @@ def check_output(
     path: Path, contents: Contents | None = None, *, inputs: Iterable[Path] = (),
     force: bool = False,
 ) -> None:
-    """Raise now, rather than after the work, if an output cannot or must not be written.
+    """Raise before the work, rather than after it, if an output cannot or must not be written.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def check_output(
     contents : Contents or None
         Contents of the output if it is a folder; None for a file.
     inputs : paths
-        Files and folders that are read. The output must not be one of them, a folder with one in
-        it, or a file in a folder that is read.
+        Files and folders to read. The output must not be one of them, contain one, or be a file
+        in one.
     force : bool
-        Whether existing files, and folders of these contents, are replaced.
+        Whether existing files, and folders with these contents, are replaced.
 
     Raises
     ------
@@ -157,8 +157,8 @@ def replacing(
         Path of the output; parents of a folder are made.
     contents : Contents or None
         Contents of the output if it is a folder, which the caller makes; None for a file. If an
-        existing folder has other contents as well, only these files and folders are replaced, one
-        by one. Otherwise the folder is replaced at once, if the file system can do that.
+        existing folder has other contents, too, these files and folders are replaced one by one;
+        otherwise the whole folder at once, if the file system can do that.
     force : bool
         As for `check_output`.
 
@@ -205,13 +205,13 @@ def replacing(
 
 
 def write_text(path: Path, text: str, *, force: bool = False) -> None:
-    """Write a text file in UTF-8 by `replacing`; bytes of file names that are not are escaped."""
+    """Write a text file in UTF-8 by `replacing`; undecodable bytes of file names are escaped."""
     with replacing(path, force=force) as file:
         file.write_text(text, 'utf-8', 'backslashreplace')
 
 
 def _meet(place: Path, given: Path) -> bool:
-    """Whether an output, by any name, is an input, a file in one, or a folder with one in it."""
+    """Return whether an output is or contains an input, or is a file in one, by any name."""
     source = Path(os.path.realpath(given))
     files = source.iterdir() if source.is_dir() else ()
     return place in (source, *source.parents) or any(
@@ -226,7 +226,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether a path is written to directly: a FIFO, a device, or an open file of this process."""
+    """Return whether a path is a FIFO, a device or an open file, which is written to directly."""
     if _STREAM.fullmatch(str(path)):
         return True
     try:
@@ -276,7 +276,7 @@ def _check_folder(path: Path, place: Path, contents: Contents, force: bool) -> N
 
 
 def _home(place: Path, contents: Contents | None) -> Path:
-    """Return the parent of the hidden folder: that of the place, or the place if it must stay."""
+    """Return the hidden folder's parent: the output's, or the output folder if it must stay."""
     stays = contents is not None and place.is_dir() and (
         contents.foreign(place) or os.path.ismount(place) or not os.access(place.parent, os.W_OK)
         or _is_in_use(place))
@@ -284,7 +284,7 @@ def _home(place: Path, contents: Contents | None) -> Path:
 
 
 def _is_in_use(place: Path) -> bool:
-    """Whether a folder is or contains the working directory, which must not be removed."""
+    """Return whether a folder is or contains the working directory, which must stay."""
     try:
         return Path.cwd().is_relative_to(place)
     except OSError:  # the working directory was removed already
@@ -292,7 +292,7 @@ def _is_in_use(place: Path) -> bool:
 
 
 def _finish(new: Path, place: Path) -> None:
-    """Sync all written files to the disk; give them owner and mode of those that they replace."""
+    """Sync all written files to the disk, with owner and mode of the files that they replace."""
     for path in (new, *new.rglob('*')):
         _sync(path)
         with suppress(OSError):  # nothing is replaced, or it is another user's
@@ -335,7 +335,7 @@ def _put_file(new: Path, place: Path, force: bool) -> None:
 
 
 def _put_contents(new: Path, place: Path, contents: Contents) -> None:
-    """Replace the contents of a folder one by one, the mark last, and remove the former ones."""
+    """Replace the contents of a folder one by one, the mark last; move old ones away."""
     former = new.parent / 'former'
     former.mkdir()
     names = {path.name for path in (*new.iterdir(), *contents.present(place))}
@@ -358,7 +358,7 @@ def _exchange(one: Path, other: Path) -> bool:
 
 
 def _named(error: HodynError | OSError, unfinished: str, path: str) -> HodynError | OSError:
-    """Return the error with `path` in place of the hidden path, or of a missing file name."""
+    """Return the error with `path` instead of the hidden path or a missing file name."""
     if isinstance(error, OSError) and error.errno is not None:
         file = error.filename
         if isinstance(file, str) and UNFINISHED in file:

@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 # Allowed excess for round-off, so that a peak that was scaled to its limit passes.
 TOLERANCE = 1e-9
-# Largest number of intervals that are kept per column.
+# Largest number of intervals kept per column.
 LISTED = 20
 
 
@@ -26,9 +26,9 @@ class LimitMargin:
     time : float or int
         Time from the plan's zero, s; for recordings the stamp, ns.
     value, lower, upper : float
-        Value and limits, in `unit`. An unknown limit is infinite, and the value then the largest.
+        Value and limits, in `unit`. Unknown limits are infinite; without any, |value| is largest.
     reflex, commands : str
-        Name and commands of the `robot.reflexes.Reflex` that has this limit; else empty.
+        Name and commands of the `robot.reflexes.Reflex` with this limit; empty for others.
     tripped_at, tripped_by : float and str, or None
         Time and joint that trip the reflex first; None if it is not tripped.
     beyond : int
@@ -59,7 +59,7 @@ class LimitMargin:
 
     @property
     def allowed(self) -> float:
-        """The nearer limit as a magnitude; for positions with its sign."""
+        """Magnitude of the nearer limit; for positions, the limit with its sign."""
         return self.limit if self.quantity == 'position' else abs(self.limit)
 
     @property
@@ -79,7 +79,7 @@ class LimitMargin:
 
     @property
     def is_needless(self) -> bool:
-        """Whether the quantity needs no limit: the angle of a joint that turns without end."""
+        """Whether no limit is needed: this is the angle of a joint that turns without end."""
         return (self.quantity, self.unit) == ('position', 'rad') and not self.is_known
 
     @property
@@ -89,7 +89,7 @@ class LimitMargin:
 
     @property
     def range_share(self) -> float:
-        """Distance from the middle of the bounds, as a share of their half range; NaN without."""
+        """Distance from the middle of the range, as a share of half of it; NaN without a range."""
         half = 0.5 * (self.upper - self.lower)
         return abs(self.value - 0.5 * (self.upper + self.lower)) / half if (
             0.0 < half < np.inf) else np.nan
@@ -111,7 +111,7 @@ class LimitMargin:
 
 
 def margins(values: Array, lower: Array, upper: Array) -> Array:
-    """Return the distances to the nearer bound; −|value| for values without bounds."""
+    """Return the distances to the nearer bound; −|value| if there are no bounds."""
     left = np.minimum(upper - values, values - lower)
     free = np.isinf(lower) & np.isinf(upper)
     if free.any():
@@ -127,12 +127,12 @@ def shares(values: Array, limit: Array) -> Array:
 
 
 class Extremes:
-    """Gathers, block by block, where each of C columns is nearest to its bounds.
+    """Finds, block by block, the instants at which C columns are nearest to their bounds.
 
     Attributes
     ----------
     nearness, value, lower, upper, instant : (C,) arrays
-        Largest nearness of each column, and value, bounds and instant there.
+        Largest nearness of each column, and value, bounds and instant of that sample.
     beyond : (C,) array of int
         Number of samples that are nearer than allowed.
     intervals : list of list
@@ -141,7 +141,7 @@ class Extremes:
     """
 
     def __init__(self, allowed: Array, instants: Any) -> None:
-        """Take the allowed nearness of each column, (C,), and the type of instants."""
+        """Take the allowed nearness of each column, (C,), and the dtype of instants."""
         self._allowed = allowed
         self.nearness = np.full(allowed.size, -np.inf)
         self.value, self.lower, self.upper = np.full((3, allowed.size), np.nan)

@@ -10,19 +10,18 @@ Array = NDArray[np.float64]
 
 BLOCK = 8192
 CANDIDATES = 6
-"""Largest number of sampled maxima of a signal around which is searched."""
+"""Largest number of sampled maxima per signal, around which the search goes on."""
 ROUNDS = 3
 OFFSETS = np.linspace(-1.0, 1.0, 9)
-# Relative excess over the samples up to which a peak is ignored, as the round-off of a signal at
-# rest.
+# Relative excess over the samples, up to which a peak is ignored: a signal at rest has round-off.
 ROUND_OFF = 1e-12
-# Largest excess of a peak over the sampled maximum, as a share of the sum of the steps from this
-# maximum to its neighbours; for a parabola it is an eighth.
+# Largest excess of a peak over the sampled maximum, as a share of the sum of both steps down to
+# the neighbouring samples; a parabola has at most an eighth.
 HIGHER = 0.5
 
 
 def blocks(instants: Array) -> Iterator[Array]:
-    """Split instants into blocks, so that the arrays computed for each stay small."""
+    """Split instants into blocks, so that arrays computed per block stay small."""
     for first in range(0, instants.size, BLOCK):
         yield instants[first:first + BLOCK]
 
@@ -37,7 +36,7 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
     signals : callable
         Takes instants (T,) and returns (T, C).
     instants : (T,) array
-        Increasing, so close that every signal has no more than one maximum between two of them.
+        Increasing, so close that no signal has two maxima between neighbouring instants.
 
     """
     best = where = np.empty(0)
@@ -97,7 +96,7 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
 
 
 def _candidates(instants: Array, values: Array, best: Array) -> Array:
-    """Return maxima that may be the largest, (4, K): column, instant, spacing, possible height."""
+    """Return possible largest maxima, (4, K): column, instant, spacing, possible height."""
     padded = np.pad(values, ((1, 1), (0, 0)), constant_values=-np.inf)
     sample, column = np.nonzero((values >= padded[:-2]) & (values > padded[2:]))
     top = values[sample, column]

@@ -13,7 +13,7 @@ class Quantity:
     unit, unit_of_prismatic : str
         SI unit for a revolute joint, and for a prismatic one.
     order : int
-        Highest derivative of the position on which the quantity depends.
+        Highest derivative of position on which the quantity depends.
     of : 'joint', 'motor' or 'spring'
         Part of the robot that has the quantity.
 
@@ -27,7 +27,7 @@ class Quantity:
 
     @property
     def title(self) -> str:
-        """The name in reports and sentences, which say torque for effort."""
+        """The name in reports and sentences: they say torque for effort."""
         return self.name.replace('effort', 'torque')
 
 
@@ -50,6 +50,6 @@ EFFORTS = ('effort', 'effort_rate')
 JOINT_QUANTITIES = (*KINEMATIC, *EFFORTS)
 MOTOR_QUANTITIES = ('motor_velocity', 'motor_effort', 'deflection')
 CHECKED = tuple(name for name in QUANTITIES if name != 'power')
-"""Quantities that are checked in plans: all but power, which is only reported for recordings."""
+"""Quantities checked in plans: all except power, which is only reported for recordings."""
 SCALABLE = JOINT_QUANTITIES[1:]
-"""Quantities of joints whose limits can be scaled; `MOTOR_QUANTITIES` are those of motors."""
+"""Joint quantities with scalable limits; those of motors are `MOTOR_QUANTITIES`."""

@@ -1,6 +1,6 @@
 """Velocity limits of a joint that depend on its position: slower towards the ends of its range.
 
-A joint moves towards an end no faster than √(2 d r) − o and than its constant limit, with d and o
+A joint's speed towards an end is at most √(2 d r) − o, and at most its constant limit; d and o are
 its stopping deceleration and offset, and r the distance to its stopping position at this end.
 This is the law of libfranka's `Robot::getUpperJointVelocityLimits` and its lower counterpart.
 """
@@ -27,7 +27,7 @@ def velocity_bounds(position: Array, law: Array, out: Array) -> None:
     """Write the least and the largest velocity at a position, (n,), to `out`, (2, n).
 
     See `ROWS` for `law`, (5, n). Nothing is allocated. At and beyond a stopping position the
-    velocity towards it is 0.
+    bound in its direction is 0.
     """
     for joint in range(position.size):
         constant, offset = law[0, joint], law[4, joint]

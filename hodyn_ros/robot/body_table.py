@@ -1,7 +1,7 @@
 """Columns of `KernelModel.body_table`, whose rows hold the constants of the bodies.
 
-They are module-level integers, which kernels compile in as constants. If a quantity has several
-columns, its name is the first one's index. Matrices are stored row by row, symmetric ones as in
+They are module-level integers, which kernels compile in as constants. The name of a quantity with
+several columns is the index of the first. Matrices are stored row by row, symmetric ones as in
 `inertia.SYMMETRIC_ENTRIES`.
 """
 HOME_ROTATION = 0  # 9: rotation of the kernel frame in the parent's kernel frame at q = 0

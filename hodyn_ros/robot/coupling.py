@@ -2,8 +2,8 @@
 
 A motion q has only the joints that move by themselves. The bodies' joints are at S q + c with
 constant S and c; S holds the multipliers, in a row per body and a column per joint of q. By
-virtual power, torques τ at the bodies' joints are torques Sᵀ τ at the joints of q. So torques,
-their derivatives and the columns of Jacobians are summed, and the mass matrix is Sᵀ M S.
+virtual power, torques τ at the bodies' joints are torques Sᵀ τ at the joints of q, derivatives
+and columns of Jacobians likewise, and the mass matrix is Sᵀ M S.
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Mimic:
-    """How a coupled joint follows another: its position is m q + c, if the other is at q.
+    """How a coupled joint follows another at position q: the follower is at m q + c.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Mimic:
             f'{shift if self.offset else ""}')
 
     def position(self, leader: float) -> float:
-        """Return the position of the follower, rad or m, from the other joint's."""
+        """Return the follower's position, rad or m, from the other joint's."""
         return self.multiplier * leader + self.offset
 
 
@@ -77,7 +77,7 @@ def warn_of_broken_couplings(
     Parameters
     ----------
     mimics : mapping of str to Mimic
-        What each coupled joint follows, the locked joints included; not resolved.
+        Mimics of coupled joints, locked ones included, not yet `resolved`.
     locked : mapping of str to float
         Position of each locked joint, rad or m.
     context : str
@@ -97,10 +97,10 @@ def warn_of_broken_couplings(
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """Maps motions of the joints to the bodies' joints, and torques of these back to the joints.
+    """Maps motions q to the bodies' joints, and torques at the bodies' joints back to those of q.
 
     Bodies are counted without a floating base, which has no joint. If no joint is coupled, arrays
-    are returned as they are given.
+    are returned unchanged.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Coupling:
             np.array([mimic.offset for mimic in coupled], dtype=np.float64))
 
     def to_bodies(self, q: NDArray[Any]) -> NDArray[Any]:
-        """Return a motion of the joints, (…, k, n), as one of the bodies, (…, k, n_bodies)."""
+        """Return the motion of all bodies' joints, (…, k, n_bodies), from q, (…, k, n)."""
         if not self.followers.size:
             return q
         motion = q.take(self.leader, axis=-1)
@@ -153,7 +153,7 @@ class Coupling:
         return motion
 
     def to_joints(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return torques or columns of Jacobians by joint, (…, n), from values (…, n_bodies)."""
+        """Return torques or Jacobian columns per joint, (…, n), from (…, n_bodies) per body."""
         if not self.followers.size:
             return values
         sums = values.take(self.carried, axis=-1)
@@ -167,7 +167,7 @@ class Coupling:
         return joints
 
     def matrix(self, base: int = 0) -> Array:
-        """Return S, (n_bodies, n), or diag(I, S) with `base` coordinates of a base first."""
+        """Return S, (n_bodies, n); diag(I, S) if a base's `base` coordinates come first."""
         bodies, n = len(self.leader), len(self.carried)
         s = np.zeros((base + bodies, base + n))
         s[np.arange(base), np.arange(base)] = 1.0

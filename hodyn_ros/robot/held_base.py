@@ -7,10 +7,10 @@ from hodyn_ros.robot.model import Array, Body, Robot
 
 
 def with_base_held(robot: Robot, rotation: Array | None = None) -> Robot:
-    """Return the arm of a robot on a floating base that rests, turned by a rotation (3, 3).
+    """Return a floating robot with its base held still, turned by a rotation (3, 3), default I.
 
-    Its base is fixed, at the world's origin; gravity is turned in its stead. Joints, limits,
-    friction and actuators are the same. Without a rotation it is level.
+    In the result the base is fixed at the world's origin, unturned; gravity is turned by the
+    inverse instead. Joints, limits, friction and actuators are the same.
     """
     def held(body: Body) -> Body:
         return replace(body, parent=body.parent - 1 if body.parent > 0 else -1)

@@ -8,9 +8,9 @@ Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9  # tolerance of the triangle inequality, as a share of the trace
 MIN_GYRATION_RADIUS = 1e-9  # radius of gyration, m, below which differences count as rounding
-# Share of the largest principal value up to which a broken inequality counts as rounded digits.
+# Largest violation of the inequality due to rounded digits, as a share of the largest value.
 SLIGHT = 0.1
-SLIGHT_RADIUS = 1e-3  # accuracy of the centre of mass, m
+SLIGHT_RADIUS = 1e-3  # error of a centre of mass, m
 
 SYMMETRIC_ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Order in which the entries of a symmetric 3×3 matrix are packed: xx yy zz xy xz yz."""
@@ -30,7 +30,7 @@ def unpack(entries: Array) -> Array:
 
 
 def asymmetry(inertia: Array) -> str | None:
-    """Return why a 3×3 matrix cannot be the inertia of any body, or None."""
+    """Return 'not symmetric' if a 3×3 matrix is not, otherwise None."""
     if np.abs(inertia - inertia.T).max() > 1e-9 * max(np.abs(inertia).max(), 1e-300):
         return 'not symmetric'
     return None
@@ -39,8 +39,8 @@ def asymmetry(inertia: Array) -> str | None:
 def physical_fault(mass: float, inertia: Array) -> str | None:
     """Return why no rigid body has this mass and inertia about its centre of mass, or None.
 
-    None has it if the smallest principal value is negative, or the two smaller ones add up to less
-    than the largest, by more than rounding: 1e-9 of the trace, or a radius of gyration of 1e-9 m.
+    The faults are a negative principal value, and two that add up to less than the third. Both
+    have a tolerance for rounding: 1e-9 of the trace plus a radius of gyration of 1e-9 m.
     """
     a, b, c, tolerance = _principal(mass, inertia)
     if a < -tolerance:
@@ -48,31 +48,30 @@ def physical_fault(mass: float, inertia: Array) -> str | None:
     if c - a - b <= tolerance:
         return None
     return (
-        f'no rigid body has it: it breaks the triangle inequality by {(c - a - b) / c:.2g} of its '
+        f'no rigid body has it: the triangle inequality is broken by {(c - a - b) / c:.2g} of the '
         f'largest principal value ({a:.4g}, {b:.4g}, {c:.4g} kg m^2)')
 
 
 def is_slight(mass: float, inertia: Array) -> bool:
     """Return whether the fault of an unphysical inertia hardly changes a torque.
 
-    The inertia is then positive, so that M(q) is positive definite, and breaks the triangle
-    inequality by at most a tenth of its largest principal value, or by at most the inertia of the
-    mass at a distance of 1 mm.
+    If so, the inertia is positive, and so is M(q); it breaks the triangle inequality by at most a
+    tenth of its largest principal value, or the inertia of its mass at a distance of 1 mm.
     """
     a, b, c, tolerance = _principal(mass, inertia)
     return bool(a >= -tolerance and c - a - b <= max(SLIGHT * c, mass * SLIGHT_RADIUS**2))
 
 
 def _principal(mass: float, inertia: Array) -> tuple[float, float, float, float]:
-    """Return the principal values, ascending, and the error of them that counts as rounding."""
+    """Return the principal values, ascending, and their tolerance for rounding."""
     a, b, c = np.linalg.eigvalsh(inertia).tolist()
     return a, b, c, TOLERANCE * abs(a + b + c) + MIN_GYRATION_RADIUS**2 * mass
 
 
 def nearest_physical(inertia: Array) -> Array:
-    """Return the nearest inertia that a body can have, (3, 3), by the change's Frobenius norm.
+    """Return the physical inertia (3, 3) that is nearest in the Frobenius norm.
 
-    It has the principal axes of the symmetric part and the values from `nearest_principal`.
+    It has the principal axes of the symmetric part, and values from `nearest_principal`.
     """
     principal, axes = np.linalg.eigh(0.5 * (inertia + inertia.T))
     found: Array = axes * nearest_principal(principal) @ axes.T
@@ -83,7 +82,7 @@ def nearest_physical(inertia: Array) -> Array:
 def nearest_principal(principal: Array, least: float = 0.0) -> Array:
     """Return the nearest principal values (3,) that a body can have.
 
-    Each is the sum of two of the body's second moments, none of which is below `least`.
+    Each is the sum of two of the body's three second moments, which are at least `least`.
     """
     if np.all(0.5 * principal.sum() - principal >= least):
         return principal
@@ -108,7 +107,7 @@ def combine(
     other_mass, other_com, other_inertia : float, (3,) array and (3, 3) array
         The same for the other body, in its own axes.
     placement : (4, 4) array
-        Pose of the other body in the first body's frame, in whose axes the result is.
+        Pose of the other body in the first body's frame, which is also the result's.
 
     """
     rotation = placement[:3, :3]

@@ -10,7 +10,7 @@ from hodyn_ros.limits.velocity_bounds import velocity_bounds_of
 Array = NDArray[np.float64]
 
 TRACKING_ERROR = 0.2
-"""Tracking tolerance of a joint for which no `tracking_error` is known, rad or m."""
+"""Tracking tolerance of a joint without a known `tracking_error`, rad or m."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +30,8 @@ class Limits:
     stopping_min, stopping_max : (n,) arrays
         Positions before which a joint must be able to stop, rad or m.
     stopping_deceleration, stopping_offset : (n,) arrays
-        The deceleration with which it stops there (rad/s² or m/s²), and how much slower it must
-        be than this allows (rad/s or m/s): see `limits.velocity_bounds`.
+        Deceleration for stopping there (rad/s² or m/s²), and offset by which the joint must be
+        slower than that allows (rad/s or m/s): see `limits.velocity_bounds`.
 
     """
 
@@ -76,7 +76,7 @@ class Limits:
 
     @cached_property
     def stopping_law(self) -> Array:
-        """The velocity law without the constant limits: only stopping before the ends counts."""
+        """`velocity_law` without the constant limits: only that of stopping before the ends."""
         law: Array = self.velocity_law.copy()
         law[0] = np.inf
         return law

@@ -23,8 +23,8 @@ class JointNames:
     robot : Robot
         The robot whose joints are looked for.
     prefix : str
-        Accepts only this prefix, with or without one of the robot's after it: chooses one arm of
-        several.
+        Accepts only this prefix, alone or followed by one of the robot's: chooses one of several
+        arms.
     allow_other_model : bool
         Accepts any prefix.
     driver_prefix : str or None
@@ -79,8 +79,8 @@ class JointNames:
                 f'joints as these do, or without a prefix: {joints[0]!r}')
         if complete and self.prefix:
             raise HodynError(
-                f'the joint prefix that was given, {self.prefix!r}, does not fit: no '
-                f'{self.prefix + joints[0]!r} among the names. There the joints of robot '
+                f'the given joint prefix {self.prefix!r} does not fit: no '
+                f'{self.prefix + joints[0]!r} among the names, in which the joints of robot '
                 f'{self.robot.name!r} have the prefix '
                 f'{" or ".join(map(repr, sorted(complete)))}; give this one')
         if complete:
@@ -93,9 +93,9 @@ class JointNames:
         raise self._missing(names)
 
     def of_driver(self, joints: Sequence[str], some: Sequence[str] = ()) -> 'JointNames':
-        """Return what finds only this arm, given the names (n,) of all joints in its joint states.
+        """Return a finder of only this arm, from the names of its joints (n,) in joint states.
 
-        If `some` joints of the robot are given, only these are looked for.
+        If `some` of the robot's joints are given, it looks only for these.
         """
         return JointNames(
             self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]),

@@ -32,7 +32,7 @@ def pose(rotation: ArrayLike | None = None, position: ArrayLike | None = None) -
 
 
 def pose_fault(matrix: Array) -> str | None:
-    """Return why a matrix (4, 4), or one of (…, 4, 4), is not a pose to 1e-6, or None."""
+    """Return why a matrix (4, 4), or any of (…, 4, 4), is not a pose to 1e-6, or None."""
     rotation = matrix[..., :3, :3]
     error = np.abs(rotation @ np.swapaxes(rotation, -1, -2) - np.eye(3)).max(initial=0.0)
     if error <= 1e-6 and np.any(np.linalg.det(rotation) < 0.0):
@@ -45,7 +45,7 @@ def pose_fault(matrix: Array) -> str | None:
 
 
 def nearest_rotation(matrix: Array) -> Array:
-    """Return the rotation nearest to a matrix that is almost one, by a Newton step."""
+    """Return the rotation nearest to an almost orthonormal matrix, by a Newton step."""
     rotation: Array = 1.5 * matrix - 0.5 * matrix @ matrix.T @ matrix
     return rotation
 
@@ -60,7 +60,7 @@ def inverse(matrix: Array) -> Array:
 
 
 def adjoint(matrix: Array) -> Array:
-    """Return Ad_C, (…, 6, 6), which takes body twists to the parent frame (M21 eq. 33)."""
+    """Return Ad_C, (…, 6, 6), which maps body twists to the parent frame (M21 eq. 33)."""
     rotation = matrix[..., :3, :3]
     result = np.zeros((*matrix.shape[:-2], 6, 6))
     result[..., :3, :3] = result[..., 3:, 3:] = rotation
@@ -164,7 +164,7 @@ def rotation_log(rotation: Array) -> Array:
 
 
 def exp(screw: ArrayLike) -> Array:
-    """Return the pose (4, 4) of a screw (6,): the motion with this constant twist in unit time."""
+    """Return the pose (4, 4) reached from I in unit time with a constant twist, the screw (6,)."""
     screw = np.asarray(screw, dtype=float)
     sine, cosine, rest = _exponential_coefficients(float(np.linalg.norm(screw[:3])))
     turn = skew(screw[:3])
@@ -175,7 +175,7 @@ def exp(screw: ArrayLike) -> Array:
 
 
 def log(matrix: Array) -> Array:
-    """Return the screw (6,) of a pose (4, 4), with a rotation of at most π: exp(log(C)) = C."""
+    """Return the screw (6,) of a pose (4, 4), exp(log(C)) = C, with an angle of at most π."""
     vector = rotation_log(matrix[:3, :3])
     turn, position = skew(vector), matrix[:3, 3]
     moved = turn @ position
@@ -204,9 +204,9 @@ def dexp_inverse(screw: ArrayLike, twist: ArrayLike) -> Array:
 def _exponential_coefficients(angle: float) -> tuple[float, float, float]:
     """Return sin θ / θ, (1 − cos θ) / θ² and (θ − sin θ) / θ³.
 
-    The second is computed as ½ (sin ½θ / ½θ)², which loses no digits, nor does the first. The
-    difference in the third loses 6 eps / θ² of its value, so below θ = 1 a series is summed; its
-    remainder there is 6 / 19!.
+    The first two lose no digits, as the second is computed as ½ (sin ½θ / ½θ)². The difference in
+    the third loses 6 eps / θ² of its value, so below θ = 1 a series is summed, with a remainder
+    of 6 / 19!.
     """
     if angle == 0.0:
         return 1.0, 0.5, 1.0 / 6.0
@@ -221,7 +221,7 @@ def _logarithm_coefficient(angle: float) -> float:
     """Return (1 − ½θ cot ½θ) / θ².
 
     The difference loses 12 eps / θ² of its value, so below θ = 1 a series is summed. Each term is
-    (θ / 2π)² of the term before it, so ten leave a remainder below 1e-16 there.
+    (θ / 2π)² of the term before it: after ten the remainder is below 1e-16.
     """
     if angle > 1.0:
         half = 0.5 * angle
@@ -232,7 +232,7 @@ def _logarithm_coefficient(angle: float) -> float:
 def _logarithm_slope(angle: float) -> float:
     """Return the derivative of `_logarithm_coefficient` with respect to θ².
 
-    Near θ = 1 the error of either branch is eps; the value multiplies terms that are added to 1.
+    Near θ = 1 either branch has an error of eps, small beside the terms that it is added to.
     """
     if angle > 1.0:
         half = 0.5 * angle

@@ -20,11 +20,11 @@ from hodyn_ros.robot.model import Robot
 
 Array = NDArray[np.float64]
 
-SINGULAR_MASS = 1e-13  # eigenvalues of a mass matrix with unit diagonal up to this count as zero
+SINGULAR_MASS = 1e-13  # up to this, an eigenvalue of a mass matrix with unit diagonal is zero
 
 
 def massless(robot: Robot) -> list[int]:
-    """Return the bodies of joints that move no mass, or of one that moves none with others.
+    """Return the bodies whose joints move no mass, or else one whose joint and others move none.
 
     One configuration suffices: det M(q) is analytic, so if it is zero at a configuration without
     symmetries, it is zero everywhere.
@@ -48,7 +48,7 @@ def massless(robot: Robot) -> list[int]:
 
 
 def massless_fault(robot: Robot) -> str | None:
-    """Return which joints move no mass, as a sentence, or None."""
+    """Return a sentence about joints that move no mass, or None."""
     bodies = [robot.bodies[index] for index in massless(robot)]
     if not bodies:
         return None

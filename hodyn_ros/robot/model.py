@@ -1,4 +1,4 @@
-"""The robot model: frozen, checked once, with its constants packed for the kernels."""
+"""The robot model: immutable, checked once, with its constants packed for the kernels."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ class Body:
             [self.axis, np.cross(self.point, self.axis) + self.pitch * self.axis])
 
     def with_load(self, mass: float, com: Array, inertia: Array, placement: Array) -> Body:
-        """Return the body with another fixed to it at this pose (4, 4) in its frame."""
+        """Return the body with another one fixed to it, at a pose (4, 4) in its frame."""
         total, middle, tensor = inertias.combine(
             self.mass, self.com, self.inertia, mass, com, inertia, placement)
         return replace(self, mass=total, com=middle, inertia=tensor)
@@ -136,7 +136,7 @@ class Robot:
     effort_gain : (n,) array or None
         N m per unit of the efforts that the driver reports, for example if these are currents.
     actuators : Actuators or None
-        Joint actuators, None if the motors are not modelled; part of the feed-forward as well.
+        Joint actuators, None if the motors are not modelled; part of the feed-forward.
     reflexes : Reflexes or None
         Reflexes of the vendor's controller, if the file has them.
     frames : mapping of str to (int, (4, 4) array)
@@ -202,7 +202,7 @@ class Robot:
 
     @property
     def joint_bodies(self) -> tuple[Body, ...]:
-        """The body that each joint carries, without a floating base and coupled joints' bodies."""
+        """The body that each joint carries; a floating base and coupled bodies are left out."""
         return tuple(body for body in self.bodies[self.floating:] if body.mimic is None)
 
     @property
@@ -292,9 +292,9 @@ class Robot:
     def with_rotation(self, joint: str, rotation: ArrayLike) -> Robot:
         """Return the same robot, with a spherical joint's coordinates 0 at a rotation (3, 3).
 
-        It is that of the body from where its file has it at 0. The joint NAME is three revolute
-        ones, NAME_x, NAME_y, NAME_z, whose limits stay. Raises HodynError for any other joint, and
-        for a matrix that is no rotation.
+        The rotation is relative to the body's placement in its file. The limits of the revolute
+        joints NAME_x, NAME_y and NAME_z stay. Raises HodynError when the joint NAME is not
+        spherical, and for a matrix that is not a rotation.
         """
         matrix = _numbers(rotation, 'rotation', (3, 3))
         return replace(self, bodies=spherical.recentred(self, joint, matrix))

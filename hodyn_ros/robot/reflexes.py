@@ -25,10 +25,10 @@ class Reflex:
     commands : 'effort' or 'position'
         The kind of commands for which it applies.
     quantity : str
-        One of `QUANTITIES`, whose magnitude must not pass the limit. Velocity, acceleration and
-        jerk are differences of the commands if positions are commanded, and the motion's if
-        efforts are. The effort is the joint's whole effort; the effort rate is the difference of
-        the commanded efforts, per second.
+        One of `QUANTITIES`, whose magnitude must not exceed the limit. Velocity, acceleration and
+        jerk are differences of commanded positions; if efforts are commanded, they are the
+        motion's. The effort includes gravity; the effort rate is the difference of the commanded
+        efforts, per second.
     speed : (k,) array
         Increasing speeds, rad/s or m/s, at which the limit is given; a single one if the limit
         does not depend on speed.
@@ -47,8 +47,8 @@ class Reflex:
     def limit_at(self, velocity: Array, stopping_range: tuple[Array, Array]) -> Array:
         """Return the limits, (T, n), of joints that move with velocities (T, n).
 
-        `stopping_range` holds the velocities that `Limits.stopping_range` allows there; the
-        vendor's velocity reflexes keep to them as well.
+        `stopping_range` is from `Limits.stopping_range` at their positions; it also bounds the
+        limits of velocity.
         """
         limit: Array = np.broadcast_to(self.limit[0], velocity.shape)
         if self.speed.size > 1:

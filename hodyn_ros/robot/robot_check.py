@@ -6,6 +6,6 @@ from hodyn_ros.robot.model import Robot
 
 
 def check_robot(robot: object) -> None:
-    """Raise HodynError unless this is a Robot, for example for the name of one."""
+    """Raise HodynError unless this is a Robot, for example if it is a robot's name."""
     if not isinstance(robot, Robot):
-        raise HodynError(f'robot: expected what load_robot returns, got {reprlib.repr(robot)}')
+        raise HodynError(f'robot: expected a Robot from load_robot, got {reprlib.repr(robot)}')

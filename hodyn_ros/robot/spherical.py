@@ -1,9 +1,9 @@
 """Spherical joints of a robot: each is three revolute ones about x, y and z through one point.
 
 The body is at C = C_parent · placement · T(p) Rx(q₁) Ry(q₂) Rz(q₃) R₀ T(−p), with the joint's
-point p in the body's frame. So the three positions are a chart of SO(3) that is 0 at R₀, the
-rotation that the placement of the last body has, and singular where q₂ is ±90°. Such joints are
-known by that form, not by a mark, and a file of the three reads as the same joint.
+point p in the body's frame. So the three positions are a chart of SO(3), 0 at the rotation R₀ in
+the last body's placement, and singular at q₂ = ±90°. Such joints are recognised by that form, so
+a file with the three revolute joints reads as the same joint.
 """
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 
 _FORM = 1e-9
-"""By how much the axes and points of the three may differ, as numbers are rounded in files."""
+"""Tolerance of the form's axes (1) and points (m), as numbers are rounded in files."""
 _NEAR_SINGULAR = 1e-2
-"""Cosine of q₂ below which the chart is to blame where forward dynamics fails."""
+"""|cos q₂| below which the chart causes a failure of forward dynamics."""
 
 
 def spherical_joints(robot: Robot) -> Mapping[str, int]:
-    """Return the spherical joints by name, and the index of the first of the three bodies."""
+    """Return the index of the first of the three bodies of each spherical joint, by name."""
     found = {}
     for i, body in enumerate(robot.bodies[:-2]):
         name = body.joint.removesuffix('_x')
@@ -39,16 +39,16 @@ def spherical_joints(robot: Robot) -> Mapping[str, int]:
 
 
 def first_body(robot: Robot, joint: str) -> int:
-    """Return the index of the first of the three bodies; HodynError when it is no such joint."""
+    """Return the index of the first of the three bodies; HodynError for any other joint."""
     known = spherical_joints(robot)
     if joint not in known:
-        names = f'these are {", ".join(known)}' if known else 'it has none'
+        names = f'it has {", ".join(known)}' if known else 'it has none'
         raise HodynError(f'robot {robot.name!r} has no spherical joint {joint!r}; {names}')
     return known[joint]
 
 
 def recentred(robot: Robot, joint: str, rotation: Array) -> tuple[Body, ...]:
-    """Return the bodies of the robot whose coordinates of the joint are 0 at this rotation."""
+    """Return the robot's bodies, with the joint's coordinates 0 at this rotation (3, 3)."""
     fault = lie.pose_fault(lie.pose(rotation))
     if fault:
         raise HodynError(f'rotation of joint {joint!r}: {fault}')
@@ -60,9 +60,9 @@ def recentred(robot: Robot, joint: str, rotation: Array) -> tuple[Body, ...]:
 
 
 def singular_chart(robot: Robot, joint: str, positions: Array) -> str | None:
-    """Return what to do where a joint of a chart moves nothing as the chart is singular, or None.
+    """Return what to do if `joint` is one of three whose chart is singular, otherwise None.
 
-    `positions` are those of the robot's joints, (n,).
+    `positions` (n,) are the robot's.
     """
     name = joint[:-2]
     if name not in spherical_joints(robot):

@@ -1,7 +1,7 @@
 """Questions, one line each, about numbers of a robot that are probably not in SI units.
 
-They are asked about every source once it is read; nothing here depends on the format. Bounds are
-relative to the robot if they can be, so that small hands and large cranes raise no question.
+They are asked of every source after reading, whatever its format. If possible, bounds are
+relative to the robot, so that small hands and large cranes raise no question.
 """
 from collections.abc import Iterable, Mapping, Sequence
 import math
@@ -28,29 +28,29 @@ Array = NDArray[np.float64]
 MANY_TURNS = 8.0 * math.pi
 """Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""
 _ENDLESS = 1000.0
-"""A range that ends here or beyond, rad, means no end: no joint turns by so many degrees."""
+"""End of a range, rad, from which on the joint is endless: no range has so many degrees."""
 _FULL_TURN = 1.01 * 2.0 * math.pi
-"""Largest angle, rad, that describing a geometry needs."""
+"""Largest angle of a geometry, rad."""
 _FAR = 50.0
 """Longest arm, m."""
 _SPREAD = 10.0
 """Largest distance of a mass from its joint, and radius of gyration, in lengths of the arm."""
 _SHORT, _SMALL_ARM = 0.1, 0.5
-"""Least length of the arm, m, to assume for inertias, and for centres of mass."""
+"""Lower bounds of the arm's length, m, in the checks of inertias and of centres of mass."""
 _STEEP = 0.1
 """Largest pitch of a helical joint, m/rad: 0.63 m per turn."""
 _THIN = 0.1
-"""Least mass over the cube of its distance, kg/m³: even booms of cranes are not so thin."""
+"""Least mass over the cube of its distance, kg/m³: even booms of cranes are heavier."""
 _POINT = 20.0
 """Largest distance of a centre of mass from its joint, in radii of gyration."""
 _DENSE = 4e5
-"""Largest mass over the cube of its radius of gyration, kg/m³: a ball of osmium has it."""
+"""Largest mass over the cube of its radius of gyration, kg/m³: that of a ball of osmium."""
 _HEAVY, _SMALLEST = 500.0, 0.3
-"""Largest mass over the cube of the robot's size, kg/m³; the least size, m, to assume."""
+"""Largest mass over the cube of the robot's size, kg/m³; lower bound of that size, m."""
 _OF_THE_ARM, _PAYLOAD = 5.0, 20.0
 """Largest payload: this multiple of the arm's mass, or this many kg if that is more."""
 _FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
-"""Largest distance of a payload from its link, in sizes of the robot; least size, m, to assume."""
+"""Largest distance of a payload from its link, in sizes of the robot; least such size, m."""
 _EARTH = 9.0, 10.6
 """Least and largest strength of the earth's gravity, m/s²."""
 _HEAVIEST = 50.0
@@ -71,7 +71,7 @@ def ask(line: str) -> None:
 def ask_of_angles(
     angles: Iterable[tuple[str, Sequence[float]]], what: str, context: str,
 ) -> None:
-    """Ask whether angles, rad, are degrees if they are above a full turn; each has a name."""
+    """Ask whether named angles, rad, that exceed a full turn are degrees."""
     if wide := [
         f'{name} ({" ".join(f"{angle:g}" for angle in those)})' for name, those in angles
         if max(map(abs, those)) > _FULL_TURN
@@ -80,7 +80,7 @@ def ask_of_angles(
 
 
 def ask_of_links(links: Sequence['Body'], context: str) -> None:
-    """Ask about lengths, masses and inertias of links as the source has them, parents first."""
+    """Ask about lengths, masses and inertias of the source's links, parents first."""
     reach = _reach(links)
     length = max(reach, default=0.0)
     if length > _FAR:
@@ -211,7 +211,7 @@ def ask_of_payload(
 def _ask_of_inertias(
     loads: Iterable[tuple[str, float, Array]], length: float, context: str,
 ) -> None:
-    """Ask about inertias, each with a name and a mass, on an arm of this length, m."""
+    """Ask about inertias, each with its name and mass, of an arm of this length, m."""
     if spread := [
         f'{name} ({radius:.3g} m)' for name, mass, inertia in loads
         if (radius := _gyration(mass, inertia)) > _SPREAD * max(length, _SHORT)
@@ -224,7 +224,7 @@ def _ask_of_inertias(
 def _ask_of_friction(robot: 'Robot', context: str) -> None:
     if robot.friction is None:
         return
-    # A (1/(1 + exp(−α (q̇ + s))) − 1/(1 + exp(−α s))) at high speed, of the harder direction.
+    # A (1/(1 + exp(−α (q̇ + s))) − 1/(1 + exp(−α s))) at high speed, in the worse direction.
     law = robot.friction
     greatest = 0.5 * law.amplitude * (1.0 + np.abs(np.tanh(0.5 * law.slope * law.velocity_offset)))
     if strong := [
@@ -243,9 +243,9 @@ def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -
         f'{name} ({value:.3g} kg m²)' for name, value in inertia.items()
         if name in turns and value > _ROTORS * arm
     ]:
-        ask(f'{context}: inertia of a rotor, at the joint, is in kg m², and the whole arm has '
-            f'{arm:.2g}: is it in g cm², or was it, with `side: rotor`, given at the link '
-            f'already? {", ".join(large)}')
+        ask(f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
+            f'{arm:.2g}: are these in g cm², or at the link already in spite of `side: rotor`? '
+            f'{", ".join(large)}')
 
 
 def _always_loaded(joint: JointActuator) -> str:
@@ -276,7 +276,7 @@ def _gyration(mass: float, inertia: Array) -> float:
 
 
 def _reach(links: Sequence['Body']) -> list[float]:
-    """Return how far each body's frame is from the world's origin along the links, m."""
+    """Return the distance of each body's frame from the world's origin along the links, m."""
     reach: list[float] = []
     for body in links:
         before = reach[body.parent] if body.parent >= 0 else 0.0
@@ -285,7 +285,7 @@ def _reach(links: Sequence['Body']) -> list[float]:
 
 
 def _size(links: Sequence['Body'], largest: float = math.inf) -> float:
-    """Return how far the farthest centre of mass is along the links, m.
+    """Return the largest distance of a centre of mass from the origin along the links, m.
 
     A centre counts as at most `largest` away from its joint.
     """

@@ -265,7 +265,7 @@ def test_moved_joints_may_be_any_iterable(arm):
 ])
 def test_a_name_is_no_robot(call):
     """It was an AttributeError of something inside."""
-    with pytest.raises(ValueError, match="robot: expected what load_robot returns, got 'panda'"):
+    with pytest.raises(ValueError, match="robot: expected a Robot from load_robot, got 'panda'"):
         call('panda')
 
 

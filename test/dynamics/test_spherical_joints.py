@@ -276,7 +276,7 @@ def test_where_coordinates_are_not_refused_they_are_right(digits):
 
 
 @pytest.mark.parametrize(('arguments', 'message'), [
-    ({'rotations': {'joint2': np.eye(3)}}, "no spherical joint 'joint2'; these are joint1, joi"),
+    ({'rotations': {'joint2': np.eye(3)}}, "no spherical joint 'joint2'; it has joint1, joint3"),
     ({'rotations': {'joint1': np.diag([1.0, 1.0, -1.0])}}, "'joint1': its rotation is a reflec"),
     ({'rotations': {'joint1': np.eye(4)}}, r"'joint1' has shape \(4, 4\); expected \(3, 3\)"),
     ({'rotations': {}}, 'expected rotations of spherical joints by name'),

@@ -42,7 +42,7 @@ def test_what_is_no_request_is_told_what_one_is():
     for given in ('plan.csv', np.zeros((3, 7))):
         with pytest.raises(HodynError, match=r'^trajectory: expected JointWaypoints\(names'):
             PlanRequest(given, PANDA)
-    with pytest.raises(HodynError, match=r'^robot: expected what load_robot returns'):
+    with pytest.raises(HodynError, match=r'^robot: expected a Robot from load_robot'):
         PlanRequest(JointWaypoints((), [], [], [], []), 'panda')
 
 

@@ -304,7 +304,7 @@ def test_joints_that_move_without_any_limit_are_refused_and_said():
     ({'path_tolerance': '1mm'}, "path_tolerance: expected numbers, got '1mm'"),
     ({'path_tolerance': [0.1, 0.1]}, r'path_tolerance: expected a single number, got \[0.1'),
     ({'smoothness': '0.1s'}, "smoothness: expected numbers, got '0.1s'"),
-    ({'robot': 'panda'}, "robot: expected what load_robot returns, got 'panda'"),
+    ({'robot': 'panda'}, "robot: expected a Robot from load_robot, got 'panda'"),
     ({'times': [0, 1, 2]}, r'times \(3,\) and positions \(2, 7\): must be'),
     ({'stop_at': [5]}, 'stop at point 5: the points are 0 to 1'),
     ({'path_tolerance': 0.1}, 'path tolerance 0.1: must be between'),

@@ -50,7 +50,7 @@ def test_one_arm_of_two_is_chosen_by_its_prefix(panda):
     with pytest.raises(ValueError, match='several arms'):
         JointNames(panda).indices(both)
     assert JointNames(panda, prefix='right_').indices(both).tolist() == list(range(7, 14))
-    with pytest.raises(ValueError, match=r"'middle_', does not fit: .*'left_fer_' or 'right"):
+    with pytest.raises(ValueError, match=r"'middle_' does not fit: .*'left_fer_' or 'right"):
         JointNames(panda, prefix='middle_').indices(both)
     assert JointNames(panda).indices([*both, *names('fer_')]).tolist() == list(range(14, 21))
 

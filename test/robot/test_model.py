@@ -103,5 +103,5 @@ def test_a_robot_is_immutable_and_survives_pickling():
 
 
 def test_a_name_is_no_robot():
-    with pytest.raises(hd.HodynError, match="what load_robot returns, got 'panda'"):
+    with pytest.raises(hd.HodynError, match="a Robot from load_robot, got 'panda'"):
         hd.inverse_dynamics('panda', np.zeros((3, 7)))

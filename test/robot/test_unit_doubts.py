@@ -202,7 +202,7 @@ TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
     ({'law': 'rigid'}, {'gear_ratio': 0.01, 'side': 'rotor'}, 'are these the inverse? j0 (0.01)'),
     ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 0.5},
      'j0 (5e+03 kg m²), j1'),
-    ({'law': 'rigid'}, {'inertia': 500}, 'is it in g cm²'),
+    ({'law': 'rigid'}, {'inertia': 500}, 'are these in g cm²'),
     ({'law': 'rigid'}, {'gear_ratio': 160, 'side': 'rotor', 'inertia': 1e-4}, ''),
     ({'law': 'rigid'}, {'max_velocity': 3000}, 'are these rpm? j0 (3000 rad/s at the joint)'),
     ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 1e-4, 'max_velocity': 3000},

@@ -73,9 +73,8 @@ def with_actuators(
     Returns
     -------
     Robot
-        A robot with only these actuators. Its `rotor_inertia` is None: a rigid joint whose motor
-        has the inertia 0 takes it as the motor's inertia, and the other joints have their motors'
-        inertias.
+        A robot with only these actuators. Its `rotor_inertia` is None: motors of inertia 0 at
+        rigid joints get the inertia from it, and the others keep their own.
 
     Raises
     ------
@@ -87,7 +86,7 @@ def with_actuators(
     Warns
     -----
     UserWarning
-        Names the joints whose `rotor_inertia` a motor of another inertia replaces.
+        When motors have other inertias than `rotor_inertia`, naming their joints.
 
     """
     check_robot(robot)
@@ -100,7 +99,7 @@ def with_actuators(
         path, context = Path(source), str(source)
         if not path.is_file():
             raise FileNotFoundError(f'no actuator file {context!r}')
-        text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'such a file')
+        text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'an actuator file')
         is_xml = text.lstrip().startswith('<')
         data = text if is_xml else strict_yaml.load(text, context)
     why_not = _why_no_actuators(data, context)
@@ -118,9 +117,9 @@ def with_actuators(
 
 
 def _with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> Actuators:
-    """Return actuators whose rigid joints have the robot's rotors where their motors have none.
+    """Return actuators with the robot's rotor inertias in motors of rigid joints that have none.
 
-    Warns of joints whose rotor is replaced by a motor of another inertia.
+    Warns of joints whose motor has another inertia than the robot's rotor.
     """
     joints, replaced = [], []
     for name, joint, rotor in zip(actuators.names, actuators.joints, rotors, strict=True):
@@ -137,7 +136,7 @@ def _with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) ->
 
 
 def _why_no_actuators(data: Any, context: str) -> str:
-    """Return what was given instead of actuators and what is expected, or an empty string."""
+    """Return a message if data are not actuators, otherwise an empty string."""
     if isinstance(data, Mapping) and 'bodies' in data:
         return f'this is a whole robot: use it as the robot, --robot {context}'
     if isinstance(data, Mapping) and data.get('actuators'):
@@ -151,7 +150,7 @@ def _why_no_actuators(data: Any, context: str) -> str:
 
 
 def _warn_of_side(part: CheckedMapping, actuators: Actuators) -> None:
-    """Warn of motors whose inertia, taken at the link's side of the gear, is far too small."""
+    """Warn of motors whose inertia is far too small for the link's side of the gear."""
     doubtful = [
         name for name, motor in zip(
             actuators.names, (joint.motor for joint in actuators.joints), strict=True)
@@ -161,7 +160,7 @@ def _warn_of_side(part: CheckedMapping, actuators: Actuators) -> None:
         warnings.warn(
             f'{part.context}: gear_ratio of {", ".join(doubtful)} is given and side is not: '
             'inertia is taken at the link, where it is far too small for a rotor behind that '
-            "gear; write `side: rotor` if it is the rotor's, `side: link` if not", stacklevel=2)
+            "gear; write `side: rotor` for the rotor's, or `side: link`", stacklevel=2)
 
 
 def read_actuators(
@@ -169,7 +168,7 @@ def read_actuators(
 ) -> Actuators | None:
     """Return the actuators of a robot file; None when it has no such section.
 
-    Locked joints may be listed, and are left out.
+    Locked joints may be listed; they are left out.
 
     Raises HodynError when a joint or a key is missing, unknown or wrong, naming both.
     """

@@ -112,7 +112,7 @@ def _mimic(section: CheckedMapping, *, moves: bool) -> Mimic | None:
 def read_inertia(
     section: CheckedMapping, *, symmetric: bool = True,
 ) -> tuple[float, Array, Array]:
-    """Return mass, com and inertia, all zero if none is given; `symmetric` refuses asymmetry."""
+    """Return mass, com and inertia, 0 if none is given; refuse asymmetry if `symmetric`."""
     if not any(section.has(key) for key in ('mass', 'com', 'inertia')):
         return 0.0, np.zeros(3), np.zeros((3, 3))
     mass = section.number('mass')
@@ -147,7 +147,7 @@ def check_merged(bodies: list[Body], section: CheckedMapping) -> None:
 
 
 def with_tool(robot: Robot, section: CheckedMapping, check: InertiaHandling) -> Robot:
-    """Return the robot with its tool: a frame fixed to a link, and its mass if it has one."""
+    """Return the robot with the file's tool: a frame fixed to a link, with a mass if given."""
     part = CheckedMapping(section.get('tool'), f'{section.context}, tool', _TOOL_KEYS)
     try:
         index, in_body = robot.frame(part.text('link'))
@@ -169,7 +169,7 @@ def with_tool(robot: Robot, section: CheckedMapping, check: InertiaHandling) -> 
 def with_locked(
     links: Sequence[Body], locked: Mapping[str, float], section: CheckedMapping,
 ) -> list[Body]:
-    """Return the links with some joints fixed at a position."""
+    """Return the links with the locked joints fixed at their positions."""
     joints = {link.joint for link in links if link.type not in ('fixed', 'floating')}
     for joint, position in locked.items():
         if joint not in joints:
@@ -195,7 +195,7 @@ def fixed_at(link: Body, position: float) -> Body:
 def sorted_by_parent(
     links: Sequence[Body], given: Sequence[Any], section: CheckedMapping,
 ) -> list[Body]:
-    """Return links with parents before children; `given` are the parents as the file has them."""
+    """Return links with parents before children; `given` are the parents as in the file."""
     index = {link.name: i for i, link in enumerate(links)}
 
     def parent_of(link: Body, parent: Any) -> int:
@@ -228,13 +228,13 @@ def sorted_by_parent(
 def merge_fixed(
     links: list[Body], section: CheckedMapping, check: InertiaHandling,
 ) -> tuple[list[Body], dict[str, tuple[int, Array]]]:
-    """Merge the links that cannot move into the bodies that carry them; return frames for them.
+    """Merge fixed links into the bodies that carry them; return the bodies, and frames of links.
 
     The inertia of a link fixed to the world has no effect and is not checked.
     """
     bodies: list[Body] = []
     frames: dict[str, tuple[int, Array]] = {}
-    carrier: list[tuple[int, Array]] = []  # per link: its moving body and its pose in this
+    carrier: list[tuple[int, Array]] = []  # per link: its moving body, and its pose in that
     for link in links:
         base, offset = (-1, np.eye(4)) if link.parent == -1 else carrier[link.parent]
         placement = offset @ link.placement

@@ -16,13 +16,13 @@ _EXPONENT = re.compile(r'([-+]?(?:\d+(?:\.\d*)?|\.\d+))[eE]([-+]?)(\d+)')
 
 
 def body_label(entry: Any, index: int) -> str:
-    """Return how messages call the entry of a body: by its name, or by its number."""
+    """Return the name of a body's entry in messages, or its number if it has none."""
     name = entry.get('name') if isinstance(entry, Mapping) else None
     return repr(name) if isinstance(name, str) else f'number {index}'
 
 
 class CheckedMapping:
-    """A mapping of a robot file with its place in the file, for messages."""
+    """A mapping in a robot file, with its place there for messages."""
 
     def __init__(self, data: Any, context: str, known: Sequence[str] | set[str]) -> None:
         self.context = context
@@ -40,7 +40,7 @@ class CheckedMapping:
         raise HodynError(f'{self.context}, key {key!r}: {message}')
 
     def has(self, key: str) -> bool:
-        """Return whether there is a value other than null."""
+        """Return whether the key has a value other than null."""
         return self.data.get(key) is not None
 
     def get(self, key: str) -> Any:

@@ -14,7 +14,7 @@ from hodyn_ros.robot.model import Body
 
 
 class JointLimits(NamedTuple):
-    """Limits of a joint, infinite if there is none."""
+    """Limits of a joint, infinite if unknown."""
 
     lower: float = -math.inf
     upper: float = math.inf
@@ -29,7 +29,7 @@ def with_resolved_mimics(
 ) -> list[Body]:
     """Return the links with each coupled joint following one that moves by itself.
 
-    A joint that follows a fixed joint (at 0) or a locked one is fixed as well.
+    A joint that follows a fixed or locked one, or has the multiplier 0, is fixed itself.
     """
     joints = {link.joint: link for link in links if link.type != 'floating'}
     mimics = resolved(
@@ -57,7 +57,7 @@ def limit_keys(
 ) -> dict[str, Any]:
     """Return the limits, as keys of a robot file, of the joints that move by themselves.
 
-    They are tight enough for the joints that follow to keep their own limits as well.
+    Within these, the joints that follow are within their own limits as well.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def limit_keys(
     Warns
     -----
     UserWarning
-        When a joint that follows cannot be within its range, which is then left out.
+        When a follower cannot be within its range, which is then left out.
 
     """
     result = {joint: own for joint, own in limits.items() if joint not in mimics}

@@ -12,7 +12,7 @@ _KINDS = {
 
 
 def likeness(data: Any) -> str:
-    """Return the end of a message with the likely kind of a file's data; empty if unknown."""
+    """Return the end of a message: the likely kind of a file's data, or nothing if unknown."""
     if not isinstance(data, Mapping):
         return ''
     known = next((kind for kind, keys in _KINDS.items() if keys <= set(data)), '')

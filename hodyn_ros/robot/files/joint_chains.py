@@ -1,6 +1,6 @@
-"""Joints of several positions in the keys of a robot: chains of joints of one, as kernels know.
+"""Replaces planar and spherical joints in the keys of a robot by chains of simple joints.
 
-Between these joints are links without mass; the last link is the body itself.
+Simple joints have one position. The links between them have no mass; the last one is the body.
 """
 from collections.abc import Mapping
 from typing import Any
@@ -15,13 +15,13 @@ Array = NDArray[np.float64]
 _MOTIONS = {
     'planar': {'x': 'prismatic', 'y': 'prismatic', 'yaw': 'revolute'},
     'spherical': dict.fromkeys('xyz', 'revolute')}
-"""By the type of the joint: the suffix of the name, and the type, of each one that replaces it."""
+"""Simple joints that replace each type of joint: suffixes of their names, and their types."""
 CHAINS = tuple(_MOTIONS)
 _LINK_ONLY = ('mass', 'com', 'inertia')
 
 
 def coordinate_names(joint: str, kind: str) -> list[str]:
-    """Return the names of the joints of one position that a joint of this type consists of."""
+    """Return the names of the simple joints of which a joint of this type consists."""
     return [f'{joint}_{suffix}' for suffix in _MOTIONS[kind]] if kind in _MOTIONS else [joint]
 
 
@@ -38,7 +38,7 @@ def with_chains(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
     for i, entry in enumerate(entries):
         parent = entry.get('parent') if isinstance(entry, Mapping) else None
         if type(parent) is int and parent >= 0:
-            # An index counts the bodies as listed; one that is none stays so as a name.
+            # An index counts the bodies as listed; a wrong one becomes an unknown name.
             entry = {**entry, 'parent': names[parent] if parent < len(names) else str(parent)}
         bodies += [entry] if not _is_chain(entry) else _chain(
             entry, f'robot {context!r}, body {body_label(entry, i)}')
@@ -74,9 +74,9 @@ def _chain(entry: Mapping[str, Any], context: str) -> list[dict[str, Any]]:
 
 
 def _plane(normal: Array) -> Array:
-    """Return two axes in a plane, x and y where these are in it, and its normal, as rows."""
+    """Return two axes in a plane and its normal, as rows: x, y and z for the normal z."""
     along = np.cross(np.roll(np.eye(3)[int(np.abs(normal).argmax())], 2), normal)
     across = np.cross(normal, along)
-    # A normal of another length than 1 is refused afterwards, as any such axis.
+    # A normal of another length than 1 is refused later, like any axis.
     lengths = [np.linalg.norm(axis) or 1.0 for axis in (along, across)]
     return np.array([along / lengths[0], across / lengths[1], normal])

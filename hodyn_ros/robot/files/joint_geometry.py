@@ -74,8 +74,7 @@ def _modified_dh(a: float, alpha: float, d: float, theta: float) -> dict[str, Ar
 
 
 CONVENTIONS = {'dh': _dh, 'modified_dh': _modified_dh}
-"""Functions from a, α, d, θ to keys of a body, by the key that has the parameters. They do not ask
-about units."""
+"""Functions from a, α, d, θ to keys of a body, by convention. They do not ask about units."""
 
 
 def product_of_exponentials(

@@ -1,4 +1,4 @@
-"""Limits from a separate file: with the keys of a robot file, or MoveIt's joint_limits.yaml."""
+"""Limits from a separate file, with keys as in a robot file, or MoveIt's joint_limits.yaml."""
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 
 MAX_FILE_BYTES = 1024 * 1024
 _FACTOR = 30.0
-"""Ratio of a limit to the robot's own limit, above which it looks like degrees."""
+"""Ratio of a new limit to the robot's own, above which the new one looks like degrees."""
 _MOVEIT = 'joint_limits'
 _MOVEIT_KEYS = {
     'position': ('min_position', 'max_position'), 'velocity': ('max_velocity',),
@@ -30,7 +30,7 @@ _MOVEIT_KEYS = {
 
 
 def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
-    """Return the robot with limits from a file; limits that it does not give stay.
+    """Return the robot with limits from a file; its other limits stay.
 
     Parameters
     ----------
@@ -39,14 +39,14 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
     source : str, Path or mapping
         A YAML file or its mapping. The key `limits` has, by joint, any of `position` (lowest and
         highest), `velocity`, `acceleration`, `jerk`, `effort`, `effort_rate` and
-        `tracking_error`; null means that none is known. The key `joint_limits` has MoveIt's
-        format (`has_velocity_limits`, `max_velocity` …). Joint names may have one of the robot's
+        `tracking_error`; null means unknown. The key `joint_limits` has MoveIt's format
+        (`has_velocity_limits`, `max_velocity` …). Joint names may have one of the robot's
         prefixes; joints that the robot does not have are left out with a warning.
 
     Raises
     ------
     HodynError
-        Naming joint and key.
+        When a key is wrong, naming its joint.
     FileNotFoundError
         When there is no such file.
 

@@ -96,31 +96,31 @@ def read_effort_gain(section: CheckedMapping, joints: list[str]) -> Array | None
 
 
 def read_locked(section: CheckedMapping, joints: list[str]) -> dict[str, float]:
-    """Return where joints were locked that the file no longer has, rad or m."""
+    """Return the positions, rad or m, of joints locked before the file was written."""
     given = section.get('locked') if section.has('locked') else {}
     names = list(given) if isinstance(given, Mapping) else []
     part = CheckedMapping(given, f'{section.context}, locked', names)
     for joint in joints:
         if joint in names:
-            part.fail(joint, 'is one of the bodies; give locked_joints (--lock) to lock it')
+            part.fail(joint, 'is a joint of a body; give locked_joints (--lock) to lock it')
     return {str(name): part.number(name) for name in names}
 
 
 def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
-    """Return a dataclass of arrays, one entry per joint, in another order of joints."""
+    """Return a dataclass of arrays with one entry per joint, in another order of joints."""
     return replace(entries, **{f.name: getattr(entries, f.name)[order] for f in fields(entries)})
 
 
 def _refuse(
     section: CheckedMapping, key: str, joints: list[str], wrong: NDArray[np.bool_], fault: str,
 ) -> None:
-    """Refuse a list with wrong entries, naming the joint of the first one."""
+    """Refuse a list with wrong entries, naming the first one's joint."""
     if wrong.any():
         section.fail(key, f'joint {joints[int(np.argmax(wrong))]!r}: {fault}')
 
 
 def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:
-    """Return limits in the shape of `unlimited`, whose entries replace null in the file."""
+    """Return limits in the shape of `unlimited`, whose entries replace nulls of the file."""
     if not section.has(key):
         return unlimited
 
@@ -134,5 +134,5 @@ def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:
 
     value = section.get(key)
     filled_in = CheckedMapping({key: filled(value)}, section.context, {key})
-    numbers = filled_in.array(key, unlimited.shape, np.inf)  # a huge limit is as good as none
+    numbers = filled_in.array(key, unlimited.shape, np.inf)  # any huge limit is accepted
     return np.where(np.array(known(value)), numbers, unlimited)

@@ -1,6 +1,6 @@
 """Robots from files: built-in names, YAML and mappings, each checked key by key.
 
-For a wrong file a HodynError names the robot, the body and the key, and says what is expected.
+A HodynError about a wrong file names the robot, the body and the key, and says what is expected.
 """
 from __future__ import annotations
 
@@ -74,16 +74,16 @@ def load_robot(
     source : str, Path, mapping or mujoco.MjModel
         What the robot is read from; MJCF is read by MuJoCo.
     inertia_check : 'error' or 'warn', optional
-        'error' refuses inertias that no rigid body has; it only warns of positive ones that break
-        the triangle inequality by at most a tenth. 'warn' accepts any, as long as each moving
-        body, with all that is fixed to it, has a positive one. Overrides the source's own
-        setting; for the built-in robots 'warn' accepts them silently.
+        'error' refuses inertias that no rigid body has, and only warns of positive ones that
+        break the triangle inequality by at most a tenth. 'warn' warns of any, and refuses only
+        moving bodies whose inertia, with all that is fixed to them, is not positive. Overrides
+        the source's setting; the built-in robots' 'warn' gives no warning.
     locked_joints : mapping of str to float, optional
         Positions, rad or m, of joints to fix, for example a gripper's; the arm carries their mass.
     limits : str, Path or mapping, optional
         Limits that replace the source's, as `with_limits` takes them.
     floating_base : bool
-        Whether the root link of a URDF is free to move; other sources say it themselves.
+        Whether the root link of a URDF is free to move; other sources have keys for this.
     max_bodies : int, optional
         Largest number of bodies, fixed ones included; more are refused before they are read.
 

@@ -29,11 +29,11 @@ _LEFT_OUT = {
     'jnt_stiffness': 'springs that pull a joint to its rest',
     'jnt_stiffnesspoly': 'the nonlinear part of such springs', 'dof_frictionloss': 'frictionloss',
     'dof_dampingpoly': 'the nonlinear part of damping'}
-"""By fields of a compiled model; older releases of MuJoCo do not have all of them."""
+"""Names in warnings, by field of a compiled model; older MuJoCo does not have all fields."""
 
 
 def is_model(source: object) -> bool:
-    """Whether this is a compiled ``mujoco.MjModel``; MuJoCo is not imported to find out."""
+    """Return whether this is a compiled ``mujoco.MjModel``, without importing MuJoCo."""
     kind = type(source)
     return kind.__name__ == 'MjModel' and kind.__module__.partition('.')[0] == 'mujoco'
 
@@ -44,7 +44,7 @@ def compiled(path: Path) -> Any:
     Raises
     ------
     HodynError
-        MuJoCo is not installed, or refuses the file.
+        When MuJoCo is not installed, or refuses the file.
 
     """
     try:
@@ -62,13 +62,13 @@ def compiled(path: Path) -> Any:
 def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict[str, Any]:
     """Return a compiled model as a mapping of the robot format.
 
-    Bodies are listed in MuJoCo's order. A body with several joints becomes a chain, of which the
-    last link has its name and its mass. Positions are MuJoCo's qpos, but of ball joints.
+    Bodies are listed in MuJoCo's order. A body with several joints becomes a chain, whose last
+    link has its name and its mass. Positions are MuJoCo's qpos, except those of ball joints.
 
     Parameters
     ----------
     model : mujoco.MjModel
-        One tree of bodies; its first may be free.
+        One tree of bodies, whose root may be free.
     context : str
         Names the source in messages.
     locked : mapping of str to float
@@ -77,12 +77,12 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     Raises
     ------
     HodynError
-        Naming the body or joint at fault.
+        When the robot format cannot express it, naming body or joint.
 
     """
     mimics = _couplings(model, context, locked)
     bodies: list[dict[str, Any]] = []
-    joint_of: dict[str, int] = {}  # by the names of joints of one position
+    joint_of: dict[str, int] = {}  # MuJoCo's index, by the name of a simple joint
     balls: list[int] = []
     for index in range(1, model.nbody):
         chain = _links(model, index, context)
@@ -111,7 +111,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         for name, j in joint_of.items()
         if name not in mimics or mimics[name].joint not in locked}, mimics, context)
     dofs = model.jnt_dofadr[joints]
-    # What acts alike about all axes of a ball does not so by its coordinates.
+    # A ball's armature and damping are alike about all axes, but not by its coordinates.
     by_axis = np.isin(joints, balls, invert=True)
     armature, damping = (
         _reflected(dict(zip(joint_of, (by_axis * values[dofs]).tolist(), strict=True)), mimics)
@@ -129,12 +129,12 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
             _name(model, 'jnt', j) for j, at in zip(joints, places, strict=True)
             if hasattr(model, key) and np.any(getattr(model, key)[at]))
         if those:
-            warnings.warn(f'{context}: {what}: left out, of {", ".join(those)}', stacklevel=2)
+            warnings.warn(f'{context}: {what}: left out at {", ".join(those)}', stacklevel=2)
     return mapping
 
 
 def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:
-    """Return inertias or dampings of all joints, reflected to those that move by themselves."""
+    """Return the inertias or dampings of independent joints, with those of their followers."""
     felt = {name: value for name, value in values.items() if name not in mimics}
     for name, mimic in mimics.items():
         if mimic.joint in felt:
@@ -168,7 +168,7 @@ def _warn_of_what_is_left_out(model: Any, context: str, balls: list[int]) -> Non
 
 
 def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
-    """Return the links of a body: one for each of its joints, or a fixed one."""
+    """Return the links of a body: one per joint, or a fixed one if it has no joint."""
     import mujoco
 
     name = _name(model, 'body', index)
@@ -187,8 +187,8 @@ def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
         if kind == 'mjJNT_FREE':
             if np.count_nonzero(model.body_parentid[1:] == 0) > 1:
                 raise HodynError(
-                    f'{context}: body {name!r} is free, and the world has other bodies: one '
-                    'robot is one tree; leave out what it handles')
+                    f'{context}: body {name!r} is free, and the world has other bodies: a robot '
+                    'is one tree; remove the others')
             links.append({'joint': joint, 'type': 'floating', 'placement': placement})
             continue
         axis, point = np.array(model.jnt_axis[j]), np.array(model.jnt_pos[j])
@@ -271,8 +271,8 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
             constant, slope, *rest = model.eq_data[e, :5].tolist()
             if len(names) < 2 or any(rest) or slope == 0.0 or names[0] in mimics:
                 raise HodynError(
-                    f'{context}: an equality of {" and ".join(map(repr, names))} is not a line '
-                    'between two joints, or not the only one; lock them (locked_joints), or '
+                    f'{context}: an equality of {" and ".join(map(repr, names))} is not linear '
+                    'in two joints, or not the only one; lock them (locked_joints), or '
                     'remove it')
             first, other = (float(model.qpos0[model.jnt_qposadr[j]]) for j in pair)
             mimics[names[0]] = Mimic(names[1], slope, first + constant - slope * other)
@@ -285,7 +285,7 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
 
 
 def _holds_mocap(model: Any, equality: int) -> bool:
-    """Return whether an equality holds a body to one that only a user moves."""
+    """Return whether an equality ties a body to a mocap body, which only the user moves."""
     import mujoco
 
     ends = [int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])]
@@ -295,7 +295,7 @@ def _holds_mocap(model: Any, equality: int) -> bool:
 
 
 def _name(model: Any, kind: str, index: int) -> str:
-    """Return the name of a body or joint; those without one are numbered."""
+    """Return the name of a body or joint, numbered if it has none."""
     start = int(getattr(model, f'name_{kind}adr')[index])
     text: bytes = model.names[start:model.names.index(b'\0', start)]
     words = {'body': 'body', 'jnt': 'joint'}

@@ -1,4 +1,4 @@
-"""Mappings that may hold numpy's arrays and numbers, as plain ones for YAML and JSON."""
+"""Converts mappings with arrays and numbers of numpy to plain ones for YAML and JSON."""
 from collections.abc import Mapping
 import math
 from typing import Any
@@ -14,7 +14,7 @@ def plain(value: Any, *, finite: bool = False) -> Any:
     value : any
         A mapping, sequence, array or number, nested to any depth.
     finite : bool
-        Replace numbers that are not finite by None, as JSON has no word for them.
+        Whether infinities and NaN become None, as JSON does not have them.
 
     """
     if isinstance(value, Mapping):

@@ -1,6 +1,6 @@
 """Writes a robot file with the nearest possible inertias; everything else stays.
 
-The nearest inertia has the least Frobenius norm of the change. In a URDF only the numbers of these
+The nearest inertia minimises the Frobenius norm of the change. In a URDF only the numbers of wrong
 inertias change; other sources are written as YAML.
 """
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class Repair:
     Attributes
     ----------
     link : str
-        The link that has it.
+        Name of the link.
     index : int
         Index of the body in the source.
     mass : float
@@ -70,13 +70,13 @@ class Repair:
 
     @property
     def change(self) -> float:
-        """Size of the change as a share of the given inertia (Frobenius norms)."""
+        """Frobenius norm of the change, as a share of the given inertia's."""
         return float(
             np.linalg.norm(self.proposed - self.given) / np.linalg.norm(self.given))
 
 
 def repairs(source: str | Path) -> list[Repair]:
-    """Return the repairs that a robot needs, in the order of its links, from any source.
+    """Return the repairs that a robot from any source needs, in the order of its links.
 
     Raises HodynError when masses or inertias are missing or not numbers, naming the body.
     """
@@ -117,11 +117,11 @@ def write_repaired(
             keys['bodies'][change.index]['inertia'] = change.proposed.tolist()
         write_text(path, strict_yaml.dump(keys), force=force)
     else:
-        raise HodynError(f'{path}: a repaired robot is written as .yaml, or as .urdf if it is one')
+        raise HodynError(f'{path}: a repaired robot is written as .yaml, or a URDF as .urdf')
 
 
 def _urdf(text: str, context: str, changes: Sequence[Repair]) -> str:
-    """Return the text of a URDF with other numbers in its inertias."""
+    """Return the text of a URDF with the proposed inertias."""
     encoded = text.encode()
     proposed = {change.link: change.proposed for change in changes}
     pieces, done = [], 0

@@ -1,4 +1,4 @@
-"""Where robots come from: built-in names, files, URDF text, mappings, models of MuJoCo."""
+"""Sources of robots: built-in names, files, URDF text, mappings, models of MuJoCo."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = 'str | Path | Mapping[str, Any] | MjModel'
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-MAX_YAML = 1024 * 1024  # characters, which take a second to read; 100 bodies need a tenth
+MAX_YAML = 1024 * 1024  # characters, read in a second; 100 bodies need a tenth of them
 
 
 def robot_names() -> list[str]:
@@ -32,9 +32,9 @@ def robot_names() -> list[str]:
 
 
 def robot_keys(source: str | Path) -> dict[str, Any]:
-    """Return the mapping of a robot from any source that `load_robot` takes, plain for YAML.
+    """Return a copy of a robot's mapping from any source of `load_robot`, in plain values.
 
-    It is a copy, which the caller may change and write as another robot.
+    The caller may change it and write it as another robot.
     """
     data, _ = read_source(source, {})
     return {key: plain(value) for key, value in data.items()}
@@ -60,8 +60,8 @@ def _set_free(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
             return {**data, 'bodies': [{**first, 'type': 'floating'}, *others]}
     raise HodynError(
         f'{context}: floating_base is for robots whose first link is their base, as in URDF; here '
-        'list the base as the first body, with `type: floating` and `parent: -1`, and give it as '
-        '`parent` to the links that it carries')
+        'list the base as the first body, with `type: floating` and `parent: -1`, and as the '
+        '`parent` of the links that it carries')
 
 
 def _read(

@@ -15,7 +15,7 @@ _Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 def read_text(path: Path, max_bytes: int, what: str) -> str:
     """Return the text of a file.
 
-    Raises HodynError when it is not UTF-8, or too large; the message then asks: is it `what`?
+    Raises HodynError when it is not UTF-8, or too large to be `what`, a kind of file.
     """
     if path.stat().st_size > max_bytes:
         raise HodynError(f'{path}: larger than {max_bytes} bytes; is it {what}?')
@@ -65,7 +65,7 @@ _BRACKETS = ("','", "']'", "'}'")
 
 
 def _cause(error: yaml.MarkedYAMLError) -> str:
-    """Return the cause without quotes from the text; the parser's names of tokens may stay."""
+    """Return the cause of an error without quoting the text, but with the parser's tokens."""
     if isinstance(error, _OwnError):
         return f': {error.problem}'
     cause = re.sub(

@@ -36,16 +36,16 @@ _NEEDED = {
     for name, turning, sliding in (('velocity', 'rad/s', 'm/s'), ('effort', 'N m', 'N'))}
 """Attributes that <limit> needs before version 1.2, with their unit by type of joint."""
 _OF_DRIVES = ('command_effort', 'current', 'gear_velocity')
-"""Attributes of <limit> in files of ANYbotics: limits of the drive, which are ignored."""
+"""Attributes of <limit> in ANYbotics' files: limits of the drive, which are ignored."""
 _SINCE = {'quat_xyzw': '1.1', **dict.fromkeys(('acceleration', 'deceleration', 'jerk'), '1.2')}
-"""Versions that introduced attributes: in a file of an older version ROS ignores them."""
+"""Versions that introduced attributes; ROS ignores these in files of older versions."""
 _UNIT = 0.01
-"""Largest deviation of a quaternion's length from 1, as from rounding to two decimals."""
+"""Largest deviation of a quaternion's length from 1: rounding to two decimals."""
 _TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', *CHAINS)
 
 
 class _Joint(NamedTuple):
-    """A joint of the document; the rest is read from its element when needed."""
+    """A joint of the document; other data are read from its element when needed."""
 
     name: str
     type: str
@@ -77,7 +77,7 @@ def robot_mapping(
     Raises
     ------
     HodynError
-        Naming the link or joint at fault, and the line.
+        When the text is wrong or not supported, naming link or joint.
 
     """
     locked = locked or {}
@@ -152,7 +152,7 @@ def _version(element: Element) -> str:
 
 
 def _one(element: Element, tag: str, known: tuple[str, ...]) -> Element | None:
-    """Return a child; refuse attributes that are newer than the file's version."""
+    """Return a child or None; refuse attributes newer than the file's version."""
     child = element.one(tag, known)
     if child is None:
         return None
@@ -216,7 +216,7 @@ def _depth_first(
 
 
 def _check_locked(locked: Mapping[str, float], joints: list[_Joint], context: str) -> None:
-    """Refuse unknown joints to lock before limits are checked."""
+    """Refuse to lock unknown joints, before limits are checked."""
     movable = [
         name for joint in joints if joint.type not in ('fixed', 'floating')
         for name in coordinate_names(joint.name, joint.type)]
@@ -294,7 +294,7 @@ def _check_bounds(joints: list[_Joint]) -> None:
 
 
 def _ends(joint: _Joint, limit: Element) -> tuple[float, float]:
-    """Return the range of a joint that moves."""
+    """Return the range of a moving joint; refuse an empty one."""
     if joint.type == 'continuous':
         return -np.inf, np.inf
     lower, upper = _range(limit)
@@ -317,7 +317,7 @@ def _range(limit: Element) -> tuple[float, float]:
 
 
 def _bounds(limit: Element, *, driven: bool) -> dict[str, float]:
-    """Return all limits except the range; no effort limit if the joint is not driven itself."""
+    """Return all limits except the range; no effort limit if the joint has no drive."""
     known = {}
     default = np.inf if _version(limit) == '1.2' else None
     for name in _BOUNDS:

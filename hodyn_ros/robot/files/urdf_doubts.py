@@ -1,6 +1,6 @@
 """Warnings, one line each, about likely oversights in the elements of a URDF.
 
-Oversights that any kind of robot file may have are in `robot.unit_doubts`.
+Questions about any kind of robot file are in `robot.unit_doubts`.
 """
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -20,12 +20,12 @@ def warn_of_dynamics(root: Element, context: str) -> None:
     if count:
         warnings.warn(
             f'{context}: <dynamics> of {count} joint{"s" * (count > 1)} is not used: damping and '
-            'friction of a URDF are mostly settings of simulators; hodyn identify finds the '
-            "arm's own", stacklevel=2)
+            'friction in a URDF are mostly settings of simulators; hodyn identify finds those '
+            'of the arm', stacklevel=2)
 
 
 def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context: str) -> None:
-    """Warn of limits that are 0, and so unknown; `limits` has joint, <limit> and quantities."""
+    """Warn of limits of 0, which are unknown; `limits` has joint, <limit> and quantities."""
     zeros: dict[str, list[tuple[str, int]]] = {}
     for joint, limit, names in limits:
         for name in names:
@@ -39,7 +39,7 @@ def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context:
 
 
 def warn_of_angles(root: Element, context: str) -> None:
-    """Ask whether the rpy of an <origin> is in degrees, if it is above a full turn."""
+    """Ask whether an <origin> whose rpy exceeds a full turn is in degrees."""
     ask_of_angles([
         (part.attributes['name'], origin.numbers('rpy', 3))
         for part in (*root.all('joint'), *root.all('link'))
@@ -48,7 +48,7 @@ def warn_of_angles(root: Element, context: str) -> None:
 
 
 def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
-    """Warn of moving links without mass that carry others, and of links that are points.
+    """Warn of moving links without mass that carry others, and of point masses.
 
     `bodies` are in the robot format, parents first.
     """
@@ -57,7 +57,7 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
     for body in bodies:
         name, parent = body['name'], body['parent']
         carrier[name] = name if body['type'] != 'fixed' else carrier.get(parent)
-        # The axes of a planar joint are bodies of their own, and those have none.
+        # A fixed link needs no mass of its own.
         has_mass.setdefault(name, body['type'] == 'fixed')
         if body.get('mass'):
             has_mass[carrier[name]] = True
@@ -66,12 +66,12 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
     empty = [name for name, known in has_mass.items() if not known and name in carries & names]
     if empty:
         warnings.warn(
-            f'{context}: links that move without an <inertial> are taken as without mass: '
+            f'{context}: moving links without an <inertial> are taken as massless: '
             f'{", ".join(empty)}', stacklevel=2)
     points = [
         f'{body["name"]} ({body["mass"]:g} kg)' for body in bodies
         if body.get('mass') and not np.any(body['inertia'])]
     if points:
         warnings.warn(
-            f'{context}: links with an <inertia> of 0 are taken as points of their mass: '
+            f'{context}: links with an <inertia> of 0 are taken as point masses: '
             f'{", ".join(points)}', stacklevel=2)

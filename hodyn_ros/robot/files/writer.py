@@ -1,4 +1,4 @@
-"""Writes robots to files: YAML with all of a robot, or URDF with what URDF can express."""
+"""Writes robots to files: whole ones as YAML, or as URDF as far as URDF can express them."""
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -33,20 +33,20 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     Parameters
     ----------
     robot : Robot
-        Any robot, with a payload or locked joints as well.
+        Any robot, also with a payload or locked joints.
     path : str or Path
         ``.yaml`` keeps every number to the last bit. ``.urdf`` is exact to round-off and leaves
         out what URDF cannot express, such as gravity other than standard, friction, actuators,
-        reflexes and limits of effort rate; a warning names it. If acceleration or jerk is limited,
-        the URDF has version 1.2, so that older readers refuse it. A floating base becomes its root
-        link: read it with `floating_base=True`.
+        reflexes and limits of effort rate; a warning names it. With limits of acceleration or
+        jerk, the URDF has version 1.2, which older readers refuse. A floating base becomes its
+        root link: read it with `floating_base=True`.
     force : bool
         Whether an existing file is replaced.
 
     Raises
     ------
     HodynError
-        When the path has another ending, and for a URDF if a joint is helical.
+        When the path has another ending, or a URDF would have a helical joint.
     FileExistsError
         When the file exists already, without `force`.
 
@@ -77,7 +77,7 @@ def robot_text(robot: Robot) -> str:
 
 
 def robot_mapping(robot: Robot) -> dict[str, Any]:
-    """Return the mapping of a robot as in its file, in plain lists and numbers."""
+    """Return the mapping of a robot as in its file, in plain values."""
     in_base = lie.inverse(robot.base_pose)
     names = [body.name for body in robot.bodies]
     mapping: dict[str, Any] = {
@@ -149,7 +149,7 @@ def _limit_keys(limits: Limits) -> dict[str, Any]:
 
 
 def _reflex_keys(stop: Reflex, robot: Robot) -> list[dict[str, Any]]:
-    """Return the entries of a reflex: one, or one per joint if the limits depend on speed."""
+    """Return the entries of a reflex: one, or one per joint if limits depend on speed."""
     keys = {'name': stop.name, 'commands': stop.commands, 'quantity': stop.quantity}
     watched: NDArray[np.bool_] = np.asarray(np.isfinite(stop.limit).all(axis=0))
     names = [name for name, has in zip(robot.joint_names, watched, strict=True) if has]
@@ -205,7 +205,7 @@ def urdf_text(robot: Robot) -> str:
 
 
 def _without_word_in_urdf(robot: Robot) -> list[str]:
-    """Return the keys of this robot's file that a URDF leaves out."""
+    """Return the keys of the robot's YAML that a URDF leaves out."""
     limits, names = robot.limits, ('effort_rate', 'tracking_error')
     has = {
         'gravity': not np.array_equal(robot.gravity, STANDARD_GRAVITY),
@@ -268,7 +268,7 @@ def _urdf_limits(robot: Robot, body: int) -> dict[str, str]:
         lower, upper = sorted(map(mimic.position, (lower, upper)))
         bounds = {name: abs(mimic.multiplier) * bound for name, bound in bounds.items()}
         bounds['effort'] = np.inf
-    if np.isfinite([lower, upper]).all():  # readers would take a single missing end as 0
+    if np.isfinite([lower, upper]).all():  # for readers a single missing end is 0
         bounds = {'lower': lower, 'upper': upper, **bounds}
     return {name: repr(value) for name, value in bounds.items() if np.isfinite(value)}
 

@@ -21,14 +21,11 @@ MAX_DEPTH = 64
 _BLANK = re.compile(r'[\ufeff \t\r\n]*')
 _NAME = re.compile(r'<([^\s<>/!?]+)')
 _ENDS = {'<!--': '-->', '<?': '?>', '<!': '>'}
-"""Ends of comments, instructions and declarations before the first element, by their starts."""
+"""Ends of comments, instructions and declarations before the first element, by start."""
 
 
 def first_tag(text: str) -> str | None:
-    """Return the name of the first element of XML, or None.
-
-    No character is read twice, whatever the text is.
-    """
+    """Return the name of the first element of XML, or None; no character is read twice."""
     at = 0
     while True:
         at = _BLANK.match(text, at).end()  # type: ignore[union-attr]
@@ -53,9 +50,9 @@ class Element:
     attributes : dict of str to str
         By name.
     line : int
-        Line in which it begins, from 1.
+        Its first line, counted from 1.
     at : int
-        Index of its first byte in the encoded text without a byte order mark.
+        Index of its first byte in the UTF-8 text without a byte order mark.
     parent : Element or str
         The element around it; for the first element, the name of the source in messages.
     children : list of Element
@@ -97,8 +94,8 @@ class Element:
     def one(self, tag: str, known: tuple[str, ...] | None = None) -> Element | None:
         """Return the child with this tag, or None; raises HodynError if there are two.
 
-        If `known` is given, other attributes of the child are refused as well, except those with
-        a prefix, such as `tool:name`, which are another program's.
+        If `known` is given, other attributes of the child are refused, except those of other
+        programs, which have a prefix, such as `tool:name`.
         """
         found = self.all(tag)
         if len(found) > 1:
@@ -157,7 +154,7 @@ class Element:
 _UNCLOSED = {
     expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH],
     expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]}
-"""Errors that are due to an element that was not closed."""
+"""Errors due to an element that was not closed."""
 
 _CAUSES = {expat.errors.codes[error]: cause for error, cause in (
     (expat.errors.XML_ERROR_NO_ELEMENTS, 'the text is empty, or ends before an element is closed'),
@@ -171,7 +168,7 @@ _CAUSES = {expat.errors.codes[error]: cause for error, cause in (
      'something follows the first element: keep one <robot>, and nothing after it'),
     (expat.errors.XML_ERROR_SYNTAX, 'no element begins here: is this a URDF, or the path of one?'),
 )}
-"""Causes by the parser's number of the error."""
+"""Causes by the parser's error code."""
 
 
 def _number(word: str) -> float:
@@ -183,8 +180,8 @@ def _number(word: str) -> float:
 def read_xml(text: str, context: str) -> Element:
     """Return the first element of XML with all elements in it; text between tags is dropped.
 
-    Raises HodynError for text that is not XML, larger than `MAX_BYTES`, nested deeper than
-    `MAX_DEPTH`, or has a DOCTYPE. The message names the line and does not quote the text.
+    Raises HodynError for text that is not XML, has a DOCTYPE, is larger than `MAX_BYTES` or nested
+    deeper than `MAX_DEPTH`. The message names the line and does not quote the text.
     """
     encoded = text.lstrip('\ufeff').encode('utf-8', errors='replace')
     if len(encoded) > MAX_BYTES:

@@ -199,7 +199,7 @@ def test_a_source_of_another_kind_is_refused(source):
 
 def test_a_file_beside_a_robot_is_told_to_be_no_robot():
     with pytest.raises(hd.HodynError, match=(
-            r"^robot: expected what load_robot returns, got 'arm.urdf'$")):
+            r"^robot: expected a Robot from load_robot, got 'arm.urdf'$")):
         with_actuators('arm.urdf', {'actuators': {}})
 
 

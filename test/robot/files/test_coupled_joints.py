@@ -268,5 +268,5 @@ def test_joints_that_mujoco_holds_on_a_line_are_coupled():
     '<joint joint1="right" joint2="left" polycoef="1 0 0 0 0"/>',
     '<joint joint1="right" joint2="left"/><joint joint1="right" joint2="left"/>'])
 def test_other_couplings_of_mujoco_are_refused(equality):
-    with pytest.raises(ValueError, match=r"an equality of 'right'.* is not a line between"):
+    with pytest.raises(ValueError, match=r"an equality of 'right'.* is not linear in two"):
         hd.load_robot(mjcf(equality))

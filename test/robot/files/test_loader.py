@@ -51,7 +51,7 @@ def test_a_floating_base_needs_no_placement():
 
 
 @pytest.mark.parametrize(('locked', 'message'), [
-    ({'joint1': 0.1}, r"locked, key 'joint1': is one of the bodies; give locked_joints"),
+    ({'joint1': 0.1}, r"locked, key 'joint1': is a joint of a body; give locked_joints"),
     ({'finger': 'a'}, "locked, key 'finger': expected numbers, got 'a'"),
     (['finger'], 'locked: expected a mapping, got list'),
 ])

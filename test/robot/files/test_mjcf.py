@@ -220,9 +220,9 @@ def test_what_is_no_tree_or_coupled_by_tendons_is_refused(tmp_path, body, more, 
     (ARM, TENDONS.replace('name="a"', 'name="a" stiffness="3"'), 'forces of tendons: left out'),
     (ARM.replace('name="hand"', 'name="hand" gravcomp="1"'), '', 'gravity compensation: left'),
     (ARM.replace('"shoulder"', '"shoulder" frictionloss="1"'), '',
-     'frictionloss: left out, of shoulder'),
+     'frictionloss: left out at shoulder'),
     (ARM.replace('"shoulder"', '"shoulder" stiffness="3"'), '',
-     'springs that pull a joint to its rest: left out, of shoulder'),
+     'springs that pull a joint to its rest: left out at shoulder'),
     (ARM, '<option density="1000"/>', 'drag of a medium: left out'),
     (ARM, '<actuator><position joint="left" kp="5"/></actuator>', 'feedback of actuators: left'),
     (ARM, '<actuator><motor joint="left" forcerange="0 50" forcelimited="true"/></actuator>',
@@ -253,5 +253,5 @@ def test_damping_that_is_no_line_is_said(tmp_path):
         mujoco.MjModel.from_xml_path(str(path))
     except ValueError:
         pytest.skip('this MuJoCo has no such damping')
-    with pytest.warns(UserWarning, match='the nonlinear part of damping: left out, of shoulder'):
+    with pytest.warns(UserWarning, match='the nonlinear part of damping: left out at shoulder'):
         assert hd.load_robot(path).friction.viscous[0] == 1.0

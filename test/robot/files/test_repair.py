@@ -99,7 +99,7 @@ def test_what_is_right_stays_and_its_torques_too(tmp_path, seed):
 def test_what_cannot_be_written_is_said(tmp_path):
     with pytest.raises(ValueError, match=r'panda is not a URDF: write .* as \.yaml'):
         write_repaired('panda', [], tmp_path / 'panda.urdf')
-    with pytest.raises(ValueError, match=r'a repaired robot is written as \.yaml, or as'):
+    with pytest.raises(ValueError, match=r'is written as \.yaml, or a URDF as \.urdf'):
         write_repaired('panda', [], tmp_path / 'panda.xml')
     write_repaired('iiwa14', repairs('iiwa14'), tmp_path / 'iiwa.yaml')
     with pytest.raises(FileExistsError):

@@ -40,12 +40,12 @@ def test_of_a_sound_file_nothing_is_said():
 
 def test_a_link_that_moves_without_an_inertial_is_named():
     assert said(arm(first='')) == [
-        'links that move without an <inertial> are taken as without mass: l1']
+        'moving links without an <inertial> are taken as massless: l1']
 
 
 def test_an_inertia_of_zero_beside_a_mass_is_named():
     assert said(arm(first=INERTIAL.format(2.1, 0, 0, 0))) == [
-        'links with an <inertia> of 0 are taken as points of their mass: l1 (2.1 kg)']
+        'links with an <inertia> of 0 are taken as point masses: l1 (2.1 kg)']
 
 
 @pytest.mark.parametrize(
