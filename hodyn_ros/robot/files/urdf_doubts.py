@@ -58,12 +58,11 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
         name, parent = body['name'], body['parent']
         carrier[name] = name if body['type'] != 'fixed' else carrier.get(parent)
         # A fixed link needs no mass of its own.
-        has_mass.setdefault(name, body['type'] == 'fixed')
+        has_mass[name] = body['type'] == 'fixed'
         if body.get('mass'):
             has_mass[carrier[name]] = True
     carries = {carrier.get(body['parent']) for body in bodies if body['type'] != 'fixed'}
-    names = {body['name'] for body in bodies if ' ' not in body['name']}
-    empty = [name for name, known in has_mass.items() if not known and name in carries & names]
+    empty = [name for name, known in has_mass.items() if not known and name in carries]
     if empty:
         warnings.warn(
             f'{context}: moving links without an <inertial> are taken as massless: '

@@ -41,6 +41,8 @@ def test_of_a_sound_file_nothing_is_said():
 def test_a_link_that_moves_without_an_inertial_is_named():
     assert said(arm(first='')) == [
         'moving links without an <inertial> are taken as massless: l1']
+    assert said(arm(first='').replace('"l1"', '"upper arm"')) == [
+        'moving links without an <inertial> are taken as massless: upper arm']
 
 
 def test_an_inertia_of_zero_beside_a_mass_is_named():
