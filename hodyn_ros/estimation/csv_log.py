@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
-_SLOWEST = 0.5  # s between rows, median; longer times are likely in another unit
+_SLOWEST = 0.5  # greatest median time between rows, s; a longer one is likely in another unit
 _LATEST = 2.0 ** 31  # s, the first time that a stamp cannot hold
 
 
@@ -45,7 +45,7 @@ class WrittenLog:
 
 
 def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
-    """Write a log, as `read_table` reads it, as the joint states of a new bag.
+    """Write a log, in the format of `read_table`, as the joint states of a new bag.
 
     Lines without a time or a position are left out; missing velocities and efforts are NaN.
 
@@ -138,7 +138,7 @@ def _check_times(path: Path, times: Array, lines: NDArray[np.int_]) -> None:
 
 
 def _too_coarse(times: Array) -> str:
-    """Return that times were stored in single precision, if this explains equal ones; or empty."""
+    """Return a hint if times in single precision explain why some are equal, else empty."""
     steps = np.diff(times)
     grid = float(np.spacing(np.float32(times.max())))
     later = steps[steps > 0.0]
@@ -156,7 +156,7 @@ def _digits(value: float) -> str:
 
 
 def _likely_unit(apart: float, last: float) -> str:
-    """Return the likely unit of times that are not in s, by their spacing or, if small, size."""
+    """Return the likely unit of times that are not in s, by their spacing or their size."""
     bounds = (3e2, 3e5) if apart > _SLOWEST else (1e14, 1e17)
     size = apart if apart > _SLOWEST else last
     return ('milliseconds', 'microseconds', 'nanoseconds')[

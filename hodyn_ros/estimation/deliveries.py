@@ -11,7 +11,7 @@ _TOGETHER = 0.1
 _IN_BURSTS = 0.4
 # A message whose stamp steps by less than this share of a period was held up in a pause.
 _AFTER_PAUSE = 0.5
-# Samples were held up if a pause is followed by messages for this share of its periods.
+# Samples were held up if messages for this share of a pause's periods follow it at once.
 _MADE_UP = 0.5
 # Longest pause, in periods, that can be a hold-up.
 _LONGEST_HOLD_UP = 100.0
@@ -29,7 +29,7 @@ def burst_size(steps: Array, period: float) -> int:
 
 
 def were_held_up(steps: Array, period: float) -> NDArray[np.bool_]:
-    """Return which steps are pauses after which the samples taken meanwhile come at once."""
+    """Return which steps are pauses whose samples come all at once afterwards."""
     pauses = np.append(np.flatnonzero(steps > _AFTER_PAUSE * period), len(steps))
     at_once = pauses[np.searchsorted(pauses, np.arange(len(steps)), side='right').clip(
         max=len(pauses) - 1)] - np.arange(len(steps))

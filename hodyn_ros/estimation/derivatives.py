@@ -179,8 +179,8 @@ def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
 def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
     """Return the rounding noise of recorded numbers: their least step over √12.
 
-    If the numbers are not rounded, it is at most their scatter: those of a joint that always moves
-    have no small steps.
+    If the numbers are not rounded, it is at most their scatter: a joint that always moves has no
+    small steps.
     """
     steps = np.abs(np.concatenate([np.diff(entry[column]) for entry in series]))
     moves = steps[steps > 0.0]
@@ -230,8 +230,8 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
 def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
     """Return the lag of the velocities behind the positions, and its standard deviation, s.
 
-    The lag is the least-squares shift to first order relative to the motion estimated from the
-    positions alone. Its standard deviation comes from the differences between parts of the
+    To first order, the lag is the least-squares shift from the motion estimated from positions
+    only. Its standard deviation comes from the differences between parts of the
     recording, or between joints if these differ more. NaN if no velocities are recorded or the
     motion hardly accelerates.
     """
@@ -253,7 +253,7 @@ def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
         return np.nan, np.nan
     squares, products, drive = np.stack(parts, axis=1)
     joint = -products.sum(axis=0) / np.maximum(drive.sum(axis=0), _FLOOR)
-    # The lag itself is not noise: its part, which is largest in fast motion, is taken out.
+    # The lag itself is not noise: its part of the squares, largest in fast motion, is removed.
     noise_left = squares.sum(axis=0) - joint ** 2 * drive.sum(axis=0)
     certainty = 1.0 / (np.maximum(noise_left, 0.0) + _FLOOR)
     weight = drive @ certainty

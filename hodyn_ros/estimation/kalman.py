@@ -22,7 +22,7 @@ STATES = 5
 _DIVISORS = np.array([
     [(2 * STATES - 1 - i - j) * math.factorial(STATES - 1 - i) * math.factorial(STATES - 1 - j)
      for j in range(STATES)] for i in range(STATES)], dtype=np.float64)
-# The driving noise adds the prior variance of acceleration, jerk and snap in this time, in T.
+# Time, in T, in which the driving noise adds the prior variance of acceleration, jerk and snap.
 _PRIOR_MEMORIES = 10.0
 
 
@@ -60,7 +60,7 @@ def _advance(h: float, rows: Array) -> None:
 
 @njit()
 def _add_noise(h: float, density: float, p: Array) -> None:
-    """Add the covariance Q that the driving white noise brings over h (in units of T)."""
+    """Add the covariance Q that the driving white noise causes over h (in units of T)."""
     for i in range(STATES):
         for j in range(i, STATES):
             p[i, j] += density * h ** (2 * STATES - 1 - i - j) / _DIVISORS[i, j]
@@ -71,7 +71,7 @@ def _add_noise(h: float, density: float, p: Array) -> None:
 def _update(
     state: int, values: Array, variance: float, x: Array, p: Array, gain: Array,
 ) -> tuple[float, float]:
-    """Measure one state, in place; return the first innovation and its variance, 0 without one."""
+    """Update by a measured state, in place; return the first innovation and its variance, or 0."""
     if np.isnan(values[0]) or variance == np.inf:
         return 0.0, 0.0
     s = p[state, state] + variance
@@ -89,7 +89,7 @@ def _update(
                     p[i, j] -= gain[i] * s * gain[j]
                     p[j, i] = p[i, j]
     # The measured row p (1 − p_state / s) is computed as p variance / s, since the noise may be
-    # far below the prediction's and the difference would cancel.
+    # far below the prediction's: the difference would cancel.
     for i in range(STATES):
         p[i, state] = p[state, i] = gain[i] * variance
     return first, s
@@ -160,7 +160,7 @@ def rts_smoother(
     time: Array, position: Array, velocity: Array, velocity_scale: float, step: float,
     noise: Array, motion: Array, covariance: Array,
 ) -> None:
-    """Write the smoothed q … q⁗ of m signals, and the covariance that all of them have.
+    """Write the smoothed q … q⁗ of m signals, and their common covariance.
 
     Parameters
     ----------
@@ -211,7 +211,7 @@ def rts_smoother(
         for i in range(STATES):
             for j in range(STATES):
                 p[i, j] = lower[i, j] + rest[i, j]
-    scale = np.empty(2 * STATES - 1)  # taking powers for each sample took a third of the time
+    scale = np.empty(2 * STATES - 1)  # powers for each sample took a third of the time
     for k in range(len(scale)):
         scale[k] = unit ** -k
     for t in range(len(time)):

@@ -1,4 +1,4 @@
-"""Recordings that contradict joints taken to be locked."""
+"""Recordings that contradict the assumption that joints are locked."""
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 
-_APART = 0.05  # rad or m between a locked joint and its recorded position, at most
+_APART = 0.05  # greatest deviation of a recorded position from a locked one, rad or m
 
 
 class _Name:

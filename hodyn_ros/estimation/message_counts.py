@@ -17,7 +17,7 @@ class MessageCounts:
     topic : str
         The topic.
     total : int
-        Number of messages: used, unusable, and lost where the number is known.
+        Number of messages: used, unusable, and known to be lost.
     used : int
         Messages whose motion was estimated.
     unusable : dict
@@ -44,7 +44,7 @@ class MessageCounts:
 
     @property
     def lost_messages(self) -> int:
-        """Number of lost messages, in the places where it is known."""
+        """Number of lost messages, as far as it is known."""
         return sum(loss.messages or 0 for loss in self.lost)
 
     @property
@@ -77,7 +77,7 @@ class MessageCounts:
 
     @property
     def figures(self) -> dict[str, Any]:
-        """The same as values for JSON."""
+        """Counts and faults as values for JSON."""
         return {
             'complete': not self.lost,
             'damage': self.damage or None,

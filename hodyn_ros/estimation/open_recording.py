@@ -1,4 +1,4 @@
-"""Opening a recording of a robot."""
+"""Opens a recording of a robot."""
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +11,7 @@ from hodyn_ros.robot.joint_names import JointNames
 def open_recording(
     path: Path, robot: Robot, *, prefix: str = '', topic: str | None = None,
 ) -> JointStateBag:
-    """Return an open bag, its joint states in the robot's order of joints, efforts in N m.
+    """Return an open bag with joint states in the robot's order of joints and efforts in N m.
 
     Positions that the driver wraps, for example to ±π, are unwrapped.
 

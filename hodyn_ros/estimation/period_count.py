@@ -10,7 +10,7 @@ MAX_MOVE = 20
 """Samples are counted within this many periods of the bounds that their stamps set."""
 
 # Costs are in ½ χ².
-_MISCOUNT = 400.0  # greatest cost of a number against its interval: the clock was set
+_MISCOUNT = 400.0  # greatest cost of a count that contradicts its interval: the clock was set
 _STRAY = 12.0  # greatest cost of a stamp long after its instant
 _LOST, _MOST_LOST = 0.7, 8.0  # cost of each lost sample, and greatest cost of those in a row
 

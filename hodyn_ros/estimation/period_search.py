@@ -13,10 +13,10 @@ MIN_DETERMINED = 20
 _MOVING = 0.05  # least share of a recording in which the arm moves, for a clock to be determined
 _SEARCHED = 1000  # greatest number of intervals used to search the period
 _DIVISORS = 10  # greatest number of periods in the median interval
-_FINE = np.linspace(0.97, 1.03, 121)  # tried periods, over whole parts of the median interval
+_FINE = np.linspace(0.97, 1.03, 121)  # periods tried, over the median interval divided by 1 … 10
 _LEAST_DEVIATION = 0.01  # least standard deviation of an interval, over the median interval
 _BETTER = 0.025  # least gain of the log-likelihood of an interval for a shorter period
-_WELL = 0.1  # greatest deviation, in periods, of intervals that can reveal a shorter period
+_WELL = 0.1  # greatest deviation, in periods, of intervals that may reveal a shorter period
 _NEARLY_ALL = 0.95  # least share of determined intervals in a part whose stamps give the rate
 _FEW = 256  # least number of samples in such a part
 
@@ -31,7 +31,7 @@ def likelihood(off: Array, deviation: Array) -> tuple[float, float]:
 def _as_multiples(interval: Array, deviation: Array, period: float) -> float:
     """Return the log-likelihood of an interval as a multiple of a period.
 
-    Intervals of various numbers of periods cost more: any is nearly a multiple of a short period.
+    Different numbers of periods cost more, as any interval is nearly a multiple of a short period.
     """
     count = np.round(interval / period)
     share = np.unique(count, return_counts=True)[1] / len(count)
@@ -70,7 +70,7 @@ def likely_part(interval: Array, deviation: Array, period: float) -> int:
 
 
 def rate_of_stamps(stamps: Array, period: float, interval: Array, deviation: Array) -> float:
-    """Return the period by the stamps, from parts where nearly all intervals are determined."""
+    """Return the stamps' period, s, from parts in which nearly all intervals are determined."""
     determined = deviation < DETERMINED * period
     count = np.round(np.where(determined, interval, np.diff(stamps)) / period)
     count = np.concatenate([[0.0], np.cumsum(np.maximum(count, 0.0))])

@@ -69,7 +69,7 @@ class MotionPiece:
     stamps : (T,) int64 array
         The stamps that are used, ns.
     instants : (T,) int64 array
-        When the states were sampled, ns: their stamps, unless these were restored.
+        When the states were sampled, ns: restored instants, else their stamps.
     used : (T,) bool array
         Whether the motion is known at these messages.
     begins : (T,) bool array
@@ -138,8 +138,8 @@ class RecordedMotion:
             causes = [bag.wants, stamp_faults(
                 whole.stamp if clock == 'header' else whole.received, clock)]
             raise HodynError(': '.join(filter(None, [
-                f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} to estimate '
-                f'derivatives from, of {bag.total}', '; '.join(filter(None, causes))])))
+                f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} can be '
+                f'differentiated, of {bag.total}', '; '.join(filter(None, causes))])))
         self.noise: Noise = fit_noise(runs)
         if bandwidth is not None:
             self.noise = self.noise.with_bandwidth(bandwidth)

@@ -5,12 +5,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_MIN_CHANGES = 3  # least usual number of changing values for an unchanged state to be a repeat
+_MIN_CHANGES = 3  # values that usually change, at least, if an unchanged state is a repeat
 _CLEAR_STEPS = 2.5  # steps of the resolution that noise about one value seldom exceeds
 _MOST_TORN = 0.02  # greatest share of messages that are torn
 _AROUND = 5  # messages on both sides by which the motion of the arm is judged
 _LOOKBACK = 20  # greatest number of messages by which a second publisher lags
-_LONG_READ = 20  # number of reads of one state after which the next may be a usual step away
+_LONG_READ = 20  # greatest number of reads of a state if the next may be one usual step away
 
 
 def _compared(position: Array, velocity: Array, effort: Array) -> Array:
@@ -37,9 +37,9 @@ def _clear_changes(recorded: Array) -> Indices:
 def torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
     """Return which states have positions of one sample and velocities of another.
 
-    They occur if a state is read while another thread writes it. One half repeats the message
-    before bit for bit, and the other clearly does not; in the next message the other half may
-    repeat: it completes the sample. Torn states are rare: if one half is regularly refreshed
+    They occur if a state is read while another thread writes it. One half repeats the last
+    message bit for bit, and the other clearly does not. The next message may complete the sample:
+    then its other half repeats. Torn states are rare: if one half is regularly refreshed
     less often than the other, the states are not torn.
     """
     found = np.zeros(len(position), dtype=bool)
@@ -75,7 +75,7 @@ def seen_before(position: Array, velocity: Array, effort: Array) -> NDArray[np.b
 def repeats(
     time: Array, position: Array, velocity: Array, effort: Array,
 ) -> NDArray[np.bool_]:
-    """Return which messages repeat the state before, bit for bit, though the arm moves.
+    """Return which messages repeat the last state, bit for bit, though the arm moves.
 
     A robot at rest also repeats its state, but for longer than a reader that reads each state
     several times. An arm whose numbers hardly ever change does not move. After states that were
@@ -100,7 +100,7 @@ def repeats(
     for i in np.flatnonzero(rests):
         around = np.concatenate([steps[max(0, i - _AROUND):i], steps[i + 1:i + 1 + _AROUND]])
         usual = float(np.median(around)) if len(around) else 0.0
-        # If all held-up states come late, the next one is a usual step away.
+        # If all held-up states come late, none is missing: the next is a usual step away.
         least = 0.5 * usual * (reads[i] / typical if reads[i] > _LONG_READ else 1.0)
         if i < len(steps) and steps[i] > least > 0.0:
             continue

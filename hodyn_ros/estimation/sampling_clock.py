@@ -40,10 +40,10 @@ _LEAST_DEVIATION = 0.03  # least standard deviation of an interval, in periods
 _MIN_REPEATS = 5  # least number of samples that a polling reader reads again
 _ON_THE_CLOCK = 0.2  # greatest RMS error of intervals, in periods; by chance it is 0.29
 _CLEARLY = 0.1  # RMS error of intervals, in periods, below which no other fit is tried
-# The stamps contradict a clock if more than the second number, a share of the instants, is further
-# than the first number, in periods, beyond their bounds.
+# The stamps contradict a clock if more than a share `_MOST_BEYOND` of its instants are more than
+# `_BEYOND` periods beyond their bounds.
 _BEYOND, _MOST_BEYOND = 0.3, 0.1
-_BETTER = 0.025  # least gain of the log-likelihood of an interval by a clock over the stamps
+_BETTER = 0.025  # least gain of the log-likelihood per interval by a clock over the stamps
 # Samples were taken in bursts if the stamps have less than this share of the squared errors that
 # even spacing has; one interval adds at most `_FAR` to the errors.
 _UNEVEN = 0.5
@@ -58,10 +58,10 @@ _WITHIN = {True: 1e-4, False: 0.5}  # weight of the middle of the bounds, if pol
 _STIFF = 5.0  # cost, in periods, of a kink of one period in the drift
 _SMOOTH = 25  # number of deliveries over which the mean course of the stamps is averaged
 _MIN_PART = 100  # least number of samples between two settings of a clock
-# The drift follows a clock that was set if more than the second number, a share of the instants,
-# is further than the first number, in periods, beyond their bounds.
+# The drift follows a clock that was set if more than a share `_MOST_TILTED` of the instants are
+# more than `_TILTED` periods beyond their bounds.
 _TILTED, _MOST_TILTED = 0.15, 0.05
-_STEP = 0.5  # least step of the stamps, in periods, of a clock that was set
+_STEP = 0.5  # least step of the stamps, in periods, if the clock was set
 _LEVEL = 20  # number of deliveries on both sides by which a step of the stamps is measured
 
 
@@ -129,13 +129,13 @@ def sampling_instants(
     if len(breaks) * _MIN_PART > len(stamps):
         return [as_stamped]
     if len(breaks):
-        # Split only at the clearest one: it bends the drift, so that others may seem to be steps.
+        # Split only at the clearest break: it bends the drift, so that other breaks may be false.
         at = int(breaks[np.argmax(clock.off[breaks - 1])])
         return [found for part in (slice(at), slice(at, None)) for found in sampling_instants(
             stamps[part], older[part], position[part], velocity[part])]
     if clock.error > _ON_THE_CLOCK or np.any(np.diff(clock.time) <= 0.0):
         return [log.space_evenly(as_stamped)]
-    # A delay common to all is not observable: the least delay of received states is set to 0.
+    # A common delay is not observable: the least delay of received states is set to 0.
     late = 0.0 if log.polled else float(np.quantile(stamps - clock.time, 1e-3))
     return [Instants(
         clock.time + late, clock.period, np.append(determined[:1], determined), misfit, False)]
@@ -195,7 +195,7 @@ class _Log:
     def best_clock(self) -> _Clock:
         """Return the numbering of periods that agrees best with the intervals.
 
-        Intervals depend on the time that slopes are taken over: the stamps, or their mean course.
+        Intervals depend on the times over which slopes are taken: stamps, or their mean course.
         """
         tried: list[tuple[float, float, Array, Array]] = []
         for time, windows in product((self._bounds(self.typical)[1], self._mean_course()), (

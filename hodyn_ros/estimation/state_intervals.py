@@ -19,7 +19,7 @@ _MOTION = 1.0  # bandwidth of the arm's motion, Hz, from which the velocities' c
 def state_intervals(
     time: Array, position: Array, velocity: Array, windows: tuple[int, ...] = WINDOWS,
 ) -> tuple[Array, Array]:
-    """Return the time between samples according to the positions, and its deviation, s.
+    """Return the time between samples by the positions, and its standard deviation, s.
 
     Velocities are the recorded ones or the slopes of the positions over some samples, whichever
     explains a joint's advances better. Joints whose advances are explained well count more.
@@ -31,7 +31,7 @@ def state_intervals(
     position, velocity : (S, n) arrays
         rad, rad/s; velocities NaN where not recorded.
     windows : tuple of int
-        Samples on both sides that slopes may be taken over.
+        Numbers of samples on both sides over which slopes may be taken.
 
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
@@ -60,7 +60,7 @@ def state_intervals(
 
 
 def _aside(time: Array, width: int) -> Array:
-    """Return how far windows, lopsided near the ends, have their middles from their steps, s."""
+    """Return the distance of each step from its window's middle, which shifts near the ends, s."""
     count, begin = len(time), np.arange(len(time) - 1)
     many = min(count, 2 * width)
     middle = np.clip(begin + 1 - width, 0, count - many) + 0.5 * many - 1.0

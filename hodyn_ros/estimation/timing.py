@@ -28,16 +28,16 @@ GAP_PERIODS = 5.0
 MIN_RUN = 8
 """Least number of samples in a run; shorter runs do not determine derivatives."""
 
-# For messages in bursts a gap is longer than so many periods and than so many usual bursts.
+# For messages in bursts: least length of a gap, in periods, and in usual bursts.
 _GAP_BURSTS = 15.0
 _LONGEST_BURST = 3.0
-_LONG_PAUSE = 5.0  # a longer pause counts as so many usual pauses in the mean step
-_RESET_PERSISTS = 4  # least number of earlier stamps in a row if the clock was set back
+_LONG_PAUSE = 5.0  # greatest pause in the mean step, in usual pauses
+_RESET_PERSISTS = 4  # least number of earlier stamps in a row after a clock was set back
 
 
 @dataclass(frozen=True, eq=False)
 class Run(Instants):
-    """Samples without a gap: their instants since the first stamp, in whole nanoseconds.
+    """Samples without a gap; their instants are since the first stamp, in whole nanoseconds.
 
     Attributes
     ----------

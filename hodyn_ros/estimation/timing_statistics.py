@@ -23,10 +23,10 @@ class TimingStatistics:
     sampling_period : float
         The mean period by which instants were restored, s; NaN if all are the stamps.
     restored, determined : int
-        Number of samples whose instants were restored, and how many of them the states themselves
-        place after the sample before; the stamps place the others.
+        Number of samples with restored instants, and how many of these intervals the states
+        themselves determine; the stamps determine the others.
     evenly_spaced : int
-        Number of samples in bursts, spaced evenly here, since no sampling period was found.
+        Number of samples in bursts that are spaced evenly, since no sampling period was found.
     largest_move : float
         Greatest distance of an instant from the stamp under which it was first seen, s.
     counts : dict
@@ -36,7 +36,7 @@ class TimingStatistics:
     republished : int
         Number of republished messages.
     gaps, resets : lists of (ns, s)
-        The first 200: the stamp before, and the length of the pause or the jump back.
+        The first 200: the last stamp before, and the length of the pause or the jump back.
     clock_steps : list of int
         The first stamps after the clock was set by less than a gap, ns.
     astray : list of (ns, int, float)
@@ -93,7 +93,7 @@ class TimingStatistics:
         steps = np.diff(timing.stamps[usable]) * 1e-9
         after = usable[1:]
         inside = after >= chunk.start
-        # Steps less the typical one: sums of the squares of small numbers lose no digits.
+        # Steps minus the typical one: sums of squares of small numbers lose no digits.
         within = steps[inside & (timing.status[after] == StampStatus.FOLLOWS)] - self.period
         self._steps += len(within), within.sum(), within @ within
         stepped = after[inside & (timing.status[after] == StampStatus.AFTER_STEP)]

@@ -21,13 +21,13 @@ TURN_JUMPED = 'the angular velocity of the base has jumped: the torque fades to 
 FASTEST = 3.0
 """How much faster than twice its reported angular velocity a base may turn, rad/s."""
 SLACK = 0.05
-"""Error of a rotation from noise and jitter of stamps, rad."""
+"""Allowed error of a rotation, from noise and jitter of stamps, rad."""
 LARGEST_TURN, LARGEST_VELOCITY = 20.0, 100.0
 """Largest angular and linear velocity that are believed, rad/s and m/s."""
 LARGEST_ACCELERATION = np.array([50.0, 20.0])
 """Largest angular and linear acceleration used, rad/s² and m/s²; larger ones are cut."""
 LARGEST_AGE = 0.5
-"""Largest difference between stamps of a reading and of joint states, s, or `base_timeout`."""
+"""Largest time between stamps of a reading and joint states, s, if `base_timeout` is shorter."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,7 @@ class BaseInput:
     robot : Robot
         A robot with a floating base.
     timeout : float
-        How long readings may stay away, as for `StateArrivals`.
+        Longest time without a reading, s, as for `StateArrivals`.
     bandwidth : float
         Bandwidth of the filter of accelerations, rad/s; with 0 they are assumed to be 0.
 
@@ -100,7 +100,7 @@ class BaseInput:
     why : str
         Why the last reading was refused; empty if it was not. Also set by callers that refuse one.
     jumped : str
-        What has jumped if the last believed reading contradicts the one believed before.
+        What has jumped, if the last two believed readings contradict each other; else empty.
     doubt : str
         How the linear velocity contradicts the position; empty if it does not.
     left_out : int
@@ -126,7 +126,7 @@ class BaseInput:
         self._displacement = Displacement()
 
     def check_age(self, now: int) -> None:
-        """Refuse the last believed reading if it is not of `now`, a stamp of joint states, ns."""
+        """Refuse the last believed reading if far from `now`, a stamp of joint states, ns."""
         if self._believed is not None:
             self._check_age(self._believed.stamp, now)
 
@@ -138,8 +138,8 @@ class BaseInput:
         """Take a reading; return whether it is believed.
 
         `now` is the present stamp of the joint states, ns, None without joint states; `prefix` is
-        the prefix of the driver's names. Raises HodynError for a reading of another base, or of
-        another time.
+        the prefix of the driver's names. Raises HodynError if the frames, velocities or stamp are
+        wrong, or if the orientation contradicts the angular velocity.
         """
         rotation, position, velocity = self._of_base(reading, prefix)
         self._check_stamp(reading.stamp, now)
@@ -173,7 +173,7 @@ class BaseInput:
         return True
 
     def fell_silent(self, at: float) -> bool:
-        """Return, once, that readings have stayed away for longer than they may."""
+        """Return True, once, after no reading came for the timeout; forget all readings then."""
         if self._is_silent or not self.arrivals.are_lost(at):
             return False
         self._is_silent = True
@@ -209,7 +209,7 @@ class BaseInput:
         return rotation, reading.position + lever, np.concatenate([angular, linear])
 
     def placement(self, name: str, prefix: str, field: str) -> Array:
-        """Return the pose (4, 4) of a link of the base, named by a field, in the body's axes."""
+        """Return the pose (4, 4) of a link, which a message's field names, in the base's axes."""
         robot = self._robot
         links = [robot.bodies[0].name] + [
             link for link, (index, _) in robot.frames.items() if index == 0]
@@ -236,7 +236,7 @@ class BaseInput:
         if abs(late := (now - stamp) * 1e-9) > self._oldest:
             raise HodynError(
                 f'its stamp is {abs(late):.3f} s {"behind" if late > 0.0 else "ahead of"} that of '
-                f'the joint states; at most {self._oldest:g} are taken: let both take one clock')
+                f'the joint states; at most {self._oldest:g} s is allowed: use one clock for both')
 
     def _filter(self, rate: Array, seconds: float) -> None:
         """Filter the rate of the velocities, (6,), over `seconds` by a low pass of order 1."""

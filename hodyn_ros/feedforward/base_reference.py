@@ -68,9 +68,9 @@ class BaseReference:
         self, data: bytes, frame: str, names: Sequence[str], points: int, now: int, prefix: str,
         controller: FeedforwardController,
     ) -> None:
-        """Have a serialized trajectory prepared, for the moving frame that it names.
+        """Have a plan prepared from a serialized trajectory of the moving frame `names[0]`.
 
-        It starts at its stamp, or at `now` without one; without points it cancels.
+        It starts at its stamp, or at `now` without a stamp; without points it cancels plans.
         """
         if not points:
             self.drop(controller, 'an empty base trajectory came')
@@ -86,7 +86,7 @@ class BaseReference:
         self._prepared_start = self._planner.submit_base(data, placement, now)
 
     def see(self, controller: FeedforwardController, ahead: int) -> None:
-        """Compare plans with the last believed reading of the base; begin or stop following one.
+        """Begin or stop following a plan, by the last believed reading of the base.
 
         `ahead` is how far the clock of the stamps is ahead of the controller's instants, ns.
         """
@@ -106,12 +106,12 @@ class BaseReference:
             self._leave(controller, 'info', 'the base trajectory has ended')
         elif self._apart >= PERSISTENCE:
             self._leave(controller, 'warning', f'the base left its trajectory: {beyond}')
-        elif followed.ahead != ahead:  # the clock of the reference has left out time since
+        elif followed.ahead != ahead:  # the reference clock has left out time since then
             followed.ahead = ahead
             controller.follow_base(followed)
 
     def drop(self, controller: FeedforwardController | None, why: str) -> None:
-        """Give up any plan, and say so."""
+        """Give up any plan, and log it."""
         was_there = self._prepared_start is not None or self._waiting is not None
         self._prepared_start = self._waiting = None
         if self._followed is not None and controller is not None:
@@ -147,7 +147,7 @@ class BaseReference:
         elif beyond := self._beyond(plan):
             self._reasons.tell('error', f'the base is elsewhere: {beyond}', BASE_PLAN)
         else:
-            replaced = ', instead of the one before' if self._followed else ''
+            replaced = ', instead of the last one' if self._followed else ''
             self._followed, self._apart, plan.ahead = plan, 0, ahead
             controller.follow_base(plan)
             self._reasons.tell('info', (

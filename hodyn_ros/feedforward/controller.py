@@ -34,7 +34,7 @@ from hodyn_ros.robot import HodynError
 Array = NDArray[np.float64]
 
 MAX_FADE = 60.0  # longest fade from one model to another, s
-# How long limits that were found at one position are used for a stream or a stiffness, ns.
+# Time after which limits for a stream or a stiffness are computed anew, ns.
 LIMITS_AGE = 50_000_000
 NO_WRENCH = 1e-3  # a smaller wrench has faded away, N and N m
 
@@ -52,8 +52,8 @@ class FeedforwardController:
     reference : ReferenceManager
         The reference.
     excess : EffortExcess or None
-        The effort of the motion, with all terms, that passes its limit by more than
-        `limit_margin`, is not finite or was refused by the last gate; None if none does.
+        An effort, with all terms, that exceeds its limit by more than `limit_margin`, is not
+        finite, or was refused by the last gate; else None.
     now : int
         The last instant, ns. An earlier instant is treated as this one.
     motors : MotorStage or None
@@ -135,7 +135,7 @@ class FeedforwardController:
 
     @property
     def stiffness(self) -> Array | None:
-        """σ, σ̇, σ̈ of joints with variable stiffness, (3, n); None for the robot file's."""
+        """σ, σ̇, σ̈ of joints with variable stiffness, (3, n); None until one is requested."""
         return self._sigma
 
     @property
@@ -145,7 +145,7 @@ class FeedforwardController:
 
     @property
     def clipped(self) -> bool:
-        """Whether a limit keeps the output from the torque that the motion needs."""
+        """Whether a limit keeps the output from reaching the torque that the motion needs."""
         return self._output.stage.is_saturated
 
     def evaluate(self, now: int, measured: Array | None = None) -> None:
@@ -218,7 +218,7 @@ class FeedforwardController:
 
     @property
     def excess_of_weight(self) -> str:
-        """Message about the effort limit that the weight at the reference passes, or empty."""
+        """Message if the weight at the reference exceeds an effort limit, else empty."""
         weight = self._weight(self._feedforward)
         return too_heavy(
             self._feedforward.robot, weight, np.zeros_like(weight), self._options.limit_margin)
@@ -239,7 +239,7 @@ class FeedforwardController:
         self.reference.stop(max(now, self.now), self._motion_limits())
 
     def within_range(self, position: Array) -> Array:
-        """Return a position, (n,), cut to be no further out of range than the reference."""
+        """Return a position, (n,), clipped to its range, or to the reference if that is beyond."""
         within: Array = within_range(position, *self._range, self.q[0])
         return within
 
@@ -260,11 +260,11 @@ class FeedforwardController:
     def replace(self, feedforward: FeedForward) -> None:
         """Use another model of the same robot, for instance with a payload.
 
-        The torque has no step: it changes over the time `fade`, or longer where it would need
-        more than half the effort-rate limits; the other half is for the motion.
+        The torque changes smoothly over the time `fade`, or longer if that would use more than
+        half the effort-rate limits; the other half is for the motion.
 
-        Raises HodynError for a model whose weight exceeds the effort limits at the reference:
-        a misplaced decimal point in a payload would throw the arm.
+        Raises HodynError for a model whose weight at the reference exceeds the effort limits (a
+        misplaced decimal point in a payload would throw the arm) or takes over `MAX_FADE` to fade.
         """
         if self._measured_base is not None and isinstance(feedforward, MovingBaseFeedForward):
             feedforward.resting.rest(self._measured_base.rotation)
@@ -277,7 +277,7 @@ class FeedforwardController:
         joint, change = largest_ratio(after - before, np.array(limits.effort_rate))
         if not change / RATE_SHARE <= MAX_FADE:
             raise HodynError(
-                f'the weight differs by {after[joint] - before[joint]:.4g} of '
+                f'the weight changes by {after[joint] - before[joint]:.4g} at '
                 f'{feedforward.robot.joint_names[joint]}, which would take longer than '
                 f'{MAX_FADE:g} s at its effort_rate limit of {limits.effort_rate[joint]:g}')
         # The motors are the same: `motors` keeps its state.
@@ -298,9 +298,9 @@ class FeedforwardController:
             self._feedforward.resting.rest(rotation)
 
     def follow_base(self, plan: FollowedBase | None) -> None:
-        """Use a planned motion of a moving base from now on; None ends it.
+        """Use a planned motion of a moving base from now on; None ends its use.
 
-        Then the accelerations of `set_base` count again. The outputs go over smoothly.
+        After its end the accelerations of `set_base` are used. The outputs change smoothly.
         """
         if self._base and self._measured_base:
             self._followed_base = plan
@@ -311,7 +311,7 @@ class FeedforwardController:
             self._go_over()
 
     def fade_to_base(self) -> None:
-        """Fade the outputs to a base that is elsewhere than before, over the time `fade`."""
+        """Fade the outputs to a base whose measurement has jumped, over the time `fade`."""
         self._base_is_left = True
 
     def hold_base(self) -> None:
@@ -321,11 +321,11 @@ class FeedforwardController:
             self._base_is_left = True
 
     def set_external_wrench(self, body: int, wrench: Array) -> tuple[float, int, str]:
-        """Apply the wrench of the environment, (6,), on a body, in its axes about its origin.
+        """Apply the environment's wrench, (6,), on a body, in the body's axes about its origin.
 
-        Returns the share of the wrenches on all bodies for which the limits leave room at the
-        reference, with the joint and its limit that bind, see `wrench_share`. That share is
-        applied, so that a reference at rest keeps the limits under any sequence of wrenches.
+        Returns the share of all bodies' wrenches that the limits allow at the reference, and the
+        joint and the limit that bind, see `wrench_share`. That share is applied, so that a
+        reference at rest keeps the limits under any sequence of wrenches.
         """
         if self._wrenches is None or self._given_wrenches is None:
             bodies = len(self._feedforward.robot.bodies)
@@ -344,7 +344,7 @@ class FeedforwardController:
         return found
 
     def drop_wrenches(self) -> None:
-        """Drop all wrenches and the state of their filters; the outputs go over smoothly."""
+        """Drop all wrenches and the state of their filters; the outputs change smoothly."""
         if self._wrenches is not None:
             self._wrenches = self._given_wrenches = None
             self._wrench_filters = {}
@@ -358,7 +358,7 @@ class FeedforwardController:
         if self._sigma is None:
             self._sigma = self._stiffness.advance(0.0)
         asked, when, taken = self._stiffness_taken
-        # The same request is checked again only after the motion has gone on.
+        # The same request is checked again only after a while: the arm may have moved.
         if self.now - when > LIMITS_AGE or not np.array_equal(asked, stiffness):
             taken = self._stiffness.ask_for(stiffness, self.q, self.torque)
             self._stiffness_taken = stiffness.copy(), self.now, taken
@@ -368,7 +368,7 @@ class FeedforwardController:
         return motion_limits(self._feedforward, wrenches=self._wrenches)
 
     def _go_over(self) -> None:
-        """Let the outputs go over to the present model's torques for the last reference."""
+        """Start the outputs' transition to the present model's torques at the last reference."""
         for each in self._outputs:
             each.want(self._feedforward, self.q, self._wrenches, self._base)
             each.go_over()

@@ -1,4 +1,4 @@
-"""How far a base moves by its poses, and by its twists: whether the twists are confirmed."""
+"""Comparison of a base's displacements by its poses and by its twists, to confirm the twists."""
 from collections import deque
 
 import numpy as np
@@ -9,24 +9,24 @@ from hodyn_ros.robot import HodynError, lie
 Array = NDArray[np.float64]
 
 WINDOW, LONGEST_STEP = 0.1, 0.25
-"""Time over which pose and twist are compared, and the longest between two readings, s."""
+"""Time over which pose and twist are compared, and longest time between two readings, s."""
 ALLOWED = 0.07
 """Allowed difference of the two displacements, rad and m, besides half of the pose's: filters
 delay, and positions are corrected."""
 LEAST_CONFIRMED = 0.5
-"""Share of a velocity that must be confirmed; a steady acceleration confirms as much."""
+"""Least share of a velocity that the pose must confirm; a steady acceleration gives more."""
 FREE = 0.5, 0.7
 """Angular and linear velocity that need no confirmation, rad/s and m/s."""
 HOLD = 0.3
 """How long readings are refused after an angular velocity contradicted the orientation, s."""
 PROOF, CLOSE = 0.005, 0.45
-"""Displacement that confirms a linear velocity, m, and its largest error, as a share."""
+"""Least displacement that confirms a linear velocity, m, and its largest error, as a share."""
 CALM = 1.0
 """Time without contradiction or jump before a linear velocity is confirmed again, s."""
 LEAP = 1.2
-"""A position leaps if it moves further than the velocity says, by this factor and `ALLOWED`."""
+"""A position leaps if it moves this factor and `ALLOWED` further than the velocity gives."""
 FROZEN = 1.0
-"""Longest time between two positions that differ while readings come, s."""
+"""Time after which an unchanged position counts as a new one, at which the base stands, s."""
 QUICKEST, NOISE = 100.0, 0.5
 """How fast velocities may change, rad/s² and m/s², and their noise, rad/s and m/s."""
 DOUBT = 'odom: {} Until both agree, linear accelerations of the base are taken to be 0'
@@ -36,8 +36,8 @@ _HALVES = slice(0, 3), slice(3, 6)
 class Displacement:
     """Compares how far a base moved over `WINDOW` with the integral of its twist.
 
-    A driver may give degrees or millimetres per second, a twist in other axes, or the twist with
-    a pose that stands still.
+    A driver may give degrees or millimetres per second, a twist in other axes, or a pose that
+    stands still while the twist does not.
 
     Attributes
     ----------
@@ -61,10 +61,10 @@ class Displacement:
     def take(
         self, rotation: Array, position: Array, velocity: Array, stamp: int, *, continues: bool,
     ) -> float:
-        """Take a reading that `continues` the last one or not, in world axes.
+        """Take a reading, in world axes; `continues` is whether it agrees with the last one.
 
-        Returns the share of the angular velocity that counts. Raises HodynError if the
-        orientation contradicts the angular velocity.
+        Returns the share of the angular velocity that the orientation confirms. Raises HodynError
+        if the orientation contradicts the angular velocity.
         """
         last, self._last = self._last, (rotation, velocity, stamp)
         if last is None or not 0.0 < (seconds := (stamp - last[2]) * 1e-9) <= LONGEST_STEP:
@@ -82,11 +82,11 @@ class Displacement:
         step = np.zeros((2, 6))
         # Readings that contradict each other say nothing about the velocity between them.
         step[:, :3] = turn, said[:3] if continues else turn
-        # A position that comes more rarely than the velocity is compared when it comes.
+        # Positions that come more rarely than velocities are compared when they change.
         self._ahead = self._ahead + said[3:]
         moved = position - self._place
         is_new = bool(moved.any()) or stamp - self._since >= FROZEN * 1e9
-        # A position that is corrected says nothing about the velocity.
+        # A leap corrects the position, and says nothing about the velocity.
         leaps = np.linalg.norm(moved - self._ahead) > ALLOWED and (
             np.linalg.norm(moved) > LEAP * np.linalg.norm(self._ahead))
         if is_new:
@@ -144,5 +144,5 @@ def _contradiction(half: int, moved: Array, said: Array) -> str:
     what, unit, field = (
         ('orientation turned', 'rad', 'angular'), ('position moved', 'm', 'linear'))[half]
     return (
-        f'its {what} by {np.linalg.norm(moved):.2g} {unit}, and by {np.linalg.norm(said):.2g} as '
-        f'twist.twist.{field} says: is that in {unit}/s, in the axes of child_frame_id?')
+        f'its {what} by {np.linalg.norm(moved):.2g} {unit}, but by {np.linalg.norm(said):.2g} '
+        f'according to twist.twist.{field}: is that in {unit}/s, in the axes of child_frame_id?')

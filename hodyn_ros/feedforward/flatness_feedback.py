@@ -31,8 +31,8 @@ class FlatnessFeedback:
 
     The spring torques and their rates at the measured state give q̈ and q⃛ by first-order forward
     dynamics. Then q⁗ = q⁗_d + Σ kᵢ (q⁽ⁱ⁾_d − q⁽ⁱ⁾) with i = 0 … 3 and, at antagonistic joints,
-    σ̈ = σ̈_d + Σ cᵢ (σ⁽ⁱ⁾_d − σ⁽ⁱ⁾), and the motor side of that motion is the torque. With an exact
-    model each error e of a joint obeys e⁗ + Σ kᵢ e⁽ⁱ⁾ = 0.
+    σ̈ = σ̈_d + Σ cᵢ (σ⁽ⁱ⁾_d − σ⁽ⁱ⁾), and the motor side gives the torque of that motion. With
+    an exact model each error e of a joint obeys e⁗ + Σ kᵢ e⁽ⁱ⁾ = 0.
 
     Attributes
     ----------
@@ -48,16 +48,16 @@ class FlatnessFeedback:
     robot : Robot
         A fixed-base arm or tree with a spring at each joint and no dampers.
     poles : float or array
-        Poles of the error, the same for every joint, rad/s: ω puts all at −ω; or four poles,
-        (4,), negative, or complex pairs with negative real parts.
+        Poles of the error, the same for every joint, rad/s: ω > 0 puts all at −ω; else four poles
+        with negative real parts, (4,), complex ones in conjugate pairs.
     stiffness_poles : float or array
         The same for the stiffness of antagonistic joints, with two poles.
 
     Raises
     ------
     HodynError
-        For a floating base, a joint without a spring or with a damper, rotors beside actuators,
-        and poles that are not stable.
+        For a floating base, a joint without a spring or with a damper, `rotor_inertia` beside
+        actuators, and poles that are not stable.
 
     """
 
@@ -118,8 +118,8 @@ class FlatnessFeedback:
         Raises
         ------
         HodynError
-            For wrong shapes, values that are not finite, and a state at which a spring cannot
-            give the torque: names the joint.
+            For wrong shapes, values that are not finite, and a state at which a spring, whose
+            joint is named, cannot give the torque.
         TypeError
             For anything but writeable, C-contiguous float64 arrays.
 
@@ -202,7 +202,7 @@ def why_no_feedback(robot: Robot) -> str:
 
 
 def _taylor_series(ahead: float) -> Array:
-    """Return the matrix that takes a motion, (5, n), `ahead` seconds later."""
+    """Return the matrix that advances a motion, (5, n), by `ahead` seconds."""
     series = np.eye(DEGREE + 1)
     for k in range(DEGREE):
         for j in range(1, DEGREE + 1 - k):

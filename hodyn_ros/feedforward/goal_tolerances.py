@@ -101,7 +101,7 @@ def goal_tolerances(
     path, goal : iterables of JointTolerance
         Path and goal tolerances that the goal sets.
     goal_time : float
-        Goal time that it sets, s: 0 is the default, -1 is no limit.
+        Goal time that the goal sets, s: 0 is the default, -1 is no limit.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def violation(tolerances: Array, error: Array) -> tuple[int, int] | None:
 
 
 def _chosen(asked: float, default: float, none: float, what: str) -> float:
-    """Return the tolerance by a requested value and the default; `none` stands for no bound."""
+    """Return the tolerance for a requested value: itself, the default, or `none` for no bound."""
     if asked > 0.0:
         return asked
     if asked == 0.0:

@@ -1,4 +1,4 @@
-"""Whether a value may be published after the last one, judged only by the limits."""
+"""The last check of values before they are published: by the limits and the last values."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -7,9 +7,9 @@ from hodyn_ros.common.jit import njit
 Array = NDArray[np.float64]
 
 ROUND_OFF = 1e-6
-"""Fraction of a limit by which round-off may pass it."""
+"""Fraction by which round-off may exceed a limit."""
 SMALLEST_STEP = 1e-8
-"""Change of a value allowed at any interval: as its fraction, or in its unit if below 1."""
+"""Step of a value allowed in any interval: a fraction of it, or absolute for values below 1."""
 
 
 @njit()
@@ -18,10 +18,10 @@ def first_wrong(
 ) -> tuple[int, int]:
     """Return the row and column of the first value that must not be published; (-1, -1) if none.
 
-    `before` and `after`, (3, n), are the values with two derivatives that were published last and
-    that are to be published `interval`, s, later. Refused are values that are not finite, values
-    and rates beyond `top` times their limits, (n,) each, and a step (row 0) that is too large for
-    the rate limit.
+    `before` and `after`, (3, n), are the last published values and those to be published
+    `interval`, s, later, each with two derivatives. It refuses values that are not finite, values
+    and rates beyond `top` times their limits, (n,) each, and steps (row 0) too large for the rate
+    limit.
     """
     for row in range(after.shape[0]):
         for i in range(after.shape[1]):

@@ -49,7 +49,7 @@ class Column:
     quantity, unit : str
         As in `limits.quantities`; SI.
     order : int
-        Order of the highest derivative of the position along the path on which it depends.
+        Highest derivative of position along the path on which the quantity depends.
     place : int
         Index of the joint in the robot.
     rank : tuple
@@ -112,8 +112,8 @@ class LimitTable:
     lower, upper : (C,) arrays
         The constant bounds, infinite for none.
     limited : (K,) array of int
-        The columns with bounds that a slower motion gets away from: all except positions, and
-        except reflexes that a limit with the same or narrower bounds makes redundant.
+        The bounded columns that a slower motion relieves: all except positions, and except
+        reflexes that a limit with the same or narrower bounds makes redundant.
     orders : (K,) array of int
         `Column.order` of the `limited` columns.
     bounded, is_reflex : (C,) arrays of bool
@@ -259,7 +259,7 @@ class LimitTable:
     ) -> tuple[Array, Array, Array]:
         """Return the values of motions, (T, C), and their bounds, (T, C) or (C,).
 
-        `torque`, (T, 3, n), are other torques than those of the motions.
+        `torque`, (T, 3, n), replaces the computed torques of the motions.
         """
         _, *parts = zip(*self.rows(motion, self.found(motion, torque)), strict=True)
         values = np.hstack(parts[0])
@@ -313,7 +313,7 @@ class LimitTable:
             stop = column.reflex
             if stop is None or stop in worst or not (known is None or known[c]):
                 continue
-            # Columns are ordered by nearness: of columns that trip it first, the nearest counts.
+            # Of columns that trip the reflex at the same time, `order` puts the nearest first.
             by = min(
                 (other for other in order if gathered.intervals[other]
                  and self.columns[other].reflex is stop),

@@ -1,4 +1,4 @@
-"""The limits of a robot's motion: those in its file, including efforts."""
+"""The limits of a robot's motion, including efforts: from its file, or derived from these."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,7 +48,7 @@ def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> Motion
 
 
 def effort_jerk(feedforward: FeedForward, position: Array) -> float:
-    """Return the jerk of all joints at once that uses the effort-rate limits up.
+    """Return the jerk with which all joints at once just keep the effort-rate limits.
 
     For an arm at rest at a position, (n,); infinite without such limits.
     """
@@ -70,9 +70,9 @@ def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
     if share <= 1.0 + margin:
         return ''
     return (
-        f'the weight takes {weight[worst]:.4g} of {robot.joint_names[worst]}, beyond its effort '
-        f'limit of {robot.limits.effort[worst]:g}: put the payload and the masses of the links '
-        'right, or the limit')
+        f'the weight needs {weight[worst]:.4g} from {robot.joint_names[worst]}, beyond its effort '
+        f'limit of {robot.limits.effort[worst]:g}: correct the payload, the masses of the links '
+        'or the limit')
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class EffortWatch:
 
 
 class _Rows:
-    """Bounds of the table as rows of an array; a row without a name has infinite bounds."""
+    """Bounds of the limit table as rows of an array; rows without a name have infinite bounds."""
 
     def __init__(self, feedforward: FeedForward, names: tuple[str, ...]) -> None:
         tables = {name: LimitTable(feedforward, quantities=(name,)) for name in names if name}

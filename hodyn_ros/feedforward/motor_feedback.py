@@ -24,7 +24,7 @@ LATEST = 0.005
 IMPLAUSIBLE = 2.0
 """Largest spring torque that is believed, in units of the joint's effort limit."""
 FIRST = 200_000_000
-"""Time after the first cycle in which motor states need not have come yet, ns."""
+"""Time after the first cycle during which missing motor states are not reported, ns."""
 
 
 class MotorFeedback:
@@ -132,8 +132,8 @@ class MotorFeedback:
             raise HodynError('no joint states with velocities that are believed')
         if side is None or side.any_held or controller.has_wrenches:
             raise HodynError(
-                'an external wrench acts, which it does not know' if controller.has_wrenches
-                else 'the reference of the motors is being led back')
+                'an external wrench acts, which it cannot include' if controller.has_wrenches
+                else 'the reference of the motors is held or returns')
         if motors is None:
             raise HodynError('no motor states')
         late = (stamp - self._stamp) * 1e-9
@@ -151,7 +151,7 @@ class MotorFeedback:
             joint = int(np.argmin(loads <= self._most))
             raise HodynError(
                 f'joint {self._law.robot.joint_names[joint]!r}: its spring would carry '
-                f'{loads[joint]:.4g}: are motor states in link-side units, zeros and names right?')
+                f'{loads[joint]:.4g}: check units (link-side), zeros and names of motor states')
         # The driver compares a state with the reference of the same instant.
         error = side.reference[:2] - ahead * side.reference[1:3] - theta
         wanted = torque - side.reference[3] - (self._settings.loop * error).sum(axis=0)

@@ -12,7 +12,7 @@ from hodyn_ros.feedforward.soft_limit import soft_limit, soft_part
 Array = NDArray[np.float64]
 
 MOST_CARRIED = 0.9
-"""Largest load that counts, as a share of a motor's limit: the rest changes its velocity."""
+"""Largest load counted, as a share of a motor's torque limit: the rest is for acceleration."""
 # Names of θ and of the load of a motor, each with two derivatives.
 QUANTITIES = (
     ('motor position', 'motor velocity', 'motor acceleration'), 3 * ('motor torque',))
@@ -22,9 +22,8 @@ class MotorStage:
     """The motors' θ, θ̇, θ̈ and τ_m for the published torque.
 
     Like torques, θ goes smoothly from its last published value to a new one. While the motors of
-    a joint cannot follow the motion, their θ and load are kept, and are led back afterwards. τ_m
-    belongs to the published θ̇ and θ̈ and to the torque that the springs carry; the limit of τ_m
-    bounds θ̈.
+    a joint cannot follow the motion, their θ and load are held; afterwards they return smoothly.
+    τ_m follows from the published θ̇ and θ̈ and from the springs' torque; its limit bounds θ̈.
 
     Attributes
     ----------
@@ -37,7 +36,7 @@ class MotorStage:
     is_finite : bool
         Whether all of `reference` are finite.
     held : (n,) array
-        Whether the reference of a joint's motors is kept or led back, so not the motion's.
+        Whether the reference of a joint's motors is held or returns, so differs from the motion.
     side : MotorSide
         The motors.
     actuators : Actuators
@@ -108,7 +107,7 @@ class MotorStage:
         return self._judged
 
     def evaluate(self, q: Array, torque: Array, stiffness: Array | None, dt: float) -> None:
-        """Evaluate the reference `dt`, s, after the last, as `MotorSide.evaluate` unchecked."""
+        """Evaluate the reference `dt`, s, after the last; arguments as in `MotorSide.evaluate`."""
         wanted = self.side.evaluate(q, torque, stiffness, dt, check=False)
         is_other, self._all_feasible = _load(
             self.actuators.motors, wanted, self.feasible, self._was_feasible, self._carried)
@@ -129,7 +128,7 @@ class MotorStage:
             self.actuators.motors, theta, carried, self._effort, *self._soft, self.reference)
 
     def go_over(self, q: Array, torque: Array, stiffness: Array | None) -> None:
-        """Go over to another motion from now on, given its present values."""
+        """Start a transition to another motion, given its present values."""
         if self._theta is None or self._load is None:
             return
         wanted = self.side.evaluate(q, torque, stiffness, 0.0, check=False)
@@ -177,7 +176,7 @@ def _bound(motors: Array, reference: Array, carried: Array, effort: Array, out: 
             out[0, j], out[1, j] = -np.inf, np.inf
             continue
         held = carried[0, j] + _own(motors, j, reference[1, j], 0.0)
-        # A motor that is overloaded already must be able to come to rest too.
+        # An overloaded motor must still be able to come to rest.
         held = min(max(held, -MOST_CARRIED * effort[j]), MOST_CARRIED * effort[j])
         out[0, j] = (-effort[j] - held) / inertia
         out[1, j] = (effort[j] - held) / inertia

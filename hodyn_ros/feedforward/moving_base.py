@@ -46,12 +46,12 @@ class BaseMotion:
         return rotation
 
     def rest(self, rotation: Array) -> None:
-        """Be at rest at a rotation, (3, 3)."""
+        """Set the base to rest at a rotation, (3, 3)."""
         self.rotation[:] = rotation
         self.twist[:] = 0.0
 
     def move(self, rotation: Array, hybrid: Array) -> None:
-        """Move with angular velocity and velocity of the origin in world axes, (4, 6)."""
+        """Set rotation, and twist from angular and linear velocity in world axes, (4, 6)."""
         self.rotation[:] = rotation
         write_twist(hybrid, self.twist[0])
 
@@ -64,12 +64,12 @@ class FollowedBase:
     plan : Plan
         Its 12 columns are the rows of the rotation, then the position.
     start : int
-        Stamp of its zero, ns.
+        Stamp of the plan's time 0, ns.
 
     Attributes
     ----------
     end : int
-        Stamp of its end, ns.
+        Stamp of the plan's end, ns.
     ahead : int
         How far the stamps are ahead of the instants of `move`, ns.
 
@@ -87,7 +87,7 @@ class FollowedBase:
     ) -> tuple[Array, Array]:
         """Take a measured pose and hybrid twist (6,); return how far they are from the plan.
 
-        These are a rotation (3, 3), and the differences of position, angular velocity and
+        Returns the rotation, (3, 3), and the differences of position, angular velocity and
         velocity, (9,), in world axes.
         """
         self._evaluate(stamp)
@@ -141,7 +141,7 @@ class MovingBaseFeedForward(FeedForward):
 
     @property
     def columns(self) -> int:
-        """How many quantities there are: joint torques, then the wrench on the base."""
+        """Number of published quantities: joint torques, then the wrench on the base."""
         return self.robot.n + 6
 
     @property

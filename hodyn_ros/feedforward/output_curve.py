@@ -17,13 +17,12 @@ that changes it: a new held position, a payload, a dropped wrench. The published
 - If Ẇ + v̇ + ṁ still exceeds L, or W changes in a cycle by more than L allows, P continues from
   its last value at the rate L s(Ṗ/L), and v leads it to W afterwards. If |P| exceeds its limit E,
   E s(P/E) is published. s is C², the identity up to 1, and below 1 + margin beyond.
-- P̈ of a motor has bounds, given by its torque. If Ṗ would change faster, it approaches its wanted
-  value with a second derivative within the bounds, which changes per second by at most ω times
-  their width.
+- P̈ of a motor has bounds, given by its torque. If Ṗ would change faster, Ṗ approaches its wanted
+  value with a P̈ within the bounds, which changes per second by at most ω times their width.
 
-So P is C², Ṗ and P̈ are its derivatives, and |P| and |Ṗ| keep their limits by the margin, for any
-sequence of causes. `last_gate` checks this independently: a value that it refuses is not
-published, and P goes over from the last published value.
+So P is C², Ṗ and P̈ are its derivatives, and |P| and |Ṗ| exceed their limits by at most the
+margin, for any sequence of causes. `last_gate` checks this independently: a value that it refuses
+is not published, and P continues from the last published value.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +41,8 @@ RATE_SHARE = 0.5
 SLOWEST = 0.02
 """ε, the least speed of v's time."""
 TRANSIENT_SHARE = 4.6
-"""ω L/|m̈₀| of m at which m̈₀ adds 0.05 L to Ṗ: 0.231/0.05."""
-# After this many time constants a change has settled to round-off of the published value.
+"""ω L/|m̈₀| at which m adds at most 0.05 L to Ṗ: 0.231/0.05."""
+# Time constants after which a change has settled; error, as a share of the value, that ends it.
 SETTLED = 40.0
 CLOSE = 1e-9
 # Rows of the state of a stage, one column per quantity.
@@ -55,13 +54,13 @@ CHANGING, SATURATED = 1, 2
 LEAST_SLOPE = 1e-9
 # In a shorter interval, s, the input of v does not move: its slope would lose digits.
 SHORTEST = 1e-7
-# Share used of the second derivative that just brings a rate to rest at another.
+# Share used of the largest second derivative from which a rate still settles at another.
 BRAKING = 0.8
 # A second derivative is held back beyond this multiple of its bounds.
 SLACK = 1.05
-# Share of the bounds' width by which a second derivative may jump, besides ω per second.
+# Jump of a second derivative allowed in a cycle, as a share of its bounds' width, besides ω h.
 STEP = 0.02
-# Share of the bounds' width that remains at the top of the rate.
+# Least bound of a second derivative at the top of its rate, as a share of its bounds' width.
 LEAST_SHARE = 0.05
 
 
@@ -81,7 +80,7 @@ def _clock(rate: float, second: float, limit: float) -> tuple[float, float]:
 def go_over(
     state: Array, wanted: Array, which: NDArray[np.bool_], ahead: float, fade: float,
 ) -> None:
-    """Let each marked channel go over from the published values to the wanted ones."""
+    """Start the transition of each marked quantity from its published to its wanted values."""
     for i in range(wanted.shape[1]):
         if not which[i]:
             continue
@@ -103,7 +102,7 @@ def go_over(
         state[FIRST, i] = rate
         state[SECOND, i] = 0.5 * second + omega * rate
         state[SINCE, i] = 0.0
-        # With a smaller slope the steps would vanish in round-off and never arrive.
+        # With a smaller slope the steps would vanish in round-off, and v would never arrive.
         state[SLOPE, i] = max(abs(value - state[TARGET, i]) / fade, LEAST_SLOPE)
         state[WAIT, i] = SETTLED / BANDWIDTH
         state[CLOCK, i], state[CLOCK + 1, i] = _clock(wanted[1, i], wanted[2, i], limit)
@@ -111,7 +110,7 @@ def go_over(
 
 @njit()
 def _follow_input(state: Array, i: int, own: float) -> None:
-    """Move v's input towards its target at its slope, and v after it, by `own` of v's time."""
+    """Advance v's input towards its target, at its slope, and v by `own`, s, of v's time."""
     begin, target = state[INPUT, i], state[TARGET, i]
     most = min(RATE_SHARE * state[RATE, i], state[SLOPE, i]) * own
     end = target
@@ -165,7 +164,7 @@ def advance(
     state: Array, wanted: Array, interval: float, bounds: Array, before: Array, published: Array,
     limit: Array, rate_limit: Array, top: float,
 ) -> tuple[int, int, int]:
-    """Write the next values; return the flags, and row and column of a value that is refused."""
+    """Write the next values; return the flags, and row and column of a refused value or −1."""
     before[:] = published
     flags = _next(state, wanted, interval, bounds, published)
     row, column = first_wrong(before, published, interval, limit, rate_limit, top)
@@ -256,7 +255,7 @@ def _next(
 
 @njit()
 def begin_at(state: Array, published: Array) -> None:
-    """Set the state, before the limit of the value, that gives `published`, and publish it."""
+    """Set the state whose limited values are `published`, and write these values."""
     for i in range(published.shape[1]):
         raw, slope = before_limit(
             published[0, i], state[LIMIT, i], state[KNEE, i], state[TOP, i])

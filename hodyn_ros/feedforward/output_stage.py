@@ -1,4 +1,4 @@
-"""Published quantities, which follow a change smoothly by the curves of `output_curve`."""
+"""Published quantities that follow every change smoothly, by the curves of `output_curve`."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,15 +33,15 @@ class OutputStage:
     Parameters
     ----------
     start : (3, n) array
-        Value, rate and second derivative that count as published last.
+        Values with two derivatives that count as the last published ones.
     limit, rate_limit : (n,) arrays
         The limits E of the value and L of its rate; infinite for none.
     fade : float
         Least duration of a change of value, s.
     margin : float
-        Fraction of the limits by which they may be passed.
+        Fraction of the limits by which they may be exceeded.
     strict : bool
-        Whether the limits themselves are kept; their soft part is then below them.
+        Whether the limits are kept without margin; their soft part is then below them.
 
     Attributes
     ----------
@@ -88,14 +88,14 @@ class OutputStage:
 
     @property
     def unlimited(self) -> Array:
-        """The values, (n,), before the limit of the value applies."""
+        """The values, (n,), before the limits E are applied."""
         raw: Array = self._state[RAW]
         return raw
 
     def go_over(
         self, wanted: Array, which: NDArray[np.bool_] | None = None, ahead: float = 0.0,
     ) -> None:
-        """Go over to another curve from now on, given its present value and derivatives.
+        """Start a transition to another curve, given its present value and derivatives.
 
         Parameters
         ----------
@@ -104,8 +104,8 @@ class OutputStage:
         which : (n,) array, optional
             Which quantities have a new curve; all by default.
         ahead : float
-            Time from the last cycle to `wanted`, s; at most 1/ω, as `wanted` is extrapolated
-            back over it.
+            Time from the last cycle to `wanted`, s; at most 1/ω, since `wanted` is extrapolated
+            back by it.
 
         """
         if which is None:
@@ -116,8 +116,8 @@ class OutputStage:
     def set_target(self, added: Array, *, fades: bool = False) -> None:
         """Add a value, (n,), to the wanted one from now on.
 
-        The sum is reached as fast as the limits allow, smoothed, or over the time `fade` if it
-        `fades`.
+        The published value approaches the sum smoothly: over the time `fade` if it `fades`, else
+        as fast as the limits allow.
         """
         state = self._state
         state[TARGET] = added
@@ -130,7 +130,7 @@ class OutputStage:
             np.maximum(state[SLOPE], needed, out=state[SLOPE])
 
     def advance(self, wanted: Array, interval: float, bounds: Array | None = None) -> Array:
-        """Return `published`, (3, n), updated to an `interval`, s, after the last values.
+        """Advance by an `interval`, s, and return `published`, (3, n).
 
         `wanted`, (3, n), are the wanted values without the addition of `set_target`; `bounds`,
         (2, n), are the least and the largest second derivative allowed.

@@ -19,13 +19,13 @@ class Accepted:
     plan : Plan
         The plan that is followed.
     pace : float or None
-        Its speed relative to the times of its points; None if it does not use these times.
+        Speed relative to the times of the points; None if the plan does not use these times.
     summary : str
         A line for the log.
     message : bytes
         The annotated plan, serialized, if it was requested.
     wait : float
-        How long it waits for its start, s.
+        Time until its start, s.
     dropped : int
         Number of plans with later starts that it replaces.
 
@@ -73,7 +73,7 @@ class PlanMaker(Protocol):
         """Make a plan from a serialized trajectory; it replaces a plan that is being made."""
 
     def poll(self, reference: ReferenceManager, now: int) -> Accepted | Refused | None:
-        """Let the reference follow a plan that is ready; return the answer, None if none is."""
+        """Let the reference follow a plan that is ready; return the answer, None without one."""
 
     def submit_base(self, data: bytes, placement: NDArray[np.float64], now: int) -> int:
         """Make a plan of the base from serialized poses; return the stamp of its start, ns.
@@ -83,7 +83,7 @@ class PlanMaker(Protocol):
         """
 
     def poll_base(self) -> Accepted | Refused | None:
-        """Return the answer about the last poses of a base; None if none is ready.
+        """Return the answer to the last poses of a base; None if it is not ready.
 
         The 12 columns of an accepted plan are the rows of the rotation, then the position.
         """

@@ -16,31 +16,30 @@ PERSISTENCE = 3
 FACTOR = 2.0
 """Largest measured velocity that is believed, as a multiple of the velocity limit."""
 FREE_VELOCITY = 50.0
-"""Largest velocity that is believed of a joint without a velocity limit, rad/s or m/s."""
+"""Largest velocity that is believed for a joint without a velocity limit, rad/s or m/s."""
 SLACK = 1e-3
-"""Error of a position from resolution and jitter of stamps, rad or m."""
+"""Allowed error of a position, from resolution and jitter of stamps, rad or m."""
 VELOCITY_SLACK = 0.5
-"""Allowed difference of a velocity, which drivers filter, from the rate of the positions, as a
-share of the largest velocity that is believed."""
+"""Allowed difference between a velocity, which drivers filter, and the rate of the positions, as
+a share of the largest believed velocity."""
 LONGEST = 2.0
 """Readings that are further apart than this are not compared, s."""
 STAY = 0.1
-"""Time after the last reading at a place before the arm may be believed elsewhere, s: two drivers
-that contradict each other must not alternate."""
+"""Time without a reading at a place before the arm may be believed elsewhere, s: otherwise two
+contradicting drivers would alternate."""
 BEYOND = 1e-3
 """A joint is reported beyond its range only by more than this, rad or m."""
 UNMEASURED = 0.05
 """If a joint moves further than this while all velocities are 0, rad or m, the driver does not
 measure them."""
 FAR, FAR_TOGETHER = 2.0, 0.1
-"""Distance beyond its range that is impossible for one joint, and for several joints at a time,
-rad or m."""
+"""Impossible distances beyond the range: for one joint, and for several at a time, rad or m."""
 
 
 def beyond_range(
     robot: Robot, names: Sequence[str], position: Array,
 ) -> tuple[str, bool]:
-    """Return which joints are beyond their ranges at a position, (n,), and if that is possible.
+    """Return which joints are beyond their ranges at a position, (n,), and whether it is possible.
 
     The text is empty if no joint is beyond by `BEYOND`. `names` are those in the joint states.
     """
@@ -54,13 +53,13 @@ def beyond_range(
         return said, True
     in_rad = unit(robot, int(beyond.argmax()), 'position') == 'rad'
     asked = 'rad: are these degrees?' if in_rad else 'm: are these millimetres?'
-    return f'{said}: no arm is there; positions are in {asked}', False
+    return f'{said}: no arm can be there; positions are in {asked}', False
 
 
 class PlausibleState:
     """Judges each measured state by the states before it.
 
-    A joint moves no faster than twice its velocity limit, and as fast as its measured velocity. A
+    A joint moves no faster than twice its velocity limit, and about as its measured velocity. A
     state that contradicts the last believed one is left out, with one exception: if three states
     in a row agree with each other, and no state has come from the former place for `STAY`, the
     arm is believed to be at the new place.
@@ -73,7 +72,7 @@ class PlausibleState:
     Attributes
     ----------
     joint : int
-        The joint for which the last state was left out; −1 if its stamp is far from the last.
+        The joint for which a state was last left out; −1 if its stamp was far from the last.
     is_there : bool
         Whether the last position is believed, whatever its velocity: a driver's velocities may
         be wrong permanently.
@@ -128,7 +127,7 @@ class PlausibleState:
     def _agree(
         self, before: _State | None, after: _State, known: bool,
     ) -> tuple[bool, bool]:
-        """Return whether positions agree, and whether known velocities agree with them too."""
+        """Return whether positions agree, and whether velocities, if `known`, agree with them."""
         if before is None:
             return False, False
         seconds = (after[2] - before[2]) * 1e-9
@@ -156,7 +155,7 @@ class ZeroVelocities:
         self.forget()
 
     def forget(self) -> None:
-        """Begin anew, without the former position."""
+        """Forget the former position and the joint."""
         self.joint = -1
         self._from: Array | None = None
 

@@ -17,14 +17,14 @@ TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
 NEARLY = 0.2
-"""Distance from one turn up to which a jump is taken for one, rad: a moving arm goes on."""
+"""Largest difference of a jump from one turn to count as one, rad: the arm may be moving."""
 
 WRAPS = 'one turn: the driver must not wrap positions'
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
 CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
 Level = Literal['info', 'warning', 'error']
-# Numbers that are neither part of a word nor in quotes, as names of joints are.
+# Numbers that are neither part of a word nor in quotes: names of joints may contain numbers.
 _NUMBER = re.compile(
     r"(?<![\w.'])[-+]?(\d+(\.\d*)?(e[-+]?\d+)?|inf|nan)(?![\w'])", re.IGNORECASE)
 OF_MOTORS = {
@@ -60,13 +60,13 @@ class Reasons:
         self._told: dict[str, tuple[str, float]] = {}
 
     def tell(self, level: Level, text: str, topic: str = '') -> None:
-        """Queue a line for the log; a topic says that one of its messages is rejected."""
+        """Queue a line for the log; `topic` is the topic of a rejected input, else empty."""
         self.events.append(Event(level, text, topic))
 
     def notice(self, kind: str, text: str, at: float, level: Level, line: str = '') -> None:
         """Show a condition that comes and goes; log it when it begins.
 
-        The text stays as it began, although its values change in each cycle: one occurrence gives
+        The text keeps its first values, although they change in each cycle: one occurrence gives
         one line.
         """
         known = self._told.get(kind)
@@ -76,7 +76,7 @@ class Reasons:
             self.tell(level, line or text)
 
     def forget(self, *kinds: str) -> None:
-        """Show no longer the notices of these kinds."""
+        """Stop showing the notices of these kinds."""
         for kind in kinds:
             self._told.pop(kind, None)
 
@@ -96,10 +96,10 @@ class Reasons:
         if motors is not None and motors.any_held:
             joints = self._robot.joint_names
             self.notice('motors', (
-                f'the motors of {joints[int(np.argmax(motors.held))]} are led back'
+                f'the motors of {joints[int(np.argmax(motors.held))]} return to the motion'
                 if motors.feasible.all() else
-                f'the motors of {joints[int(np.argmin(motors.feasible))]} cannot do it: their '
-                'reference is held'), at, 'warning')
+                f'the motors of {joints[int(np.argmin(motors.feasible))]} cannot follow the '
+                'motion: their reference is held'), at, 'warning')
         if controller.clipped and controller.base_wrench.size:
             self.notice('clipped', CLIPPED_ON_BASE, at, 'error')
         if controller.reference.is_held_back:
@@ -116,7 +116,7 @@ class Reasons:
         if excess.is_refused:
             return (
                 f'{excess.quantity} of {names[excess.place]} would be {excess.value:.4g}, which '
-                'no motion within the limits reaches from what was published last: it is not '
+                'no motion within the limits reaches from the last published value: it is not '
                 'published. Report it as a bug: no input should cause it')
         return (
             f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
@@ -125,7 +125,7 @@ class Reasons:
     def of_departure(
         self, watch: TrackingWatch, joints: Sequence[str], when: str = '',
     ) -> str:
-        """Return the sentence that says which joint is how far from its reference."""
+        """Return a sentence with the watched joint and its distance from the reference."""
         tolerance = f'tracking_tolerance {watch.tolerance[watch.joint]:g}'
         return (
             f'{joints[watch.joint]} is {watch.error:+.3g} away from the reference{when} '

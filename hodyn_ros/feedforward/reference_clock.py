@@ -3,7 +3,7 @@ from collections import deque
 import math
 
 WINDOW = 9
-# Number of intervals needed before they count, and the longest interval that counts, s.
+# Least number of intervals, longest that counts, s, and step of stamps always allowed, in periods.
 MIN_INTERVALS = 5
 MAX_INTERVAL = 1.0
 MAX_PERIODS = 3.0
@@ -73,7 +73,7 @@ class ReferenceClock:
         self.left_out = 0
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
-        # Lost states and hold-ups lengthen intervals, at times many; none shortens one.
+        # Lost states and hold-ups lengthen intervals, sometimes many; nothing shortens them.
         self._period = TypicalInterval(0.25)
         self._moved_at = -math.inf
 
@@ -88,10 +88,10 @@ class ReferenceClock:
         return self.stamp + self._lookahead - self.left_out
 
     def move_to(self, stamp: int, at: float) -> float:
-        """Go on to a stamp, ns; return the seconds that were left out, negative if set back.
+        """Move on to a stamp, ns; return the seconds that were left out, negative if set back.
 
         `at` is the time of the call on a monotonic clock, s: a step much longer than the time
-        that has passed is not taken as the stamps' period. While the period is unknown, time that
+        that has passed does not count for the period. While the period is unknown, time that
         stamps skip is left out, but 0 is returned.
         """
         step = stamp - self.stamp
@@ -110,15 +110,15 @@ class ReferenceClock:
         return (step - kept) * 1e-9 if known or step < 0 else 0.0
 
     def skip_to(self, stamp: int) -> None:
-        """Go on to a stamp, ns, and leave out all but a period: nothing was followed meanwhile."""
+        """Move on to a stamp, ns, leaving out all but a period: nothing was followed meanwhile."""
         step = stamp - self.stamp
         self.left_out += step - min(max(step, 0), round(self._period.value))
         self.stamp = stamp
 
     def resume_at(self, stamp: int) -> None:
-        """Go on to a stamp, ns, of joint states that are back.
+        """Move on to a stamp, ns, of joint states that are back.
 
-        If it is not soon after the last one, all but a period is left out.
+        If it is not within `max_step` after the last one, all but a period is left out.
         """
         if 0 <= stamp - self.stamp <= self.max_step:
             self.stamp = stamp

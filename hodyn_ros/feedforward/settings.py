@@ -37,8 +37,7 @@ class ControllerSettings:
     gravity_in_output, friction_in_output : bool
         Whether the output contains these terms.
     limit_output : bool
-        Whether the output keeps the effort and effort-rate limits themselves, not only by
-        `limit_margin`.
+        Whether the output keeps the effort and effort-rate limits without `limit_margin`.
     at_measurement : bool
         Whether to evaluate at the measured position and velocity (computed torque) instead of the
         reference's.
@@ -47,7 +46,7 @@ class ControllerSettings:
     wrench_bandwidth : float
         Bandwidth of the filter of measured external wrenches, rad/s.
     limit_margin : float
-        Fraction of the effort and effort-rate limits by which they may be passed.
+        Fraction of the effort and effort-rate limits by which they may be exceeded.
     fade : float
         Least duration of a change of the output to another value, s.
     motor_feedback : MotorFeedbackSettings or None

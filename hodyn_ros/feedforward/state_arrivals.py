@@ -1,9 +1,9 @@
-"""When joint states come, how often, and whether they stay away."""
+"""When joint states come, how often, and whether they are lost."""
 from collections import deque
 
 from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
 
-# Longest period of a driver, s: a longer interval is a silence.
+# Longest period of a driver, s: a longer interval is a silence. Least timeout, in periods.
 MAX_PERIOD = 0.2
 SILENT_PERIODS = 5.0
 # Timeout while the period of the driver is not known yet, s.
@@ -23,7 +23,7 @@ class StateArrivals:
     Parameters
     ----------
     timeout : float
-        How long states may stay away, s, at least five periods. 0 chooses it by their arrivals:
+        Longest time without a state, s, at least five periods. 0 chooses it by their arrivals:
         twice the second longest pause within a minute, between 0.05 and 0.25 s.
 
     Attributes
@@ -52,7 +52,7 @@ class StateArrivals:
 
     @property
     def timeout(self) -> float:
-        """How long states may stay away now, s."""
+        """Longest time without a state at present, s."""
         period = self.period
         timeout = max(self._timeout, SILENT_PERIODS * period if period else FIRST_SILENCE)
         if self._timeout:
@@ -77,18 +77,18 @@ class StateArrivals:
         """Return whether a watch that is called every `period`, s, may judge now.
 
         It may not if this process was held up itself, as states may then still wait to be read.
-        That excuses one call, not the next as well: the process may always be late.
+        That never excuses two calls in a row, as the process may always be late.
         """
         since, self._watched_at = at - self._watched_at, at
         self._is_excused = since > LATE * period and not self._is_excused
         return not self._is_excused
 
     def is_late(self, at: float) -> bool:
-        """Return, once, that the next state is more than three periods late."""
+        """Return True, once, if no state has come for more than three periods."""
         was_late = self._is_late
         self._is_late = self.period > 0.0 and at - self.last > MAX_PERIODS * self.period
         return self._is_late and not was_late
 
     def are_lost(self, at: float) -> bool:
-        """Return whether states have stayed away for longer than they may."""
+        """Return whether no state has come for longer than `timeout`."""
         return at - self.last > self.timeout

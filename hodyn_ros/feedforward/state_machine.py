@@ -72,7 +72,7 @@ class StateMachine:
     counts : Counter
         How often things happened, for diagnostics.
     left_out : float
-        Total time by which stamps jumped, ahead or back, and the reference did not, s.
+        Total time of jumps of the stamps, ahead or back, that the reference did not follow, s.
     why_waiting : str
         Why the joint states so far were not taken; empty if none came.
     why_no_state : str
@@ -167,7 +167,7 @@ class StateMachine:
                 if self.state is not State.ADRIFT:
                     self.reasons.notice('base', base.jumped, at, 'warning')
             if base.doubt:
-                # Without accelerations the torque does not depend on it: only the log says so.
+                # Without accelerations the torque does not depend on it: it is only logged.
                 is_shown = self.settings.base_acceleration_bandwidth > 0.0
                 self.reasons.notice(
                     'base velocity', base.doubt if is_shown else '', at, 'warning', base.doubt)

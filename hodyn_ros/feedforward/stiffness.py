@@ -10,7 +10,7 @@ Array = NDArray[np.float64]
 STEPS = 64
 """Number of steps towards the requested stiffness at which the motors' reference is checked."""
 LEAST_EFFORT = 0.25
-"""Share of the effort limit that the softest spring must carry within its deflection."""
+"""Share of the effort limit that the softest spring must carry at its deflection limit."""
 RATE_SHARE = 0.5
 """Share of the motors' velocity limits that a change of stiffness may use."""
 MAX_DEFLECTION = 0.5 * np.pi
@@ -27,7 +27,7 @@ class StiffnessReference:
     Parameters
     ----------
     side : MotorSide
-        The motors; only their actuators and single instants are used.
+        The motors; they are evaluated at single instants, without state.
     effort : (n,) array
         The joints' effort limits, N m or N.
     bandwidth : float
@@ -53,9 +53,9 @@ class StiffnessReference:
 
         Returns the stiffness that is used, (n,), and the joint that is furthest from its request
         in proportion, −1 for none. From the stiffness of the robot file, each joint goes towards
-        the request as far as its law allows for the torque (3, n) of the motion (5, n) and motors
-        and springs keep their limits. It never gets so soft that a quarter of the effort limit
-        would stretch the spring beyond its deflection limit.
+        the request as long as its law can give the `torque`, (3, n), of the motion `q`, (5, n),
+        and motors and springs keep their limits. It never gets so soft that a quarter of the
+        effort limit would stretch the spring beyond its deflection limit.
         """
         actuators = self._side.actuators
         start = actuators.constant_stiffness()[0]

@@ -47,16 +47,16 @@ class StreamSchedule:
     """Orders samples by their stamps and, with a delay, times them.
 
     Without a delay a sample is due when it arrives, if its stamp is newer than the last. With a
-    delay, the sample with the shortest transport time is held for all of the delay, others for
-    what is left of it. So an uneven transport has no effect, and the reference moves from each
-    sample to the next. Stamps are on the sender's own clock, so only their differences count.
-    Times of arrival (`at`) are on a monotonic clock, s.
+    delay, a sample is held for the delay less its transport time beyond the shortest one. So an
+    uneven transport has no effect, and the reference moves from each sample to the next. Stamps
+    are on the sender's own clock, so only their differences count. Times of arrival (`at`) are on
+    a monotonic clock, s.
 
     Parameters
     ----------
     delay, timeout : float
-        How long a sample is held back, and how long a velocity is used after its sample is due,
-        s.
+        Time for which samples are held back, and time for which a velocity is used after its
+        sample is due, s.
 
     """
 

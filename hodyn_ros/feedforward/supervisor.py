@@ -30,10 +30,10 @@ Array = NDArray[np.float64]
 
 WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
-# Only a reference that is slower than this may be led to where the arm is, rad/s or m/s.
+# Only a reference that is slower than this may be set to the arm's position, rad/s or m/s.
 AT_REST = 1e-3
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
-GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # up to so many s
+GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s
 UNLIKE = 'for three joint states in a row that agree with each other'
 ZEROS = 'velocities of the joint states are 0 though positions move'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
@@ -50,8 +50,7 @@ class Supervisor(StateMachine):
     measured : (2, n) array
         Position and velocity of the last joint state.
     annotated : bytes
-        The last accepted plan, annotated, if that was requested; whoever publishes it empties
-        it.
+        The last accepted plan, annotated, if that was requested; its publisher empties it.
 
     """
 
@@ -94,7 +93,7 @@ class Supervisor(StateMachine):
             if self._zeros.joint >= 0:
                 self.reasons.notice(
                     'zeros', '', at, 'warning',
-                    f'{ZEROS}: {self._joints[self._zeros.joint]} has moved. They are taken for '
+                    f'{ZEROS}: {self._joints[self._zeros.joint]} has moved. They count as '
                     'missing; let the driver send what it measures, or leave velocity empty')
         if starts and not is_believed:
             self.why_waiting = UNLIKE
@@ -317,7 +316,7 @@ class Supervisor(StateMachine):
             # The starts of waiting plans are times of the clock before it was set.
             self._drop_plan(CLOCK_SET_BACK)
             if self._running.reference.drop_waiting():
-                # A goal's plan is the last one taken, so it is among the dropped plans.
+                # A goal's plan is the last accepted one, so it is among the dropped plans.
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
                 self.reasons.tell(
                     'error', f'plans that wait for their start are dropped: {CLOCK_SET_BACK}',
@@ -339,9 +338,9 @@ class Supervisor(StateMachine):
         self.reasons.tell('info', f'trajectory accepted: {answer.summary}{waits}')
         if answer.dropped:
             self.reasons.tell('warning', (
-                f'{answer.dropped} accepted before, to start later, '
-                + ('is dropped: this plan replaces it' if answer.dropped == 1
-                   else 'are dropped: this plan replaces them')), PLAN)
+                f'{answer.dropped} waiting '
+                + ('plan is dropped: this plan replaces it' if answer.dropped == 1
+                   else 'plans are dropped: this plan replaces them')), PLAN)
         self.annotated = answer.message
 
     def _take_samples(self, now: int) -> None:
@@ -365,7 +364,7 @@ class Supervisor(StateMachine):
             else 'at the end of its range')
 
     def _leave_time_out(self, seconds: float, at: float) -> None:
-        """Report time, s, for which the reference stood still; negative: clock set back."""
+        """Report time, s, that the reference left out; it is negative if a clock was set back."""
         reference = self._running.reference
         moves = not reference.is_idle(self._running.now)
         if not seconds or (self.state in (State.ENDING, State.FADING) and not moves):

@@ -37,7 +37,7 @@ class FeedForward:
     is_floating : bool
         Whether the robot has a floating base, as for `moving_base.MovingBaseFeedForward`.
     motor_side : MotorSide or None
-        Continues from these torques, with all their terms, to the motors of elastic joints:
+        Computes the motors of elastic joints from these torques, with all their terms:
         ``motor_side.evaluate(q, torque)``. None for a robot without `actuators`.
 
     Raises
@@ -53,8 +53,8 @@ class FeedForward:
         check_robot(robot)
         if robot.floating and not self.is_floating:
             raise HodynError(
-                f'robot {robot.name!r} has a floating base; here a fixed one is needed: '
-                'inverse_dynamics takes the motion of a base, and so does the node')
+                f'robot {robot.name!r} has a floating base, but a fixed one is needed here: use '
+                'inverse_dynamics with the motion of its base, or the node')
         self.robot = robot
         self.motor_side = None if robot.actuators is None else MotorSide(robot.actuators)
         self._rigid = self._prepared(robot)
@@ -65,7 +65,7 @@ class FeedForward:
 
     @property
     def columns(self) -> int:
-        """How many quantities a cycle publishes: the joint torques."""
+        """Number of quantities that a cycle publishes: the joint torques."""
         return self.robot.n
 
     @property
@@ -138,7 +138,7 @@ class FeedForward:
 
 @njit()
 def add_rotors(inertia: Array, q: Array, torque: Array) -> None:
-    """Add to the torques (3, n) of a motion (5, n) those that rotors of inertia (n,) need."""
+    """Add what rotors of inertia (n,) need in a motion (5, n) to its torques (3, n)."""
     for k in range(ORDER + 1):
         for i in range(q.shape[1]):
             torque[k, i] += inertia[i] * q[k + 2, i]

@@ -101,8 +101,8 @@ class TorqueOutput:
             feedforward.on_base(motion, base, out, wrenches=wrenches, **self._terms)
 
     def go_over(self) -> None:
-        """Go over to the wanted values after a cause has changed them."""
-        # Kept values go over later, when the wanted ones are finite again.
+        """Start the transition to the wanted values after a cause has changed them."""
+        # From kept values, `resume` starts it when the wanted ones are finite again.
         if self._kept is None and is_finite(self.wanted):
             self.stage.go_over(self.wanted)
 
@@ -119,7 +119,7 @@ class TorqueOutput:
             self.stage.go_over(self.wanted, ahead=interval)
 
     def resume(self, interval: float) -> None:
-        """Go over to the wanted values again, if values were kept."""
+        """Return to the wanted values, if values were kept."""
         if self._kept is not None:
             self._kept = None
             self.stage.go_over(self.wanted, ahead=interval)
@@ -128,7 +128,7 @@ class TorqueOutput:
         self, feedforward: FeedForward, point: Array | None, wrenches: Array | None,
         base: BaseMotion | None = None, *, is_measured: bool = True, fades: bool = False,
     ) -> None:
-        """Add the torque's difference at another point, (5, n), and base; nothing for None.
+        """Add the change of the torque at another point, (5, n), and base; nothing for None.
 
         The addition fades in if `fades`, or if `is_measured` differs from the last cycle's.
         """

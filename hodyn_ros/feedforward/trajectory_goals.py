@@ -132,7 +132,7 @@ class TrajectoryGoals:
         return goal is self._prepared and self._taken is None
 
     def prepare(self, goal: Goal | None) -> None:
-        """Note whose plan is prepared from now on, instead of another's; None for the topic's."""
+        """Drop the goal in preparation, and set the next one; None for a plan from the topic."""
         self.drop(REPLACED)
         self._prepared = goal
 
@@ -144,7 +144,7 @@ class TrajectoryGoals:
             goal.end(ErrorCode.INVALID_GOAL, why)
 
     def take(self, answer: Accepted | Refused) -> None:
-        """Note the answer about the plan; `settle` tells it once the cycle's torque is sent."""
+        """Note the answer about the plan; clients get it once the cycle's torque is sent."""
         self._taken = answer
 
     def cancel(self, goal: Goal) -> bool:
@@ -166,7 +166,7 @@ class TrajectoryGoals:
             self._followed.end = code, why
 
     def settle(self, *, is_stopping: bool) -> None:
-        """Tell clients that their goals are over; a followed goal waits while the reference stops.
+        """Tell clients how their goals ended; a followed goal waits while the reference stops.
 
         It does not wait for rest: a stream may begin right after the end of a plan or a stop.
         """
@@ -212,7 +212,7 @@ class TrajectoryGoals:
         self.settle(is_stopping=False)
 
     def _catch_up(self) -> None:
-        """Follow the goal whose plan was accepted, or refuse it; an accepted plan preempts."""
+        """Follow the goal whose plan was accepted, or refuse it; it preempts the last goal."""
         answer, self._taken = self._taken, None
         if answer is None:
             return

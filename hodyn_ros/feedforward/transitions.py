@@ -14,7 +14,7 @@ class State(Enum):
     LOST = 'stops by its own clock, as no joint state comes'
     SILENT = 'is at rest without joint states, and publishes nothing'
     ENDING = 'stops, as it is deactivated'
-    FADING = 'lets the output go over to the weight of the arm'
+    FADING = 'fades the output to the weight of the arm'
     ENDED = 'is over'
 
 
@@ -28,12 +28,12 @@ class Cause(Enum):
     BASE_BACK = 'the odometry of the base is back'
     DEPARTED = 'the arm is beyond tracking_tolerance of a reference that moves'
     ELSEWHERE = 'the arm is beyond tracking_tolerance of a reference at rest'
-    EXCEEDED = 'what the motion takes is beyond a limit'
-    HELD = 'somebody asks to hold'
+    EXCEEDED = 'the motion needs an effort beyond its limit'
+    HELD = 'a hold is requested'
     CANCELED = 'the goal that is followed is canceled'
     ABORTED = 'the arm left the tolerances of the goal that is followed'
     AT_REST = 'the reference came to rest'
-    FADED = 'the output went over'
+    FADED = 'the output has faded'
     DEACTIVATED = 'the node is deactivated, or ends'
 
 
@@ -50,7 +50,7 @@ class Transition:
     after : State or None
         The state from then on; None to keep the state.
     reference : 'stop', 'latch' or ''
-        Whether the reference is brought to rest along its way, or led to where the arm is.
+        Whether the reference is brought to rest along its way, or set to the arm's position.
     gives_up : bool
         Whether the requested motion (a plan in preparation, a goal, a stream) is given up.
     drops_wrenches : bool

@@ -58,7 +58,7 @@ def warm_up(
     evaluate()
     if options.motor_feedback is not None:
         motors = np.zeros((2, options.motor_feedback.bound.size))
-        with contextlib.suppress(HodynError):  # springs that cannot carry the weight: computed too
+        with contextlib.suppress(HodynError):  # too weak springs: compiled all the same
             FlatnessFeedback(feedforward.robot).motor_torque(
                 controller.q, measured, motors, ahead=1e-3)
     # Without Ruckig, streams are refused when they come.
@@ -96,7 +96,7 @@ def warm_up(
     evaluate()
     controller.within_range(position)
     plausible = PlausibleState(feedforward.robot.limits)
-    for now in range(2):  # the first state is not compared with any
+    for now in range(2):  # the first state has none to be compared with
         plausible.is_nowhere(position)
         plausible.believe(position, position, now)
 
@@ -116,10 +116,10 @@ def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
 def is_warm(*, is_floating: bool = False, feeds_back: bool = False) -> bool:
     """Return whether an earlier warm-up has left its compiled kernels on disk.
 
-    `is_floating` asks for the kernels of a robot on a floating base, `feeds_back` for those of
-    feedback of all states.
+    `is_floating` includes the kernels for a floating base, `feeds_back` those for feedback of all
+    states.
     """
-    # The first may be compiled by other commands; the last only exist after a whole warm-up.
+    # Other commands may compile the first kernels; only a whole warm-up compiles the last.
     of_base = (
         spatial.floating(ORDER, 1), write_base_motion, write_base_wrench) if is_floating else ()
     of_feedback = (articulated_body.hybrid_dynamics,) * feeds_back

@@ -20,7 +20,7 @@ RATE_SHARE = 0.5
 def wrench_share(
     limits: Limits, torque: Array, wanted: Array, bandwidth: float,
 ) -> tuple[float, int, str]:
-    """Return the largest share in [0, 1] of wrenches, whatever the torque of the motion is.
+    """Return the largest share, in [0, 1], of wrenches that the limits allow with a motion.
 
     Also returns the joint and its limit, `effort` or `effort_rate`, that leave no room for more;
     −1 and an empty text for a share of 1.

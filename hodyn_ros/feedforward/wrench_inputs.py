@@ -35,9 +35,9 @@ class WrenchInputs:
     ) -> str:
         """Take a wrench, (6,), on a link, in its axes about its origin.
 
-        Returns a line that says which share is applied and which limit does not allow more; empty
-        if all of it is applied. Raises HodynError for a link that does not exist or that is
-        fixed to the world.
+        Returns a line with the share that is applied and the limit that binds; empty if the whole
+        wrench is applied. Raises HodynError for a link that does not exist or is fixed to the
+        world.
         """
         body, frame = self._robot.frame(link)
         if body < 0:
@@ -59,7 +59,7 @@ class WrenchInputs:
             f'{share * room:.3g} of it: {why}')
 
     def silent(self, controller: FeedforwardController, at: float) -> list[str]:
-        """Fade out the wrenches without recent messages; return the links that they named."""
+        """Fade out the wrenches without recent messages; return the links on which they act."""
         found = {
             body: link for body, (heard, link) in self._heard.items()
             if at - heard > self._timeout}

@@ -258,7 +258,7 @@ def test_a_newer_one_takes_its_place_when_it_starts_and_if_it_agrees():
     assert world.mode == 'followed'
     world.plan_base(TIMES, POSES, stamp=begin)
     world.sail(0.1)
-    assert world.said('is followed, instead of the one before') == 1
+    assert world.said('is followed, instead of the last one') == 1
     world.sail(1.0)
     np.testing.assert_allclose(
         world.supervisor.controller.torque[0], world.expected()[0], atol=1e-9)

@@ -101,7 +101,7 @@ def test_millimetres_per_second_from_the_start_move_no_torque(rate, bandwidth, w
     without = Afloat(wrong=nothing, **options).sail(7.0)
     world = Afloat(wrong=in_millimetres, **options)
     np.testing.assert_allclose(world.sail(7.0), without, rtol=0.0, atol=1e-6)
-    assert world.said('as twist.twist.linear says: is that in m/s, in the axes of child_fram')
+    assert world.said('to twist.twist.linear: is that in m/s, in the axes of child_frame_id')
     if roll:
         assert np.ptp(without, axis=0).max() > 1.0
         assert world.supervisor.state is State.RUNNING
@@ -176,7 +176,7 @@ def test_a_velocity_in_the_axes_of_the_world_is_named_and_left_out(rate, heading
     world = Afloat(wrong=in_world_axes, **options)
     np.testing.assert_allclose(world.sail(6.0), without, rtol=0.0, atol=1e-6)
     assert world.said('is that in m/s, in the axes of child_frame_id?')
-    assert 'twist.twist.linear says' in world.supervisor.report(world.at)[1]
+    assert 'according to twist.twist.linear' in world.supervisor.report(world.at)[1]
 
 
 def test_a_velocity_that_is_put_right_counts_again():

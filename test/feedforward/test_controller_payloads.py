@@ -35,7 +35,7 @@ def test_a_payload_that_the_arm_cannot_hold_is_refused_and_changes_nothing(feedf
     run(controller, 0, 600 * MS)
     before = controller.output.copy()
     loaded = FeedForward(feedforward.robot.with_payload('link7', mass, [0.0, 0.0, 0.05]))
-    with pytest.raises(ValueError, match=r'the weight takes .* of joint\d'):
+    with pytest.raises(ValueError, match=r'the weight needs .* from joint\d'):
         controller.replace(loaded)
     run(controller, 600 * MS, 1200 * MS)
     np.testing.assert_array_equal(controller.output, before)
@@ -56,7 +56,7 @@ def test_a_weight_that_the_arm_cannot_hold_is_named(feedforward):
     assert not controller_at_home(feedforward).excess_of_weight
     loaded = FeedForward(feedforward.robot.with_payload('link7', 30.0, [0.0, 0.0, 0.05]))
     said = controller_at_home(loaded).excess_of_weight
-    assert re.fullmatch('the weight takes .* of joint6, beyond its effort limit of 12: .*', said)
+    assert re.fullmatch('the weight needs .* from joint6, beyond its effort limit of 12: .*', said)
     assert not controller_at_home(loaded, limit_margin=2.0).excess_of_weight
 
 

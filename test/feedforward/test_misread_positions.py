@@ -19,7 +19,7 @@ def test_no_arm_is_activated_on_joint_states_in_degrees():
             world.state()
         name, reason = world.supervisor.report(world.at)
         assert name == 'waiting'
-        assert reason.endswith('no arm is there; positions are in rad: are these degrees?')
+        assert reason.endswith('no arm can be there; positions are in rad: are these degrees?')
         assert [joint for joint in PANDA.joint_names if f'{joint} is at' in reason] == list(named)
         assert world.logged[reason] == 1
         world.arm = HOME.copy()

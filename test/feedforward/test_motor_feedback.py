@@ -118,7 +118,7 @@ SENT = {
 @pytest.mark.parametrize(('sent', 'words'), [
     ('nothing', 'the last motor state is 0.0'), ('late', 'is 0.05 s older'),
     ('ahead', 'is 0.05 s newer'), ('not finite', 'its spring cannot give'),
-    ('of the rotor', 'are motor states in link-side units'),
+    ('of the rotor', 'check units (link-side), zeros'),
     ('infinite velocity', 'its spring cannot give'), ('too few', 'theta has shape (1,)')])
 def test_motor_states_that_cannot_be_used_fade_the_correction_out(sent, words):
     world = acting(arm(), has_loop=True)

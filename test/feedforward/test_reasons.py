@@ -129,9 +129,10 @@ def test_an_unfollowed_target_is_reported_until_the_next_request(said):
 
 def test_motors_that_cannot_and_motors_that_are_led_back(said):
     said.notice_cycle(cycle(motors=motors(feasible=[4], held=[1, 4])), 0.0)
-    assert said.text(0.0) == 'the motors of joint5 cannot do it: their reference is held'
+    assert said.text(0.0) == (
+        'the motors of joint5 cannot follow the motion: their reference is held')
     said.notice_cycle(cycle(motors=motors(held=[1])), 2.0 * TELL)
-    assert said.text(2.0 * TELL) == 'the motors of joint2 are led back'
+    assert said.text(2.0 * TELL) == 'the motors of joint2 return to the motion'
     said.notice_cycle(cycle(motors=motors()), 4.0 * TELL)
     assert said.text(4.0 * TELL) == ''
 

@@ -112,7 +112,7 @@ def test_velocities_of_zero_while_positions_move_are_said_once_and_not_used(at_m
     lines = [text for text in world.logged if 'are 0 though positions move' in text]
     assert len(lines) == 1
     assert world.logged[lines[0]] == 1
-    assert 'They are taken for missing; let the driver' in lines[0]
+    assert 'They count as missing; let the driver' in lines[0]
     assert supervisor.state is State.RUNNING
     # Used again when it sends what it measures.
     assert ('no velocity' in ''.join(supervisor.report(world.at))) == at_measurement
@@ -232,7 +232,7 @@ def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
         world.state()
         assert world.supervisor.report(world.at) == ('holding', 'a plan waits for its start')
         assert world.logged[f'trajectory accepted: a plan; it starts in {int(wait)}.0 s'] == 1
-    assert any('accepted before' in line and 'dropped' in line for line in world.logged)
+    assert any('waiting plan' in line and 'dropped' in line for line in world.logged)
     for _ in range(800):
         world.state()
     assert world.supervisor.report(world.at) == ('following', '')

@@ -198,7 +198,7 @@ def test_stamps_that_leave_no_run_are_the_cause_that_is_named(header, receive, s
     bag.wants = ''
     with pytest.raises(HodynError) as error:
         RecordedTorques(bag, FEEDFORWARD)
-    assert 'on /joint_states to estimate derivatives from, of ' in str(error.value)
+    assert 'on /joint_states can be differentiated, of ' in str(error.value)
     assert said in str(error.value)
 
 

@@ -52,7 +52,7 @@ def test_a_robot_that_was_named_needs_no_warning(live, home):
 def test_an_arm_too_heavy_to_hold_gets_no_torque_until_payload_is_correct(live, home):
     node = live(
         'robot:=panda', 'payload_link:=link7', 'payload_mass:=120.0', 'auto_activate:=true')
-    wait = 'the weight takes'
+    wait = 'the weight needs'
     assert node.spin_until(
         lambda: node.send_state(1.0, home) or wait in node.log, PATIENCE), node.log
     assert 'beyond its effort limit of' in node.log
