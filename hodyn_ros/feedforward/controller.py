@@ -289,8 +289,7 @@ class FeedforwardController:
         """Use the measured motion of a moving base.
 
         `rotation` is (3, 3); `hybrid`, (4, 6), is the angular velocity and the velocity of the
-        base's origin in world axes, with derivatives. The outputs follow both smoothly, as they
-        follow a measured deviation.
+        base's origin in world axes, with derivatives. The outputs follow both smoothly.
         """
         if self._measured_base is not None and isinstance(
                 self._feedforward, MovingBaseFeedForward):

@@ -35,8 +35,6 @@ class MotorStage:
         Whether the joint's motors can follow the motion.
     is_finite : bool
         Whether all of `reference` are finite.
-    held : (n,) array
-        Whether the reference of a joint's motors is held or returns, so differs from the motion.
     side : MotorSide
         The motors.
     actuators : Actuators
@@ -82,7 +80,7 @@ class MotorStage:
 
     @property
     def held(self) -> NDArray[np.bool_]:
-        """Whether the reference of a joint's motors is not the motion's, (n,)."""
+        """Whether a joint's motor reference is held or returning, not the motion's, (n,)."""
         held = ~self.feasible
         if self._theta is not None and self._load is not None:
             changing = self._theta.changing | self._load.changing

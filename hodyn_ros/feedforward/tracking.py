@@ -26,8 +26,6 @@ class TrackingWatch:
         The error of that joint, measured minus reference, rad or m.
     ratio : float
         The magnitude of that error in units of the tolerance.
-    has_departed : bool
-        Whether a joint was beyond its tolerance in each of the last three comparisons.
 
     """
 
@@ -49,7 +47,7 @@ class TrackingWatch:
 
     @property
     def has_departed(self) -> bool:
-        """Whether a joint was beyond its tolerance in the last three comparisons."""
+        """Whether a joint was beyond its tolerance in each of the last three comparisons."""
         return self._beyond >= PERSISTENCE
 
     def compare(self, measured: Array, reference: Array, readings: int = 1) -> None:

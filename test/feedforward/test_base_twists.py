@@ -192,7 +192,7 @@ def test_without_accelerations_a_wrong_velocity_is_only_logged():
     sound = Afloat(waves=CALM, roll=0.1)
     world = Afloat(waves=CALM, roll=0.1, wrong=in_millimetres)
     np.testing.assert_array_equal(world.sail(4.0), sound.sail(4.0))
-    assert world.said('twist.twist.linear says') == 1
+    assert world.said('according to twist.twist.linear') == 1
     assert world.supervisor.report(world.at) == ('holding', '')
     assert not sound.said('twist')
 

@@ -48,7 +48,7 @@ def test_a_payload_that_would_fade_in_for_minutes_is_refused(panda, rate):
     robot = replace(panda, limits=limits)
     controller = controller_at_home(FeedForward(robot))
     controller.replace(FeedForward(robot))
-    with pytest.raises(ValueError, match=r'of joint\d, which would take longer than 60 s'):
+    with pytest.raises(ValueError, match=r'at joint\d, which would take longer than 60 s'):
         controller.replace(FeedForward(robot.with_payload('link7', 3.0, [0.0, 0.0, 0.1])))
 
 
@@ -109,7 +109,7 @@ def test_a_load_that_relieves_one_joint_must_not_break_another(feedforward):
     controller = controller_at_home(FeedForward(heavy))
     assert 'joint4' in controller.excess_of_weight
     other = FeedForward(panda.with_payload('link7', 16.0, [0.0, 0.0, 0.1]))
-    with pytest.raises(ValueError, match='of joint6, beyond'):
+    with pytest.raises(ValueError, match='from joint6, beyond'):
         controller.replace(other)
 
 

@@ -154,7 +154,7 @@ def test_excessive_weight_is_reported_once_and_ends_with_the_payload():
     for _ in range(50):
         assert not world.state()
     assert world.supervisor.report(world.at)[0] == 'waiting'
-    assert 'put the payload' in world.supervisor.report(world.at)[1]
+    assert 'correct the payload' in world.supervisor.report(world.at)[1]
     assert sum(world.logged.values()) == 1
     world.supervisor.change_model(MODEL)
     world.settle()
