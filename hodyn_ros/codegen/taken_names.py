@@ -1,5 +1,5 @@
-"""Names, in lower case, that headers, libraries and targets have already."""
-# Headers of C and POSIX, and headers that they include: ours would be found in their place.
+"""Names, in lower case, that headers, libraries and CMake targets already have."""
+# Headers of C and POSIX, and headers that they include: ours would be found instead of them.
 _HEADERS = """
     alloca assert complex ctype dirent dlfcn endian errno fcntl features fenv float grp inttypes
     iso646 limits locale malloc math memory netdb poll pthread pwd regex sched search semaphore
