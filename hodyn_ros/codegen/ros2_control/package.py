@@ -174,7 +174,7 @@ def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
     """Return the example's parameters of the controller."""
     lines = [
         '# The drives close the motor loop; the torque always contains gravity and friction.',
-        '# All parameters have defaults, most of them from the robot file.']
+        '# All parameters have defaults; names and limits come from the robot file.']
     if robot.actuators is None:
         inertia = _least_inertia(robot)
         stiffness = np.minimum(_STIFFNESS * effort, _FREQUENCY**2 * inertia)
