@@ -126,8 +126,8 @@ def _about(settings: Settings) -> str:
         'No function allocates, has static state, or needs more than math.h; each may run on any '
         'thread. The rigid-body functions have no loops and no branches, so they take the same '
         'time for all values. Only the motor functions check that values are finite '
-        '(compile without -ffast-math). Pass only finite values to the other functions: their '
-        'results do not always show other values. Results must not overlap arguments.')
+        '(compile without -ffast-math). Pass only finite values to the other functions: '
+        'otherwise their results may look valid. Results must not overlap arguments.')
 
 
 def _about_base(settings: Settings) -> str:

@@ -116,7 +116,7 @@ def joint_friction(robot: Robot, order: int) -> list[Section]:
     """Return `friction` (order + 1, n) of a motion `q` (order + 3, n)."""
     law, graph = robot.friction, Graph()
     assert law is not None
-    # The law reads four rows of q, but the rows of friction that are kept only rows that exist.
+    # The law reads four rows of q; the kept rows of friction depend only on rows that exist.
     q = graph.variables('q', 4, robot.n)
 
     def record() -> dict[str, Number | str]:

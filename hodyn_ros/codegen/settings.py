@@ -124,7 +124,7 @@ class Settings:
 
 
 def _default_prefix(name: str) -> str:
-    """Return a robot's name as a name in C, without accents and repeated _."""
+    """Return a robot's name as a name in C, without accents or repeated _."""
     plain = unicodedata.normalize('NFKD', name).encode('ascii', 'ignore').decode()
     prefix = re.sub('[^A-Za-z0-9]+', '_', plain).strip('_')[:MAX_PREFIX].rstrip('_')
     usable = _IDENTIFIER.fullmatch(prefix) and prefix.lower() not in TAKEN

@@ -52,8 +52,8 @@ def symbolic_torques(
 ) -> SymbolicTorques:
     """Return the torques of a small robot and their time derivatives as formulas.
 
-    MK21, section 6.1, prints such formulas for two joints. They come from the body-fixed recursion
-    (KM21, section II) of `inverse_dynamics` and `generate_c`, run on symbols. They grow quickly
+    MK21, section 6.1, prints such formulas for two joints. Here the body-fixed recursion (KM21,
+    section II) of `inverse_dynamics` and `generate_c` runs on symbols. Formulas grow quickly
     with the number of joints and the order: use `generate_c` for more than three joints (four of a
     planar arm). With `simplify`, formulas that would take many minutes are refused at once.
 

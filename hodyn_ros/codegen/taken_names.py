@@ -7,7 +7,7 @@ _HEADERS = """
     stdlib stdnoreturn string strings syslog termios tgmath threads time uchar unistd utime values
     wchar wctype"""
 _LIBRARIES = 'c dl gcc m rt util'
-# Targets of CMake, which refuses some of these names and silently uses others.
+# Targets of CMake: some are refused as names of a library, others clash silently.
 _TARGETS = """
     all all_build clean codegen depend edit_cache experimental help install
     list_install_components nightly package package_source preinstall rebuild_cache

@@ -271,7 +271,7 @@ def _driver_names(robot: Robot) -> list[str]:
 
 
 def _motor_names(robot: Robot) -> list[str]:
-    """Return names of the motors that differ from the names of joints."""
+    """Return names of the motors, made different from the names of joints."""
     if robot.actuators is None:
         return []
     prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''

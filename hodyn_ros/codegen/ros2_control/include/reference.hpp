@@ -112,7 +112,7 @@ public:
     arrived_ = nullptr;
     switch (mode_) {
       case Mode::HOLDING:
-        // After other stops than for silence, a chain is followed again once it has paused.
+        // After a stop that latches, a chain must pause before it is followed again.
         quiet_ = sample_ == nullptr ? quiet_ + dt : 0.0;
         latched_ = latched_ && quiet_ <= silence;
         if (sample_ != nullptr && !latched_ && lead_to(*sample_)) {
@@ -288,7 +288,7 @@ private:
   double stopping_ = 0.0, lead_time_ = 1e9, silent_ = 0.0, quiet_ = 0.0;
   const Motion * sample_ = nullptr;
   const Plan * arrived_ = nullptr;
-  bool latched_ = false;  // true after a stop for other causes than silence, until a pause
+  bool latched_ = false;  // whether a chain must pause before it is followed
 };
 
 }  // namespace @package@
