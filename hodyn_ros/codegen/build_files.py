@@ -38,7 +38,7 @@ install(TARGETS {prefix} EXPORT ${{PROJECT_NAME}}Targets
   ARCHIVE DESTINATION lib LIBRARY DESTINATION lib RUNTIME DESTINATION bin)
 
 find_package(ament_cmake QUIET)
-# As a subfolder it is a part of the package around it.
+# In a subfolder the library is part of the surrounding package.
 if(ament_cmake_FOUND AND CMAKE_SOURCE_DIR STREQUAL CMAKE_CURRENT_SOURCE_DIR)
   ament_export_targets(${{PROJECT_NAME}}Targets HAS_LIBRARY_TARGET)
   ament_package()

@@ -26,7 +26,7 @@ class Language:
         self.type = 'float' if single else 'double'
 
     def number(self, value: float) -> str:
-        """Return a constant, to the last bit."""
+        """Return the text of a constant, exact to the last bit."""
         with np.errstate(over='ignore'):
             rounded = np.float32(value) if self.single else np.float64(value)
         if not np.isfinite(rounded):
@@ -59,7 +59,7 @@ class Language:
             yield from _indented(self._statements(tree.no, dict(named)))
             yield '}'
             return
-        # Variables that a result overwrites must be read before.
+        # A variable that a result overwrites must be read first.
         uses.update(2 * [
             expression for expression in _within(uses, named)
             if any(expression.operation == target for target, _ in tree.results)])
@@ -74,7 +74,7 @@ class Language:
         self, wanted: list[Expression], uses: Counter[Expression], named: dict[Expression, str],
         text: dict[Expression, tuple[str, int]],
     ) -> Iterator[str]:
-        """Yield definitions of expressions used more than once or too long; fill `text`."""
+        """Yield definitions of expressions that are long or used more than once; fill `text`."""
         for expression in sorted(_within(wanted, named), key=lambda one: one.index):
             written, level = self._written(expression, text)
             if uses[expression] > 1 or (
@@ -102,7 +102,7 @@ class Language:
         first, second = operands
         if operation == '+' and not isinstance(second, Expression) and second < 0.0:
             operation, second = '-', -second
-        # The right operand needs a higher level, so that the order of operations is kept.
+        # A right operand of the same level gets parentheses, to keep the order of operations.
         return (f'{self._operand(first, text, level)} {operation} '
                 f'{self._operand(second, text, level + 1)}'), level
 
@@ -151,7 +151,7 @@ def initializer(items: Sequence[str], end: str = '}') -> list[str]:
 
 
 def comment(text: str, indent: str = '') -> list[str]:
-    """Return the lines of a comment; paragraphs and columns of the text are kept."""
+    """Return the lines of a comment; line breaks and indents of the text are kept."""
     safe = ''.join(c if c.isprintable() or c == '\n' else '.' for c in text)
     safe = safe.replace('*/', '* /').replace('/*', '/ *').replace('??', '? ?')
     lines = [
@@ -183,13 +183,13 @@ def _roots(tree: Tree) -> Iterator[Expression]:
 
 
 def _values(leaf: Leaf) -> list[Expression]:
-    """Return the results that are expressions, except those that keep their value."""
+    """Return the results that are expressions, except variables assigned to themselves."""
     return [value for target, value in leaf.results
             if isinstance(value, Expression) and value.operation != target]
 
 
 def _within(wanted: Iterable[Expression], named: Iterable[Expression]) -> set[Expression]:
-    """Return all expressions that some expressions depend on, including these."""
+    """Return the `wanted` expressions and all that they depend on, except the `named`."""
     found: set[Expression] = set()
     rest = [expression for expression in wanted if expression not in named]
     while rest:

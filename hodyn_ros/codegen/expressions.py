@@ -20,7 +20,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     name: getattr(math, name) for name in (
         'sin', 'cos', 'tanh', 'sinh', 'asinh', 'asin', 'sqrt', 'exp', 'expm1', 'log', 'fabs')
 } | {'fmin': min, 'fmax': max}
-"""Functions that laws and recursions use, by their name in C, for constants."""
+"""Python functions that evaluate constants, by the names in C that laws and recursions use."""
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv}
@@ -38,7 +38,7 @@ class Undecided(Exception):
 class Condition:
     """Whether an expression is above 0, or at least 0 if `strict` is false.
 
-    Its truth is the answer that the graph has on the path that is being recorded.
+    Its truth value is the graph's answer on the path that is being recorded.
     """
 
     value: Expression
@@ -135,12 +135,12 @@ def _is_above(difference: Number, *, strict: bool) -> bool:
 
 
 class Graph:
-    """The expressions that were made, no two of them equal.
+    """All expressions made so far, each only once.
 
     Attributes
     ----------
     answers : dict
-        Which conditions hold on the path that is being recorded.
+        Truth values of the conditions on the path that is being recorded.
 
     """
 
@@ -160,7 +160,7 @@ class Graph:
         return array
 
     def add(self, a: Number, b: Number) -> Number:
-        """Return a + b, where an infinite summand makes the sum infinite."""
+        """Return a + b; an infinite summand makes the sum infinite."""
         if not isinstance(a, Expression):
             a, b = b, a
         assert isinstance(a, Expression)
@@ -245,7 +245,7 @@ class Graph:
 
 
 def call(name: str, *operands: Number) -> Number:
-    """Return a function of C of its operands: a float if all are constants."""
+    """Apply a function of C to its operands: return a float if all are constants."""
     if name not in FUNCTIONS:
         raise NotImplementedError(f'{name} of an expression')
     for operand in operands:
@@ -255,7 +255,7 @@ def call(name: str, *operands: Number) -> Number:
 
 
 def made_of(roots: Iterable[Any]) -> list[Expression]:
-    """Return expressions and all that they are made of; operands come first."""
+    """Return expressions and all that they depend on, operands first."""
     wanted, waiting = set(), [root for root in roots if isinstance(root, Expression)]
     while waiting:
         expression = waiting.pop()

@@ -35,7 +35,7 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
     language = Language(single=settings.single)
     yield from comment(_about(settings))
     yield from (f'#ifndef {upper}_H', f'#define {upper}_H', '')
-    yield from comment(f'hodyn_ros {VERSION}; the robot, as hd.save_robot writes it.')
+    yield from comment(f'hodyn_ros {VERSION}; hash of the robot file that hd.save_robot writes.')
     yield f'#define {upper}_GENERATOR_VERSION {quoted(VERSION)}'
     yield f'#define {upper}_ROBOT_SHA256 \\'
     yield f'    "{fingerprint(settings)}"'
@@ -56,7 +56,7 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
     yield from ('', '#ifdef __cplusplus', 'extern "C" {', '#endif', '')
     if settings.payload_link is not None:
         yield from comment(
-            f'The payload of {settings.payload_link}, in the axes of this link; all 0 for none.')
+            f'The payload of {settings.payload_link}, in the axes of this link; all 0 if none.')
         yield 'typedef struct {'
         yield f'    {language.type} mass;       /* kg */'
         yield f'    {language.type} com[3];     /* centre of mass, m */'
@@ -65,7 +65,7 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
         yield ''
     if settings.has_dampers:
         yield from comment(
-            'State of the dampers from one instant to the next; motor_start writes it.')
+            'State of the dampers from one instant to the next; motor_start initializes it.')
         yield 'typedef struct {'
         yield f'    {language.type} memory[{MEMORY}][{upper}_JOINTS];'
         yield f'}} {prefix}_motor_state;'
@@ -75,8 +75,8 @@ def _header(settings: Settings, made: list[Function]) -> Iterator[str]:
         yield from _ended(function.signature(prefix), ';')
         yield ''
     yield from (f'#ifndef {upper}_NO_SELF_TEST', *comment(
-        f'Returns 0 if all functions have the results of hodyn_ros at {VECTORS} random instants, '
-        'else the number of the first wrong function, from 1. Define '
+        f'Returns 0 if all functions agree with hodyn_ros at {VECTORS} random instants, '
+        'otherwise the number, from 1, of the first instant with a wrong result. Define '
         f'{upper}_NO_SELF_TEST to leave out this function and its tables.'),
         f'int {prefix}_self_test(void);', '#endif', '')
     yield from ('#ifdef __cplusplus', '}', '#endif', '', '#endif')
@@ -124,10 +124,10 @@ def _about(settings: Settings) -> str:
         f'in SI units: q {rows(settings.order + 3)}; torque {_torque_rows(settings.order)}. '
         f'{weight}{missing}\n\n{_about_base(settings)}'
         'No function allocates, has static state, or needs more than math.h; each may run on any '
-        'thread. Those of the rigid bodies have no loops and no branches, so they take the same '
-        'time for all values. Only those of the motors check that values are finite '
-        '(compile without -ffast-math). Pass only finite values to the others, whose results do '
-        'not always show such values. Results must not overlap arguments.')
+        'thread. The rigid-body functions have no loops and no branches, so they take the same '
+        'time for all values. Only the motor functions check that values are finite '
+        '(compile without -ffast-math). Pass only finite values to the other functions: '
+        'otherwise their results may look valid. Results must not overlap arguments.')
 
 
 def _about_base(settings: Settings) -> str:
@@ -137,8 +137,8 @@ def _about_base(settings: Settings) -> str:
         f'The base is {robot.bodies[0].name}. base_pose is [R p; 0 1], its rotation and origin in '
         'the world, by rows (the last is not read). base_twist has a row for each derivative of '
         "the spatial twist: angular velocity, then the velocity of the base's point at the world "
-        'origin, in world axes. base_wrench is what must act on the base: moment about the world '
-        'origin, then force, in world axes, N m and N, and its derivatives.\n\n')
+        'origin, in world axes. base_wrench is the wrench that must act on the base: moment about '
+        'the world origin, then force, in world axes, N m and N, and its derivatives.\n\n')
 
 
 def _torque_rows(order: int) -> str:
@@ -151,7 +151,7 @@ def _source(settings: Settings, made: list[Function]) -> Iterator[str]:
     prefix = settings.prefix
     yield from comment(
         f'{MARK}: {settings.robot.name}, see {prefix}.h.\n'
-        'q_k_i is q[k][i]; x and a number is an intermediate value.')
+        'q_k_i is q[k][i]; x with a number is an intermediate value.')
     yield from (f'#include "{prefix}.h"', '', '#include <math.h>')
     if settings.actuators:
         yield from table_text(

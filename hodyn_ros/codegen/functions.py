@@ -106,8 +106,8 @@ def functions(settings: Settings) -> list[Function]:
     if settings.friction:
         made.append(_of_sections(
             'friction',
-            'Writes the torques against friction in the joints, and their derivatives to the same '
-            'order. They are 0 at rest.',
+            'Writes the joint torques that overcome friction, with as many derivatives as '
+            'inverse_dynamics. They are 0 at rest.',
             (motion, f'{number} friction[{order + 1}][{joints}]'),
             routines.joint_friction(robot, order), language))
     if settings.friction or settings.has_rotors:
@@ -118,7 +118,7 @@ def functions(settings: Settings) -> list[Function]:
 
 
 def _motors(settings: Settings, language: Language, motion: str) -> list[Function]:
-    """Return the functions of the motors: for the first instant, if it differs, and for others."""
+    """Return the motors' functions: for the first instant, if it differs, and for later ones."""
     prefix, number = settings.prefix, language.type
     joints, motors = f'{prefix.upper()}_JOINTS', f'{prefix.upper()}_MOTORS'
     inputs: tuple[str, ...] = (motion, f'const {number} torque[{settings.order + 1}][{joints}]')
@@ -132,9 +132,9 @@ def _motors(settings: Settings, language: Language, motion: str) -> list[Functio
     if not settings.has_start:
         return [_of_sections(
             'motor_reference',
-            f'{about}Returns 0, as these joints can do every motion; or, if values are not '
-            'finite, the number of the first such joint, from 1, whose motors then keep the '
-            'position and torque in `motor`.',
+            f'{about}Returns 0: these joints can do every motion. If values are not finite, '
+            'returns the number of the first such joint, from 1, whose motors keep the position '
+            'and torque in `motor`.',
             (*inputs, output),
             routines.motor_reference(settings.robot, started=True), language, stuck=True)]
     about += (
@@ -152,7 +152,7 @@ def _motors(settings: Settings, language: Language, motion: str) -> list[Functio
             'Does the same as motor_reference, at the first instant'
             + (', at rest and with relaxed dampers. ' if past else '. ')
             + 'If a joint cannot do the motion, its motors get q and Q, or q and 0 if values are '
-            'not finite; call motor_start again then.',
+            'not finite; then call motor_start again.',
             (*inputs, *past, output), routines.motor_reference(settings.robot, started=False),
             language, stuck=True),
         _of_sections(
@@ -188,7 +188,7 @@ def _of_sections(
 def _feed_forward(
     settings: Settings, language: Language, arguments: dict[str, str], parts: list[Function],
 ) -> Function:
-    """Return the function of the sum of all terms, as in `feedforward.torque`."""
+    """Return the function that sums all terms, as `feedforward.torque` does."""
     prefix = settings.prefix
     joints, order = f'{prefix.upper()}_JOINTS', settings.order
     body = [f'{prefix}_inverse_dynamics({", ".join(arguments)});']

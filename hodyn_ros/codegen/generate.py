@@ -18,9 +18,9 @@ _TOP = 300  # bytes at the top of a file in which the mark is searched
 
 @dataclass(frozen=True)
 class GeneratedContents(Contents):
-    """The files of generated code. An earlier result is recognised by the mark in each file.
+    """The files of generated code.
 
-    It may be of another robot, with other file names.
+    The mark in each file identifies an earlier result, even of a robot with other file names.
     """
 
     def present(self, folder: Path) -> list[Path]:
@@ -30,7 +30,7 @@ class GeneratedContents(Contents):
         return [path for path in sorted(folder.iterdir()) if not path.name.startswith(UNFINISHED)]
 
     def foreign(self, folder: Path) -> list[Path]:
-        """Return the files that are not generated code, of whatever robot."""
+        """Return the files that are not generated code of any robot."""
         return [path for path in super().foreign(folder) if not _is_generated(path)]
 
     def is_result(self, folder: Path) -> bool:
@@ -61,7 +61,7 @@ class GeneratedCode:
     operations : dict
         Largest number of operations of each C function; a function of math.h counts as one.
     left_out : tuple of str
-        What the robot has and the code lacks: friction, rotor inertia, actuators.
+        Parts of the robot that the code lacks: friction, rotor inertia, actuators.
 
     """
 
@@ -71,7 +71,7 @@ class GeneratedCode:
 
 
 def generated_contents(robot: Robot, prefix: str = '') -> Contents:
-    """Return the contents of a robot's folder; the prefix is by default the robot's name."""
+    """Return the contents of a robot's folder; the default prefix is the robot's name."""
     return GeneratedContents(frozenset(file_names(Settings(robot, prefix).prefix)))
 
 

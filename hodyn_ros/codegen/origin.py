@@ -5,7 +5,7 @@ from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.robot.files import robot_text
 
 MARK = 'Made by hodyn generate, which overwrites this'
-"""Stands at the top of each file."""
+"""Text at the top of each generated file."""
 
 
 def fingerprint(settings: Settings) -> str:

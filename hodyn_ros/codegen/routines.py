@@ -21,7 +21,7 @@ Expressions: TypeAlias = NDArray[Any]
 """Arrays of expressions and floats."""
 
 ROUND_OFF = 1e-15
-"""Constants this near to 0 or ±1, as a share of constants of the same kind, are 0 or ±1."""
+"""Constants this near to 0 or ±1, as a share of the largest of their kind, become 0 or ±1."""
 
 
 @dataclass(frozen=True)
@@ -31,17 +31,17 @@ class Section:
     Attributes
     ----------
     heading : str
-        Its heading; empty if the function has only this section.
+        The name of the motors' joint; otherwise empty.
     tree : Tree
-        The expressions that it computes.
+        Expressions that the section computes.
     search : str
-        A statement before it that finds the spring's point in a table; empty without a table.
+        Statement before `tree` that finds the spring's point in a table; empty without a table.
     search_operations : int
         Largest number of operations of this statement.
     finite : tuple of str
-        Names in C of the values that must be finite; if one is not, `held` is computed instead.
+        Names in C of values that must be finite; if one is not, `held` replaces `tree`.
     held : Tree or None
-        The expressions computed then.
+        Expressions for values that are not finite.
 
     """
 
@@ -96,9 +96,9 @@ def recursion(
     robot: Robot, order: int, table: Expressions, gravity: Expressions, q: Expressions,
     formulation: Formulation = 'body_fixed', base: tuple[Expressions, Expressions] | None = None,
 ) -> tuple[Expressions, Expressions]:
-    """Return Q and its derivatives (r + 1, n), from expressions of body table, gravity and motion.
+    """Return Q and its derivatives (r + 1, n), and the wrench on the base, as expressions.
 
-    And the wrench (r + 1, 6) of a floating base with pose (4, 4) and twist (r + 2, 6), or (0, 6)
+    The wrench is (r + 1, 6) for a floating base with pose (4, 4) and twist (r + 2, 6), and (0, 6)
     for a fixed base.
     """
     model, bodies, kernels = robot.kernel_model, len(robot.bodies), any_order_kernels(formulation)
@@ -116,7 +116,7 @@ def joint_friction(robot: Robot, order: int) -> list[Section]:
     """Return `friction` (order + 1, n) of a motion `q` (order + 3, n)."""
     law, graph = robot.friction, Graph()
     assert law is not None
-    # The law computes three rows from four of q; fewer rows of friction read fewer rows of q.
+    # The law reads four rows of q; the kept rows of friction depend only on rows that exist.
     q = graph.variables('q', 4, robot.n)
 
     def record() -> dict[str, Number | str]:
@@ -152,8 +152,8 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
     robot : Robot
         A robot with actuators.
     started : bool
-        False for the first instant. Later ones have a reference that can be held, and dampers
-        have a past, `state->memory`, and the time `dt` since the instant before.
+        False for the first instant. At later instants, the last reference can be held, and
+        dampers read `state->memory` and the time `dt` since the previous instant.
 
     """
     actuators = robot.require_actuators()
@@ -165,7 +165,7 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
         search, search_size = '', 0
         if len(table):
             search, search_size = found_point(actuators, i), search_operations(len(table))
-            # The ends of the table, and between them the piece that the search finds.
+            # Three rows: the table's ends and, between them, the piece that the search finds.
             table = np.array(
                 [table[0], graph.variables(f'{POINT}.piece', table.shape[1]), table[-1]])
         known = True
@@ -229,11 +229,11 @@ def check_laws(robot: Robot, *, single: bool) -> None:
 
 
 def _is_blurred(law: laws.TabulatedSpring) -> bool:
-    """Whether in float points coincide, or their span or a slope has too few digits."""
+    """Whether, in float, points coincide or their span or a slope keeps too few digits."""
     points, slope = law.table[:, :2], law.table[:, 2]
     one = np.diff(points.astype(np.float32), axis=0) <= 0.0
     narrow = np.ptp(points, axis=0) < 0.01 * np.abs(points).max(axis=0)
-    # The acceleration of the spring is off by some 1e-10 of the inverse square of this share.
+    # The error of the spring's acceleration is about 1e-10 over the square of this share.
     flat = slope.min() < 3e-3 * slope.max()
     return bool(one.any() or narrow.any() or flat)
 
@@ -243,12 +243,12 @@ def _empty(*shape: int) -> Expressions:
 
 
 def _named(name: str, array: Expressions, column: int = 0) -> dict[str, Number | str]:
-    """Return the entries of an array by their names in C, where it begins at a column."""
+    """Return the entries of an array, whose first column is `column` in C, by their names in C."""
     return {f'{name}[{k}][{column + i}]': value for (k, i), value in np.ndenumerate(array)}
 
 
 def without_round_off(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the table with exact zeros and ones, where changes of axes left round-off."""
+    """Return the table with exact zeros and ones instead of round-off from changes of axes."""
     table = table.copy()
     groups = (
         (body_table.HOME_ROTATION, 9, 1.0),
@@ -278,7 +278,7 @@ def _add_payload(graph: Graph, robot: Robot, link: str, table: Expressions) -> N
     for entry, (a, b) in enumerate(inertias.SYMMETRIC_ENTRIES):
         inertia[a, b] = inertia[b, a] = graph.variable(f'payload->inertia[{entry}]')
     inertia = rotation @ inertia @ rotation.T
-    # About the origin by Steiner's theorem: m (c² 1 − c cᵀ) more.
+    # About the origin, Steiner's theorem adds m (c² 1 − c cᵀ).
     for entry, (a, b) in enumerate(inertias.SYMMETRIC_ENTRIES):
         square = com @ com if a == b else 0.0
         row[body_table.ORIGIN_INERTIA + entry] += inertia[a, b] + mass * (square - com[a] * com[b])

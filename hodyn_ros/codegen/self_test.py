@@ -24,9 +24,9 @@ Array = NDArray[np.float64]
 
 VECTORS = 12
 PERIOD = 0.001
-"""Time between the instants of the motors, s."""
+"""Time between the instants of the motors' reference, s."""
 _SIZES = (1.5, 1.0, 3.0, 10.0, 50.0, 200.0, 1000.0)
-"""Bounds of random positions (rad, m), velocities, …, which have 3 decimals."""
+"""Bounds of random positions (rad, m), velocities, …, in SI units."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Samples:
     Attributes
     ----------
     q, gravity, payload : (T, r + 3, n), (T, 3) and (T, 10) arrays
-        Motions; m/s²; mass, centre of mass and inertia xx yy zz xy xz yz.
+        Motions; gravity, m/s²; mass, centre of mass, inertia (xx yy zz xy xz yz) of the payload.
     base_pose, base_twist : (T, 4, 4) and (T, r + 2, 6) arrays
         Motion of a floating base; empty for a fixed one.
     torque : (T, r + 1, n) array
@@ -44,12 +44,12 @@ class Samples:
     base_wrench : (T, r + 1, 6) array
         Wrench on a floating base; empty for a fixed one.
     friction, feed_forward : (T, r + 1, n) arrays
-        Torques along `q`; friction is 0 if there is no such function.
+        Torques along `q`; friction is 0 if the code has none.
     load, stiffness : (T, r + 1, n) and (T, 3, n) arrays
         Torques and stiffness for the motors, some of them near and beyond the joints' bounds.
     motor, stuck : (T, 4, m) and (T,) arrays
-        The motors' reference at successive instants; number, from 1, of the first stuck joint,
-        or 0.
+        The motors' reference at successive instants; the number, from 1, of the first joint
+        that cannot do the motion, or 0.
 
     """
 
@@ -80,7 +80,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
     q = draw(order + 3, n, size=np.array(_SIZES[:order + 3])[:, np.newaxis])
     gravity = draw(3, size=10.0)
     payload = np.abs(draw(10, size=np.array([3.0, *3 * [0.1], *6 * [0.02]])))
-    payload[:, 4:7] += 0.125  # so that a body can have it: no two add up to less than the third
+    payload[:, 4:7] += 0.125  # as of a real body: no two add up to less than the third
     if settings.single:
         payload = payload.astype(np.float32).astype(float)
     torque = np.empty((count, order + 1, n))
@@ -116,7 +116,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
         nominal = actuators.constant_stiffness()
         stiffness = nominal + 0.2 * nominal[0] * draw(3, n)
         near = (np.abs(load[:, 0]) > 0.8) & (np.abs(load[:, 0]) < 1.1)
-        load[:, 0][near] *= 0.5  # next to its bound a law magnifies round-off
+        load[:, 0][near] *= 0.5  # near its bound a law magnifies round-off
         for i, joint in enumerate(actuators.joints):
             load[:, 0, i] = (
                 _torques_of_table(joint.law, load[:, 0, i], rng)
@@ -139,7 +139,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
 def _used(settings: Settings, gravity: Array, payload: Array) -> Robot:
     robot = settings.robot
     if settings.gravity_argument:
-        robot = replace(robot, gravity=gravity)  # drawn: with_gravity would ask about it
+        robot = replace(robot, gravity=gravity)  # with_gravity would warn of random vectors
     if settings.payload_link is not None:
         robot = robot.with_payload(
             settings.payload_link, payload[0], payload[1:4], inertias.unpack(payload[4:]))
@@ -147,7 +147,7 @@ def _used(settings: Settings, gravity: Array, payload: Array) -> Robot:
 
 
 def _greatest_torque(law: Law, stiffness: Array) -> Array | float:
-    """Return the largest torque of a law, N m, or one to try if there is no bound."""
+    """Return the largest torque of a law, N m, or 50 N m if it has no bound."""
     if isinstance(law, CubicSpring) and np.isfinite(law.greatest_torque):
         return law.greatest_torque
     if isinstance(law, AntagonisticExponential):
@@ -159,9 +159,9 @@ def _greatest_torque(law: Law, stiffness: Array) -> Array | float:
 
 
 def _torques_of_table(law: TabulatedSpring, shares: Array, rng: np.random.Generator) -> Array:
-    """Return torques at shares of a table's half range, every second one moved next to a point.
+    """Return torques at shares of a table's half range, with a random half moved next to points.
 
-    The first four of these are on both sides of both ends, the others next to random points.
+    The first four moved torques are on both sides of both ends, the others next to random points.
     """
     points = law.torque
     torques: Array = 0.5 * (points[0] + points[-1] + shares * (points[-1] - points[0]))

@@ -1,4 +1,4 @@
-"""The text of the self-test: its tables, and the comparisons with them."""
+"""The text of the self-test: its tables and comparisons."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,19 +12,19 @@ from hodyn_ros.codegen.self_test import PERIOD, Samples, samples
 from hodyn_ros.codegen.settings import Settings
 
 TOLERANCE, SINGLE_TOLERANCE = 1e-9, 1e-4
-"""Tolerance of the self-test, as a share of the largest entry of a row at any instant."""
+"""Tolerance of the self-test, as a share of a row's largest entry over all instants."""
 _DIGITS = 12
 
 
 def self_test_text(settings: Settings, made: list[Function]) -> Iterator[str]:
-    """Yield the lines of the function."""
+    """Yield the lines of the self-test."""
     prefix, upper, given = settings.prefix, settings.prefix.upper(), samples(settings)
     language, names = Language(single=settings.single), {function.name for function in made}
     number, order = language.type, settings.order
     absolute = language.function('fabs')
     yield from (
         '',
-        *comment('Whether all entries are right within the error of their row.'),
+        *comment('Whether all entries are right within the tolerance of their row.'),
         f'static int agree(const {number} *found, const {number} *right, const {number} *error,',
         '                 int rows, int columns)',
         '{',
@@ -142,5 +142,5 @@ def _checks(settings: Settings, names: set[str], language: Language) -> Iterator
 
 
 def _rounded(value: float, language: Language) -> str:
-    """Return a number to 12 digits: machines differ in the last ones."""
+    """Return a number to 12 digits: machines differ in the digits after them."""
     return language.number(float(f'{value:.{_DIGITS}g}'))

@@ -1,4 +1,4 @@
-"""Settings of the generated code, and whether they are possible."""
+"""Settings of the generated code, and their checks."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Settings:
     robot : Robot
         An arm or tree.
     prefix : str
-        Prefix of all names in C; default is the robot's name in ASCII, with `robot_` before it if
+        Prefix of all names in C; default is the robot's name in ASCII, preceded by `robot_` if
         needed.
     order : int
         Order of the highest derivative of Q, 0 to 4.
@@ -37,7 +37,7 @@ class Settings:
     gravity_argument : bool
         Whether gravity is an argument instead of the robot's constant.
     payload_link : str, optional
-        Link with a payload that is an argument.
+        Link whose payload is an argument.
 
     Raises
     ------
@@ -96,12 +96,12 @@ class Settings:
 
     @property
     def has_stiffness(self) -> bool:
-        """Whether there are joints with variable stiffness."""
+        """Whether the motor functions have joints with variable stiffness."""
         return self.actuators and bool(self.robot.require_actuators().variable.any())
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What the robot has and this code has not."""
+        """Parts of the robot that the code lacks."""
         robot = self.robot
         return tuple(text for text, there in (
             ('friction', robot.friction is not None and not self.friction),
@@ -110,13 +110,13 @@ class Settings:
 
     @property
     def has_dampers(self) -> bool:
-        """Whether there are joints whose torque depends on earlier instants."""
+        """Whether the motor functions have dampers, which depend on earlier instants."""
         return self.actuators and any(
             is_damped(joint.law) for joint in self.robot.require_actuators().joints)
 
     @property
     def has_start(self) -> bool:
-        """Whether the first instant needs a separate function, for a damper or a bound."""
+        """Whether a damper or a bound of torque requires a function for the first instant."""
         return self.has_dampers or (self.actuators and not all(
             isinstance(joint.law, (Rigid, LinearSpring))
             or (isinstance(joint.law, CubicSpring) and isinf(joint.law.greatest_torque))
@@ -124,7 +124,7 @@ class Settings:
 
 
 def _default_prefix(name: str) -> str:
-    """Return a name for C from a robot's name, without accents and with single _."""
+    """Return a robot's name as a name in C, without accents or repeated _."""
     plain = unicodedata.normalize('NFKD', name).encode('ascii', 'ignore').decode()
     prefix = re.sub('[^A-Za-z0-9]+', '_', plain).strip('_')[:MAX_PREFIX].rstrip('_')
     usable = _IDENTIFIER.fullmatch(prefix) and prefix.lower() not in TAKEN

@@ -22,7 +22,7 @@ Expressions = NDArray[Any]
 
 KEYS = {'mass': (), 'com': (3,), 'inertia': (3, 3), 'placement': (4, 4)}
 MAX_DENOMINATOR = 10**6
-"""Largest denominator of fractions that replace numbers which are equal to rounding."""
+"""Largest denominator of a fraction that replaces a number equal to it up to rounding."""
 MOST_TERMS = 6e5
 """Largest number of terms before like terms are collected: three joints to order 2 (5.1e5) took
 half a minute, four to order 0 (6.4e5) more than two and a half minutes."""
@@ -38,7 +38,7 @@ class SymbolicTorques:
         τ, τ̇, … by joint.
     q : (r + 3, n) array of sympy.Symbol
         Symbols of the joint positions and their derivatives: q_1, qdot_1, qddot_1 …, which SymPy
-        prints with dots in LaTeX; from the fifth derivative on qd5_1.
+        prints with dots in LaTeX; the fifth and higher derivatives are qd5_1, qd6_1, …
 
     """
 
@@ -52,10 +52,10 @@ def symbolic_torques(
 ) -> SymbolicTorques:
     """Return the torques of a small robot and their time derivatives as formulas.
 
-    MK21, section 6.1, prints such formulas for two joints. They come from the body-fixed recursion
-    (KM21, section II) of `inverse_dynamics` and `generate_c`, run on symbols. They grow quickly
-    with the number of joints and the order: for more than three joints, or four of a planar arm,
-    use `generate_c`. With `simplify`, formulas that would take many minutes are refused at once.
+    MK21, section 6.1, prints such formulas for two joints. Here the body-fixed recursion (KM21,
+    section II) of `inverse_dynamics` and `generate_c` runs on symbols. Formulas grow quickly
+    with the number of joints and the order: use `generate_c` for more than three joints (four of a
+    planar arm). With `simplify`, formulas that would take many minutes are refused at once.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def symbolic_torques(
 
 
 def _name(k: int, joint: int) -> str:
-    """Return the name of a position or derivative; SymPy prints those up to the fourth as dots."""
+    """Return the name of a joint's k-th derivative; SymPy prints the first four as dots."""
     return f'q{"d" * k}ot_{joint}' if 0 < k < 5 else f'q_{joint}' if k == 0 else f'qd{k}_{joint}'
 
 
@@ -147,7 +147,7 @@ def _body(robot: Robot, name: str) -> int:
 
 
 def _formulas(values: Any, name: str, shape: tuple[int, ...]) -> Expressions:
-    """Return an array of SymPy expressions, in which numbers are fractions if they can be."""
+    """Return an array of SymPy expressions, with numbers as fractions if possible."""
     import sympy
 
     array = np.array(values.tolist() if hasattr(values, 'tolist') else values, dtype=object)
@@ -212,7 +212,7 @@ def _fractions(matrix: NDArray[np.float64]) -> Expressions:
 
 
 def _number(value: float) -> Any:
-    """Return the fraction that equals a double to rounding, or the double."""
+    """Return the fraction that equals a double up to rounding, or the double."""
     import sympy
 
     fraction = Fraction(value).limit_denominator(MAX_DENOMINATOR)
@@ -222,7 +222,7 @@ def _number(value: float) -> Any:
 
 
 def _terms_at_most(roots: Iterable[Any]) -> float:
-    """Return a bound of the number of terms of formulas, once products of sines become sums."""
+    """Return a bound on the number of terms once products of sines have become sums."""
     terms: dict[Expression, float] = {}
 
     def of(operand: Any) -> float:

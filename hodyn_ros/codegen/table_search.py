@@ -20,7 +20,7 @@ POINT = 'at'
 
 
 def found_point(actuators: Actuators, joint: int) -> str:
-    """Return the statement that finds the point of a joint's curve with the joint's torque."""
+    """Return the statement that finds the point of a joint's curve at the joint's torque."""
     name, rows = _names(actuators)[joint], np.diff(actuators.table_rows)[joint]
     return f'const table_point {POINT} = solve_table({name}, {rows}, torque[0][{joint}]);'
 
@@ -28,7 +28,7 @@ def found_point(actuators: Actuators, joint: int) -> str:
 def search_operations(rows: int) -> int:
     """Return the largest number of operations of the search."""
     halvings = int(np.ceil(np.log2(rows - 1)))
-    # Besides the operations on the piece, a step compares, divides and halves.
+    # In addition to the operations on the piece, a step compares, divides and halves.
     return halvings + 5 + springs.MAX_STEPS * (operations(_on_piece()) + 7)
 
 

@@ -1,5 +1,5 @@
-"""Names, in lower case, that headers, libraries and targets have already."""
-# Headers of C and POSIX, and headers that they include: ours would be found in their place.
+"""Names, in lower case, that headers, libraries and CMake targets already have."""
+# Headers of C and POSIX, and headers that they include: ours would be found instead of them.
 _HEADERS = """
     alloca assert complex ctype dirent dlfcn endian errno fcntl features fenv float grp inttypes
     iso646 limits locale malloc math memory netdb poll pthread pwd regex sched search semaphore
@@ -7,7 +7,7 @@ _HEADERS = """
     stdlib stdnoreturn string strings syslog termios tgmath threads time uchar unistd utime values
     wchar wctype"""
 _LIBRARIES = 'c dl gcc m rt util'
-# Targets of CMake, which refuses some of these names and silently uses others.
+# Targets of CMake: some are refused as names of a library, others clash silently.
 _TARGETS = """
     all all_build clean codegen depend edit_cache experimental help install
     list_install_components nightly package package_source preinstall rebuild_cache

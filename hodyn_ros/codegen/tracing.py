@@ -1,8 +1,8 @@
 """Runs kernels on expressions: the source that numba compiles, with another number type.
 
-The names that a kernel's Python function uses get other meanings: numpy's functions take
-expressions, its arrays hold them, and a kernel that is called is a Python function treated in the
-same way. The kernels need no change for this.
+The names in a kernel's Python function get other meanings: numpy's functions take expressions,
+its arrays hold expressions, and the kernels that it calls are treated in the same way. The kernels
+need no change for this.
 """
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def explore(graph: Graph, record: Callable[[], dict[str, Number | str]]) -> Tree
 def on_expressions(kernel: Any, stand_ins: Mapping[Any, Callable[..., Any]] = {}) -> Any:
     """Return the function that does with expressions what a kernel does with numbers.
 
-    `stand_ins` are called in place of kernels that search, whose loops end depending on numbers.
+    `stand_ins` replace kernels that search, since the ends of their loops depend on numbers.
     """
     return _Names(stand_ins).function(kernel)
 

@@ -266,7 +266,8 @@ def test_the_example_gains_of_the_fr3_are_below_those_of_franka_ros2(tmp_path):
     gains, _ = example_gains(hd.load_robot('fr3'), tmp_path / 'package')
     assert (gains < [600.0, 600.0, 600.0, 600.0, 250.0, 150.0, 50.0]).all()
     page = (Path(__file__).parents[2] / 'docs' / 'franka.md').read_text()
-    assert f'{gains[0]:g} … {gains[-1]:g} N m/rad to begin with' in page
+    ends = (f'{gains[i]:g} N m/rad (joint {i + 1})' for i in (gains.argmax(), gains.argmin()))
+    assert f'from {" to ".join(ends)}' in page
 
 
 @pytest.mark.parametrize('name', ['panda', 'iiwa14', 'ur10e', 'twolink', 'light wrist'])

@@ -29,7 +29,7 @@ def message(word, times, positions, names=JOINTS):
         numbers(time, row) for time, row in zip(times, positions, strict=True))
 
 
-SILENT = 'the preceding controller sends nothing that goes on from its motion: stopping'
+SILENT = 'the preceding controller sends no sample that continues its motion: stopping'
 MOVE = message('trajectory', [0.0, 1.0], [READY, READY + 0.1])
 
 

@@ -1,7 +1,7 @@
-"""A package of ros2_control for one robot: its generated C inside a controller in C++.
+"""A ros2_control package for one robot: its generated C inside a controller in C++.
 
-The files beside this module are the package, with names between ``@`` in place of text that
-depends on the robot; `package` fills them in.
+The files beside this module are templates: `package` replaces names between ``@`` by text that
+depends on the robot.
 """
 from hodyn_ros.codegen.ros2_control.package import controller_contents, generate_ros2_control
 

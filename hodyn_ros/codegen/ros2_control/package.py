@@ -1,4 +1,4 @@
-"""Writes the package: fills in the files beside this module for a robot."""
+"""Writes the package: fills in the templates beside this module for a robot."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
@@ -31,17 +31,17 @@ _ENDING = '_feedforward_controller'
 _HEADERS = ('polynomials', 'plan', 'reference', 'output', 'robot', 'feedforward_controller')
 _ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml', 'solver_plugins.xml')
 _HIDDEN = ('CMakeLists.txt', 'package.xml', 'launch/controller.launch.py')
-"""Files that tools would take for parts of this package; their names end in .in here."""
+"""Files whose names end in .in here, since tools would read them as parts of this package."""
 _SOURCES = ('feedforward_controller.cpp', 'inverse_dynamics_solver.cpp', 'parameters.yaml')
 _STIFFNESS, _DAMPING = 4.0, 0.3
 """Largest gains of the example's feedback per N m of the effort limit: N m/rad and N m s/rad.
 
-They are lower than the gains in franka_ros2 at each joint of a Franka.
+For a Franka, they are lower than the gains in franka_ros2 at each joint.
 """
 _FREQUENCY = 50.0
 """Largest natural frequency of the example's feedback at the inertias in the robot file, rad/s.
 
-So it stays stable at 1 kHz with a few ms of delay, also at a light wrist.
+With it, the feedback is stable at 1 kHz with a few ms of delay, even at a light wrist.
 """
 _CONFIGURATIONS = 200
 """Number of random configurations at which inertias are computed."""
@@ -60,7 +60,7 @@ def generate_ros2_control(
     robot : Robot
         An arm or tree on a fixed base.
     output : str or Path
-        The folder, by custom named like the package: ``{prefix}_feedforward_controller``.
+        The folder, usually named like the package: ``{prefix}_feedforward_controller``.
     prefix : str
         Prefix of the names of the package and of everything in C; default is the robot's name.
     force : bool
@@ -144,7 +144,7 @@ def _filled(settings: Settings) -> Iterator[tuple[str, str]]:
 
 
 def _words(settings: Settings) -> Mapping[str, str]:
-    """Return the texts that replace the names between @."""
+    """Return the texts that replace the names between @, by name."""
     robot, prefix, limits = settings.robot, settings.prefix, settings.robot.limits
     package = _package(settings)
     motors = _motor_names(robot)
@@ -173,8 +173,8 @@ def _words(settings: Settings) -> Mapping[str, str]:
 def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
     """Return the example's parameters of the controller."""
     lines = [
-        '# The motor loop of the drive gives feedback, and springs carry gravity and friction.',
-        '# All parameters have defaults from the robot file.']
+        '# The drives close the motor loop; the torque always contains gravity and friction.',
+        '# All parameters have defaults; names and limits come from the robot file.']
     if robot.actuators is None:
         inertia = _least_inertia(robot)
         stiffness = np.minimum(_STIFFNESS * effort, _FREQUENCY**2 * inertia)
@@ -191,7 +191,7 @@ def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
 
 
 def _least_inertia(robot: Robot) -> Array:
-    """Return the least inertia against which each joint moves while the others are free, (n,)."""
+    """Return the least inertia that each joint moves while the others are free, (n,)."""
     limits = robot.limits
     low, high = (np.clip(bound, -np.pi, np.pi) for bound in (
         limits.position_min, limits.position_max))
@@ -236,7 +236,7 @@ def _description(robot: Robot) -> str:
     """Return a URDF with the interfaces that the controller claims, on mock hardware."""
     names = dict(zip(robot.joint_names, _driver_names(robot), strict=True))
     limits = robot.limits
-    none = np.full(robot.n, np.inf)  # these need URDF 1.2, which older readers refuse
+    none = np.full(robot.n, np.inf)  # these limits need URDF 1.2, which older readers refuse
     plain = replace(robot, limits=replace(limits, acceleration=none, jerk=none))
     root = ElementTree.fromstring(urdf_text(plain))
     for joint in root.iter('joint'):
@@ -245,7 +245,7 @@ def _description(robot: Robot) -> str:
     hardware = ElementTree.SubElement(control, 'hardware')
     ElementTree.SubElement(hardware, 'plugin').text = 'mock_components/GenericSystem'
     low, high = limits.position_min, limits.position_max
-    with np.errstate(invalid='ignore'):  # from a joint without ends
+    with np.errstate(invalid='ignore'):  # inf − inf at joints without ends
         middle = np.where(np.isfinite(high - low), 0.5 * (low + high), 0.0)
     for name, position in zip(names.values(), middle, strict=True):
         joint = ElementTree.SubElement(control, 'joint', name=name)
@@ -271,7 +271,7 @@ def _driver_names(robot: Robot) -> list[str]:
 
 
 def _motor_names(robot: Robot) -> list[str]:
-    """Return names of the motors, none of them the name of a joint."""
+    """Return names of the motors, made different from the names of joints."""
     if robot.actuators is None:
         return []
     prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''

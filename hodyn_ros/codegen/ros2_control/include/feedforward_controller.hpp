@@ -26,10 +26,10 @@
 namespace @package@
 {
 
-/// Feed-forward of @robot@, whose dynamics are compiled in: README.md says what it does.
+/// Feed-forward of @robot@, whose dynamics are compiled in. README.md names the manual.
 ///
-/// `update_and_write_commands` runs in the control loop and allocates nothing. All else runs in
-/// the thread of the node; the two share only atomic values.
+/// `update_and_write_commands` runs in the control loop and allocates nothing. Everything
+/// else runs in the node's thread; the two share only atomic values.
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
 public:
@@ -55,7 +55,7 @@ protected:
   on_export_reference_interfaces_list() override;
 
 private:
-  /// Events of the loop, in the order of their words in `speak`; from DEPARTED on, of one joint.
+  /// Events of the loop, in the order of WORDS in `speak`; from DEPARTED on, they name a joint.
   enum Event {
     NOTHING, TOO_FAR, DROPPED, SILENT, LIMITED, CHAIN_TOO_FAR, NOT_FINITE, UNWRITTEN, DEPARTED,
     STUCK, NO_STATE, EVENTS};
@@ -81,11 +81,11 @@ private:
   Measured measured_;
   Motion sample_{};
   Row tolerance_{};
-  double stateless_ = 0.0, unwritten_ = 0.0;  // s since all was last read, and written
+  double stateless_ = 0.0, unwritten_ = 0.0;  // s since the last complete read and write
   double longest_step_ = 0.01;                // largest step of one cycle, s
   std::chrono::steady_clock::time_point ended_{};  // end of the last activation
 
-  // Shared with the loop. A plan is wanted, then followed, then it has arrived or was dropped.
+  // Shared with the loop. A plan is wanted, then followed, and finally arrived or dropped.
   std::atomic<const Plan *> wanted_{nullptr}, followed_{nullptr}, arrived_{nullptr},
     dropped_{nullptr};
   std::atomic<bool> stop_wanted_{false}, active_{false};
@@ -93,7 +93,7 @@ private:
   std::atomic<Mode> mode_{Mode::HOLDING};
   std::array<std::atomic<std::size_t>, EVENTS> counts_{}, joints_{};
 
-  // Used by the node's callbacks, and by clean-up, maybe in another thread; never by the loop.
+  // Used by the node's callbacks and by clean-up (perhaps in another thread), never by the loop.
   std::mutex mutex_;
   std::array<std::size_t, EVENTS> said_{};
   std::array<std::chrono::steady_clock::time_point, EVENTS> said_at_{};

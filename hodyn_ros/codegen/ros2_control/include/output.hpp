@@ -12,13 +12,13 @@
 namespace @package@
 {
 
-/// Positions and velocities, measured.
+/// Measured positions and velocities.
 struct Measured
 {
   Row position{}, velocity{};
 };
 
-/// Rows as an array of C.
+/// View rows as an array of C.
 template<std::size_t K>
 auto rows(const std::array<Row, K> & values)
 {
@@ -40,7 +40,7 @@ public:
   bool friction = true;  // whether it contains the friction of the robot file
   Row stiffness{}, damping{};            // of the feedback, N m/rad and N m s/rad
   Row max_effort{}, max_effort_rate{};   // N m, N m/s; infinite for none
-  double fade = 0.5;                     // s in which the feedback fades in
+  double fade = 0.5;                     // time in which the feedback fades in, s
 
   const Row & torque() const {return torque_;}
 
@@ -56,8 +56,8 @@ public:
   /// Whether a limit cut the torque in the last cycle.
   bool is_limited() const {return limited_;}
 
-  /// Begin with the torque of the motion, and fade the feedback in. With `goes_on`, go on from a
-  /// motion that was interrupted for a cycle: with its torque, and with the whole feedback.
+  /// Begin with the feed-forward torque, and fade the feedback in. After a short interruption
+  /// (`goes_on`), continue from the last torque with the whole feedback instead.
   void start(const Motion & motion, bool goes_on = false)
   {
     time_ = goes_on ? fade : 0.0;

@@ -40,8 +40,8 @@ public:
     }
   }
 
-  /// Return the number, from 1, of the first piece that strays far from its points, or 0: in the
-  /// middle, by more than twice the steps between them and their neighbours.
+  /// Return the number, from 1, of the first piece that strays far from its points, or 0: its
+  /// middle is off their centre by more than twice the steps of the five pieces around it.
   std::size_t first_overshoot(const std::vector<Row> & positions) const
   {
     const std::size_t last = pieces_.size() - 1;
@@ -97,7 +97,7 @@ private:
     return {state[3], state[4]};
   }
 
-  /// Return velocities and accelerations at all points by the continuity of jerk and snap.
+  /// Return velocities and accelerations at all points from the continuity of jerk and snap.
   std::vector<Rates> solve(const std::vector<Row> & positions) const
   {
     const std::size_t last = pieces_.size() - 1;

@@ -18,8 +18,8 @@ class Polynomial
 public:
   static constexpr std::size_t SIZE = 10;
 
-  /// Return the polynomial with the first `left` entries of `start` at 0 and the first `right`
-  /// entries of `end` at `duration`; left + right is SIZE at most.
+  /// Return the polynomial that has the first `left` entries of `start` at time 0 and the first
+  /// `right` entries of `end` at time `duration`; left + right is SIZE at most.
   static Polynomial between(
     const State & start, std::size_t left, const State & end, std::size_t right, double duration)
   {
@@ -57,8 +57,8 @@ public:
     return result;
   }
 
-  /// Return the polynomial that continues a state, and whose derivatives are 0 after `duration`, at
-  /// any value.
+  /// Return the polynomial that continues a state, and whose derivatives are 0 at time `duration`;
+  /// its value there is free.
   static Polynomial stopping(const State & start, double duration)
   {
     const State rate{start[1], start[2], start[3], start[4], 0.0};
@@ -97,8 +97,8 @@ private:
   double inverse_ = 1.0;  // 1/s
 };
 
-/// A quantity that comes from a state to rest. Velocity, acceleration and higher derivatives vanish
-/// in separate times, so that a jerk at the start is not integrated over the whole stop.
+/// A quantity that comes to rest from a state. The initial velocity, acceleration and higher
+/// derivatives vanish in separate times, so that a jerk is not integrated over the whole stop.
 class Settling
 {
 public:
@@ -110,7 +110,7 @@ public:
       });
   }
 
-  /// Come back to 0.
+  /// Come to rest at 0.
   static Settling vanishing(const State & start, double duration)
   {
     return Settling(start, duration, [](const State & part, double time) {

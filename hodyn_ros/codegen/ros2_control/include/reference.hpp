@@ -15,21 +15,21 @@ enum class Mode {HOLDING, PLAN, CHAIN, STOPPING};
 
 constexpr double AT_REST = 0.01;  // rad/s or m/s
 
-/// The reference, continuous to the fourth derivative whatever is requested. Once a chain of
-/// controllers is followed, its samples are passed on as they come.
+/// The reference, continuous to the fourth derivative whatever is requested. Samples of a chain of
+/// controllers are passed on as they come, with a lead that vanishes after the start.
 class Reference
 {
 public:
-  double start_tolerance = 0.01;  // rad or m that a plan or a chain may start away from the arm
-  double transition = 0.5;        // s in which this distance goes to 0
-  double stop = 0.5;              // s that a stop takes
-  double silence = 0.02;          // s without a new sample after which a chain counts as broken
+  double start_tolerance = 0.01;  // largest distance of a plan's or chain's start, rad or m
+  double transition = 0.5;        // time in which this distance goes to 0, s
+  double stop = 0.5;              // duration of a stop, s
+  double silence = 0.02;          // longest time without a sample of the chain, s
 
   Mode mode() const {return mode_;}
 
   const Motion & motion() const {return motion_;}
 
-  /// The plan that came to its end in the last step, if one did.
+  /// The plan that ended in the last step, or nullptr.
   const Plan * arrived() const {return arrived_;}
 
   /// Hold these positions.
@@ -56,7 +56,7 @@ public:
     }
   }
 
-  /// Come to rest at these positions, where the arm was pushed to.
+  /// Come to rest at the positions to which the arm was pushed.
   void yield_to(const Row & positions)
   {
     Motion target{};
@@ -84,7 +84,7 @@ public:
     return true;
   }
 
-  /// Come to rest: along the path of a plan, or wherever the joints come to rest soonest.
+  /// Come to rest: along the path of a plan, otherwise each joint by itself.
   void come_to_rest()
   {
     latched_ = true;
@@ -99,20 +99,20 @@ public:
     }
   }
 
-  /// Take a sample of a chain of controllers; nullptr in a cycle without one.
+  /// Take the sample that the chain sent in this cycle, or nullptr.
   void take(const Motion * sample)
   {
     sample_ = sample;
   }
 
-  /// Go on by a time, s.
+  /// Advance by dt, s.
   void step(double dt)
   {
     lead_time_ += dt;
     arrived_ = nullptr;
     switch (mode_) {
       case Mode::HOLDING:
-        // After a stop that was requested, a chain is followed again once it has paused.
+        // After a stop that latches, a chain must pause before it is followed again.
         quiet_ = sample_ == nullptr ? quiet_ + dt : 0.0;
         latched_ = latched_ && quiet_ <= silence;
         if (sample_ != nullptr && !latched_ && lead_to(*sample_)) {
@@ -142,7 +142,7 @@ public:
   }
 
 private:
-  /// Lead from the current motion to one that starts, unless it starts too far away.
+  /// Lead from the current motion to a new one, unless it starts too far away.
   bool lead_to(const Motion & other)
   {
     for (std::size_t i = 0; i < robot::JOINTS; ++i) {
@@ -180,7 +180,7 @@ private:
     }
   }
 
-  /// Follow a sample, or go on without one for a while; a sample that jumps is ignored.
+  /// Follow a sample, or extrapolate for up to `silence`; a sample that jumps is ignored.
   void follow_sample(double dt)
   {
     for (std::size_t i = 0; i < robot::JOINTS; ++i) {
@@ -209,7 +209,7 @@ private:
     add_lead();
   }
 
-  /// Whether a sample continues the motion.
+  /// Whether a sample continues the motion, within start_tolerance.
   bool goes_on(const Motion & sample) const
   {
     Motion led = sample;
@@ -262,7 +262,7 @@ private:
     }
   }
 
-  /// Write the motion along a plan whose time has this state, by Faà di Bruno's formula.
+  /// Write the motion along the plan for this state of its time, by Faà di Bruno's formula.
   void along_the_path(const State & time)
   {
     Motion path;
@@ -288,7 +288,7 @@ private:
   double stopping_ = 0.0, lead_time_ = 1e9, silent_ = 0.0, quiet_ = 0.0;
   const Motion * sample_ = nullptr;
   const Plan * arrived_ = nullptr;
-  bool latched_ = false;  // true after a requested stop, until a chain pauses
+  bool latched_ = false;  // whether a chain must pause before it is followed
 };
 
 }  // namespace @package@

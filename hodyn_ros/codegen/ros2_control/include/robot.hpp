@@ -18,7 +18,7 @@ constexpr std::size_t MOTORS = @m@;
 /// Position, velocity, acceleration and torque of the motors, one row each.
 using Motors = std::array<std::array<double, MOTORS>, 4>;
 
-/// Return 0 if the dynamics are compiled right.
+/// Return 0 if the compiled dynamics pass their self-test.
 inline int self_test() {return @prefix@_self_test();}
 
 /// Write Q, Q̇ and Q̈ of a motion.
@@ -37,7 +37,7 @@ inline int start_motors(
 @start_motors@
 }
 
-/// The same at each later instant, dt after the instant before.
+/// Do the same at a later instant, dt after the previous one.
 inline int move_motors(
   const double (*q)[JOINTS], const double (*torque)[JOINTS], double dt, Motors & motors)
 {

@@ -21,18 +21,18 @@ using controller_interface::return_type;
 namespace
 {
 
-constexpr double SHORTEST_PIECE = 1e-4;  // s between two points of a plan, at least
+constexpr double SHORTEST_PIECE = 1e-4;  // shortest time between points of a plan, s
 constexpr int TRIES = 100;               // attempts to write at deactivation
 constexpr auto RESTART = std::chrono::milliseconds(50);
 constexpr auto REPEAT = std::chrono::seconds(1);  // between equal lines of the log
 constexpr const char * QUANTITIES[] = {"position", "velocity", "acceleration", "jerk", "snap"};
 constexpr const char * MOTOR_QUANTITIES[] = {"position", "velocity", "effort"};
 constexpr const char * PARAMETERS[] = {@parameters@};
-constexpr double TRACKING[] = {@tracking_row@};  // default of tracking_tolerance
-constexpr std::size_t MOTOR_ROWS[] = {0, 1, 3};  // of position, velocity, acceleration, torque
+constexpr double TRACKING[] = {@tracking_row@};  // defaults of tracking_tolerance
+constexpr std::size_t MOTOR_ROWS[] = {0, 1, 3};  // rows of robot::Motors that are commanded
 
-/// Copy a list of the parameters, whose length is checked; with `zero_is_none`, 0 means no limit.
-/// Return whether all values are finite.
+/// Copy a parameter whose length has been checked; with `zero_is_none`, 0 means no limit.
+/// Return whether all its values are finite.
 bool copy(const std::vector<double> & values, Row & into, bool zero_is_none = false)
 {
   for (std::size_t i = 0; i < robot::JOINTS; ++i) {
@@ -78,9 +78,10 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
   const rclcpp_lifecycle::State &)
 {
   params_ = listener_->get_params();
-  if (const int test = robot::self_test()) {  // this compiler, these flags, this processor
+  if (const int test = robot::self_test()) {  // depends on compiler, flags and processor
     RCLCPP_ERROR(
-      get_node()->get_logger(), "the dynamics are compiled wrong: their self-test %d fails", test);
+      get_node()->get_logger(), "the dynamics are compiled wrong: their self-test fails at instant "
+      "%d", test);
     return CallbackReturn::FAILURE;
   }
   const auto parameters = get_node()->get_node_parameters_interface();
@@ -114,7 +115,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_configure(
       "finite; 0 means no limit");
     return CallbackReturn::FAILURE;
   }
-  // The ranges in parameters.yaml do not exclude NaN, with which no comparison holds.
+  // The bounds in parameters.yaml do not exclude NaN, since comparisons with it are false.
   const std::pair<const char *, double> scalars[] = {
     {"start_tolerance", params_.start_tolerance}, {"transition_time", params_.transition_time},
     {"stop_time", params_.stop_time}, {"fade_time", params_.fade_time},
@@ -286,7 +287,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_deactivate(
   return CallbackReturn::ERROR;
 }
 
-/// Set torques to 0, since nobody would watch over a torque that stays. Motors hold their position.
+/// Set torques to 0, since nothing would supervise a torque that stays. Motors hold the reference.
 bool FeedforwardController::set_to_rest()
 {
   bool written = true;
@@ -354,7 +355,7 @@ bool FeedforwardController::write()
   return written;
 }
 
-/// Return the sample that the preceding controller has sent in this cycle, or nullptr.
+/// Return the whole sample that the preceding controller sent in this cycle, or nullptr.
 const Motion * FeedforwardController::sample()
 {
   bool whole = true;
@@ -494,7 +495,7 @@ void FeedforwardController::speak()
     "",
     "the plan is not followed: it does not start where the arm is held, within start_tolerance",
     "the plan is not followed: a stop was requested, or the preceding controller is followed",
-    "the preceding controller sends nothing that goes on from its motion: stopping",
+    "the preceding controller sends no sample that continues its motion: stopping",
     "the torque is cut by max_effort or max_effort_rate",
     "the preceding controller is not followed: its motion does not start where the arm is held, "
     "within start_tolerance, or has not paused since the stop",
@@ -541,7 +542,7 @@ void FeedforwardController::finish_goal(End end)
   goal_plan_ = nullptr;
 }
 
-/// Give a plan to the loop; return what is wrong with it, or nothing.
+/// Give a plan to the loop; return its fault, or an empty string.
 std::string FeedforwardController::accept(const Trajectory & trajectory)
 {
   if (trajectory.points.empty()) {
