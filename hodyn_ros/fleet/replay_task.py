@@ -114,7 +114,7 @@ def _rows(result: Replay, robot: Robot) -> list[Row]:
         'samples_used': counts.used,
         'samples_lost': counts.lost_messages,
         'bandwidth': result.bandwidth,
-        'gravity_share': result.gravity_share,
+        'gravity_share': result.diagnosis.efforts.gravity_share,
         'findings': warnings(result),
     }
     rows = [

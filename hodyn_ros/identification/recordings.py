@@ -17,9 +17,8 @@ from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.rests import standing
 from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
-from hodyn_ros.replay.effort_unit import motor_side
-from hodyn_ros.replay.gravity_share import gravity_doubt, is_opposite
-from hodyn_ros.replay.recorded_torques import EffortContents, RecordedTorques
+from hodyn_ros.replay.gravity_share import is_opposite
+from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -58,12 +57,8 @@ class Motion:
         Numbers of messages, used and not.
     usable : int
         Number of usable messages.
-    efforts : EffortContents
-        Gravity and unit of the recorded efforts.
     diagnosis : Diagnosis
         Faults of the recording, if any.
-    of_motors : str
-        Sentence from `motor_side`; empty if efforts are not too small.
     lag : Lag
         Lag of the efforts behind the prediction of the given robot; NaN if it cannot be judged.
 
@@ -71,9 +66,7 @@ class Motion:
 
     counts: MessageCounts
     usable: int
-    efforts: EffortContents
     diagnosis: Diagnosis
-    of_motors: str
     lag: Lag
     _file: IO[bytes]
     _pieces: int
@@ -81,24 +74,22 @@ class Motion:
     def pieces(self) -> Iterator[Data]:
         """Yield all samples, piece after piece of the bag."""
         for q, effort, block, stands, _ in self._stored():
-            yield Data(q, effort, block, self.efforts.with_gravity, stands=stands)
+            yield Data(q, effort, block, self.diagnosis.efforts.with_gravity, stands=stands)
 
     def doubts(self, terms: Collection[str]) -> list[str]:
         """Return a sentence per fault of the recording, except faults that `terms` identify."""
-        of_motors = '' if 'gains' in terms else self.of_motors
+        of_motors = '' if 'gains' in terms else self.diagnosis.of_motors
         return [
-            *self.efforts.cut.sentences(self.diagnosis.names),
+            *self.diagnosis.efforts.cut.sentences(self.diagnosis.names),
             *self.diagnosis.without(terms).sentences,
             *filter(None, [of_motors, self.gravity_doubt(terms)])]
 
     def gravity_doubt(self, terms: Collection[str]) -> str:
         """Return a sentence about the share of gravity in the efforts, if no term explains it."""
-        share = self.efforts.gravity_share
-        if self.diagnosis.is_wrong or self.of_motors or np.isfinite(self.efforts.factor):
-            return ''  # it would mislead
+        share = self.diagnosis.efforts.gravity_share
         explaining = set() if is_opposite(share) else {
             'gains', 'zeros', 'links', *(['payload'] if share > 1.0 else [])}
-        return '' if explaining & set(terms) else gravity_doubt(share)
+        return '' if explaining & set(terms) else self.diagnosis.gravity_doubt
 
     def is_misread(self, terms: Collection[str]) -> bool:
         """Whether nothing can be identified from the recording until it is corrected."""
@@ -106,18 +97,19 @@ class Motion:
         # Without a known cause, the links may be wrong.
         return diagnosis.is_misread or (
             diagnosis.is_wrong and not diagnosis.has_a_cause and 'links' not in terms) or (
-            bool(self.gravity_doubt(terms)) and is_opposite(self.efforts.gravity_share))
+            bool(self.gravity_doubt(terms)) and is_opposite(self.diagnosis.efforts.gravity_share))
 
     def lag_behind(self, robot: Robot) -> Lag:
         """Return the lag of the efforts behind the prediction of another robot."""
-        if self.of_motors or np.isfinite(self.efforts.factor):
+        if self.diagnosis.of_motors or np.isfinite(self.diagnosis.efforts.factor):
             return self.lag  # NaN
         feedforward, comparison = FeedForward(robot), EffortComparison(robot.joint_names)
         for q, effort, _, _, instants in self._stored():
-            predicted = feedforward.torque(q, gravity=self.efforts.with_gravity)
-            comparison.add(instants, predicted[:, 0], effort)
-            comparison.add_slow(instants, predicted[:, 0], effort, q[:, 1], predicted[:, 1])
-        return Lag(*common_lag(comparison.joints))
+            predicted = feedforward.torque(q, gravity=self.diagnosis.efforts.with_gravity)
+            comparison.add(
+                instants, instants, predicted, effort,
+                np.stack([predicted[:, 0], effort], axis=1), q[:, 1])
+        return common_lag(comparison.joints)
 
     def _stored(self) -> Iterator[list[Any]]:
         self._file.seek(0)
@@ -172,8 +164,8 @@ def _estimate(path: Path, source: Source) -> Motion:
             path, source.robot, prefix=source.prefix, topic=source.topic) as bag:
         feedforward = FeedForward(source.robot)
         torques = RecordedTorques(bag, feedforward, deviations=False)
-        efforts, few = torques.efforts, DiagnosisSamples()
-        if not efforts.are_recorded:
+        few = DiagnosisSamples()
+        if not torques.efforts.are_recorded:
             reasons = '; '.join(f'{count} ({text})' for text, count in bag.in_part.items())
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
         file = TemporaryFile()  # noqa: SIM115  # it lives as long as the source
@@ -182,10 +174,10 @@ def _estimate(path: Path, source: Source) -> Motion:
         for chunk in torques.chunks():
             begin = int(chunk.stamps[0]) if begin is None else begin
             used = chunk[chunk.used]
-            q, effort, predicted, slow = used.q, used.effort, used.predicted, used.slow
-            comparison.add(used.stamps, predicted[:, 0], effort)
-            comparison.add_slow(used.instants, slow[:, 0], slow[:, 1], q[:, 1], predicted[:, 1])
-            few.add(q, slow[:, 1], used.states.velocity)
+            q, effort = used.q, used.effort
+            comparison.add(
+                used.stamps, used.instants, used.predicted, effort, used.slow, q[:, 1])
+            few.add(used)
             block = np.maximum((used.stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
             stands = standing(used.instants, q[:, 1], used.q_deviation[:, 1])
             try:
@@ -197,12 +189,10 @@ def _estimate(path: Path, source: Source) -> Motion:
                     f'{path}: its motion cannot be kept in the temporary folder {gettempdir()} '
                     f'({error}): set TMPDIR to one with room') from None
             pieces += 1
-        diagnosis = few.diagnosis(feedforward, bag.names)
-        of_motors = '' if diagnosis.is_wrong else motor_side(bag.names, efforts.gear_ratios)
-        is_other = bool(of_motors) or diagnosis.is_wrong or np.isfinite(efforts.factor)
-        lag = Lag(np.nan, np.nan) if is_other else Lag(*common_lag(comparison.joints))
-        return Motion(
-            torques.motion.counts, bag.usable, efforts, diagnosis, of_motors, lag, file, pieces)
+        diagnosis = few.diagnosis(feedforward, bag.names, torques.efforts)
+        is_judged = diagnosis.is_comparable and not diagnosis.of_motors
+        lag = common_lag(comparison.joints) if is_judged else Lag()
+        return Motion(torques.motion.counts, bag.usable, diagnosis, lag, file, pieces)
 
 
 def read_data(
@@ -220,7 +210,8 @@ def read_data(
     _check_given_once([os.path.realpath(recording.path) for recording in recordings], recordings)
     motions = [source.motion(recording.path) for recording in recordings]
     gravities = {
-        motion.efforts.with_gravity if source.gravity is None else source.gravity: recording.path
+        motion.diagnosis.efforts.with_gravity
+        if source.gravity is None else source.gravity: recording.path
         for motion, recording in zip(motions, recordings, strict=True)}
     if len(gravities) > 1:
         misread = [
@@ -246,7 +237,7 @@ def read_data(
                 loaded=np.full(len(index), recording.loaded)))
         cycle = STRETCH * FOLDS  # so that each bag begins with the same part
         first += (last // cycle + 1) * cycle
-    factors = [motion.efforts.factor for motion in motions]
+    factors = [motion.diagnosis.efforts.factor for motion in motions]
     data = Data(gravity=True in gravities, factor=np.nan if np.all(np.isnan(factors)) else float(
         np.nanmedian(factors)), **{
         name: np.concatenate([getattr(piece, name) for piece in pieces])

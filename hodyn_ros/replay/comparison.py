@@ -75,23 +75,6 @@ class JointComparison:
     viscous_left: float
 
 
-def common_lag(joints: Sequence[JointComparison]) -> tuple[float, float]:
-    """Return the lag of all joints, weighted by inverse variances, and its deviation, s.
-
-    If the joints differ significantly, the deviation is increased by the Birge ratio: other
-    effects, such as presliding friction, then cause a different apparent lag in each.
-    """
-    known = [joint for joint in joints if joint.lag_deviation > 0.0]
-    if not known:
-        return np.nan, np.nan
-    weights = np.array([joint.lag_deviation ** -2 for joint in known])
-    lags = np.array([joint.lag for joint in known])
-    lag = float(np.sum(weights * lags) / weights.sum())
-    excess, freedom = float(np.sum(weights * (lags - lag) ** 2)), len(known) - 1
-    is_chance = not freedom or chdtrc(freedom, excess) > _CHANCE
-    return lag, float(np.sqrt((1.0 if is_chance else excess / freedom) / weights.sum()))
-
-
 def milliseconds(seconds: float, deviation: float) -> str:
     """Return a time with two standard deviations, without exponents and sign: 3.21 ± 0.42 ms.
 
@@ -106,10 +89,10 @@ def milliseconds(seconds: float, deviation: float) -> str:
 
 @dataclass(frozen=True)
 class Lag:
-    """The lag of the efforts of all joints, and its standard deviation, s."""
+    """The lag of the efforts of all joints, and its standard deviation, s; NaN if unknown."""
 
-    seconds: float
-    deviation: float
+    seconds: float = np.nan
+    deviation: float = np.nan
 
     @property
     def is_large(self) -> bool:
@@ -133,6 +116,23 @@ class Lag:
             'each.')
 
 
+def common_lag(joints: Sequence[JointComparison]) -> Lag:
+    """Return the lag of all joints, weighted by inverse variances.
+
+    If the joints differ significantly, the deviation is increased by the Birge ratio: other
+    effects, such as presliding friction, then cause a different apparent lag in each.
+    """
+    known = [joint for joint in joints if joint.lag_deviation > 0.0]
+    if not known:
+        return Lag()
+    weights = np.array([joint.lag_deviation ** -2 for joint in known])
+    lags = np.array([joint.lag for joint in known])
+    lag = float(np.sum(weights * lags) / weights.sum())
+    excess, freedom = float(np.sum(weights * (lags - lag) ** 2)), len(known) - 1
+    is_chance = not freedom or chdtrc(freedom, excess) > _CHANCE
+    return Lag(lag, float(np.sqrt((1.0 if is_chance else excess / freedom) / weights.sum())))
+
+
 class EffortComparison:
     """Gathers the errors of all joints; memory does not grow with the recording."""
 
@@ -147,18 +147,30 @@ class EffortComparison:
         self._friction_fit = FrictionFit(n, 1)  # of the error, by the rate
         self._shifted = ShiftedEfforts(n)
 
-    def add(self, stamps: Stamps, predicted: Array, recorded: Array) -> None:
+    def add(
+        self, stamps: Stamps, instants: Stamps, predicted: Array, recorded: Array, slow: Array,
+        velocity: Array,
+    ) -> None:
         """Compare efforts; values that are not finite are left out.
 
         Parameters
         ----------
-        stamps : (T,) int64 array
-            ns.
-        predicted, recorded : (T, n) arrays
-            The efforts, N m.
+        stamps, instants : (T,) int64 arrays
+            Stamps of the messages, and when their states were sampled, ns.
+        predicted : (T, 2, n) array
+            The predicted efforts and their rates, N m/sᵏ.
+        recorded : (T, n) array
+            The recorded efforts, N m.
+        slow : (T, 2, n) array
+            Predicted and recorded efforts, both within the bandwidth of the motion, N m.
+        velocity : (T, n) array
+            rad/s.
 
         """
-        error = predicted - recorded
+        if not len(stamps):
+            return
+        self._add_slow(instants, slow[:, 0], slow[:, 1], velocity, predicted[:, 1])
+        error = predicted[:, 0] - recorded
         known = np.isfinite(error)
         self.spectrum.add(error)
         steps = np.diff(error, axis=0)
@@ -174,14 +186,9 @@ class EffortComparison:
         self._worst[larger] = error[worst, joints][larger]
         self._worst_stamp[larger] = stamps[worst][larger]
 
-    def add_slow(
+    def _add_slow(
         self, instants: Stamps, predicted: Array, recorded: Array, velocity: Array, rate: Array,
     ) -> None:
-        """Compare efforts within the bandwidth of the motion, (T, n), N m, at T instants, ns.
-
-        Velocities are in rad/s, `rate` is of the predicted efforts, N m/s; values that are not
-        finite are left out.
-        """
         error = predicted - recorded
         known = np.isfinite(error) & np.isfinite(velocity) & np.isfinite(rate)
         self._slow2 += np.sum(

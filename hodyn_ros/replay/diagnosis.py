@@ -6,7 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.effort_unit import motor_side
+from hodyn_ros.replay.gravity_share import gravity_doubt
 from hodyn_ros.replay.misreading import Fit, find_misreading, series_compliance
+from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 
@@ -23,6 +26,8 @@ class Diagnosis:
     ----------
     names : tuple of str
         The driver's joint names in the robot's order.
+    efforts : EffortContents
+        Gravity and unit of the recorded efforts.
     fit : Fit
         How well the efforts fit the model, and how the recording would have to be read to fit.
     wrong_velocities : list of str
@@ -38,6 +43,7 @@ class Diagnosis:
     """
 
     names: tuple[str, ...]
+    efforts: EffortContents
     fit: Fit
     wrong_velocities: list[str]
     stamp_factor: float = np.nan
@@ -48,6 +54,22 @@ class Diagnosis:
     def is_wrong(self) -> bool:
         """Whether conclusions from the recording would mislead."""
         return self.fit.is_wrong or bool(np.isfinite(self.stamp_factor))
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether the efforts can be compared with the model's torques."""
+        return not (self.is_wrong or np.isfinite(self.efforts.factor))
+
+    @property
+    def of_motors(self) -> str:
+        """A sentence of `motor_side` about the efforts; empty if it would mislead."""
+        return '' if self.is_wrong else motor_side(self.names, self.efforts.gear_ratios)
+
+    @property
+    def gravity_doubt(self) -> str:
+        """A sentence about the share of gravity in the efforts; empty if it would mislead."""
+        return gravity_doubt(self.efforts.gravity_share) if (
+            self.is_comparable and not self.of_motors) else ''
 
     @property
     def has_a_cause(self) -> bool:
@@ -127,26 +149,19 @@ class DiagnosisSamples:
     def __init__(self) -> None:
         self._pieces: list[tuple[Array, Array, Array]] = []
 
-    def add(self, q: Array, effort: Array, velocity: Array) -> None:
-        """Add the next piece, if it is needed.
+    def add(self, used: Chunk) -> None:
+        """Add the next used messages, if they are needed."""
+        if len(used.q) and len(self._pieces) < _FEW:
+            every = len(used.q) // MAX_SAMPLES + 1
+            self._pieces.append((
+                used.q[::every], used.slow[::every, 1], used.states.velocity[::every]))
 
-        Parameters
-        ----------
-        q : (S, 5, n) array
-            The estimated motion, rad/sᵏ.
-        effort, velocity : (S, n) arrays
-            The recorded effort within the bandwidth of the motion, N m; the recorded velocity,
-            rad/s.
-
-        """
-        if len(q) and len(self._pieces) < _FEW:
-            every = len(q) // MAX_SAMPLES + 1
-            self._pieces.append((q[::every], effort[::every], velocity[::every]))
-
-    def diagnosis(self, feedforward: FeedForward, names: tuple[str, ...]) -> Diagnosis:
+    def diagnosis(
+        self, feedforward: FeedForward, names: tuple[str, ...], efforts: EffortContents,
+    ) -> Diagnosis:
         """Return the diagnosis; `names` are the driver's joint names."""
         if not self._pieces:
-            return Diagnosis(names, Fit(np.nan), [])
+            return Diagnosis(names, efforts, Fit(np.nan), [])
         q, effort, velocity = (
             np.concatenate(values) for values in zip(*self._pieces, strict=True))
         every = len(q) // MAX_SAMPLES + 1
@@ -161,5 +176,5 @@ class DiagnosisSamples:
         zero = None if fit.is_wrong or np.isnan(fit.unexplained) else ZeroSearch(
             feedforward, q, effort, gains=False).small()
         return Diagnosis(
-            names, fit, velocities.clauses(names), velocities.stamp_factor,
+            names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
             bool(series_compliance(feedforward.robot).any()), zero)

@@ -17,7 +17,6 @@ from hodyn_ros.replay.comparison import EffortComparison, JointComparison, Profi
 from hodyn_ros.replay.computed_bag import computed_bag
 from hodyn_ros.replay.computed_parquet import computed_parquet
 from hodyn_ros.replay.computed_table import computed_table
-from hodyn_ros.replay.cut_efforts import CutEfforts
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.limit_watch import LimitWatch
 from hodyn_ros.replay.misreading import STILL
@@ -55,12 +54,8 @@ class Replay:
         The same of Q, Q̇, Q̈.
     bandwidth, velocity_lag
         As in `RecordedMotion`.
-    gravity_share, effort_factor, gear_ratios
-        As in `EffortContents`.
     friction_modelled : bool
         Whether the robot has a friction law.
-    cut : CutEfforts
-        The values at which the efforts are cut.
     diagnosis : Diagnosis
         What is wrong with the recording, if anything.
     extremes : list of LimitMargin
@@ -88,12 +83,8 @@ class Replay:
     torque_rms: Array
     torque_deviation: Array
     bandwidth: float
-    gravity_share: float
-    effort_factor: float
-    gear_ratios: Array
     velocity_lag: tuple[float, float]
     friction_modelled: bool
-    cut: CutEfforts
     diagnosis: Diagnosis
     extremes: list[LimitMargin]
     curves: 'Curves'
@@ -164,10 +155,8 @@ class Curves:
         """Add a chunk."""
         predicted, recorded = chunk.predicted[:, 0], chunk.states.effort
         error = predicted - chunk.effort
-        self.comparison.add(chunk.stamps, predicted, chunk.effort)
-        self.comparison.add_slow(
-            chunk.instants, chunk.slow[:, 0], chunk.slow[:, 1], chunk.q[:, 1],
-            chunk.predicted[:, 1])
+        self.comparison.add(
+            chunk.stamps, chunk.instants, chunk.predicted, chunk.effort, chunk.slow, chunk.q[:, 1])
         self.over_position.add(chunk.q[:, 0], -error)
         friction = np.zeros_like(error)
         if self._robot.friction is not None:
@@ -251,7 +240,7 @@ def replay(
             if not len(used.stamps):
                 continue
             watch.add(used)
-            few.add(used.q, used.slow[:, 1], used.states.velocity)
+            few.add(used)
             for total, values in zip(
                     squares, (used.q, used.q_deviation, used.torque, used.deviation), strict=True):
                 total += np.sum(values ** 2, axis=0)
@@ -268,10 +257,9 @@ def replay(
         joints=curves.comparison.joints,
         timing_statistics=motion.timing_statistics, noise=motion.noise, motion_rms=rms[0],
         motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
-        bandwidth=motion.bandwidth, gravity_share=torques.efforts.gravity_share,
-        effort_factor=torques.efforts.factor, gear_ratios=torques.efforts.gear_ratios,
-        velocity_lag=motion.velocity_lag, friction_modelled=robot.friction is not None,
-        cut=torques.efforts.cut, diagnosis=few.diagnosis(feedforward, bag.names),
+        bandwidth=motion.bandwidth, velocity_lag=motion.velocity_lag,
+        friction_modelled=robot.friction is not None,
+        diagnosis=few.diagnosis(feedforward, bag.names, torques.efforts),
         extremes=watch.extremes, curves=curves, received=(received[0], received[-1]),
         wanted_bandwidth=bandwidth, payload=tuple(payload), moving_locked=tuple(moving_locked))
     return replace(result, reflexes=watch.reflexes(

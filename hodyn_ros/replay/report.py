@@ -114,6 +114,7 @@ def resolved(result: Replay, joint: int) -> str:
 def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
     """Write the results as JSON; numbers that are not finite become null."""
     found, fit = result.timing_statistics, result.diagnosis.fit
+    efforts = result.diagnosis.efforts
     summary = {
         'bag': result.bag,
         'topic': result.counts.topic,
@@ -136,13 +137,13 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
             'resets': [{'stamp': stamp, 'seconds': jump} for stamp, jump in found.resets],
         },
         'bandwidth': result.bandwidth,
-        'gravity_share': result.gravity_share,
-        'effort_factor': result.effort_factor,
+        'gravity_share': efforts.gravity_share,
+        'effort_factor': efforts.factor,
         'velocity_lag': dict(zip(('seconds', 'deviation'), result.velocity_lag, strict=True)),
         'unexplained': fit.unexplained,
         'misread': [] if fit.reading is None else fit.reading.causes(result.names),
         'shifted_zeros': {result.names[joint]: turn for joint, turn in fit.zeros.items()},
-        'lag': dict(zip(('seconds', 'deviation'), common_lag(result.joints), strict=True)),
+        'lag': asdict(common_lag(result.joints)),
         'warnings': warnings(result),
         'statements': [*warnings(result), *facts(result)],
         'limits': [

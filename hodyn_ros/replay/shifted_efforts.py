@@ -29,7 +29,7 @@ class ShiftedEfforts:
     def add(
         self, instants: Instants, predicted: Array, recorded: Array, velocity: Array, rate: Array,
     ) -> None:
-        """Add consecutive samples, as in `EffortComparison.add_slow`."""
+        """Add consecutive samples within the bandwidth of the motion; `rate` is predicted."""
         there = np.flatnonzero(np.isfinite(recorded).any(axis=1))
         spacings = np.diff(instants[there]) * 1e-9
         if not spacings.size:

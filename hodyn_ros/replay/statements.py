@@ -6,13 +6,8 @@ from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import Lag, common_lag, milliseconds
-from hodyn_ros.replay.effort_unit import motor_side
-from hodyn_ros.replay.gravity_share import (
-    gravity_doubt,
-    gravity_facts,
-    is_clear,
-    is_opposite,
-)
+from hodyn_ros.replay.diagnosis import Diagnosis
+from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
 from hodyn_ros.replay.replay_bag import Replay
 
 Array = NDArray[np.float64]
@@ -27,7 +22,7 @@ _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the posit
 
 def warnings(result: Replay) -> list[str]:
     """Return the problems of the result, the most important first, each with what to do."""
-    counts, found = result.counts, result.timing_statistics
+    counts, found, diagnosis = result.counts, result.timing_statistics, result.diagnosis
     said = []
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
@@ -36,8 +31,8 @@ def warnings(result: Replay) -> list[str]:
         said.append(
             f'The given load, --payload {", ".join(result.payload)}, is the first suspect: '
             'compare without it, or find it by `hodyn identify --terms payload`.')
-    said += result.cut.sentences(result.names)
-    said += result.diagnosis.sentences
+    said += diagnosis.efforts.cut.sentences(result.names)
+    said += diagnosis.sentences
     if found.clock == 'receive' and found.headers_not_ahead:
         said.append(
             f'{found.headers_not_ahead} header stamps on {counts.topic} stand still or go '
@@ -72,15 +67,8 @@ def warnings(result: Replay) -> list[str]:
         said.append(
             f'--bandwidth {wanted:g} Hz is too high: {result.bandwidth:.2g} Hz is used, since '
             f'samples at {1.0 / result.noise.step:.4g} Hz determine no more.')
-    of_motors = motor_side(result.names, result.gear_ratios)
-    if of_motors and not result.diagnosis.is_wrong:
-        said.append(of_motors)
-    if result.diagnosis.is_wrong:
-        pass  # statements about gravity would mislead
-    elif np.isfinite(result.effort_factor):
-        said.append(_another_unit(result.effort_factor))
-    elif not of_motors:
-        said += filter(None, [gravity_doubt(result.gravity_share)])
+    said += filter(None, [
+        diagnosis.of_motors, _another_unit(diagnosis), diagnosis.gravity_doubt])
     said += _about_model(result)
     late = _lag(result)
     if late.is_large:
@@ -113,9 +101,10 @@ def _beyond_limits(result: Replay) -> list[str]:
 
 def describes(result: Replay) -> bool:
     """Whether the model describes the efforts, except for bias and friction of each joint."""
-    return is_clear(result.gravity_share) and not (
-        result.diagnosis.fit.is_wrong or np.isfinite(result.effort_factor)
-        or np.isfinite(result.gear_ratios).any())
+    efforts = result.diagnosis.efforts
+    return is_clear(efforts.gravity_share) and not (
+        result.diagnosis.fit.is_wrong or np.isfinite(efforts.factor)
+        or np.isfinite(efforts.gear_ratios).any())
 
 
 def _astray(result: Replay) -> str:
@@ -137,8 +126,9 @@ def _astray(result: Replay) -> str:
     return f'{said} Check the driver for faulty reads of encoders and rows of zeros.'
 
 
-def _another_unit(factor: float) -> str:
-    return (
+def _another_unit(diagnosis: Diagnosis) -> str:
+    factor = diagnosis.efforts.factor
+    return '' if diagnosis.is_wrong or np.isnan(factor) else (
         f"The efforts are about {factor:.2g} times the model's torques, similarly in most "
         'joints: they seem to be in another unit than N m, for example motor currents. `hodyn '
         'identify --terms gains` finds the factor; write it to the robot file as `effort_gain`. '
@@ -149,7 +139,8 @@ def _about_model(result: Replay) -> list[str]:
     constant = [joint.name for joint in result.joints if (
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
     least = _NOTABLE * result.torque_rms[0].max()
-    named = {*constant, *np.array(result.names)[np.isfinite(result.gear_ratios)]}
+    efforts = result.diagnosis.efforts
+    named = {*constant, *np.array(result.names)[np.isfinite(efforts.gear_ratios)]}
     poor = [joint for joint in result.joints if joint.slow_share > _POOR and (
         joint.rms_slow_error > least) and joint.name not in named]
     rubbing = [joint.name for joint in poor if joint.friction_share > _FRICTION]
@@ -159,8 +150,7 @@ def _about_model(result: Replay) -> list[str]:
             f'The recorded effort of {", ".join(constant)} never changes, so it cannot be '
             'compared with the prediction. Check whether the driver reports it, or cuts it at '
             'this value.')
-    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong or is_opposite(
-            result.gravity_share):
+    if not result.diagnosis.is_comparable or is_opposite(efforts.gravity_share):
         return said
     if rubbing and not result.friction_modelled:
         said.append(
@@ -234,8 +224,8 @@ def facts(result: Replay) -> list[str]:
             who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    if not (np.isfinite(result.effort_factor) or result.diagnosis.is_wrong):
-        said += gravity_facts(result.gravity_share)
+    if result.diagnosis.is_comparable:
+        said += gravity_facts(result.diagnosis.efforts.gravity_share)
     if not _lag(result).is_large:
         said += filter(None, [_lag(result).sentence])
     if not any(np.isfinite(extreme.limit) for extreme in result.extremes):
@@ -252,10 +242,8 @@ def facts(result: Replay) -> list[str]:
 
 def _lag(result: Replay) -> Lag:
     """Return the lag of the efforts; NaN if they do not determine it, as beside a wrong zero."""
-    if np.isfinite(result.effort_factor) or result.diagnosis.is_wrong or (
-            result.diagnosis.zero is not None):
-        return Lag(np.nan, np.nan)
-    return Lag(*common_lag(result.joints))
+    is_judged = result.diagnosis.is_comparable and result.diagnosis.zero is None
+    return common_lag(result.joints) if is_judged else Lag()
 
 
 def _reflex(reflex: LimitMargin) -> str:

@@ -48,9 +48,9 @@ def bags(monkeypatch):
 
         return SimpleNamespace(
             pieces=pieces, usable=count, counts=f'counts of {path.name}',
-            diagnosis=Diagnosis((), Fit(0.01), []),
-            efforts=SimpleNamespace(
-                with_gravity=gravity, factor=30.0 if path.name == 'currents' else np.nan))
+            diagnosis=Diagnosis((), SimpleNamespace(
+                with_gravity=gravity, factor=30.0 if path.name == 'currents' else np.nan,
+            ), Fit(0.01), []))
     monkeypatch.setattr(Source, 'motion', motion)
     return found
 

@@ -1,5 +1,5 @@
 """What is gathered chunk by chunk is what the whole recording shows, computed plainly: fast."""
-from dataclasses import replace
+from dataclasses import astuple, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -118,10 +118,9 @@ def compared(predicted, recorded, velocity, rate, rng):
     comparison = EffortComparison(NAMES[:predicted.shape[1]])
     stamps = 10 ** 9 + 10 ** 7 * np.arange(len(predicted))
     for part in cuts(len(predicted), 6, rng):
-        if part.start < part.stop:
-            comparison.add(stamps[part], predicted[part], recorded[part])
-        comparison.add_slow(*(
-            values[part] for values in (stamps, predicted, recorded, velocity, rate)))
+        comparison.add(*(values[part] for values in (
+            stamps, stamps, np.stack([predicted, rate], axis=1), recorded,
+            np.stack([predicted, recorded], axis=1), velocity)))
     return comparison.joints
 
 
@@ -186,9 +185,9 @@ def test_a_late_effort_is_told_from_friction_within_its_deviation(motion, second
         moved = rate[:, joint] - terms @ np.linalg.lstsq(terms, rate[:, joint], rcond=None)[0]
         deviations.append(0.5 / np.sqrt(np.sum(moved ** 2)))
         assert found.lag_deviation == pytest.approx(deviations[-1], rel=0.1)
-    lag, deviation = common_lag(compared(effort, noisy, velocity, rate, rng))
-    assert deviation == pytest.approx(np.sum(np.array(deviations) ** -2.0) ** -0.5, rel=0.1)
-    assert abs(lag - seconds) < 4.0 * deviation
+    lag = common_lag(compared(effort, noisy, velocity, rate, rng))
+    assert lag.deviation == pytest.approx(np.sum(np.array(deviations) ** -2.0) ** -0.5, rel=0.1)
+    assert abs(lag.seconds - seconds) < 4.0 * lag.deviation
 
 
 def test_what_has_no_rate_or_no_effort_has_no_lag(motion):
@@ -199,7 +198,7 @@ def test_what_has_no_rate_or_no_effort_has_no_lag(motion):
     assert np.isnan(still.lag)
     for value in (none.rms_error, none.bias, none.lag, none.friction_share, none.slow_share):
         assert np.isnan(value)
-    assert np.isnan(common_lag([still, none])).all()
+    assert np.isnan(astuple(common_lag([still, none]))).all()
 
 
 def test_the_lag_of_all_joints_is_weighed_by_their_variances():
@@ -209,7 +208,7 @@ def test_the_lag_of_all_joints_is_weighed_by_their_variances():
         replace(joint, lag=np.nan, lag_deviation=np.nan),
         # What is said to be without any error is of no noise at all, and says nothing.
         replace(joint, lag=99.0, lag_deviation=0.0)]
-    lag, deviation = common_lag(joints)
+    lag, deviation = astuple(common_lag(joints))
     assert lag == pytest.approx((2.0 + 4.0 / 4.0) / 1.25)
     assert deviation == pytest.approx(1.25 ** -0.5)
 
@@ -221,7 +220,7 @@ def test_joints_that_contradict_each_other_have_no_lag_in_common():
         replace(joint, lag=lag, lag_deviation=deviation) for lag, deviation in (
             (3.0, 1.9), (5.1, 3.5), (1.4, 2.0), (18.0, 3.0), (34.0, 6.5), (-1.0, 6.0),
             (48.0, 10.0))]
-    lag, deviation = common_lag(joints)
+    lag, deviation = astuple(common_lag(joints))
     assert lag < 3.0 * deviation
     weights = np.array([one.lag_deviation ** -2.0 for one in joints])
     spread = np.sum(weights * (np.array([one.lag for one in joints]) - lag) ** 2) / 6.0
@@ -326,9 +325,11 @@ def test_the_lag_deviates_as_is_said_where_the_errors_are_low_passed():
     for seed in range(60):
         recorded = predicted + 0.3 * np.random.default_rng(seed).standard_normal(predicted.shape)
         found = EffortComparison(('a',))
-        found.add(np.arange(len(time)), predicted, recorded)
         slow = predicted + sosfiltfilt(low_pass, recorded - predicted, axis=0)
-        found.add_slow((1e9 * time).astype(np.int64), predicted, slow, velocity, rate)
+        found.add(
+            np.arange(len(time)), (1e9 * time).astype(np.int64),
+            np.stack([predicted, rate], axis=1), recorded,
+            np.stack([predicted, slow], axis=1), velocity)
         lags.append(found.joints[0].lag)
         deviations.append(found.joints[0].lag_deviation)
     assert 0.7 < np.std(lags) / np.mean(deviations) < 1.4

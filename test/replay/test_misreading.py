@@ -1,5 +1,6 @@
 """Which mistake a recording was made with is found, and none in recordings that are sound."""
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -192,8 +193,9 @@ def wrong_velocities(moved, recorded, names, turns):
 
 def diagnosed(q, effort, velocity):
     few = DiagnosisSamples()
-    few.add(q, effort, velocity)
-    return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names)
+    few.add(SimpleNamespace(
+        q=q, slow=np.stack([effort, effort], axis=1), states=SimpleNamespace(velocity=velocity)))
+    return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names, None)
 
 
 @pytest.mark.parametrize(('factor', 'said'), [

@@ -13,6 +13,7 @@ from hodyn_ros.replay.cut_efforts import uncut
 from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.misreading import Fit
 from hodyn_ros.replay.reading import Reading
+from hodyn_ros.replay.recorded_torques import EffortContents
 from hodyn_ros.replay.report import _marked_up, figures_of, resolved
 from hodyn_ros.replay.statements import facts, warnings
 
@@ -42,18 +43,17 @@ def timing(**changes):
 
 
 def diagnosis(fit, *velocities):
-    return Diagnosis(NAMES, fit, list(velocities))
+    return Diagnosis(NAMES, None, fit, list(velocities))
 
 
-def result(timing_statistics=None, **changes):
+def result(timing_statistics=None, *, gravity_share=1.0, effort_factor=np.nan, **changes):
     """Return a replay that finds nothing amiss."""
-    return SimpleNamespace(**{
+    efforts = EffortContents(gravity_share, effort_factor, True, np.full(2, np.nan), uncut(2))
+    found = SimpleNamespace(**{
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
         'timing_statistics': timing_statistics or timing(), 'diagnosis': diagnosis(Fit(0.01)),
         'moving_locked': (), 'payload': (), 'wanted_bandwidth': None,
-        'gear_ratios': np.full(2, np.nan), 'cut': uncut(2),
         'names': NAMES,
-        'gravity_share': 1.0, 'effort_factor': np.nan,
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,
         'torque_rms': np.ones((3, 2)),
         'velocity_lag': (0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [],
@@ -62,6 +62,8 @@ def result(timing_statistics=None, **changes):
             step=0.01),
         'still': np.zeros(2, dtype=bool), 'motion_supported': np.ones((5, 2), dtype=bool),
         **changes})
+    found.diagnosis = replace(found.diagnosis, efforts=efforts)
+    return found
 
 
 def test_where_all_is_well_there_is_no_warning_and_the_facts_are_few():

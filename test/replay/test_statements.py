@@ -41,7 +41,7 @@ def test_efforts_that_never_change_are_named_without_figures_that_are_none(repla
     for joint in (3, 6):
         assert figures_of(result.joints[joint])[0] == 'constant'
     # The other ones contain all of it.
-    assert result.gravity_share == pytest.approx(1.0, abs=0.02)
+    assert result.diagnosis.efforts.gravity_share == pytest.approx(1.0, abs=0.02)
     np.testing.assert_allclose(result.noise.bandwidth, 3.0, rtol=1e-6)
 
 
