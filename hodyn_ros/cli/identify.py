@@ -17,11 +17,11 @@ from hodyn_ros.cli.options import (
 from hodyn_ros.cli.used_robot import for_robot, warn_of_locked
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.identification import TERMS
 
 if TYPE_CHECKING:
     from hodyn_ros.robot import Robot
 
-TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload', 'zeros')
 USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _MISREAD = (

@@ -18,23 +18,10 @@ Commands = argparse._SubParsersAction
 FiguresFile = Path | TextIO
 
 
-class _GivenRobot(argparse.Action):
-    """Notes that a robot was given, as the default has the same value."""
-
-    def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        """Take the word after --robot."""
-        namespace.robot, namespace.robot_is_given = values, True
-
-
 def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
     """Add the option --robot and the options of `add_used_robot`."""
     parser.add_argument(
-        '--robot', default='panda', action=_GivenRobot,
-        help='built-in name, or path of a robot file or URDF (default: panda)')
-    parser.set_defaults(robot_is_given=False)
+        '--robot', help='built-in name, or path of a robot file or URDF (default: panda)')
     add_used_robot(parser, actuators=actuators)
 
 

@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 def used_robot(options: argparse.Namespace) -> Iterator[None]:
     """Make `options.robot` a temporary file of the robot changed by these options.
 
-    So the robot is the same in all processes that a command starts, for example a node.
+    So the robot, without --robot the panda, is the same in all processes that a command starts,
+    for example a node.
 
     Raises HodynError, with the option.
     """
+    options.robot_is_given = getattr(options, 'robot', None) is not None
+    if not options.robot_is_given:
+        options.robot = 'panda'
     wanted = ('lock', 'inertia_check', 'limits', 'payload')
     actuators = getattr(options, 'actuators', None)
     actuators = actuators if isinstance(actuators, Path) else None  # `generate` has a flag instead

@@ -34,7 +34,7 @@ class Data:
     stands : (T, n) bool array
         Whether a joint stands, see `rests`; never by default.
     factor : float
-        Ratio of the efforts to the model's torques, see `EffortUnit.factor`; NaN if they may be
+        Ratio of the efforts to the model's torques, see `effort_unit`; NaN if they may be
         in N m.
 
     """

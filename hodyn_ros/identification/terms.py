@@ -27,8 +27,6 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-TERMS = ('links', 'friction', 'viscous', 'rotor', 'gains', 'offsets', 'payload', 'zeros')
-
 _SLOPES = (1.0, 300.0)  # bounds of the slope, s/rad
 _SLOPE_DEVIATION = 1.5  # prior deviation of the slope's logarithm
 _ASYMMETRY = 3.0  # bound of slope · velocity offset: a friction 20 times larger in one direction

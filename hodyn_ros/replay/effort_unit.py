@@ -22,71 +22,56 @@ _MATCHES = 0.9
 _ALIKE = 1.5  # largest ratio of a joint's two factors
 
 
-class EffortUnit:
-    """Fits each joint's efforts by factors of its gravity and inertia torques.
+def effort_unit(
+    gravity: Array, inertial: Array, velocity: Array, effort: Array, known: NDArray[np.bool_],
+    block: NDArray[np.intp],
+) -> tuple[float, Array]:
+    """Return the factors of efforts that are in another unit.
 
-    Friction and a constant are fitted as well. The two factors are separate, so that a driver
-    that subtracts gravity is not mistaken for one with another unit.
+    Each joint's efforts are fitted by factors of its gravity and inertia torques, friction and a
+    constant. The two factors are separate, so that a driver that subtracts gravity is not mistaken
+    for one with another unit.
 
     Parameters
     ----------
-    n : int
-        Number of joints.
+    gravity, inertial, velocity, effort : (T, n) arrays
+        Torques and velocities of the model's motion, and recorded efforts.
+    known : (T, n) bool array
+        Which efforts count.
+    block : (T,) int array
+        Numbers of blocks of time, which count as independent.
+
+    Returns
+    -------
+    factor : float
+        Ratio of the efforts to the model's torques in most joints, if it is far from 1; NaN if the
+        joints differ, or the efforts may be in the unit of the torques.
+    gear_ratios : (n,) array
+        How many times too small the efforts of each joint are; NaN if they may fit. Torques on the
+        motor's side of a gear are too small by its ratio. No load and no error of the model causes
+        a constant factor in each of several joints; a single one is not reported.
 
     """
-
-    def __init__(self, n: int) -> None:
-        self._fit = FrictionFit(n, 2)
-
-    def add(
-        self, gravity: Array, inertial: Array, velocity: Array, effort: Array,
-        known: NDArray[np.bool_], block: NDArray[np.intp],
-    ) -> None:
-        """Add samples, (T, n) each: torques and velocities of the model's motion, and efforts.
-
-        Only `known` efforts count. `block`, (T,), numbers blocks of time, which count as
-        independent.
-        """
-        self._fit.add(velocity, (gravity, inertial), effort, known, block)
-
-    @property
-    def factor(self) -> float:
-        """Ratio of the efforts to the model's torques in most joints, if it is far from 1.
-
-        NaN if the joints differ, or the efforts may be in the unit of the torques.
-        """
-        coefficients, _, errors = self._fit.coefficients
-        of_inertia, clear = coefficients[:, 1], self._clear
-        if np.any(clear[:, 1] & (of_inertia > 1.0 / AGREE) & (of_inertia < AGREE)):
-            return np.nan
-        explained = errors < (1.0 - _EXPLAINS) * self._fit.left[:, -1, -1]
-        # A missing load raises the factor of gravity at the wrist, so both factors count.
-        factor = _of_most(coefficients[clear & explained[:, np.newaxis]])
-        return factor if abs(np.log(factor)) > np.log(FAR) else np.nan
-
-    @property
-    def gear_ratios(self) -> Array:
-        """How many times too small the efforts of each joint are, (n,); NaN if they may fit.
-
-        Torques on the motor's side of a gear are too small by its ratio. No load and no error of
-        the model causes a constant factor in each of several joints; a single one is not reported.
-        """
-        coefficients, _, errors = self._fit.coefficients
-        matches, clear = errors < (1.0 - _MATCHES) * self._fit.left[:, -1, -1], self._clear
-        least = np.where(clear, coefficients, np.inf).min(axis=1)
-        largest = np.where(clear, coefficients, -np.inf).max(axis=1)
-        small = matches & clear.any(axis=1) & (least > 0.0) & (largest < 1.0 / FAR)
-        small &= largest < _ALIKE * least
-        ratios = np.full(len(small), np.nan)
-        if small.sum() > 1:
-            # If both torques determine the factor, it lies between theirs.
-            ratios[small] = 1.0 / np.sqrt(least[small] * largest[small])
-        return ratios
-
-    @property
-    def _clear(self) -> NDArray[np.bool_]:
-        """Which factors enough efforts determine, (n, 2)."""
-        return self._fit.clear & (self._fit.samples[:, np.newaxis] >= _MIN_SAMPLES)
+    fit = FrictionFit(effort.shape[1], 2)
+    fit.add(velocity, (gravity, inertial), effort, known, block)
+    coefficients, _, errors = fit.coefficients
+    clear = fit.clear & (fit.samples[:, np.newaxis] >= _MIN_SAMPLES)
+    left = fit.left[:, -1, -1]
+    of_inertia = coefficients[:, 1]
+    is_right = clear[:, 1] & (of_inertia > 1.0 / AGREE) & (of_inertia < AGREE)
+    # A missing load raises the factor of gravity at the wrist, so both factors count.
+    factor = _of_most(coefficients[clear & (errors < (1.0 - _EXPLAINS) * left)[:, np.newaxis]])
+    if is_right.any() or not abs(np.log(factor)) > np.log(FAR):
+        factor = np.nan
+    least = np.where(clear, coefficients, np.inf).min(axis=1)
+    largest = np.where(clear, coefficients, -np.inf).max(axis=1)
+    small = (errors < (1.0 - _MATCHES) * left) & clear.any(axis=1) & (least > 0.0) & (
+        largest < 1.0 / FAR) & (largest < _ALIKE * least)
+    ratios = np.full(len(small), np.nan)
+    if small.sum() > 1:
+        # If both torques determine the factor, it lies between theirs.
+        ratios[small] = 1.0 / np.sqrt(least[small] * largest[small])
+    return factor, ratios
 
 
 def _of_most(factors: Array) -> float:

@@ -12,7 +12,7 @@ from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, Ru
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.cut_efforts import CutEfforts, cut_efforts, repeated_extremes, uncut
-from hodyn_ros.replay.effort_unit import EffortUnit
+from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.gravity_share import contain_gravity
 from hodyn_ros.replay.uncertainty import torque_deviation
@@ -61,11 +61,11 @@ class EffortContents:
         gravity causes none. Joints whose effort never changes are left out.
     factor : float
         Ratio of the efforts to the model's torques if they are in another unit, see
-        `EffortUnit.factor`; such efforts count as with gravity. NaN if they may be in N m.
+        `effort_unit`; such efforts count as with gravity. NaN if they may be in N m.
     are_recorded : bool
         Whether any effort is recorded.
     gear_ratios : (n,) array
-        See `EffortUnit.gear_ratios`.
+        See `effort_unit`.
     cut : CutEfforts
         The values at which the efforts are cut.
 
@@ -109,13 +109,11 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
     def contents(cut: CutEfforts) -> EffortContents:
         rest = cut.without(effort) - weightless
         measured = np.isfinite(rest) & changes
-        unit = EffortUnit(n)
-        unit.add(gravity, inertial, velocity, effort, measured, block)
+        factor, gear_ratios = effort_unit(gravity, inertial, velocity, effort, measured, block)
         square = float(np.sum(gravity[measured] ** 2))
         product = float(np.sum((gravity * rest)[measured]))
         return EffortContents(
-            product / square if square > 0.0 else np.nan, unit.factor, are_recorded,
-            unit.gear_ratios, cut)
+            product / square if square > 0.0 else np.nan, factor, are_recorded, gear_ratios, cut)
 
     inside = contents(repeated_extremes(effort))
     factor = inside.factor if np.isfinite(inside.factor) else 1.0

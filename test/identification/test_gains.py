@@ -12,7 +12,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload
-from hodyn_ros.replay.effort_unit import EffortUnit
+from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.robot.files import load_robot
 
 CURRENT_GAINS = np.array([14.9, 13.3, 11.1, 10.6, 11.0, 11.5])  # N m/A
@@ -23,10 +23,8 @@ def recorded_factor(given):
     whole, weightless = (
         FeedForward(PANDA).torque(given.q, gravity=gravity, friction=False)[:, 0]
         for gravity in (True, False))
-    unit = EffortUnit(PANDA.n)
-    unit.add(
-        whole - weightless, weightless, given.q[:, 1], given.effort, given.known, given.block)
-    return unit.factor
+    return effort_unit(
+        whole - weightless, weightless, given.q[:, 1], given.effort, given.known, given.block)[0]
 
 
 @pytest.mark.parametrize('scale', [1e-3, 0.1, 10.0, 100.0])

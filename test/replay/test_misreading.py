@@ -11,7 +11,7 @@ import hodyn_ros as hd
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.diagnosis import DiagnosisSamples
-from hodyn_ros.replay.effort_unit import EffortUnit
+from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.misreading import find_misreading, mountings
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
@@ -125,12 +125,11 @@ def test_one_cause_of_all_joints_is_named_before_many(seeds):
 
 
 def gear_ratios(robot, q, effort):
-    model, unit = FeedForward(robot), EffortUnit(robot.n)
+    model = FeedForward(robot)
     weightless = model.torque(q, gravity=False)[:, 0]
-    unit.add(
+    return effort_unit(
         model.torque(q)[:, 0] - weightless, model.torque(q, gravity=False, friction=False)[:, 0],
-        q[:, 1], effort, np.isfinite(effort), np.arange(len(q)) // 10)
-    return unit.gear_ratios
+        q[:, 1], effort, np.isfinite(effort), np.arange(len(q)) // 10)[1]
 
 
 @pytest.mark.parametrize('seeds', [
