@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +89,10 @@ def run(options: argparse.Namespace) -> int:
         'unchecked': prepared.unchecked,
         'overshoot': prepared.overshoot,
         'deviation': prepared.deviation and prepared.deviation.value,
-        'worst': _entries(limit_report),
+        'worst': [
+            {key: getattr(entry, key) for key in (
+                'joint', 'quantity', 'unit', 'time', 'value', 'lower', 'upper', 'exceeded')}
+            for entry in limit_report.worst],
         'reflexes': [_reflex(peak) for peak in prepared.reflexes],
     }, options.json, force=options.force)
     return BEYOND_LIMITS if prepared.refusal else WITHIN_LIMITS
@@ -116,16 +118,6 @@ def _print_worst(limit_report: LimitReport) -> None:
             style='bold red' if entry.exceeded else None)
         previous = entry.joint
     make_console().print(table)
-
-
-def _entries(limit_report: LimitReport) -> list[dict[str, Any]]:
-    # JSON has no infinity: an unknown limit is null.
-    return [
-        {'joint': entry.joint, 'quantity': entry.quantity, 'unit': entry.unit, 'time': entry.time,
-         'value': entry.value,
-         'lower': entry.lower if math.isfinite(entry.lower) else None,
-         'upper': entry.upper if math.isfinite(entry.upper) else None,
-         'exceeded': entry.exceeded} for entry in limit_report.worst]
 
 
 def _reflex(peak: LimitMargin) -> dict[str, Any]:

@@ -22,13 +22,9 @@ if TYPE_CHECKING:
 
     from hodyn_ros.robot import Robot
 
-_UNITS = {
-    'position': 'rad', 'velocity': 'rad/s', 'acceleration': 'rad/s²', 'jerk': 'rad/s³',
-    'effort': 'N m', 'effort_rate': 'N m/s', 'tracking_error': 'rad'}
-"""Units for a revolute joint; a prismatic joint has m for rad, and N for N m."""
-_OF_PRISMATIC = {
-    quantity: unit.replace('N m', 'N').replace('rad', 'm') for quantity, unit in _UNITS.items()}
-_TOLD = {'position_min', 'position_max', *_UNITS} - {'tracking_error'}
+_LIMITS = (
+    'position', 'velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
+_TOLD = {'position_min', 'position_max', *_LIMITS[:-1]}
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -69,17 +65,17 @@ def run(options: argparse.Namespace) -> int:
         f'{" from its floating base" if robot.floating else ""}')
     table = make_table(
         'joint', 'type', 'link mass\nkg', *(
-            f'{name.replace("_", " ")}\n{_unit(name, robot)}' for name in _UNITS),
+            f'{name.replace("_", " ")}\n{_unit(name, robot)}' for name in _LIMITS),
         left=('type',))
     for name, joint in figures['joints'].items():
         table.add_row(
             name, joint['type'], f'{joint["mass"]:.4g}', *(
-                _text(joint[quantity]) for quantity in _UNITS))
+                _text(joint[quantity]) for quantity in _LIMITS))
     for body in robot.bodies:
         if body.mimic is not None:
             table.add_row(
                 body.joint, body.type, f'{body.mass:.4g}', f'= {body.mimic}',
-                *('' for _ in range(len(_UNITS) - 1)))
+                *('' for _ in _LIMITS[1:]))
     console.print(table)
     for name, law in figures['actuators'].items():
         console.print(f'• {name}: {_in_words(law)}')
@@ -117,14 +113,17 @@ def _repair(options: argparse.Namespace, console: Console) -> list[dict[str, Any
         'ones (Frobenius norm); measure those that changed much')
     console.print(table)
     return [{
-        'link': change.link, 'mass': change.mass, 'com': change.com.tolist(),
-        'given': change.given.tolist(), 'proposed': change.proposed.tolist(),
-        'axes': change.axes.tolist(), 'changed_by': change.change} for change in changes]
+        'link': change.link, 'mass': change.mass, 'com': change.com, 'given': change.given,
+        'proposed': change.proposed, 'axes': change.axes, 'changed_by': change.change,
+    } for change in changes]
 
 
 def _unit(quantity: str, robot: Robot) -> str:
+    from hodyn_ros.limits.quantities import QUANTITIES
+
+    row = QUANTITIES['position' if quantity == 'tracking_error' else quantity]
     prismatic = {body.type == 'prismatic' for body in robot.joint_bodies}
-    return ' or '.join((_OF_PRISMATIC if sort else _UNITS)[quantity] for sort in sorted(prismatic))
+    return ' or '.join(row.unit_of_prismatic if sort else row.unit for sort in sorted(prismatic))
 
 
 def _figures(robot: Robot) -> dict[str, Any]:
@@ -135,13 +134,13 @@ def _figures(robot: Robot) -> dict[str, Any]:
     return {
         'name': robot.name,
         'mass': sum(body.mass for body in robot.bodies),
-        'reach': reach if math.isfinite(reach := _reach(robot)) else None,
-        'gravity': robot.gravity.tolist(),
-        'joint_prefixes': list(robot.joint_prefixes),
+        'reach': _reach(robot),
+        'gravity': robot.gravity,
+        'joint_prefixes': robot.joint_prefixes,
         'links': [*(body.name for body in robot.bodies), *robot.frames],
         'joints': {body.joint: {
             'type': body.type, 'link': body.name, 'mass': body.mass,
-            **{quantity: limits.get(quantity, [None] * robot.n)[i] for quantity in _UNITS},
+            **{quantity: limits.get(quantity, [None] * robot.n)[i] for quantity in _LIMITS},
         } for i, body in enumerate(robot.joint_bodies)},
         'coupled_joints': {body.joint: {
             'type': body.type, 'link': body.name, 'mass': body.mass, 'mimic': asdict(body.mimic),

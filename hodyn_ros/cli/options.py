@@ -107,8 +107,10 @@ def say_what_was_replaced(options: argparse.Namespace) -> None:
 def write_figures(
     figures: dict[str, Any], file: FiguresFile | None, *, force: bool = False,
 ) -> None:
-    """Write the results for --json, if this was given."""
-    text = json.dumps(figures, indent=1) + '\n'
+    """Write the results for --json, if this was given; numbers that are not finite are null."""
+    from hodyn_ros.robot.files.plain_values import plain
+
+    text = json.dumps(plain(figures, finite=True), indent=1) + '\n'
     if isinstance(file, Path):
         write_text(file, text, force=force)
     elif file is not None:

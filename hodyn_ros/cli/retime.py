@@ -227,5 +227,5 @@ def _figures(prepared: PreparedPlan) -> dict[str, Any]:
         'seconds': retimed.seconds,
         'path_deviation': retimed.path_deviation,
         'binding': [asdict(binding) for binding in retimed.binding],
-        'notes': list(retimed.notes),
+        'notes': retimed.notes,
     }

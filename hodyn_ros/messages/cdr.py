@@ -2,9 +2,14 @@
 
 Positions in a message are byte offsets from its beginning, encapsulation header included.
 """
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 import struct
 from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.errors import HodynError
 
@@ -18,6 +23,26 @@ MAX_JOINTS = 1000
 MALFORMED = (struct.error, UnicodeDecodeError, IndexError)
 
 _STAMP = {'<': struct.Struct('<iI'), '>': struct.Struct('>iI')}
+
+
+@contextmanager
+def reading(data: bytes, what: str) -> Iterator[None]:
+    """Raise HodynError if the bytes that are read in this context are not such a message."""
+    try:
+        yield
+    except MALFORMED:
+        raise HodynError(f'{len(data)} bytes that are not {what}') from None
+
+
+def check_values(
+    values: NDArray[np.float64], names: Sequence[str], largest: ArrayLike = MAX_VALUE,
+) -> None:
+    """Raise HodynError with its name for a value that is not finite or beyond the largest."""
+    wrong = ~(np.abs(values) <= largest)
+    if wrong.any():
+        i = int(wrong.argmax())
+        what = f'{values[i]:g}' if np.isfinite(values[i]) else 'not finite'
+        raise HodynError(f'{names[i]} is {what}')
 
 
 def byte_order(data: bytes) -> str:
@@ -57,11 +82,8 @@ def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
     Such messages are stamped vectors and wrenches. Raises HodynError for other bytes.
     """
     cursor = Cursor.after_stamp(data)
-    try:
+    with reading(data, f'a header and {count} numbers'):
         return cursor.text(), cursor.doubles(count)
-    except MALFORMED:
-        raise HodynError(
-            f'{len(data)} bytes that are not a header and {count} numbers') from None
 
 
 @dataclass

@@ -54,30 +54,25 @@ class Layout:
     @classmethod
     def of(cls, data: bytes) -> 'Layout':
         """Return the layout of a message; raises HodynError if it is not a joint state."""
-        try:
-            return cls._parse(bytes(data))
-        except cdr.MALFORMED:
-            raise HodynError(f'{len(data)} bytes that are not a joint state') from None
-
-    @classmethod
-    def _parse(cls, data: bytes) -> 'Layout':
+        data = bytes(data)
         cursor = cdr.Cursor.after_stamp(data)
-        cursor.text()
-        count = cursor.count()
-        if count > cdr.MAX_JOINTS:
-            raise HodynError(f'{count} joints; at most {cdr.MAX_JOINTS} are read')
-        names = tuple(cursor.text() for _ in range(count))
         offsets, fixed = {}, []
         begin = cdr.AFTER_STAMP
-        for field in _FIELDS:
-            length = cursor.count()
-            fixed.append((begin, data[begin:cursor.at]))
-            if length:
-                if length != count:
-                    raise HodynError(f'{count} names but {length} entries of {field}')
-                offsets[field] = cdr.aligned(cursor.at, 8)
-                cursor.at = offsets[field] + 8 * length
-            begin = cursor.at
+        with cdr.reading(data, 'a joint state'):
+            cursor.text()
+            count = cursor.count()
+            if count > cdr.MAX_JOINTS:
+                raise HodynError(f'{count} joints; at most {cdr.MAX_JOINTS} are read')
+            names = tuple(cursor.text() for _ in range(count))
+            for field in _FIELDS:
+                length = cursor.count()
+                fixed.append((begin, data[begin:cursor.at]))
+                if length:
+                    if length != count:
+                        raise HodynError(f'{count} names but {length} entries of {field}')
+                    offsets[field] = cdr.aligned(cursor.at, 8)
+                    cursor.at = offsets[field] + 8 * length
+                begin = cursor.at
         if cursor.at > len(data):
             raise HodynError('a joint state cut short')
         return cls(

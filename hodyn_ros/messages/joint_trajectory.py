@@ -109,15 +109,13 @@ def read_header(cursor: cdr.Cursor) -> tuple[str, tuple[str, ...], int]:
 
     Raises HodynError if the bytes are not a trajectory, or have too many joints.
     """
-    try:
+    with cdr.reading(cursor.data, 'a trajectory'):
         cursor.time()
         frame = cursor.text()
         joints = cursor.count()
         if joints > cdr.MAX_JOINTS:
             raise HodynError(f'{joints} joints; at most {cdr.MAX_JOINTS} are read')
         return frame, tuple(cursor.text() for _ in range(joints)), cursor.count()
-    except cdr.MALFORMED:
-        raise HodynError(f'{len(cursor.data)} bytes that are not a trajectory') from None
 
 
 def read_time_from_start(cursor: cdr.Cursor, point: int) -> float:

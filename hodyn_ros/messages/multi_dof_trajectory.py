@@ -36,7 +36,7 @@ def read_poses(data: bytes) -> tuple[Array, Array, Array]:
             f'{points} poses; at most {MAX_POSES} are taken: give poses further apart, between '
             'which the motion is interpolated')
     times, positions, turns = np.empty(points), np.empty((points, 3)), np.empty((points, 4))
-    try:
+    with cdr.reading(data, f'a serialized {MESSAGE_TYPE}'):
         for i in range(points):
             if (count := cursor.count()) != 1:
                 raise HodynError(f'point {i} has {count} transforms; expected one, of the base')
@@ -46,12 +46,7 @@ def read_poses(data: bytes) -> tuple[Array, Array, Array]:
                     cursor.doubles(_TWIST * twists)
             times[i] = read_time_from_start(cursor, i)
             place = f'point {i}, transforms[0]'
-            if (wrong := ~(np.abs(values) <= cdr.MAX_VALUE)).any():
-                k = int(wrong.argmax())
-                what = f'{values[k]:g}' if np.isfinite(values[k]) else 'not finite'
-                raise HodynError(f'{place}.{_FIELDS[k]} is {what}')
+            cdr.check_values(values, [f'{place}.{field}' for field in _FIELDS])
             positions[i] = values[:3]
             turns[i] = unit_quaternion(values[3:], f'{place}.rotation')
-    except cdr.MALFORMED:
-        raise HodynError(f'{len(data)} bytes that are not a serialized {MESSAGE_TYPE}') from None
     return times, positions, turns

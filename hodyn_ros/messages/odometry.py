@@ -28,22 +28,16 @@ def read_odometry(data: bytes) -> tuple[str, str, Array, Array, Array, Array, in
     """
     stamp = cdr.stamp(data)
     cursor = cdr.Cursor.after_stamp(data)
-    try:
+    with cdr.reading(data, 'an Odometry'):
         frame, child = cursor.text(), cursor.text()
         pose = cursor.doubles(7)
         cursor.doubles(_COVARIANCE)
         twist = cursor.doubles(6)
         cursor.doubles(_COVARIANCE)
-    except cdr.MALFORMED:
-        raise HodynError(f'{len(data)} bytes that are not an Odometry') from None
     values = np.array(pose + twist)
     largest = np.full(values.shape, cdr.MAX_VALUE)
     largest[:3] = 1e12  # of a grid or of the Earth: torques do not depend on positions
-    wrong = ~(np.abs(values) <= largest)
-    if wrong.any():
-        i = int(wrong.argmax())
-        what = f'{values[i]:g}' if np.isfinite(values[i]) else 'not finite'
-        raise HodynError(f'{_FIELDS[i]} is {what}')
+    cdr.check_values(values, _FIELDS, largest)
     turn = unit_quaternion(values[3:7], 'pose.pose.orientation')
     return frame, child, values[:3], turn, values[7:10], values[10:], stamp
 

@@ -12,11 +12,9 @@ def _robot_trajectory(data: bytes) -> JointWaypoints:
 
 def _display_trajectory(data: bytes) -> JointWaypoints:
     cursor = cdr.Cursor.of(data)
-    try:
+    with cdr.reading(data, 'a DisplayTrajectory'):
         cursor.text()  # the model
         parts = cursor.count()
-    except cdr.MALFORMED:
-        raise HodynError(f'{len(data)} bytes that are not a DisplayTrajectory') from None
     if parts != 1:
         raise HodynError(f'a DisplayTrajectory with {parts} trajectories; send one')
     return _read_robot_trajectory(cursor)
@@ -24,14 +22,12 @@ def _display_trajectory(data: bytes) -> JointWaypoints:
 
 def _read_robot_trajectory(cursor: cdr.Cursor) -> JointWaypoints:
     waypoints = read(cursor)
-    try:
+    with cdr.reading(cursor.data, 'a RobotTrajectory'):
         cursor.time()
         cursor.text()
         for _ in range(cursor.count()):
             cursor.text()
         base_points = cursor.count()
-    except cdr.MALFORMED:
-        raise HodynError(f'{len(cursor.data)} bytes that are not a RobotTrajectory') from None
     if base_points:
         raise HodynError(
             'multi_dof_joint_trajectory has points: the base moves, and only joints can be '
