@@ -73,10 +73,10 @@ def check_outputs(
 ) -> None:
     """Raise now, rather than after the work, if results cannot or must not be written.
 
-    The results are the file --output, or, with `contents`, the folder --output; and the file
-    --json. An input is a path, or the name of a built-in robot.
+    The results are the file --output, or, with `contents`, the folder --output; and the files
+    --json and --picture. An input is a path, or the name of a built-in robot.
     """
-    output, json_file = options.output, getattr(options, 'json', None)
+    output = options.output
     inputs = (*inputs, *getattr(options, 'robot_files', ()))
     from hodyn_ros.robot.files import robot_names
 
@@ -86,15 +86,17 @@ def check_outputs(
         check_output(output, contents, inputs=given, force=options.force)
         if contents is not None and output.is_dir() and contents.is_result(output):
             options.earlier = output, output.stat().st_ino
-    if not isinstance(json_file, Path):
-        return
     results = [] if output is None else [output, *(output / name for name in (
         () if contents is None else (*contents.files, *contents.folders)))]
-    if os.path.realpath(json_file) in map(os.path.realpath, results):
-        raise HodynError(f'--json {json_file}: another output goes to the same place')
-    if contents is None or output.exists() or json_file.parent != output:
-        check_output(json_file, inputs=given, force=options.force)
-    # Otherwise the file goes to the new output folder, which does not exist yet.
+    for name in ('json', 'picture'):
+        if not isinstance(file := getattr(options, name, None), Path):
+            continue
+        if os.path.realpath(file) in map(os.path.realpath, results):
+            raise HodynError(f'--{name} {file}: another output goes to the same place')
+        if contents is None or output.exists() or file.parent != output:
+            check_output(file, inputs=given, force=options.force)
+        # Otherwise the file goes to the new output folder, which does not exist yet.
+        results.append(file)
 
 
 def say_what_was_replaced(options: argparse.Namespace) -> None:

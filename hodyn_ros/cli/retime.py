@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import asdict
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,6 @@ from hodyn_ros.cli.plan_source import (
 from hodyn_ros.cli.plans_many import plans_many
 from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.common.output_files import check_output
 
 if TYPE_CHECKING:
     from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan
@@ -101,9 +99,12 @@ def run(options: argparse.Namespace) -> int:
     robot = with_scaled_limits(load_robot(options.robot), parts(options.parts or ['1']))
     if wants_many(options, options.plans):
         return plans_many(options, 'retime', robot, settings)
+    if options.picture is not None:
+        from hodyn_ros.plans.curves import image_format
+
+        image_format(options.picture)
     check_outputs(
         options, options.plans[0], options.robot, contents=annotated_contents(options.output))
-    _check_picture(options)
     request = plan_request(options, robot, settings)
     with make_console(stderr=True).status('retiming') as status:
         prepared = written_plan(
@@ -173,20 +174,6 @@ def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:
     return (
         'it begins in motion as its points do, and no faster motion was found from there: let '
         'the first point be at rest')
-
-
-def _check_picture(options: argparse.Namespace) -> None:
-    if options.picture is None:
-        return
-    from hodyn_ros.plans.curves import image_format
-
-    image_format(options.picture)
-    others = [path for path in (options.output, options.json) if isinstance(path, Path)]
-    if os.path.realpath(options.picture) in map(os.path.realpath, others):
-        raise HodynError(f'--picture {options.picture}: another output goes to the same place')
-    given = (options.plans[0], options.robot, *getattr(options, 'robot_files', ()))
-    inputs = [Path(name) for name in given if Path(name).exists()]
-    check_output(options.picture, inputs=inputs, force=options.force)
 
 
 def _what_binds(prepared: PreparedPlan) -> list[str]:

@@ -7,23 +7,17 @@ from hodyn_ros.messages import cdr
 Array = NDArray[np.float64]
 
 
-def array_template(length: int) -> tuple[bytes, int]:
-    """Return a little-endian Float64MultiArray of zeros, without dimensions, and their offset."""
-    message = cdr.Builder()
-    message.count(0)  # layout.dim
-    message.count(0)  # layout.data_offset
-    at = message.doubles(length)
-    return bytes(message.data), at
-
-
 class CommandWriter:
     """A serialized command, made only once: one value per joint, in the controller's order."""
 
     def __init__(self, order: NDArray[np.intp]) -> None:
         """Take the index in the command of each value, (n,)."""
         self._order = order
-        template, at = array_template(len(order))
-        self._message = bytearray(template)
+        message = cdr.Builder()
+        message.count(0)  # layout.dim
+        message.count(0)  # layout.data_offset
+        at = message.doubles(len(order))
+        self._message = message.data
         self._data: Array = np.frombuffer(self._message, count=len(order), offset=at)
 
     def of(self, values: Array) -> bytes:

@@ -9,7 +9,6 @@ from recordings import TYPES
 from serialized import CLASSES, header
 
 from hodyn_ros.messages import cdr
-from hodyn_ros.messages.commands import CommandWriter, array_template
 from hodyn_ros.messages.joint_states import Layout
 from hodyn_ros.messages.joint_trajectory import decode, encode
 from hodyn_ros.messages.wrench_message import frame_and_wrench
@@ -24,14 +23,6 @@ def serialized_wrench(stamp, frame, force, moment, *, little_endian=True):
         CLASSES['geometry_msgs/msg/Wrench'](vector(*force), vector(*moment)))
     return bytes(TYPES.serialize_cdr(
         message, 'geometry_msgs/msg/WrenchStamped', little_endian=little_endian))
-
-
-@pytest.mark.parametrize('length', [0, 1, 7])
-def test_an_array_template(length):
-    data, at = array_template(length)
-    message = TYPES.deserialize_cdr(data, 'std_msgs/msg/Float64MultiArray')
-    assert message.data.tolist() == [0.0] * length
-    assert at + 8 * length == len(data)
 
 
 @given(STAMPS, st.text('abc/é', max_size=9), st.booleans())
@@ -65,12 +56,6 @@ CUT = encode(('a',), np.ones(1), np.zeros((1, 5, 1)), np.zeros((1, 1)))[:-9]
 def test_bytes_that_are_no_message_say_so(read, data, reason):
     with pytest.raises(ValueError, match=reason):
         read(data)
-
-
-def test_a_command_has_its_values_in_the_controllers_order():
-    command = CommandWriter(np.array([2, 0, 1])).of(np.array([1.0, 2.0, 3.0]))
-    message = TYPES.deserialize_cdr(command, 'std_msgs/msg/Float64MultiArray')
-    assert message.data.tolist() == [2.0, 3.0, 1.0]
 
 
 def test_a_wrench_is_moment_and_force():
