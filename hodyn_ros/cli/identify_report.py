@@ -74,24 +74,18 @@ def print_identified(
             f'determine, this motion determines {found.told_parameters} better than they were '
             'known; the others stay as in the given links.')
     doubtful = {doubt.joint for doubt in found.doubts}
-    for value, joints in found.held:
-        joints = tuple(name for name in joints if name not in doubtful)
+    for value, joints, said in (
+            *((value, [name for name in joints if name not in doubtful],
+               'this motion does not determine it; kept as it was')
+              for value, joints in found.held),
+            *((*one, "no significant difference from the robot's; kept as it was")
+              for one in found.alike),
+            ('gain', found.gains_by_others, 'this motion hardly determines it; assumed to be off '
+             'by about the same factor as those of the other joints'),
+            *((value, joints, f'at {bound:.3g}, the bound of the search; treat it as unknown')
+              for value, bound, joints in found.bounded)):
         if joints:
-            console.print(
-                f'• {_WORDS.get(value, value)} of {", ".join(joints)}: this motion does not '
-                'determine it; kept as it was.')
-    for value, joints in found.alike:
-        console.print(
-            f'• {_WORDS.get(value, value)} of {", ".join(joints)}: no significant difference from '
-            "the robot's; kept as it was.")
-    if found.gains_by_others:
-        console.print(
-            f'• gain of {", ".join(found.gains_by_others)}: this motion hardly determines it; '
-            'assumed to be off by about the same factor as those of the other joints.')
-    for value, bound, joints in found.bounded:
-        console.print(
-            f'• {_WORDS.get(value, value)} of {", ".join(joints)}: at {bound:.3g}, the bound of '
-            'the search; treat it as unknown.')
+            console.print(f'• {_WORDS.get(value, value)} of {", ".join(joints)}: {said}.')
     _print_rests(console, robot, found)
     if not gravity and {'links', 'payload'} & set(terms):
         console.print(

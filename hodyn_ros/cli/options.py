@@ -18,10 +18,15 @@ Commands = argparse._SubParsersAction
 FiguresFile = Path | TextIO
 
 
+class Default(str):
+    """A value that was not given."""
+
+
 def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
     """Add the option --robot and the options of `add_used_robot`."""
     parser.add_argument(
-        '--robot', help='built-in name, or path of a robot file or URDF (default: panda)')
+        '--robot', default=Default('panda'),
+        help='built-in name, or path of a robot file or URDF (default: panda)')
     add_used_robot(parser, actuators=actuators)
 
 

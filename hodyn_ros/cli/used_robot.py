@@ -11,6 +11,7 @@ import tempfile
 from typing import TYPE_CHECKING
 import warnings
 
+from hodyn_ros.cli.options import Default
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
@@ -21,14 +22,13 @@ if TYPE_CHECKING:
 def used_robot(options: argparse.Namespace) -> Iterator[None]:
     """Make `options.robot` a temporary file of the robot changed by these options.
 
-    So the robot, without --robot the panda, is the same in all processes that a command starts,
-    for example a node.
+    So the robot is the same in all processes that a command starts, for example a node.
 
     Raises HodynError, with the option.
     """
-    options.robot_is_given = getattr(options, 'robot', None) is not None
+    options.robot_is_given = not isinstance(getattr(options, 'robot', ''), Default)
     if not options.robot_is_given:
-        options.robot = 'panda'
+        options.robot = str(options.robot)  # not a Default, for those who look at the type
     wanted = ('lock', 'inertia_check', 'limits', 'payload')
     actuators = getattr(options, 'actuators', None)
     actuators = actuators if isinstance(actuators, Path) else None  # `generate` has a flag instead

@@ -55,11 +55,6 @@ def test_a_urdf_and_its_springs_become_one_file(folder, capsys):
     assert hd.load_robot('back.urdf').actuators is None
     assert hd.load_robot('back.urdf').joint_names == elastic().joint_names
     assert main(['convert', 'one.yaml', '--output', 'one.yaml', '--force']) == 2
-    assert main(['convert', 'one.yaml', '--output', 'springs.yaml']) == 2
-    assert (folder / 'springs.yaml').read_text() == SPRINGS
-
-
-def test_the_output_may_be_none_of_what_is_read(folder, capsys):
     assert main(['convert', 'arm.urdf', '--actuators', 'springs.yaml', '--output', 'springs.yaml',
                  '--force']) == 2
     assert 'springs.yaml' in capsys.readouterr().err

@@ -14,11 +14,6 @@ from hodyn_ros.robot.joint_names import JointNames
 ROBOT = hd.load_robot('twolink')
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def test_the_replay_of_a_log_is_that_of_the_bag(capsys):
     recording = record(duration=3.0, robot=ROBOT, prefix='')
     write('bag', {'/joint_states': messages(recording)})

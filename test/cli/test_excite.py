@@ -79,6 +79,7 @@ def test_limits_that_are_not_known_are_told_with_what_is_kept_to(capsys, tmp_pat
 @pytest.mark.parametrize(('options', 'message'), [
     (('--period', '1.9'), '--period 1.9: expected 2 to 600'),
     (('--period', '601'), '--period 601: expected 2 to 600'),
+    (('--period', 'nan'), '--period nan: expected 2 to 600'),
     (('--harmonics', '2'), '--harmonics 2: expected 3 to 20'),
     (('--harmonics', '21'), '--harmonics 21: expected 3 to 20'),
     (('--share', '0.04'), '--share 0.04: expected 0.05 to 0.95'),

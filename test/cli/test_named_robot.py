@@ -10,11 +10,6 @@ from hodyn_ros.cli import main
 DEFAULT = 'for robot panda (the default; --robot for another)'
 
 
-@pytest.fixture(autouse=True)
-def _in_a_folder_of_its_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-
 def write_plan(path, joint1=0.1):
     home = '-0.785,0,-2.356,0,1.571,0.785'
     names = ','.join(f'joint{i}' for i in range(1, 8))

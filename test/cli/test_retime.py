@@ -99,13 +99,6 @@ def test_what_is_written_is_checked_without_a_doubt(capsys):
     assert 'step in acceleration' not in said
 
 
-def test_where_no_limit_is_known_that_is_said(capsys):
-    with open('plan.csv', 'w', encoding='utf-8') as file:
-        file.write('time,joint1,joint2\n0,0,0\n0.1,1,1\n')
-    assert main(('check', 'plan.csv', '--robot', 'twolink', '--brief')) == 0
-    assert 'within all limits (none is known)' in capsys.readouterr().out
-
-
 def test_a_plan_that_starts_in_motion_has_strict_figures(capsys, tmp_path):
     # The time at its own timing is not known: it was NaN, in words and in the file.
     names = [f'joint{i}' for i in range(1, 8)]
@@ -144,15 +137,6 @@ def test_points_that_end_in_motion_are_run_to_rest(capsys, tmp_path, command, co
         pytest.importorskip('pyarrow', reason='pyarrow is not installed')
         many = (command[0], 'plan.csv', '--output', 'many', *command[1:], '--jobs', '1')
         assert main(many) == 0
-
-
-def test_annotate_takes_the_stretch_as_well(capsys, tmp_path):
-    write_plan(HOME, NEXT)
-    assert main(('annotate', 'plan.json', '--output', 'fast.json', '--stretch', 'retime')) == 0
-    points = json.loads((tmp_path / 'fast.json').read_text())['points']
-    np.testing.assert_allclose(points[-1]['positions'], NEXT, atol=1e-9)
-    assert points[-1]['time_from_start']['sec'] == 0
-    assert len(points[0]['effort']) == 7
 
 
 def test_limits_that_are_not_known_are_named(capsys, tmp_path):

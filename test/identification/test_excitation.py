@@ -44,14 +44,6 @@ def test_a_larger_share_is_advised_where_it_helps(payload, advised):
         assert design(arm, trials=0, share=float(share[1])).condition > 1.0
 
 
-@pytest.mark.parametrize('wrong', [
-    '--seed -1', '--period 1', '--period nan', '--harmonics 2', '--share 2'])
-def test_what_is_out_of_range_is_refused_in_one_line(wrong, tmp_path, capsys):
-    assert main(['excite', '--output', str(tmp_path / 'plan.yaml'), *wrong.split()]) == 2
-    line, = capsys.readouterr().err.strip().splitlines()
-    assert f'{wrong}: expected' in line
-
-
 @pytest.mark.slow
 def test_the_command_writes_a_plan_that_the_checker_passes(tmp_path, capsys):
     plan = tmp_path / 'plan.yaml'

@@ -13,24 +13,24 @@ from rosbags.rosbag2 import Reader
 import yaml
 
 
-def test_what_is_no_bag(tmp_path):
+def test_what_is_no_bag_is_said_to_be_none(tmp_path):
     with pytest.raises(FileNotFoundError, match='no bag'):
         read(tmp_path / 'nothing')
     with pytest.raises(ValueError, match=r'without metadata.yaml'):
         read(tmp_path)
-    for name in ('a.db3', 'a.mcap', 'a.txt'):
-        (tmp_path / name).write_bytes(b'not a bag at all' * 100)
-        with pytest.raises(ValueError, match='not a readable rosbag2'):
-            read(tmp_path / name)
-        (tmp_path / name).write_bytes(b'')
-        with pytest.raises(ValueError, match='not a readable rosbag2'):
-            read(tmp_path / name)
-
-
-def test_a_bag_of_ros_1_is_sent_to_its_converter(tmp_path):
-    (tmp_path / 'lab.bag').write_bytes(b'#ROSBAG V2.0\n')
-    with pytest.raises(ValueError, match=r'ROS 1: `rosbags-convert --src lab\.bag --dst lab`'):
-        read(tmp_path / 'lab.bag')
+    (tmp_path / 'bag').mkdir()
+    for name, content, message in (
+            *((f'a.{ending}', content, 'not a readable rosbag2')
+              for ending in ('db3', 'mcap', 'txt') for content in (b'not a bag at all' * 9, b'')),
+            ('noise.db3', bytes(range(256)) * 20, 'it is not an SQLite file of a bag'),
+            ('lab.bag', b'#ROSBAG V2.0\n', r'ROS 1: `rosbags-convert --src lab\.bag --dst lab`'),
+            ('log.csv', b'a,b', 'a table: `hodyn convert .*log.csv --output BAG` makes it a bag'),
+            ('bag/metadata.yaml', b'',
+             r'a folder whose metadata.yaml cannot be used \(it is empty\) and with 0 ')):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(ValueError, match=message):
+            read(path if path.parent == tmp_path else path.parent)
 
 
 def test_of_a_folder_the_file_that_cannot_be_read_is_named(tmp_path):
@@ -302,16 +302,3 @@ def test_damaged_bags_are_read_as_far_as_they_are_whole(tmp_path):
     for seed in range(30):
         bag = break_bag(tmp_path / str(seed), seed)
         assert not faults_of_reading(bag), f'seed {seed}: {bag.shape}, {bag.damage}'
-
-
-def test_what_is_no_bag_is_said_to_be_none(tmp_path):
-    (tmp_path / 'noise.db3').write_bytes(bytes(range(256)) * 20)
-    (tmp_path / 'log.csv').write_text('a,b')
-    (tmp_path / 'bag').mkdir()
-    (tmp_path / 'bag' / 'metadata.yaml').touch()
-    for name, message in (
-            ('noise.db3', 'it is not an SQLite file of a bag'),
-            ('log.csv', 'a table: `hodyn convert .*log.csv --output BAG` makes it a bag'),
-            ('bag', r'a folder whose metadata.yaml cannot be used \(it is empty\) and with 0 ')):
-        with pytest.raises(ValueError, match=message):
-            read(tmp_path / name)

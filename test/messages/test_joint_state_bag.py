@@ -159,13 +159,6 @@ def test_malformed_messages_are_counted_and_skipped(tmp_path):
     assert bag.unusable == {'7 names but 3 entries of position': 1}
 
 
-def test_other_robots_joints_are_refused(tmp_path):
-    recording = record(duration=0.2, prefix='fr3_')
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    with pytest.raises(ValueError, match=r"'fr3_joint1'.*not joints of robot 'panda'"):
-        read(path)
-
-
 def test_bag_without_joint_states_names_its_topics(tmp_path):
     path = tmp_path / 'bag'
     with Writer(path, version=8) as writer:

@@ -20,6 +20,8 @@ from hodyn_ros.simulation.examples import with_example_actuators
 FAULTS = (
     'mounting', 'joints', 'efforts', 'sign of an effort', 'sign of a position', 'axis', 'zero',
     'degrees')
+SEEDS = pytest.mark.parametrize('seeds', [
+    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
 SHOWS = 0.02
 """Unexplained share, the mean of all joints, above which a mistake shows at all."""
 
@@ -87,19 +89,13 @@ def rate(seeds, count):
     return np.mean(shown)
 
 
+@SEEDS
 @pytest.mark.parametrize('count', [1, 2])
-def test_the_mistakes_of_a_recording_are_found(count):
-    assert rate(range(40), count) >= 0.95
+def test_the_mistakes_of_a_recording_are_found(seeds, count):
+    assert rate(seeds, count) >= 0.95
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize('count', [1, 2])
-def test_the_mistakes_of_many_recordings_are_found(count):
-    assert rate(range(1000, 1200), count) >= 0.95
-
-
-@pytest.mark.parametrize('seeds', [
-    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
+@SEEDS
 def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
     for seed, rng, robot in robots_of(seeds):
         q, effort = recorded(
@@ -124,6 +120,31 @@ def test_one_cause_of_all_joints_is_named_before_many(seeds):
     assert np.mean(right) >= 0.95, said
 
 
+def small_zero(seed):
+    """Return whether a zero that is off shows, and whether it is found, None if another is."""
+    rng, robot = np.random.default_rng(seed), ROBOTS[seed % len(ROBOTS)]
+    q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.05]))
+    joint, turn = int(rng.integers(robot.n)), rng.uniform(0.1, 0.5) * rng.choice([-1, 1])
+    q[:, 0, joint] -= turn
+    search = ZeroSearch(FeedForward(robot), q, effort, gains=False)
+    found = search.small()
+    true = np.where(np.arange(robot.n) == joint, turn, 0.0)
+    before, after = (
+        search.unexplained(one) @ np.var(effort, axis=0) / np.var(effort, axis=0).sum()
+        for one in (np.zeros(robot.n), true))
+    return before > 0.01 and after < 0.2 * before, found is not None and (
+        True if found.joint == joint and abs(found.turn - turn) < 0.05 else None)
+
+
+@SEEDS
+def test_a_zero_that_is_off_by_a_small_angle_is_found(seeds):
+    results = [small_zero(seed) for seed in seeds]
+    assert all(found is not None for _, found in results)  # no other joint is named
+    shown = [found for shows, found in results if shows]
+    assert len(shown) > 0.2 * len(results)
+    assert np.mean(shown) >= 0.95
+
+
 def gear_ratios(robot, q, effort):
     model = FeedForward(robot)
     weightless = model.torque(q, gravity=False)[:, 0]
@@ -132,8 +153,7 @@ def gear_ratios(robot, q, effort):
         q[:, 1], effort, np.isfinite(effort), np.arange(len(q)) // 10)[1]
 
 
-@pytest.mark.parametrize('seeds', [
-    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
+@SEEDS
 def test_no_effort_of_a_sound_recording_is_said_to_be_a_motors(seeds):
     """Also where the model has a load that the arm does not have, or the other way round."""
     for seed, rng, robot in robots_of(seeds):
@@ -145,8 +165,7 @@ def test_no_effort_of_a_sound_recording_is_said_to_be_a_motors(seeds):
             assert not np.isfinite(gear_ratios(model, q, effort)).any(), seed
 
 
-@pytest.mark.parametrize('seeds', [
-    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
+@SEEDS
 def test_efforts_on_the_motors_side_are_found_joint_by_joint(seeds):
     found, near = [], []  # links are off, and so are the ratios
     for seed, rng, robot in robots_of(seeds):

@@ -94,16 +94,6 @@ def test_recording_without_effort_still_gives_torques(tmp_path):
     assert summary['joints'][0]['rms_error'] is None
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize('options', [(), ('--no-report',)])
-@pytest.mark.usefixtures('undrawn')
-def test_a_second_replay_replaces_the_first(tmp_path, options):
-    """Without its page too: it was taken for files of others."""
-    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=2.0))})
-    first = replayed(bag, tmp_path / 'out', *options)
-    assert replayed(bag, tmp_path / 'out', *options) == first
-
-
 def test_wrong_input_is_one_line(tmp_path, capsys):
     out = ['--output', tmp_path / 'out']
     assert 'no bag' in refused(capsys, tmp_path / 'missing', *out)
@@ -200,18 +190,6 @@ def test_numbers_that_are_none_are_counted_and_the_motion_is_used(
     assert summary['samples_used_in_part'] == {reason: np.arange(100)[index].size}
     assert any(reason in said for said in summary['statements'])
     assert summary['complete']
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures('undrawn')
-def test_positions_that_are_none_are_counted(tmp_path):
-    recording = record(duration=2.0)
-    recording.position[[30, 40, 41], [0, 1, 2]] = [np.nan, -np.inf, 1e300]
-    bag = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    summary = replayed(bag, tmp_path / 'out')
-    assert summary['samples_used'] == 197
-    assert summary['samples_left_out'] == {
-        'positions not finite': 2, 'positions beyond 1e+06': 1}
 
 
 @pytest.mark.slow

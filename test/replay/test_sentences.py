@@ -323,6 +323,8 @@ def test_the_figures_of_a_joint_are_empty_where_there_are_none():
     assert figures_of(joint('a', rms_error=np.nan)) == ['no effort', *[''] * 7]
     assert figures_of(joint('a', variance_accounted_for=np.nan)) == ['constant', *[''] * 7]
     assert figures_of(joint('a', share=np.nan))[1] == '–'
+    for share, said in ((-9475.792664, 'below -1000 %'), (-9.5, '-950.00 %')):
+        assert figures_of(joint('a', variance_accounted_for=share))[-1] == said
 
 
 @pytest.mark.parametrize(('supported', 'told'), [

@@ -86,21 +86,8 @@ def test_where_header_stamps_stand_still_receive_times_are_used_and_it_is_said(r
     assert 'by their receive stamps' in ' '.join(facts(result))
 
 
-def swap_efforts(recording):
-    recording.effort[:, [1, 3]] = recording.effort[:, [3, 1]]
-
-
 def swap_names(recording):
     recording.names[1], recording.names[3] = recording.names[3], recording.names[1]
-
-
-def use_degrees(recording):
-    recording.position, recording.velocity = (
-        np.degrees(values) for values in (recording.position, recording.velocity))
-
-
-def turn_a_velocity(recording):
-    recording.velocity[:, 2] *= -1.0
 
 
 def leave_velocities_at_zero(recording):
@@ -109,10 +96,7 @@ def leave_velocities_at_zero(recording):
 
 @pytest.mark.parametrize(('misread', 'said'), [
     (leave_velocities_at_zero, 'the motion is estimated: those of fer_joint1, fer_joint2'),
-    (swap_efforts, 'the efforts of fer_joint2 and fer_joint4 are swapped'),
-    (swap_names, 'the joints fer_joint2 and fer_joint4 are swapped'),
-    (use_degrees, 'positions and velocities are in degrees. Let'),
-    (turn_a_velocity, 'those of fer_joint3 have the opposite sign. Correct the driver')])
+    (swap_names, 'the joints fer_joint2 and fer_joint4 are swapped')])
 def test_a_misread_recording_is_the_first_warning(replayed, misread, said):
     recording = record(duration=5.0, bandwidth=0.6)
     misread(recording)
