@@ -19,8 +19,7 @@ PLAN = 'time,joint1,joint2\n0,0,0\n1,0.2,0.2\n2,0,0\n'
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def folder(tmp_path):
     hd.save_robot(hd.load_robot('twolink'), 'arm.urdf')
     (tmp_path / 'springs.yaml').write_text(SPRINGS)
     (tmp_path / 'plan.csv').write_text(PLAN)

@@ -14,9 +14,8 @@ MIDDLE = np.array([0.0, 0.0, 0.0, -1.5, 0.0, 1.8, 0.0])
 
 
 @pytest.fixture
-def asked(tmp_path, monkeypatch):
+def asked(monkeypatch):
     """Return what is asked of the search; what it finds goes 1 rad there and back at once."""
-    monkeypatch.chdir(tmp_path)
     found = []
 
     def design(robot, *, period, harmonics, share, seed):

@@ -24,21 +24,6 @@ def test_what_is_not_installed_is_named_with_the_command_that_brings_it(
     assert "pip install 'hodyn_ros[ros,sim]'" in message
 
 
-@pytest.mark.parametrize(('arguments', 'message'), [
-    (('demo', '--output', 'file'), 'file: is not a folder'),
-    (('demo', '--json', 'none/figures.json'), 'there is no folder none'),
-    (('demo', '--json', 'folder'), 'folder: is a folder'),
-    (('replay', 'nowhere', '--output', 'file'), 'file: is not a folder'),
-    (('identify', 'nowhere', '--output', 'file'), 'file: is not a folder'),
-    (('check', 'nowhere.csv', '--output', 'none/curves.png'), 'there is no folder none'),
-    (('annotate', 'nowhere.csv', '--output', 'none/plan.csv'), 'there is no folder none'),
-])
-def test_where_results_cannot_go_is_told_before_the_work(capsys, tmp_path, arguments, message):
-    (tmp_path / 'file').touch()
-    (tmp_path / 'folder').mkdir()
-    assert message in refusal(capsys, *arguments)
-
-
 @pytest.mark.parametrize('missing', ['rosbags', 'lz4', 'backports.zstd'])
 def test_what_pip_alone_has_is_named_with_what_to_do(capsys, monkeypatch, missing):
     from hodyn_ros.cli import info

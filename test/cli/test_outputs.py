@@ -89,7 +89,8 @@ def test_a_file_in_the_way_is_named_before_anything_is_computed(tmp_path, capsys
     before = tree(tmp_path)
     # There is no such input: the output is looked at first.
     line = refusal(capsys, *fill(TO_FILES[kind], 'nowhere.csv', output))
-    assert f'{path}: ' in line
+    said = {'no folder': 'there is no folder none', 'folder': 'is a folder'}.get(state, '')
+    assert f'{path}: {said}' in line
     assert ('exists; --force' in line) == (state in ('file', 'symlink'))
     assert tree(tmp_path) == before
 
@@ -119,7 +120,7 @@ def test_a_folder_in_the_way_is_named_before_anything_is_computed(tmp_path, caps
         (output / ours).symlink_to(tmp_path / 'elsewhere')
     before = tree(tmp_path)
     line = refusal(capsys, *fill(arguments, 'nowhere', output), *forced)
-    assert str(output if state == 'file' else output / ours) in line
+    assert (f'{output}: is not a folder' if state == 'file' else str(output / ours)) in line
     assert ('--force' in line) == (state == 'ours and others')
     assert tree(tmp_path) == before
 

@@ -90,22 +90,6 @@ def test_joints_shuffled_extra_and_changing_order_on_the_way(tmp_path):
     assert "no joint of robot 'panda'" in next(iter(bag.unusable))
 
 
-def test_one_of_two_arms_by_prefix(tmp_path):
-    left, right = record(duration=0.2, prefix='left_fer_'), record(
-        duration=0.2, prefix='right_fer_', seed=2)
-    pairs = [
-        (received, joint_state(
-            left.stamp[i], left.names + right.names,
-            np.append(left.position[i], right.position[i]),
-            np.append(left.velocity[i], right.velocity[i]),
-            np.append(left.effort[i], right.effort[i])))
-        for i, (received, _) in enumerate(messages(left))]
-    path = write(tmp_path / 'bag', {'/joint_states': pairs})
-    assert_same(read(path, prefix='right_')[0], right)
-    with pytest.raises(ValueError, match=r"'left_fer_', 'right_fer_'"):
-        read(path)
-
-
 def test_the_drivers_topic_is_taken_beside_others_of_its_type(tmp_path):
     one, two = record(duration=0.2), record(duration=0.2, seed=2)
     bags = {
@@ -114,16 +98,6 @@ def test_the_drivers_topic_is_taken_beside_others_of_its_type(tmp_path):
     assert_same(read(bags['torque'])[0], one)
     with pytest.raises(ValueError, match=r'/arm/joint_states.*/left/joint_states.*--topic'):
         read(bags['arms'])
-
-
-def test_topic_must_be_chosen_among_several(tmp_path):
-    one, two = record(duration=0.2), record(duration=0.2, seed=2)
-    path = write(tmp_path / 'bag', {'/a': messages(one), '/b': messages(two), '/empty': []})
-    with pytest.raises(ValueError, match=r'/a.*/b.*--topic'):
-        read(path)
-    assert_same(read(path, '/b')[0], two)
-    with pytest.raises(ValueError, match='no topic /c'):
-        read(path, '/c')
 
 
 def test_absent_arrays_are_nan(tmp_path):
