@@ -113,12 +113,12 @@ class Layout:
         return stamps, {field: table[field].astype(np.float64) for field in self.offsets}
 
 
-def template(names: tuple[str, ...], frame: str = '') -> bytes:
+def template(names: tuple[str, ...]) -> bytes:
     """Return a little-endian joint state with these names, stamp 0 and zeros in all arrays."""
     message = cdr.Builder()
     message.count(0)
     message.count(0)
-    message.text(frame)
+    message.text('')  # the frame
     message.count(len(names))
     for name in names:
         message.text(name)
