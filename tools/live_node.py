@@ -131,10 +131,12 @@ class Live:
         return True
 
     def wait_ready(self) -> None:
-        """Wait until every topic is matched both ways."""
+        """Wait until it is active, and every topic is matched both ways."""
         assert self.spin_until(
             lambda: bool(
-                self.states and self.state_publisher.get_subscription_count()
+                # Said last of all: of what comes before, a node keeps the newest state only.
+                self.states and 'its controller must add' in self.log
+                and self.state_publisher.get_subscription_count()
                 and self.trajectory_publisher.get_subscription_count()
                 and all(self.node.count_publishers(f'/feedforward/{t}') for t in self.answers)),
             MATCH_TIMEOUT), f'the node did not come up:\n{self.log}'
@@ -171,8 +173,7 @@ class Live:
             for before in () if step else (2e-3, 1e-3):
                 self.send_state(at - before, positions, **fields)
                 self.spin(0.02)
-            found = self.answer(
-                at, positions, timeout=0.5 if step else ANSWER_TIMEOUT, **fields)
+            found = self.answer(at, positions, timeout=0.5, **fields)
             if found is not None:
                 return found
         raise AssertionError(f'no answer:\n{self.log}')
