@@ -142,7 +142,7 @@ def test_two_drivers_that_contradict_each_other_are_named(live, home):
 
 
 def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
-    node = live()
+    node = live(own=True)
     node.first_answer(NOW, home)
     second = live('auto_activate:=true', ready=False)
     assert second.spin_until(lambda: second.process.poll() is not None, 120.0), second.log
