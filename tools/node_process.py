@@ -28,8 +28,8 @@ MATCH_TIMEOUT = 180.0
 # whose arm does not follow.
 PATIENT = ('state_timeout:=60.0', 'max_time_step:=0.5', 'tracking_tolerance:=[-1.0]')
 # What the names of parameters begin with that count at the start only.
-OF_THE_START = ('robot:', 'limits_file:', 'use_sim_time:', 'qos_overrides.', 'constraints.')
-DEFAULTS = {
+OF_THE_START = ('robot:', 'limits_file:', 'qos_overrides.', 'constraints.')
+DEFAULTS = {'use_sim_time': False} | {
     name: list(row.default) if isinstance(row.default, tuple) else row.default
     for name, row in TABLE.items() if 'JOINT' not in name and name != 'auto_activate'}
 

@@ -68,8 +68,12 @@ class Planner:
         self.use(robot, self.settings)
 
     def bind(self, driver_prefix: str) -> None:
-        """Accept only plans of the arm whose joint states have this prefix."""
+        """Accept only plans of the arm whose joint states have this prefix.
+
+        Times of earlier preparations, which other processes may have delayed, are forgotten.
+        """
         self.use(self.robot, replace(self.settings, driver_prefix=driver_prefix))
+        self._headroom = MIN_HEADROOM
 
     def submit(
         self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,

@@ -325,12 +325,15 @@ class FeedforwardNode(LifecycleNode):
         try:
             callback(session, *arguments)
         except Exception as error:
-            if session.failed(callback.__name__, error):
-                self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
+            self._log_failure(session, callback.__name__, error)
         # While no input can fall silent, the timer of the watch must not wake the process.
         if session.supervisor.is_watched != self._watches:
             self._watches = not self._watches
             (self._watch.reset if self._watches else self._watch.cancel)()
+
+    def _log_failure(self, session: Session, what: str, error: Exception) -> None:
+        if session.failed(what, error):
+            self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
 
     def _every(self, period: float, callback: Callable[[Session], None]) -> Timer:
         # rclpy passes an argument to callbacks that accept one: hence the lambda.
@@ -352,8 +355,7 @@ class FeedforwardNode(LifecycleNode):
                 refusal = session.hold('held on request')
             except Exception as error:  # the client must get an answer
                 refusal = f'{type(error).__name__}: {error}'
-                if session.failed('hold', error):
-                    self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
+                self._log_failure(session, 'hold', error)
         response.success, response.message = not refusal, refusal or 'stops and holds'
         return response
 

@@ -273,15 +273,11 @@ def given(node: Node) -> Mapping[str, Any]:
 
 
 def read(node: Node) -> Parameters:
-    """Return the present values; raise HodynError for an invalid one."""
-    values: dict[str, Any] = {
-        row.name: node.get_parameter(row.name).value for row in fields(Parameters)}
-    for row in fields(Parameters):
-        if wrong := fault(row.name, values[row.name]):
-            raise HodynError(wrong)
+    """Return the present values, which were checked when they were declared and set."""
+    values: dict[str, Any] = {}
     for row in fields(Parameters):
         default: Any = row.default
-        value = values[row.name]
+        value = node.get_parameter(row.name).value
         values[row.name] = (
             tuple(map(type(default[0]), value)) if isinstance(default, tuple)
             else type(default)(value))

@@ -6,7 +6,14 @@ import time
 
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Transform, WrenchStamped
-from live_motions import LIMITS, cycles, move, table, weight, write_robot_keys
+from live_motions import (
+    assert_efforts_within,
+    cycles,
+    move,
+    table,
+    weight,
+    write_robot_keys,
+)
 from live_node import NOTING_COMPILATION, to_stamp
 from node_process import arguments
 import numpy as np
@@ -85,17 +92,6 @@ class Deck:
         assert until is None or until(), self.node.log
 
 
-def assert_within_limits(node):
-    """Each torque is reached from the one before, by the limit of its rate, however far apart."""
-    stamps, values = cycles(node)
-    assert len(stamps) > 20
-    most = 1.05 * LIMITS.effort_rate
-    change = np.abs(np.diff(values[:, 2], axis=0))
-    assert (change <= np.diff(stamps)[:, None] * most + 1e-5).all()
-    assert (np.abs(values[:, 3]) <= most + 1e-6).all()
-    assert (np.abs(values[:, 2]) <= 1.05 * LIMITS.effort + 1e-6).all()
-
-
 def held(robot, position, roll):
     """Return torques and wrench that hold a position on a deck at rest."""
     still = np.zeros((5, 7))
@@ -159,7 +155,7 @@ def test_a_node_on_a_ship_follows_its_odometry_and_stops_without(live, home, shi
     node.send_trajectory((2.0, home))
     deck.sail(30.0, until=lambda: node.states[-1] == 'following', sea=0.1)
     deck.sail(30.0, until=lambda: node.states[-1] == 'holding', sea=0.1)
-    assert_within_limits(node)
+    assert_efforts_within(node)
     assert node.log.count('COMPILES') == compiled, node.log  # none in a cycle
 
 
@@ -225,7 +221,7 @@ def test_a_base_trajectory_gives_the_accelerations_without_delay(live, home, shi
     publisher.publish(base_trajectory())
     deck.sail(20.0, until=lambda: 'given up: an empty base trajectory came' in node.log)
     deck.sail(2.0)
-    assert_within_limits(node)
+    assert_efforts_within(node)
     assert node.log.count('COMPILES') == compiled, node.log  # none in a cycle
 
 
@@ -259,4 +255,4 @@ def test_wrong_odometry_is_named_and_reaches_no_torque(live, home, ship_file):
     assert '2 nodes publish it' in node.reason
     node.node.destroy_publisher(other)
     deck.sail(20.0, until=lambda: node.states[-1] == 'holding')
-    assert_within_limits(node)
+    assert_efforts_within(node)

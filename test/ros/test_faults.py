@@ -146,7 +146,7 @@ def test_plans_replaced_in_mid_motion_leave_no_step(live, home):
     node = live()
     t = in_motion(node, home, seconds=2.0)
     rng = np.random.default_rng(6)
-    replacements = 40
+    replacements = 100
     answered = 'trajectory accepted', 'joint_trajectory rejected'
     for k in range(replacements):
         move(node, home, float(rng.uniform(-0.3, 0.3)), float(rng.uniform(1.5, 3.0)))
