@@ -241,7 +241,7 @@ def declare(node: Node) -> None:
         except ParameterException as error:
             raise HodynError(str(error)) from None
         parameter = node.get_parameter(name)
-        if wrong := fault(name, parameter.value):
+        if wrong := fault_of(name, parameter.value, row):
             raise HodynError(wrong)
         node.set_parameters(as_declared([parameter]))
 
@@ -302,7 +302,7 @@ def check(
             return SetParametersResult(
                 successful=False,
                 reason=f'{change.name}: cannot change while active; deactivate the node first')
-        if wrong := fault(change.name, change.value):
+        if wrong := fault_of(change.name, change.value, row):
             return SetParametersResult(successful=False, reason=wrong)
         if change.name == 'robot' and change.value not in (robot, DESCRIPTION, *robot_names()):
             return SetParametersResult(
@@ -351,10 +351,3 @@ def _descriptor(row: Field[Any]) -> ParameterDescriptor:
         descriptor.floating_point_range = [
             FloatingPointRange(from_value=bounds[0], to_value=bounds[1])]
     return descriptor
-
-
-def fault(name: str, value: Any) -> str:
-    """Return what is wrong with a value for a parameter of the table, or empty."""
-    row = row_of(name)
-    assert row is not None
-    return fault_of(name, value, row)
