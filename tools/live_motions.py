@@ -12,6 +12,7 @@ from hodyn_ros.feedforward import FeedForward
 
 NOW = 1000.0
 ROUND_OFF = 1e-6
+MARGIN = 1.05
 LIMITS = hd.load_robot('panda').limits
 
 
@@ -68,6 +69,19 @@ def assert_continuous(stamps: np.ndarray, values: np.ndarray, *, jump: float = n
 def assert_no_step(node, *, jump: float = np.inf) -> None:
     """What a node has published is continuous, as its rates tell."""
     assert_continuous(*cycles(node), jump=jump)
+
+
+def assert_efforts_within(node, limits=LIMITS) -> None:
+    """No message is beyond its limit by more than the margin, and none changes faster."""
+    stamps, values = cycles(node)
+    assert len(stamps) > 50
+    assert (np.abs(values[:, 2]) <= MARGIN * limits.effort).all(), np.abs(values[:, 2]).max(axis=0)
+    assert (np.abs(values[:, 3]) <= MARGIN * limits.effort_rate).all(), (
+        np.abs(values[:, 3]).max(axis=0))
+    dt = np.diff(stamps)[:, np.newaxis]
+    step = np.abs(np.diff(values[:, 2], axis=0))
+    assert (step <= MARGIN * limits.effort_rate * np.maximum(dt, 0.0) + ROUND_OFF).all(), (
+        step.max(axis=0))
 
 
 def move(node, home, by: float = 0.2, seconds: float = 1.0, start: float = 0.0) -> list[float]:

@@ -1,31 +1,17 @@
 """A live node in a process of its own, and a driver's side that talks to it state by state."""
-from array import array
 from collections.abc import Callable
-from pathlib import Path
-import signal
-import subprocess
-import sys
 import time
 from typing import Any
 
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus
-from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
+from node_process import MATCH_TIMEOUT, Client, NodeProcess
 import numpy as np
-from processes import KILLED, USED, kill, shared_memory
-from rcl_interfaces.srv import GetParameters, SetParametersAtomically
-import rclpy
-from rclpy.context import Context
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.parameter import Parameter, parameter_value_to_python
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-# The first start compiles the kernels.
-MATCH_TIMEOUT = 180.0
 ANSWER_TIMEOUT = 5.0
 SETTLE_TIMEOUT = 60.0
 # A node that prints what it compiles.
@@ -47,32 +33,12 @@ def to_stamp(seconds: float) -> Time:
     return Time(sec=whole, nanosec=nanoseconds)
 
 
-class Live:
+class Live(Client):
     """A running `feedforward` node, and the topics around it."""
 
-    def __init__(
-        self, log: Path, *parameters: str, joints: list[str], command: list[str] | None = None,
-    ) -> None:
+    def __init__(self, of: NodeProcess, joints: list[str]) -> None:
+        super().__init__(of, 'driver')
         self.joints = joints
-        # Tests that send states one by one must not be taken for a driver that fell silent, or
-        # for one whose arm does not follow.
-        given = (
-            'state_timeout:=60.0', 'max_time_step:=0.5', 'tracking_tolerance:=[-1.0]',
-            *parameters)
-        arguments = [word for parameter in given for word in ('-p', parameter)]
-        self._log = log
-        self._closed = False
-        with log.open('w') as stream:
-            self.process = subprocess.Popen(
-                command or [
-                    sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--ros-args',
-                    *arguments],
-                stdout=stream, stderr=subprocess.STDOUT, cwd=log.parent)
-        self._context = Context()
-        rclpy.init(context=self._context)
-        self.node = Node('driver', context=self._context)
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self.node)
         self.answers: dict[str, dict[int, Any]] = {}
         self.messages: dict[str, list[JointState]] = {}
         self.descriptions: list[DiagnosticStatus] = []
@@ -109,10 +75,6 @@ class Live:
         return keep
 
     @property
-    def log(self) -> str:
-        return self._log.read_text()
-
-    @property
     def reasons(self) -> list[str]:
         """The reasons of all states that were published."""
         return [value.value for message in self.descriptions for value in message.values]
@@ -122,19 +84,13 @@ class Live:
         """The reason of the state that was published last."""
         return ''.join(value.value for value in self.descriptions[-1].values)
 
-    def spin_until(self, done: Callable[[], bool], timeout: float) -> bool:
-        end = time.monotonic() + timeout
-        while not done():
-            if time.monotonic() > end or self.process.poll() is not None:
-                return done()
-            self._executor.spin_once(timeout_sec=0.02)
-        return True
-
     def wait_ready(self) -> None:
-        """Wait until every topic is matched both ways."""
+        """Wait until it is active, and every topic is matched both ways."""
         assert self.spin_until(
             lambda: bool(
-                self.states and self.state_publisher.get_subscription_count()
+                # Said last of all: of what comes before, a node keeps the newest state only.
+                self.states and 'its controller must add' in self.log
+                and self.state_publisher.get_subscription_count()
                 and self.trajectory_publisher.get_subscription_count()
                 and all(self.node.count_publishers(f'/feedforward/{t}') for t in self.answers)),
             MATCH_TIMEOUT), f'the node did not come up:\n{self.log}'
@@ -171,8 +127,7 @@ class Live:
             for before in () if step else (2e-3, 1e-3):
                 self.send_state(at - before, positions, **fields)
                 self.spin(0.02)
-            found = self.answer(
-                at, positions, timeout=0.5 if step else ANSWER_TIMEOUT, **fields)
+            found = self.answer(at, positions, timeout=0.5, **fields)
             if found is not None:
                 return found
         raise AssertionError(f'no answer:\n{self.log}')
@@ -231,35 +186,6 @@ class Live:
         assert self.spin_until(lambda: self.node.count_publishers(topic) > 0, MATCH_TIMEOUT)
         return found
 
-    def call(self, kind: Any, service: str, request: Any) -> Any:
-        """Call a service of the node and return its response."""
-        client = self.node.create_client(kind, f'/feedforward/{service}')
-        assert self.spin_until(client.service_is_ready, MATCH_TIMEOUT), self.log
-        future = client.call_async(request)
-        assert self.spin_until(future.done, MATCH_TIMEOUT), self.log
-        self.node.destroy_client(client)
-        return future.result()
-
-    def change(self, name: str) -> bool:
-        """Ask for a change of the node's life cycle; return whether it happened."""
-        number = getattr(Transition, f'TRANSITION_{name.upper()}')
-        request = ChangeState.Request(transition=Transition(id=number))
-        return bool(self.call(ChangeState, 'change_state', request).success)
-
-    def set(self, **values: Any) -> str:
-        """Set parameters as one batch; return why they were refused, empty if they were not."""
-        batch = [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-        result = self.call(
-            SetParametersAtomically, 'set_parameters_atomically',
-            SetParametersAtomically.Request(parameters=batch)).result
-        return '' if result.successful else result.reason or 'refused'
-
-    def get(self, *names: str) -> list[Any]:
-        """Return values of parameters."""
-        response = self.call(GetParameters, 'get_parameters', GetParameters.Request(names=names))
-        values = [parameter_value_to_python(value) for value in response.values]
-        return [value.tolist() if isinstance(value, array) else value for value in values]
-
     def drive(
         self, seconds: float, positions: list[float], *, until: Callable[[], bool] | None = None,
         ahead: float = 0.0,
@@ -276,9 +202,6 @@ class Live:
                 self._executor.spin_once(timeout_sec=left)
         assert until is None or until(), self.log
 
-    def spin(self, seconds: float) -> None:
-        self.spin_until(lambda: False, seconds)
-
     def settle(self) -> int:
         """Read what still waits to be read; return how many torques there have been."""
         count = -1
@@ -289,33 +212,3 @@ class Live:
             for _ in range(30):
                 self._executor.spin_once(timeout_sec=0.01)
         return count
-
-    def kill(self) -> None:
-        """End the node as a crash would."""
-        kill(self.process)
-
-    def end(self, number: int = signal.SIGINT) -> int:
-        """End the node by a signal, listening on, and return its exit code."""
-        files = shared_memory(self.process.pid)
-        if self.process.poll() is None:
-            self.process.send_signal(number)
-        end = time.monotonic() + 20.0
-        while self.process.poll() is None and time.monotonic() < end:
-            self._executor.spin_once(timeout_sec=0.02)
-        if self.process.poll() is None:
-            kill(self.process)
-        USED.update(files - KILLED)
-        for _ in range(100):
-            self._executor.spin_once(timeout_sec=0.001)
-        return self.process.returncode
-
-    def close(self) -> int:
-        """End the node by SIGINT and return its exit code."""
-        if self._closed:
-            return self.process.returncode
-        self._closed = True
-        code = self.end()
-        self._executor.shutdown()
-        self.node.destroy_node()
-        rclpy.try_shutdown(context=self._context)
-        return code

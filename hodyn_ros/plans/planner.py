@@ -51,18 +51,29 @@ class Planner:
         """Whether a plan is being made."""
         return self._finished < self._submitted
 
-    def change_robot(self, robot: Robot) -> None:
-        """Make plans for another model of the robot from now on, for example with another payload.
+    def wait(self, timeout: float) -> bool:
+        """Wait at most `timeout` s until the worker has compiled its kernels; return if it has."""
+        return self._worker.wait(timeout)
+
+    def use(self, robot: Robot, settings: PlanSettings) -> None:
+        """Make plans for a robot with settings from now on.
 
         A plan in preparation is prepared again.
         """
-        self.robot = robot
+        self.robot, self.settings = robot, settings
         self._revision += 1
 
+    def change_robot(self, robot: Robot) -> None:
+        """Make plans for another model of the robot, for example with another payload."""
+        self.use(robot, self.settings)
+
     def bind(self, driver_prefix: str) -> None:
-        """Accept only plans of the arm whose joint states have this prefix."""
-        self.settings = replace(self.settings, driver_prefix=driver_prefix)
-        self._revision += 1
+        """Accept only plans of the arm whose joint states have this prefix.
+
+        Times of earlier preparations, which other processes may have delayed, are forgotten.
+        """
+        self.use(self.robot, replace(self.settings, driver_prefix=driver_prefix))
+        self._headroom = MIN_HEADROOM
 
     def submit(
         self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,

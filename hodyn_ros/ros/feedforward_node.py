@@ -202,7 +202,7 @@ class FeedforwardNode(LifecycleNode):
             f'by {get_rmw_implementation_identifier()}')
 
     def _load(self) -> None:
-        """Read parameters, load the robot, compile kernels, start the process for plans."""
+        """Read parameters, load the robot, compile kernels; start the process for plans once."""
         settings = parameters.read(self)
         source = settings.robot
         if source == DESCRIPTION:
@@ -215,16 +215,16 @@ class FeedforwardNode(LifecycleNode):
             JointNames(
                 robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
             ).command_order(settings.command_joints)
-        if self._planner is not None:
-            self._planner.close()
-            self._planner = None
         if not is_warm(is_floating=robot.floating, feeds_back=settings.flatness_poles > 0.0):
             self.get_logger().info(COMPILES)
-        worker = PlanWorker(
-            with_base_held(robot) if robot.floating else robot, has_base=robot.floating)
+        planned = with_base_held(robot) if robot.floating else robot
+        of_plans = plan_settings(settings)
+        planner, self._planner = self._planner, None
+        if planner is None:
+            planner = Planner(PlanWorker(planned, has_base=robot.floating), planned, of_plans)
 
         def wait() -> None:
-            if not worker.wait(WORKER_TIMEOUT):
+            if not planner.wait(WORKER_TIMEOUT):
                 raise HodynError('the process that prepares plans did not start')
 
         try:
@@ -233,11 +233,12 @@ class FeedforwardNode(LifecycleNode):
                 feedforward = feedforward_of(robot)
                 warm_up(feedforward, of_cycle, wait)
         except BaseException:
-            worker.close()
+            planner.close()
             raise
-        self._planner = Planner(worker, feedforward.planned_robot, plan_settings(settings))
+        planner.use(planned, of_plans)
         # Set last, so that after a failure the next attempt loads everything again.
-        self._unloaded_robot, self._feedforward, self._settings = unloaded, feedforward, settings
+        self._planner, self._settings = planner, settings
+        self._unloaded_robot, self._feedforward = unloaded, feedforward
 
     def _activate(self) -> None:
         if self._planner is None or parameters.read(self) != self._settings:
@@ -324,12 +325,15 @@ class FeedforwardNode(LifecycleNode):
         try:
             callback(session, *arguments)
         except Exception as error:
-            if session.failed(callback.__name__, error):
-                self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
+            self._log_failure(session, callback.__name__, error)
         # While no input can fall silent, the timer of the watch must not wake the process.
         if session.supervisor.is_watched != self._watches:
             self._watches = not self._watches
             (self._watch.reset if self._watches else self._watch.cancel)()
+
+    def _log_failure(self, session: Session, what: str, error: Exception) -> None:
+        if session.failed(what, error):
+            self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
 
     def _every(self, period: float, callback: Callable[[Session], None]) -> Timer:
         # rclpy passes an argument to callbacks that accept one: hence the lambda.
@@ -351,8 +355,7 @@ class FeedforwardNode(LifecycleNode):
                 refusal = session.hold('held on request')
             except Exception as error:  # the client must get an answer
                 refusal = f'{type(error).__name__}: {error}'
-                if session.failed('hold', error):
-                    self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
+                self._log_failure(session, 'hold', error)
         response.success, response.message = not refusal, refusal or 'stops and holds'
         return response
 

@@ -19,7 +19,8 @@ from hodyn_ros.common.closed_pipe import discard_output
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.ros import parameter_file
-from hodyn_ros.ros.parameters import TABLE, fault, row_of, unknown
+from hodyn_ros.ros.parameter_values import fault_of
+from hodyn_ros.ros.parameters import TABLE, row_of, unknown
 
 OF_ROS = (
     '--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e', '--enclave',
@@ -143,8 +144,8 @@ def _read_rule(option: str, rule: str, node: str) -> dict[str, Any]:
 
 def _wrong(name: str, value: Any) -> str:
     """Return what is wrong with a given parameter, or empty."""
-    if row_of(name) is not None:
-        return fault(name, _as_meant(name, value))
+    if (row := row_of(name)) is not None:
+        return fault_of(name, _as_number(value, row.default), row)
     if name == 'use_sim_time' and not isinstance(value, bool):
         return f'{name} is {value!r}; expected a truth value (true or false)'
     return unknown(name) or parameter_file.fault_of_qos(name, value)

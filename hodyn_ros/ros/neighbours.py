@@ -70,7 +70,7 @@ class Neighbours:
             full_name(*entry) for entry in self._node.get_node_names_and_namespaces())[name] - 1
         if self._node.count_publishers(self._torque) > 1:
             self.fault = (
-                f'{self._publishers(self._torque)} all publish {self._torque}: end all but one, '
+                f'{self.publishers(self._torque)} all publish {self._torque}: end all but one, '
                 f'or give each a name or namespace of its own; {UNTIL_LEFT}')
         elif namesakes > 0:
             self._say('namesakes', (
@@ -79,7 +79,7 @@ class Neighbours:
         self.share_states = self._node.count_publishers(self._states) > 1
         if self.share_states and self._contradictions >= MIN_CONTRADICTIONS:
             self.fault = self.fault or (
-                f'{self._publishers(self._states)} publish states of this arm on {self._states} '
+                f'{self.publishers(self._states)} publish states of this arm on {self._states} '
                 'that contradict each other: end all but the driver, or remap joint_states to a '
                 'topic that only the driver uses')
         self._contradictions = 0
@@ -106,7 +106,7 @@ class Neighbours:
                 reason += (
                     f': {", ".join(strangers)} publishes another type there than {STATE_TYPE}')
             else:
-                reason += f': {self._publishers(topic)} has sent none yet'
+                reason += f': {self.publishers(topic)} has sent none yet'
         # A driver may start later: a new cause is logged at once, the same one rarely.
         now = time.monotonic()
         if cause_of(reason) != self._waits or now - self._said.get('waiting', now) >= WAIT_AGAIN:
@@ -116,10 +116,7 @@ class Neighbours:
         return printable(reason)
 
     def publishers(self, topic: str) -> str:
-        """Return the names of the nodes that publish a topic, given by this node's name for it."""
-        return self._publishers(self._node.resolve_topic_name(topic))
-
-    def _publishers(self, topic: str) -> str:
+        """Return the names of the nodes that publish a topic, given by its full name."""
         found = Counter(
             full_name(i.node_name, i.node_namespace)
             for i in self._node.get_publishers_info_by_topic(topic))

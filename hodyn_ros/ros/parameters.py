@@ -241,7 +241,7 @@ def declare(node: Node) -> None:
         except ParameterException as error:
             raise HodynError(str(error)) from None
         parameter = node.get_parameter(name)
-        if wrong := fault(name, parameter.value):
+        if wrong := fault_of(name, parameter.value, row):
             raise HodynError(wrong)
         node.set_parameters(as_declared([parameter]))
 
@@ -273,15 +273,11 @@ def given(node: Node) -> Mapping[str, Any]:
 
 
 def read(node: Node) -> Parameters:
-    """Return the present values; raise HodynError for an invalid one."""
-    values: dict[str, Any] = {
-        row.name: node.get_parameter(row.name).value for row in fields(Parameters)}
-    for row in fields(Parameters):
-        if wrong := fault(row.name, values[row.name]):
-            raise HodynError(wrong)
+    """Return the present values, which were checked when they were declared and set."""
+    values: dict[str, Any] = {}
     for row in fields(Parameters):
         default: Any = row.default
-        value = values[row.name]
+        value = node.get_parameter(row.name).value
         values[row.name] = (
             tuple(map(type(default[0]), value)) if isinstance(default, tuple)
             else type(default)(value))
@@ -306,7 +302,7 @@ def check(
             return SetParametersResult(
                 successful=False,
                 reason=f'{change.name}: cannot change while active; deactivate the node first')
-        if wrong := fault(change.name, change.value):
+        if wrong := fault_of(change.name, change.value, row):
             return SetParametersResult(successful=False, reason=wrong)
         if change.name == 'robot' and change.value not in (robot, DESCRIPTION, *robot_names()):
             return SetParametersResult(
@@ -355,10 +351,3 @@ def _descriptor(row: Field[Any]) -> ParameterDescriptor:
         descriptor.floating_point_range = [
             FloatingPointRange(from_value=bounds[0], to_value=bounds[1])]
     return descriptor
-
-
-def fault(name: str, value: Any) -> str:
-    """Return what is wrong with a value for a parameter of the table, or empty."""
-    row = row_of(name)
-    assert row is not None
-    return fault_of(name, value, row)

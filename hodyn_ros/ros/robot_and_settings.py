@@ -1,7 +1,6 @@
 """Makes the robot and the settings of controller, supervisor and plans from the parameters."""
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 import warnings
 
@@ -92,19 +91,6 @@ def _with_springs(robot: Robot, settings: Parameters) -> Robot:
         for joint, k, b in zip(robot.joint_names, stiffness, inertia, strict=True)}})
 
 
-def controller_settings(settings: Parameters) -> ControllerSettings:
-    """Return the settings of a cycle."""
-    return ControllerSettings(
-        gravity_in_output=settings.gravity_in_output,
-        friction_in_output=settings.friction_in_output,
-        limit_output=settings.limit_output,
-        at_measurement=settings.evaluate_at == 'measurement',
-        bandwidth=settings.stream_bandwidth,
-        wrench_bandwidth=settings.wrench_bandwidth,
-        limit_margin=settings.limit_margin,
-        fade=settings.fade)
-
-
 def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSettings:
     """Return the settings of the supervisor; raise HodynError if they do not fit the robot."""
     given = np.array(settings.tracking_tolerance)
@@ -113,13 +99,22 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
             f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
             'for all or one a joint')
     tolerance = np.where(given > 0.0, given, robot.limits.tracking_tolerance)
+
+    def named(*names: str) -> dict[str, Any]:
+        return {name: getattr(settings, name) for name in names}
+
     return SupervisorSettings(
-        replace(controller_settings(settings), motor_feedback=_motor_feedback(robot, settings)),
+        ControllerSettings(
+            at_measurement=settings.evaluate_at == 'measurement',
+            bandwidth=settings.stream_bandwidth, motor_feedback=_motor_feedback(robot, settings),
+            **named(
+                'gravity_in_output', 'friction_in_output', 'limit_output', 'wrench_bandwidth',
+                'limit_margin', 'fade')),
         np.where(given < 0.0, np.inf, tolerance),
-        **{name: getattr(settings, name) for name in (
+        **named(
             'lookahead', 'max_time_step', 'state_timeout', 'stream_delay', 'stream_timeout',
             'wrench_timeout', 'max_force', 'max_moment', 'base_timeout',
-            'base_acceleration_bandwidth', 'base_tolerance')})
+            'base_acceleration_bandwidth', 'base_tolerance'))
 
 
 def _motor_feedback(robot: Robot, settings: Parameters) -> MotorFeedbackSettings | None:

@@ -3,7 +3,7 @@
 Its type is control_msgs/action/FollowJointTrajectory; without that package there is no action.
 """
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from action_msgs.msg import GoalStatus
 import numpy as np
@@ -18,8 +18,9 @@ from hodyn_ros.feedforward.goal_tolerances import (
     JointTolerance,
     goal_tolerances,
 )
-from hodyn_ros.feedforward.trajectory_goals import ACTION, ErrorCode, Goal, GoalRequest
+from hodyn_ros.feedforward.trajectory_goals import ACTION, ErrorCode
 from hodyn_ros.ros import parameters
+from hodyn_ros.ros.session import Session
 
 try:
     from control_msgs.action import FollowJointTrajectory
@@ -37,19 +38,6 @@ INACTIVE = 'the node is not active'
 IS_AVAILABLE = FollowJointTrajectory is not None
 
 
-class GoalReceiver(Protocol):
-    """The receiver of goals."""
-
-    def why_no_goal(self, request: GoalRequest) -> str:
-        """Return why a goal cannot be taken now, whatever its points; empty if it can."""
-
-    def on_goal(self, goal: Goal, data: bytes) -> None:
-        """Plan the serialized trajectory of a goal, and follow it."""
-
-    def cancel_goal(self, goal: Goal) -> None:
-        """Give up a goal, and stop if it is followed."""
-
-
 class TrajectoryAction:
     """The server of the action, from configuration to clean-up.
 
@@ -57,19 +45,19 @@ class TrajectoryAction:
     ----------
     node : Node
         The node that offers the action.
-    receiver : callable
-        Returns the present receiver of goals, or None.
+    session : callable
+        Returns the session that takes goals; None while the node is inactive.
     reject : callable
         Counts and logs a rejected goal, given the cause.
 
     """
 
     def __init__(
-        self, node: Node, receiver: Callable[[], GoalReceiver | None],
+        self, node: Node, session: Callable[[], Session | None],
         reject: Callable[[str], object],
     ) -> None:
         self._node = node
-        self._receiver = receiver
+        self._session = session
         self._reject = reject
         self._goals: dict[bytes, _ClientsGoal] = {}
         self._server = _Server(
@@ -82,8 +70,8 @@ class TrajectoryAction:
         self._server.destroy()
 
     def _on_goal(self, request: Any) -> GoalResponse:
-        receiver = self._receiver()
-        refusal = INACTIVE if receiver is None else receiver.why_no_goal(
+        session = self._session()
+        refusal = INACTIVE if session is None else session.why_no_goal(
             _Request(self._node, request))
         if not refusal and request.multi_dof_trajectory.points:
             refusal = ('multi_dof_trajectory has points: joints of several degrees of freedom '
@@ -96,21 +84,21 @@ class TrajectoryAction:
         identity = bytes(handle.goal_id.uuid)
         goal = self._goals[identity] = _ClientsGoal(
             self._node, self._server, handle, lambda: self._goals.pop(identity, None))
-        receiver = self._receiver()
-        if receiver is None:
+        session = self._session()
+        if session is None:
             goal.end(ErrorCode.INVALID_GOAL, INACTIVE)
         else:
             try:
-                receiver.on_goal(goal, serialize_message(handle.request.trajectory))
+                session.on_goal(goal, serialize_message(handle.request.trajectory))
             except Exception as error:  # the client must have an answer; the executor logs it
                 goal.end(ErrorCode.INVALID_GOAL, f'{type(error).__name__}: {error}')
                 raise
 
     def _on_cancel(self, handle: Any) -> CancelResponse:
-        goal, receiver = self._goals.get(bytes(handle.goal_id.uuid)), self._receiver()
-        if goal is None or receiver is None:
+        goal, session = self._goals.get(bytes(handle.goal_id.uuid)), self._session()
+        if goal is None or session is None:
             return CancelResponse.REJECT
-        receiver.cancel_goal(goal)
+        session.cancel_goal(goal)
         return CancelResponse.ACCEPT
 
 

@@ -24,6 +24,7 @@ class Worker:
     def __init__(self) -> None:
         self.jobs = []
         self.outcomes = []
+        self.seconds = 0.01
 
     def submit(self, job) -> None:
         self.jobs.append(job)
@@ -35,7 +36,7 @@ class Worker:
         job = self.jobs.pop(0)
         prepared = prepare_plan(PlanRequest(
             decode(job.data), job.robot, job.settings, start=job.state))
-        self.outcomes.append((job, replace(prepared, seconds=0.01)))
+        self.outcomes.append((job, replace(prepared, seconds=self.seconds)))
 
 
 def trajectory(robot, goal, seconds=2.0, stamp=0) -> bytes:
@@ -113,6 +114,16 @@ def test_plans_are_of_the_arm_that_became_known_meanwhile(planner):
     planner.bind('left_')
     assert planner.poll(reference, 0) is None
     assert planner._worker.jobs[0].settings.driver_prefix == 'left_'
+
+
+def test_slow_preparations_before_an_activation_do_not_delay_later_plans(planner):
+    """The start of a plan came to lie 20 s ahead: one that was due in 15 s was in the past."""
+    planner._worker.seconds = 30.0
+    following(planner, HOME + 0.3)
+    planner.bind('')
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, 0, HOME, stamp=SECOND)
+    assert planner._worker.jobs[0].start == SECOND
 
 
 def test_a_plan_that_is_dropped_is_never_followed(planner):

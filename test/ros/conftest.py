@@ -17,6 +17,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 
 from live_motions import write_robot_keys
 from live_node import Live
+from node_process import OF_THE_START, NodeProcess, SharedNode
 
 FAST_DISCOVERY = """<?xml version="1.0" encoding="UTF-8"?>
 <profiles xmlns="http://www.eprosima.com">
@@ -75,27 +76,49 @@ def ros_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[s
     assert not unused(USED) - stale, 'left in shared memory by nodes that ended in order'
 
 
+@pytest.fixture(scope='session')
+def shared_node(
+    ros_environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[SharedNode]:
+    """Return the node that serves most tests of this worker."""
+    domain, lock = own_domain()
+    node = SharedNode(tmp_path_factory.mktemp('shared'), domain)
+    yield node
+    node.close()
+    lock.close()
+
+
 @pytest.fixture
 def live(
-    ros_environment: dict[str, str], tmp_path: Path,
+    ros_environment: dict[str, str], shared_node: SharedNode, tmp_path: Path,
 ) -> Iterator[Callable[..., Live]]:
-    """Return a function that starts a node; its processes end with the test."""
+    """Return a function that provides a node; its processes end with the test.
+
+    Unless the start matters, the node is the shared one, activated with the parameters. `own` asks
+    for a process of its own: for a test beside which other processes are in the same domain.
+    """
     started: list[Live] = []
 
     def start(
         *parameters: str, joints: list[str] | None = None, ready: bool = True,
-        command: list[str] | None = None,
+        command: list[str] | None = None, own: bool = False,
     ) -> Live:
-        joints = joints or [f'fer_joint{i}' for i in range(1, 8)]
-        started.append(Live(
-            tmp_path / f'node{len(started)}.log', *parameters, joints=joints, command=command))
+        is_shared = ready and not own and command is None and not any(
+            one.startswith(OF_THE_START) for one in parameters)
+        process = shared_node.activate(*parameters) if is_shared else NodeProcess(
+            tmp_path / f'node{len(started)}.log', *parameters, command=command)
+        started.append(Live(process, joints or [f'fer_joint{i}' for i in range(1, 8)]))
         if ready:
             started[-1].wait_ready()
         return started[-1]
 
     yield start
     for one in started:
-        one.close()
+        if one.of.domain is None:
+            one.close()
+        else:
+            one.leave()
+            shared_node.rest()
 
 
 @pytest.fixture

@@ -22,17 +22,6 @@ def test_cycles_longer_than_the_period_are_counted():
     assert values['work p99 (us)'] == '3000'
 
 
-@pytest.mark.parametrize('count', [0, 1, 2, 100, 5000])
-def test_percentiles_are_those_of_the_latest(count):
-    durations = Durations()
-    values = np.random.default_rng(count).permutation(count) * 1e-6
-    for value in values:
-        durations.add(value)
-    kept = values[-4096:] if count else [0.0]
-    want = np.percentile(kept, [50, 99], method='higher')
-    np.testing.assert_allclose(durations.percentiles(), want, atol=1.5e-6 * (count > 0))
-
-
 @pytest.fixture
 def clock(monkeypatch):
     """Return a clock that a test sets: its `now`, s."""

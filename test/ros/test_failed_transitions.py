@@ -2,8 +2,8 @@
 import sys
 
 from lifecycle_msgs.msg import State
-from lifecycle_msgs.srv import GetState
 from live_motions import NOW, assert_no_step, in_motion
+from node_process import arguments
 import numpy as np
 from processes import children, is_alive
 import pytest
@@ -71,13 +71,7 @@ def test_tolerances_for_other_joints_are_refused_before_compilation(live):
 def test_an_unforeseen_error_leaves_the_node_unconfigured_and_configurable(live, home):
     node = live(
         ready=False, command=[
-            sys.executable, '-c', NODE, '--ros-args', '-p', 'auto_activate:=false',
-            '-p', 'fade:=0.2', '-p', 'state_timeout:=60.0', '-p', 'max_time_step:=0.5', '-p',
-           'tracking_tolerance:=[-1.0]'])
-
-    def state() -> int:
-        return node.call(GetState, 'get_state', GetState.Request()).current_state.id
-
+            sys.executable, '-c', NODE, *arguments('auto_activate:=false', 'fade:=0.2')])
     t = NOW
     changes = ['configure', 'activate', 'deactivate', 'cleanup']
     for k, error in enumerate((
@@ -90,7 +84,7 @@ def test_an_unforeseen_error_leaves_the_node_unconfigured_and_configurable(live,
                 node.wait_ready()
                 t = in_motion(node, home, t + 2.0, seconds=2.0)
         assert not node.change(changes[k])
-        assert state() == State.PRIMARY_STATE_UNCONFIGURED
+        assert node.state_of_life() == State.PRIMARY_STATE_UNCONFIGURED
         assert error in node.log
         assert node.log.count('Traceback') == k + 1
     # It is as good as new.

@@ -7,6 +7,7 @@ import time
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import WrenchStamped
 from live_motions import NOW, assert_no_step, in_motion, move, table, weight
+from node_process import arguments
 import numpy as np
 import pytest
 from std_msgs.msg import Float64MultiArray
@@ -42,37 +43,6 @@ sys.exit(main(['node', *sys.argv[1:]]))
 """
 
 
-def test_a_silent_driver_stops_the_motion_until_a_new_plan_comes(
-        live, home, gentle_panda):
-    node = live(f'robot:={gentle_panda}', 'state_timeout:=0.3')
-    node.drive(20.0, home, until=lambda: 'holding' in node.states)
-    move(node, home, 0.4, 4.0)
-    node.drive(30.0, home, until=lambda: 'following' in node.states)
-    node.drive(1.5, home)
-    assert node.spin_until(lambda: node.states[-1] == 'fault', 20.0), node.log
-    assert 'no joint state for' in node.log
-    assert 'stopping' in node.states
-    assert node.reason == 'joint states are lost'
-    count = node.settle()
-    node.spin(0.2)
-    assert len(node.messages['torque']) == count
-    _, values = table(node, 'torque')
-    held = values[-1]
-    assert not held[1].any()
-    assert (held[0] > np.array(home)).all()
-    np.testing.assert_allclose(held[2], weight(held[0]), atol=1e-9)
-    move(node, home)
-    node.wait_log('joint states are lost', 10.0)
-    node.drive(20.0, home, until=lambda: node.states[-1] == 'holding')
-    assert 'joint states are back' in node.log
-    np.testing.assert_array_equal(table(node, 'torque')[1][-1][0], held[0])
-    node.send_trajectory((2.0, home))
-    node.drive(30.0, home, until=lambda: node.states[-1] == 'following')
-    node.drive(30.0, home, until=lambda: node.states[-1] == 'holding')
-    np.testing.assert_allclose(table(node, 'torque')[1][-1][0], home, atol=1e-12)
-    assert_no_step(node)
-
-
 def test_states_that_come_late_and_older_than_the_stop_make_no_step(live, home, gentle_panda):
     node = live(f'robot:={gentle_panda}', 'state_timeout:=0.3')
     t = in_motion(node, home, seconds=2.0)
@@ -84,7 +54,7 @@ def test_states_that_come_late_and_older_than_the_stop_make_no_step(live, home, 
     assert_no_step(node)
 
 
-@pytest.mark.parametrize('jump', [-200.0, -0.6025, 300.0, 0.9])
+@pytest.mark.parametrize('jump', [-0.6025, 300.0])
 def test_after_a_clock_was_set_the_reference_goes_on_from_where_it_was(live, home, jump):
     node = live()
     goal = [x + 0.2 for x in home]
@@ -100,17 +70,15 @@ def test_after_a_clock_was_set_the_reference_goes_on_from_where_it_was(live, hom
     assert_no_step(node, jump=0.5)
 
 
-@pytest.mark.parametrize('gravity', ['true', 'false'])
-def test_sigterm_in_a_motion_stops_it_fades_out_and_says_so(live, home, gravity):
-    node = live(f'gravity_in_output:={gravity}', 'fade:=0.3')
+def test_sigterm_in_a_motion_stops_it_fades_out_and_says_so(live, home):
+    node = live('gravity_in_output:=false', 'fade:=0.3')
     t = in_motion(node, home, seconds=2.0)
     assert node.answer(t + 0.2, home) is not None
     assert node.end(signal.SIGTERM) == 0
     assert node.states[-3:] == ['stopping', 'fading', 'inactive']
     stamps, values = table(node, 'torque')
     assert not values[-1][1].any()
-    want = weight(values[-1][0]) if gravity == 'true' else np.zeros(7)
-    np.testing.assert_allclose(values[-1][2], want, atol=1e-9)
+    np.testing.assert_allclose(values[-1][2], np.zeros(7), atol=1e-9)
     fading = values[stamps > stamps[-1] - 0.25, 2]
     assert len(fading) > 20
     assert_no_step(node)
@@ -178,7 +146,7 @@ def test_plans_replaced_in_mid_motion_leave_no_step(live, home):
     node = live()
     t = in_motion(node, home, seconds=2.0)
     rng = np.random.default_rng(6)
-    replacements = 200
+    replacements = 100
     answered = 'trajectory accepted', 'joint_trajectory rejected'
     for k in range(replacements):
         move(node, home, float(rng.uniform(-0.3, 0.3)), float(rng.uniform(1.5, 3.0)))
@@ -307,9 +275,7 @@ def test_states_that_come_late_are_told(live, home):
 
 def test_a_non_finite_torque_is_kept_back_and_an_error_ends_nothing(
         live, home):
-    node = live(command=[
-        sys.executable, '-c', FAILING, '--ros-args', '-p', 'state_timeout:=60.0', '-p',
-        'max_time_step:=0.5', '-p', 'tracking_tolerance:=[-1.0]'])
+    node = live(command=[sys.executable, '-c', FAILING, *arguments()])
     reports = node.subscribe(DiagnosticArray, '/diagnostics')
     node.first_answer(NOW, home)
     t = NOW

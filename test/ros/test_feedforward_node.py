@@ -149,13 +149,6 @@ def test_another_robot_under_its_drivers_names(live):
         efforts(node.first_answer(NOW, [0.3] * 7)), want, rtol=0, atol=1e-12)
 
 
-def test_ends_in_order_on_sigint(live, home):
-    node = live()
-    node.first_answer(NOW, home)
-    assert node.close() == 0
-    assert 'inactive' in node.log
-
-
 def test_an_unknown_robot_is_one_clear_line_and_code_2(live):
     node = live('robot:=nobody', ready=False)
     assert node.process.wait(30.0) == 2

@@ -11,6 +11,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 from rclpy.parameter import Parameter
 
 from hodyn_ros.robot import HodynError
+from hodyn_ros.ros.feedforward_node import main
 from hodyn_ros.ros.given_parameters import as_overrides, read_arguments
 from hodyn_ros.ros.parameters import TABLE
 
@@ -31,7 +32,6 @@ def file(tmp_path):
     return write
 
 
-@pytest.mark.live
 @pytest.mark.parametrize(('words', 'message'), [
     (['-p', 'gravity_in_output:=0'],
      '-p gravity_in_output:=0: gravity_in_output is 0; expected a truth value (true or false)'),
@@ -42,14 +42,13 @@ def file(tmp_path):
     (['-p', 'locked_joints:=[elbow:0.5]'],
      "-p locked_joints:=[elbow:0.5]: locked_joints: 'elbow:0.5'; expected JOINT=VALUE, for exam"),
 ])
-def test_a_wrong_value_after_a_file_is_one_line_and_no_node(ros_environment, words, message):
+def test_a_wrong_value_after_a_file_is_one_line_and_no_node(capfd, words, message):
     """The node started with gravity, the file's value, and said nothing."""
-    run = subprocess.run(
-        [sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--ros-args', '--params-file',
-         GENERIC, '-p', 'robot:=panda', *words], capture_output=True, text=True, timeout=60.0)
-    assert run.returncode == 2
-    assert message in run.stderr
-    assert run.stderr.count('\n') == 1
+    assert main([
+        'node', '--ros-args', '--params-file', GENERIC, '-p', 'robot:=panda', *words]) == 2
+    error = capfd.readouterr().err
+    assert message in error
+    assert error.count('\n') == 1
 
 
 @pytest.mark.live
@@ -57,12 +56,9 @@ def test_a_wrong_value_after_a_file_is_one_line_and_no_node(ros_environment, wor
     ('command_joints:=[a:b]', 'in lists, write texts with a colon in quotes, as ["a:b"]: '),
     ('payload_com:=[0, 0.1, 0]', 'a list has numbers with and without a point; write 0.0 for 0: '),
 ])
-def test_what_ros_cannot_read_comes_with_what_to_do(ros_environment, value, hint):
-    run = subprocess.run(
-        [sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--ros-args', '-p', value],
-        capture_output=True, text=True, timeout=60.0)
-    assert run.returncode == 2
-    assert f'feedforward: command line: {hint}' in run.stderr
+def test_what_ros_cannot_read_comes_with_what_to_do(ros_environment, capfd, value, hint):
+    assert main(['node', '--ros-args', '-p', value]) == 2
+    assert f'feedforward: command line: {hint}' in capfd.readouterr().err
 
 
 @pytest.mark.live
@@ -122,19 +118,19 @@ def test_an_empty_array_keeps_the_type_of_its_parameter():
         'locked_joints': Parameter.Type.STRING_ARRAY, 'payload_com': Parameter.Type.DOUBLE_ARRAY}
 
 
-@pytest.mark.live
 @pytest.mark.parametrize('word', ['--help', '-h'])
-def test_help_lists_each_parameter_with_its_default(ros_environment, word):
-    run = subprocess.run(
-        [sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', word], capture_output=True,
-        text=True, timeout=60.0, check=True)
-    assert run.stdout.startswith('usage: ')
-    assert ' --ros-args [--params-file FILE] [-p NAME:=VALUE …]' in run.stdout
-    assert run.stderr == ''
+def test_help_lists_each_parameter_with_its_default(capfd, word):
+    with pytest.raises(SystemExit) as end:
+        main(['node', word])
+    assert not end.value.code
+    printed, error = capfd.readouterr()
+    assert printed.startswith('usage: ')
+    assert ' --ros-args [--params-file FILE] [-p NAME:=VALUE …]' in printed
+    assert error == ''
     for name, row in TABLE.items():
         default = list(row.default) if isinstance(row.default, tuple) else row.default
-        assert f'\n{name}:={json.dumps(default)}\n    ' in run.stdout
-        assert row.metadata['description'] in ' '.join(run.stdout.split())
+        assert f'\n{name}:={json.dumps(default)}\n    ' in printed
+        assert row.metadata['description'] in ' '.join(printed.split())
 
 
 @pytest.mark.live

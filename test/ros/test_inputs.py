@@ -142,7 +142,7 @@ def test_two_drivers_that_contradict_each_other_are_named(live, home):
 
 
 def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
-    node = live()
+    node = live(own=True)
     node.first_answer(NOW, home)
     second = live('auto_activate:=true', ready=False)
     assert second.spin_until(lambda: second.process.poll() is not None, 120.0), second.log
@@ -158,9 +158,9 @@ def test_a_second_node_of_the_same_name_does_not_become_active(live, home):
     states.publish(DiagnosticStatus(message='following'))
     assert not node.change('activate')
     assert 'another node /feedforward is active (following)' in node.log
-    torque.destroy_node()
-    assert node.spin_until(lambda: node.node.count_publishers('/feedforward/torque') == 1, 20.0)
+    states.publish(DiagnosticStatus(message='inactive'))
     assert node.change('activate')
+    torque.destroy_node()
     node.drive(20.0, home, until=lambda: node.states[-1] == 'holding' and not node.reason)
     namesake = node.other_node('feedforward')
     node.drive(20.0, home, until=lambda: '2 nodes have the name /feedforward' in node.log)

@@ -102,14 +102,18 @@ def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(
     assert node.spin_until(lambda: node.states[-1] == 'fault', PATIENCE), node.log
     assert node.states[-3:] == ['following', 'stopping', 'fault']
     assert node.reason == 'joint states are lost'
-    node.settle()
+    assert 'no joint state for' in node.log
+    count = node.settle()
+    node.spin(0.2)
+    assert len(node.messages['torque']) == count
     held = table(node, 'torque')[1][-1]
     assert (held[0] > np.array(home) + 0.05).all()
     assert (held[0] < np.array(goal) - 0.05).all()
     assert not held[1].any()
     np.testing.assert_allclose(held[2], weight(held[0]), atol=1e-9)
     assert_stands_still_through_silence(node, home, goal, 6.0, 1.0)
-    count = len(node.messages['torque'])
+    move(node, home)
+    node.wait_log('joint_trajectory rejected: joint states are lost', 10.0)
     talker('/joint_states', node.joints, home)
     # Nothing of the old plan is resumed; the arm is held where it was stopped.
     assert node.spin_until(
@@ -172,7 +176,7 @@ def test_a_dead_planning_process_costs_one_plan(live, home):
 
 
 def test_a_killed_node_is_silent_and_the_next_starts_where_the_arm_is(live, home):
-    node = live()
+    node = live(own=True)
     t = in_motion(node, home, seconds=2.0)
     helpers = children(node.process.pid)
     node.kill()
@@ -182,7 +186,7 @@ def test_a_killed_node_is_silent_and_the_next_starts_where_the_arm_is(live, home
         node._executor.spin_once(timeout_sec=0.01)
     assert len(node.messages['torque']) == count
     assert_end(helpers, 20.0)
-    again = live()
+    again = live(own=True)
     there = [x + 0.1 for x in home]
     answers = again.first_answer(NOW + 5.0, there)
     np.testing.assert_array_equal(answers[0].position, there)

@@ -177,24 +177,6 @@ def test_the_node_refuses_what_would_go_unnoticed(
     assert 'Traceback' not in error
 
 
-@pytest.mark.parametrize('entry', [
-    '/**', '/*', 'feedforward', '/feedforward', '/left/arm', 'left/arm', '/*/arm', '/**/arm',
-    '/left/*', '/left/**'])
-def test_entries_match_as_they_do_for_ros(entry, params_file):
-    """As rclpy decides: its answer is in the list."""
-    matching = {
-        '/feedforward': {'/**', '/*', 'feedforward', '/feedforward'},
-        '/left/arm': {'/**', '/left/arm', 'left/arm', '/*/arm', '/**/arm', '/left/*', '/left/**'},
-    }
-    path = params_file(node=entry, robot='fr3')
-    for node, entries in matching.items():
-        if entry in entries:
-            assert parameter_file.read(path, node, lambda *_: '') == {'robot': 'fr3'}
-        else:
-            with pytest.raises(HodynError):
-                parameter_file.read(path, node, lambda *_: '')
-
-
 def test_the_name_that_the_command_line_gives_the_node_counts(params_file):
     path = params_file(node='/left/arm', robot='fr3')
     for remaps in (['-r', '__ns:=/left', '-r', '__node:=arm'],

@@ -18,7 +18,7 @@ def resident(node) -> int:
 
 
 def test_refused_plans_and_samples_leave_nothing_behind(live, home):
-    node = live()
+    node = live(own=True)
     node.first_answer(NOW, home)
     stream = node.publisher(JointState, '/feedforward/reference')
     sizes = []

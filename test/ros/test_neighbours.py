@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 
 from hodyn_ros.ros import neighbours
 from hodyn_ros.ros.diagnostics import Monitor
-from hodyn_ros.ros.neighbours import Neighbours, full_name, state_of_another
+from hodyn_ros.ros.neighbours import Neighbours, full_name
 
 STATES, TORQUE = '/joint_states', '/left/feedforward/torque'
 MS = 10**6
@@ -69,13 +69,6 @@ def monitor():
 def scene(graph, monitor, clock):
     return Neighbours(graph, monitor)
 
-
-def test_a_node_alone_has_nobody_in_its_way(scene, graph):
-    graph.publish(STATES, 'driver')
-    scene.look()
-    assert scene.fault == ''
-    assert not scene.share_states
-    assert graph.logged == []
 
 
 def test_others_on_its_outputs_are_a_fault_until_they_are_gone(scene, graph, clock):
@@ -177,85 +170,14 @@ def test_the_positions_of_a_message_that_is_used_again_are_kept(scene, graph):
     assert scene.fault
 
 
-def test_why_there_is_no_joint_state_yet(scene, graph, monitor, clock):
-    clock.now += 0.9
-    assert scene.why_waiting() == f'for a joint state on {STATES}'
-    assert graph.logged == []  # others are still being found
-    clock.now += 0.1
-    assert scene.why_waiting().endswith(
-        f'{STATES}: nobody publishes it; start the driver, or remap joint_states')
-    assert graph.logged == [f'waiting: {scene.why_waiting()} (0 received)']
-    clock.now += 10.0
-    graph.publish(STATES, 'camera', '/eye', 'sensor_msgs/msg/Image')
-    assert scene.why_waiting().endswith(
-        ': /eye/camera (sensor_msgs/msg/Image) publishes another type there than '
-        'sensor_msgs/msg/JointState')
-    assert len(graph.logged) == 2
-    graph.topics[STATES] = []
-    graph.publish(STATES, 'driver')
-    assert scene.why_waiting().endswith(': /driver has sent none yet')
-    monitor.received['joint_states'] += 3
-    assert scene.why_waiting().endswith('none of those received can be used: see the log')
-    monitor.reject('joint_states', 'no\tnames')
-    assert scene.why_waiting().endswith('can be used: no?names')
-    clock.now += 10.0
-    scene.why_waiting()
-    assert graph.logged[-1].endswith('no?names (3 received)')
 
-
-def test_publishers_are_named_by_the_nodes_own_names_of_topics(scene, graph):
+def test_publishers_are_named_with_their_namespaces(scene, graph):
     graph.publish('/left/feedforward/reference', 'slider')
     graph.publish('/left/feedforward/reference', 'slider', '/a/b')
-    assert scene.publishers('~/reference') == '/a/b/slider, /slider'
+    assert scene.publishers('/left/feedforward/reference') == '/a/b/slider, /slider'
 
 
 @pytest.mark.parametrize(('name', 'namespace', 'whole'), [
     ('arm', '/', '/arm'), ('arm', '/left', '/left/arm'), ('arm', '/left/', '/left/arm')])
 def test_names_are_from_the_root(name, namespace, whole):
     assert full_name(name, namespace) == whole
-
-
-class Latched(Graph):
-    """Also a subscription that takes what others latched, one after the other."""
-
-    def __init__(self, *messages):
-        super().__init__()
-        self.messages, self.subscriptions = list(messages), 0
-
-    def create_subscription(self, kind, topic, callback, qos):
-        assert topic == '~/state'
-        self.subscriptions += 1
-        handle = SimpleNamespace(take_message=lambda *_: (
-            self.messages.pop(0) if self.messages else None))
-
-        class Handle:
-            def __enter__(self):
-                return self
-
-            def __exit__(self, *_):
-                pass
-
-            take_message = staticmethod(handle.take_message)
-        return SimpleNamespace(handle=Handle())
-
-    def destroy_subscription(self, subscription):
-        self.subscriptions -= 1
-
-
-def latched(*texts):
-    return [None if text is None else (SimpleNamespace(message=text), None) for text in texts]
-
-
-@pytest.mark.parametrize(('others', 'texts', 'state'), [
-    (0, ['holding'], ''),  # its own
-    (1, ['inactive', None, 'holding', 'fault'], 'holding'),
-    (1, ['inactive'], ''),
-    (1, [], ''),
-])
-def test_another_that_lives_tells_its_state(monkeypatch, others, texts, state):
-    monkeypatch.setattr(neighbours, 'ANSWER_TIMEOUT', 0.1)
-    node = Latched(*latched(*texts))
-    for _ in range(others):
-        node.publish(TORQUE, 'other')
-    assert state_of_another(node) == state
-    assert node.subscriptions == 0

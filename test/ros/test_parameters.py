@@ -13,7 +13,7 @@ from rclpy.parameter import Parameter
 import hodyn_ros as hd
 from hodyn_ros.ros import parameters
 from hodyn_ros.ros.given_parameters import read_arguments
-from hodyn_ros.ros.robot_and_settings import load_with, with_payload
+from hodyn_ros.ros.robot_and_settings import contents_of_torque, load_with, with_payload
 
 ROOT = Path(__file__).parents[2]
 
@@ -165,6 +165,21 @@ def test_an_equal_value_is_no_change_and_types_stay():
         Parameter.Type.DOUBLE, Parameter.Type.DOUBLE_ARRAY, Parameter.Type.INTEGER,
         Parameter.Type.INTEGER]
     assert [one.value for one in kept[:2]] == [2.0, [0.0, 0.0, 1.0]]
+
+
+@pytest.mark.parametrize(('values', 'has_friction', 'line'), [
+    ({}, True, 'with gravity (by default), with friction (by default): its controller must add '
+     'neither'),
+    ({}, False, 'with gravity (by default), without friction, of which the robot file has none: '
+     'its controller must add friction, if it can'),
+    ({'gravity_in_output': True, 'friction_in_output': False}, True,
+     'with gravity, without friction: its controller must add friction'),
+    ({'gravity_in_output': False, 'friction_in_output': False}, True,
+     'without gravity, without friction: its controller must add gravity and friction'),
+])
+def test_the_controller_is_said_to_add_what_the_torque_leaves_out(values, has_friction, line):
+    settings = parameters.Parameters(**values)
+    assert contents_of_torque(settings, values, has_friction) == f"torque for robot 'panda' {line}"
 
 
 def test_a_mass_that_no_link_carries_is_refused():

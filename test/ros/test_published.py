@@ -1,12 +1,13 @@
 """What a live node publishes never steps and keeps its limits, whatever is done to it."""
-import signal
 import time
 
 from geometry_msgs.msg import WrenchStamped
 from live_motions import (
+    LIMITS,
+    MARGIN,
     NOW,
-    ROUND_OFF,
     Stepper,
+    assert_efforts_within,
     assert_no_step,
     beside,
     cycles,
@@ -24,28 +25,12 @@ from hodyn_ros.robot.files import robot_keys
 
 pytestmark = pytest.mark.live
 
-PANDA = hd.load_robot('panda').limits
-MARGIN = 1.05
 REST = {'velocity': [0.0] * 7}
 # As users have them.
 DEFAULTS = 'state_timeout:=0.05', 'max_time_step:=0.01', 'tracking_tolerance:=[0.0]'
 
 
-def assert_efforts_within(node, limits=PANDA) -> None:
-    """No message is beyond its limit by more than the margin, and none changes faster."""
-    stamps, values = cycles(node)
-    assert len(stamps) > 50
-    assert (np.abs(values[:, 2]) <= MARGIN * limits.effort).all(), np.abs(values[:, 2]).max(axis=0)
-    assert (np.abs(values[:, 3]) <= MARGIN * limits.effort_rate).all(), (
-        np.abs(values[:, 3]).max(axis=0))
-    dt = np.diff(stamps)[:, np.newaxis]
-    step = np.abs(np.diff(values[:, 2], axis=0))
-    assert (step <= MARGIN * limits.effort_rate * np.maximum(dt, 0.0) + ROUND_OFF).all(), (
-        step.max(axis=0))
-
-
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_ctrl_c_while_the_arm_is_held_elsewhere_makes_no_step(live, home, number):
+def test_ctrl_c_while_the_arm_is_held_elsewhere_makes_no_step(live, home):
     """It threw the torque of joint 2 by 96 N m in one cycle."""
     node = live(*DEFAULTS[1:])
     node.drive(20.0, home, until=lambda: node.states[-1] == 'holding')
@@ -55,7 +40,7 @@ def test_ctrl_c_while_the_arm_is_held_elsewhere_makes_no_step(live, home, number
     node.drive(0.12, away)
     before = node.messages['torque'][-1]
     assert np.abs(np.subtract(before.effort, weight(away))).max() > 10.0
-    assert node.end(number) == 0
+    assert node.end() == 0
     assert_efforts_within(node)
     _, values = table(node, 'torque')
     np.testing.assert_allclose(values[-1, 2], weight(away), atol=1e-6)
@@ -87,8 +72,7 @@ def test_one_wrong_measured_state_does_not_reach_the_torque(live, home, velocity
         assert node.answer(NOW + 0.8 + 0.002 * k, home, **REST) is not None
     after = np.array([message.effort for message in node.messages['torque'][-200:]])
     assert np.abs(after - before).max() < 0.05
-    assert any('contradicts the state before' in value.value
-               for message in node.descriptions for value in message.values)
+    assert any('contradicts the state before' in reason for reason in node.reasons)
     assert_efforts_within(node)
 
 
@@ -155,31 +139,29 @@ def test_an_elastic_arm_that_is_held_elsewhere_gets_no_step_of_its_motors(live, 
         motors(node)[1][-1, 0], np.array(away) + weight(away) / 100.0, atol=1e-6)
 
 
-@pytest.mark.parametrize('bandwidth', [50.0, 200.0, 1000.0])
-def test_streams_keep_the_torque_rate_at_any_bandwidth(live, home, bandwidth):
+def test_streams_keep_the_torque_rate_at_the_largest_bandwidth(live, home):
     """Two single samples took 2.8 and 4.8 times what is allowed."""
-    node = live(f'stream_bandwidth:={bandwidth}')
+    node = live('stream_bandwidth:=1000.0')
     stream = node.publisher(JointState, '/feedforward/reference')
     node.first_answer(NOW, home)
     rng = np.random.default_rng(5)
     for k in range(1, 1500):
         if k % 100 in (20, 50):
             goal = np.clip(
-                home + rng.uniform(-1.5, 1.5, 7), PANDA.position_min, PANDA.position_max)
+                home + rng.uniform(-1.5, 1.5, 7), LIMITS.position_min, LIMITS.position_max)
             stream.publish(JointState(name=node.joints, position=goal.tolist()))
         assert node.answer(NOW + 0.004 * k, home) is not None
     stamps, values = cycles(node)
-    rates = np.abs(values[:, 3] / PANDA.effort_rate)
+    rates = np.abs(values[:, 3] / LIMITS.effort_rate)
     assert rates.max() <= 1.02, rates.max()
     assert rates.max() > 0.3, 'it was not driven hard'
     assert 'beyond its limit' not in node.log
     # Not only said: what is published changes no faster.
     step = np.abs(np.diff(values[:, 2], axis=0)) / np.diff(stamps)[:, np.newaxis]
-    assert (step <= 1.02 * PANDA.effort_rate).all()
+    assert (step <= 1.02 * LIMITS.effort_rate).all()
 
 
-@pytest.mark.parametrize('ahead', [6.0, -6.0, 3600.0])
-def test_a_stamped_stream_is_followed_whatever_the_drivers_clock_says(live, home, ahead):
+def test_a_stamped_stream_is_followed_whatever_the_drivers_clock_says(live, home):
     """The driver's clock was set ahead, and samples were refused for as long as that."""
     node = live('max_time_step:=0.01')
     stream = node.publisher(JointState, '/feedforward/reference')
@@ -200,10 +182,11 @@ def test_a_stamped_stream_is_followed_whatever_the_drivers_clock_says(live, home
             q = list(answers[0].position)
 
     go_on(100, 0.0)
-    go_on(250, ahead)
-    assert 'not newer' not in node.log
-    assert node.states[-1] == 'streaming'
-    assert abs(q[0] - home[0] - 0.3 * (t - NOW)) < 0.06
+    for ahead in (6.0, -6.0, 3600.0):
+        go_on(250, ahead)
+        assert 'not newer' not in node.log
+        assert node.states[-1] == 'streaming'
+        assert abs(q[0] - home[0] - 0.3 * (t - NOW)) < 0.06
     assert_no_step(node, jump=0.5)
 
 
@@ -263,14 +246,12 @@ def test_an_arm_that_says_it_is_out_of_range_is_held_at_the_end_of_it(live, home
     for k in range(1, 60):
         assert node.answer(NOW + 0.004 * k, [0.0] * 7) is not None
     q = np.array([message.position for message in node.messages['torque']])
-    assert q[-1, 3] == PANDA.position_max[3]
-    assert (q <= PANDA.position_max).all()
+    assert q[-1, 3] == LIMITS.position_max[3]
+    assert (q <= LIMITS.position_max).all()
     assert_efforts_within(node)
 
 
-@pytest.mark.parametrize('seed', [7, 11])
-def test_a_stream_does_not_overshoot_the_target_of_an_unlimited_joint(
-        live, home, tmp_path, seed):
+def test_a_stream_does_not_overshoot_the_target_of_an_unlimited_joint(live, home, tmp_path):
     """Samples back and forth, of which each came while it swung: it went 4 to 6 rad past all."""
     keys = robot_keys('panda')
     for quantity, none in (
@@ -279,14 +260,14 @@ def test_a_stream_does_not_overshoot_the_target_of_an_unlimited_joint(
     path = write_robot_keys(tmp_path / 'turning.yaml', keys)
     node = live(f'robot:={path}')
     arm = Stepper(node, home)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(7)
     rng.random()
     asked = [home[0]]
     for k in range(1, 1500):
         if k % 60 == 1:
             # The other joints use the efforts up, so that slower motions are tried.
             goal = np.clip(
-                home + rng.uniform(-1.0, 1.0, 7), PANDA.position_min, PANDA.position_max)
+                home + rng.uniform(-1.0, 1.0, 7), LIMITS.position_min, LIMITS.position_max)
             goal[0] = rng.uniform(-10.0, 10.0)
             asked.append(goal[0])
             arm.sample(goal)

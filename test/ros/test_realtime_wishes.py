@@ -4,7 +4,6 @@ import os
 import resource
 import struct
 import sys
-import threading
 
 import pytest
 
@@ -45,35 +44,6 @@ def test_processors_are_kept_awake_until_that_ends(monkeypatch, tmp_path):
     end()
     end()
     assert lines == []
-
-
-@pytest.mark.parametrize(('priority', 'cpus', 'asked'), [
-    (0, (), []), (1, (), ['priority']), (0, (-1,), []), (0, (0,), ['cpus']),
-    (20, (-1, 1, 0), ['priority', 'cpus'])])
-def test_threads_of_python_are_left_as_they_were(monkeypatch, priority, cpus, asked):
-    found = []
-    monkeypatch.setattr(
-        os, 'sched_setscheduler', lambda thread, policy, param: found.append(
-            ('priority', thread, policy, param.sched_priority)))
-    monkeypatch.setattr(
-        os, 'sched_setaffinity', lambda thread, chosen: found.append(('cpus', thread, chosen)))
-    stop = threading.Event()
-    beside = threading.Thread(target=stop.wait)
-    beside.start()
-    try:
-        realtime.apply(pytest.fail, priority=priority, lock_memory=False, cpus=cpus)
-    finally:
-        stop.set()
-        beside.join()
-    assert sorted({kind for kind, *_ in found}) == sorted(asked)
-    threads = {thread for _, thread, *_ in found}
-    assert beside.native_id not in threads
-    if asked:
-        assert threading.main_thread().native_id in threads
-    for kind, _, *values in found:
-        assert values == (
-            [os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, priority] if kind == 'priority'
-            else [{cpu for cpu in cpus if cpu >= 0}])
 
 
 def test_what_the_collector_is_spared_is_given_back():

@@ -112,7 +112,7 @@ def besiege(folder, seconds: float, seed: int):
 @pytest.mark.live
 def test_no_attack_leads_beyond_a_limit_or_to_a_step(ros_environment, monkeypatch, tmp_path):
     monkeypatch.setenv('FASTDDS_BUILTIN_TRANSPORTS', 'UDPv4')
-    siege = besiege(tmp_path, 20.0, seed=7)
+    siege = besiege(tmp_path, 12.0, seed=7)
     assert siege.watch.counts['neighbours'] > 1000
 
 

@@ -58,8 +58,8 @@ def assert_ends_at_once(process: subprocess.Popen, number: int) -> int:
     return code
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize('start', ['by itself', 'by a service'])
+@pytest.mark.parametrize(
+    ('start', 'number'), [('by itself', signal.SIGINT), ('by a service', signal.SIGTERM)])
 def test_a_node_that_compiles_ends_at_once(live, tmp_path, monkeypatch, start, number):
     """It went on for as long as it compiled, 55 s on a busy machine."""
     monkeypatch.setenv('NUMBA_CACHE_DIR', str(tmp_path / 'kernels'))
@@ -76,15 +76,14 @@ def test_a_node_that_compiles_ends_at_once(live, tmp_path, monkeypatch, start, n
     assert 'Traceback' not in node.log
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
-def test_a_node_deaf_to_signals_ends_all_the_same(live, number):
+def test_a_node_deaf_to_signals_ends_all_the_same(live):
     node = live(ready=False, command=[sys.executable, '-c', DEAF])
     wait_until(lambda: 'deaf' in node.log, node.process)
-    assert assert_ends_at_once(node.process, number) == 128 + number
+    assert assert_ends_at_once(node.process, signal.SIGTERM) == 128 + signal.SIGTERM
 
 
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize('state', ['unconfigured', 'inactive', 'waiting'])
+@pytest.mark.parametrize(('state', 'number'), [
+    ('unconfigured', signal.SIGINT), ('inactive', signal.SIGTERM), ('waiting', signal.SIGHUP)])
 def test_a_node_that_does_nothing_ends_at_once(live, state, number):
     node = live(f'auto_activate:={"true" if state == "waiting" else "false"}', ready=False)
     if state == 'inactive':
@@ -204,8 +203,9 @@ def executable(name: str, **environment: str) -> subprocess.Popen:
         env={**os.environ, **environment})
 
 
-@pytest.mark.parametrize('name', ['feedforward', 'simulated_driver'])
-@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(('name', 'number'), [
+    ('feedforward', signal.SIGINT), ('simulated_driver', signal.SIGTERM),
+    ('feedforward', signal.SIGHUP)])
 def test_a_signal_during_imports_is_an_end_without_a_traceback(ros_environment, name, number):
     for delay in (0.15, 0.4, 0.8):
         process = executable(name, **ros_environment)

@@ -21,6 +21,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from hodyn_ros import inverse_dynamics, load_robot  # noqa: E402
+from hodyn_ros.ros.simulated_driver import main  # noqa: E402
 
 TIMEOUT = 120.0
 RATE = 100.0
@@ -172,9 +173,8 @@ def test_without_answers_there_are_no_figures_and_that_is_said(answering, tmp_pa
     ('position:=[.nan, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]', 'parameter position is [nan, 0.0, '),
     ('position:=[0.0, 1.0]', 'parameter position has 2 numbers for 7 joints'),
 ])
-def test_a_wrong_value_is_refused_in_one_line(ros_environment, parameter, said):
-    process = driver(parameter)
-    _, errors = process.communicate(timeout=60.0)
-    assert process.returncode == 2
-    assert said in errors
-    assert 'Traceback' not in errors
+def test_a_wrong_value_is_refused_in_one_line(ros_environment, capfd, parameter, said):
+    assert main(['driver', '--ros-args', '-p', parameter]) == 2
+    error = capfd.readouterr().err
+    assert said in error
+    assert 'Traceback' not in error

@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip('control_msgs', reason='control_msgs is not installed: no action')
 
 from goals import ABORTED, CANCELED, SUCCEEDED, Arm, Result, duration
-from live_motions import assert_no_step
+from live_motions import assert_no_step, beside
 from processes import kill
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import MultiDOFJointTrajectory, MultiDOFJointTrajectoryPoint
@@ -37,10 +37,6 @@ rclpy.spin_until_future_complete(node, future)
 print('accepted' if future.result().accepted else 'rejected', flush=True)
 rclpy.spin(node)
 """
-
-
-def beside(home, by):
-    return [home[0] + by, *home[1:]]
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@ import sys
 
 from geometry_msgs.msg import WrenchStamped
 from live_node import NOTING_COMPILATION, to_stamp
+from node_process import arguments
 import pytest
 from sensor_msgs.msg import JointState
 
@@ -16,11 +17,8 @@ NOW = 1000.0
     (f'spring_stiffness:={[5000.0] * 7}', f'motor_inertia:={[0.5] * 7}',
      'evaluate_at:=measurement', 'flatness_poles:=20.0', 'max_motor_feedback:=[5.0]')])
 def test_an_active_node_compiles_nothing(live, home, parameters):
-    arguments = [word for one in parameters for word in ('-p', one)]
-    node = live(command=[
-        sys.executable, '-c', NOTING_COMPILATION, '--ros-args', '-p', 'state_timeout:=0.5',
-        '-p', 'max_time_step:=0.5', '-p',
-           'tracking_tolerance:=[-1.0]', '-p', 'stream_timeout:=0.2', *arguments])
+    node = live(command=[sys.executable, '-c', NOTING_COMPILATION, *arguments(
+        'state_timeout:=0.5', 'stream_timeout:=0.2', *parameters)])
     assert 'COMPILES' in node.log
     node.first_answer(NOW, home)
     motors = node.publisher(JointState, '/feedforward/motor_states')
