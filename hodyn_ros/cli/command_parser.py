@@ -65,5 +65,5 @@ def _is_no_value(option: str, word: str, following: str) -> bool:
             option in _NUMBERS and _JOINED.fullmatch(word)):
         return False
     if option in _NUMBERS and not _NUMBER.fullmatch(following):
-        return True  # before a number, it is the link of a load that needs its own --payload
+        return True  # but a word before a number is a load that needs its own --payload
     return '/' in word or bool(Path(word).suffix) or Path(word).exists()

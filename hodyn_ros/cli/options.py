@@ -76,7 +76,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 def check_outputs(
     options: argparse.Namespace, *inputs: Path | str, contents: Contents | None = None,
 ) -> None:
-    """Raise HodynError before the work if results cannot or must not be written.
+    """Raise an error before the work if results cannot or must not be written.
 
     The results are the file --output, or, with `contents`, the folder --output; and the files
     --json and --picture. An input is a path, or the name of a built-in robot.
