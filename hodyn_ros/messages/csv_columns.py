@@ -40,12 +40,12 @@ class JointTable:
     times : list of float
         Times of the rows, s.
     rows : dict of str to list of lists
-        For `position` and each kind that is read: the values in each row, none if it has no
-        columns.
+        Values in each row, by kind: `position` and the kinds read. The lists of a kind without
+        columns are empty.
     lines : list of int
         Line of the file, from 1, at which each row ends.
     left_out : dict of str to list of int
-        Lines of a log that are no rows, by reason.
+        Numbers of a log's lines that are left out, by reason.
 
     """
 
@@ -66,11 +66,11 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
     path : Path
         The file.
     used : mapping of str to str
-        The kinds to read, of `position` and KINDS, and their names in error messages; other
-        columns are skipped.
+        The kinds to read, from `position` and KINDS, with their names in error messages; other
+        kinds are skipped.
     is_log : bool
-        Whether lines with too few or too many entries, for example a cut last line, are left out,
-        and cells that are empty or not finite become NaN. Otherwise both are errors.
+        If true, lines with a wrong number of entries and a last line cut in a number are left
+        out, and cells that are empty or not finite become NaN. Otherwise these are errors.
 
     Raises
     ------
@@ -131,11 +131,11 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
 
 
 class _NotANumberError(Exception):
-    """The cell at this place of a line, the only argument, is not a number."""
+    """A cell is not a number; the argument is its index in the line."""
 
 
 def _number(line: list[str], place: int, is_log: bool) -> float:
-    """Return the number in a cell; NaN for a missing one of a log."""
+    """Return the number in a cell; in a log, NaN if it is missing or not finite."""
     text = line[place]
     try:
         value = float(text)
@@ -151,7 +151,7 @@ def _number(line: list[str], place: int, is_log: bool) -> float:
 
 
 def _wrong_count(entries: int, columns: int, is_last: bool) -> str:
-    """Return what is wrong with the number of entries in a line; empty if nothing is."""
+    """Return the fault in the number of a line's entries; empty if it is right."""
     if entries == columns:
         return ''
     if is_last and entries < columns:
@@ -213,7 +213,7 @@ def _without_units(header: list[str], path: Path) -> list[str]:
 
 
 def _check_words(header: list[str], path: Path) -> None:
-    """Refuse columns whose ending is another word for a kind: they would become joints."""
+    """Refuse endings that are other or unknown words for a kind: they would become joints."""
     for column in header:
         split = re.fullmatch(r'(.+)([._/ ])([^._/ ]+)', column)
         kind = _KIND_OF_WORD.get(split[3].lower()) if split else None
@@ -229,5 +229,5 @@ def _check_words(header: list[str], path: Path) -> None:
                 if split[3].lower() in _CURRENTS else
                 f': leave the column out, or write {column}.position if this is a joint')
             raise HodynError(
-                f'{path}: column {column!r}: {split[3]!r} is not a known kind of column, which '
-                f'are {", ".join("." + kind for kind in KINDS)}{hint}')
+                f'{path}: column {column!r}: {split[3]!r} is not a kind of column '
+                f'({", ".join("." + kind for kind in KINDS)}){hint}')

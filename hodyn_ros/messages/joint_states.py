@@ -1,8 +1,8 @@
-"""sensor_msgs/JointState as bytes: one message per cycle, or those of a whole bag.
+"""sensor_msgs/JointState as bytes: one message per cycle, or all of a bag.
 
-The joint states of one driver differ only in their stamps and numbers, so the bytes of the first
-one show where the numbers are in all others. They are read and written there, and no cycle decodes
-or builds a message.
+The joint states of one driver differ only in their stamps and numbers, so the first message shows
+where the numbers are in all messages. They are read and written in place: no cycle decodes or
+builds a message.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -98,9 +98,9 @@ class Layout:
         return True
 
     def field(self, data: bytes | bytearray, field: str) -> Array:
-        """Return the view of an array, (names,), in a message of this layout.
+        """Return a view of an array, (names,), in a message of this layout.
 
-        It is writeable if the message is. Raises KeyError for an array that is empty.
+        The view is writeable if the message is. Raises KeyError if the array is empty.
         """
         values: Array = np.frombuffer(
             data, f'{self.order}f8', len(self.names), self.offsets[field])
@@ -134,7 +134,7 @@ def blank(names: tuple[str, ...], count: int) -> NDArray[Any]:
     can be written; ``.tobytes()`` are the messages one after the other, ``.itemsize`` bytes each.
     """
     message = template(names)
-    # One block of bytes is repeated, as NumPy does not copy the bytes between fields.
+    # The bytes are repeated: repeating a NumPy record would not copy the bytes between fields.
     return np.frombuffer(bytearray(message * count), Layout.of(message).dtype)
 
 
@@ -142,7 +142,7 @@ class JointFinder(Protocol):
     """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
 
     def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
-        """Return the index in a list of names of each joint, in the robot's order.
+        """Return each joint's index in a list of names, in the robot's order.
 
         Raises HodynError if joints are missing.
         """
@@ -152,7 +152,7 @@ class JointStateReader:
     """Reads a robot's joints from serialized joint states, in the robot's order."""
 
     def __init__(self, names: JointFinder, *, one_sender: bool = False) -> None:
-        """Take how names are mapped, and whether only the first sender's prefix is accepted."""
+        """Take the finder of joints, and whether only the first sender's names are accepted."""
         self._joint_names = names
         self._one_sender = one_sender
         self._layout: Layout | None = None
@@ -209,7 +209,7 @@ class JointStateReader:
 
 
 class JointStateWriter:
-    """A serialized joint state, made only once, whose arrays are written in place.
+    """A serialized joint state, built once, whose arrays are written in place.
 
     Attributes
     ----------

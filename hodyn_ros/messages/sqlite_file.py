@@ -47,7 +47,7 @@ class SqliteFile:
         self._folder.cleanup()
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
-        """Yield the messages of a topic in the order of the file, and where some are lost."""
+        """Yield a topic's messages in the order of the file, and a LostMessages per gap."""
         keys = [key for key, known in self._topics.items() if known == topic]
         rows, nameless, following = 0, 0, 1
         place, reason = '', 'its index has more rows'
@@ -84,9 +84,8 @@ class SqliteFile:
 def _connected(path: Path, folder: Path) -> sqlite3.Connection:
     """Return a connection that changes no file at the path, and reads only whole pages.
 
-    A killed recorder leaves a log beside its database, which SQLite would merge into the database;
-    and SQLite would fill a cut page with zeros, which look like numbers. In both cases a copy is
-    read.
+    A killed recorder leaves a log beside its database, and SQLite would merge the two. It would
+    also fill a cut page with zeros, which look like numbers. In both cases a copy is read.
     """
     logs = [
         log for end in ('-wal', '-journal') if (log := path.with_name(path.name + end)).exists()]

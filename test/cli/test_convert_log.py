@@ -71,12 +71,12 @@ def test_a_log_without_velocities_is_said_to_have_none(capsys):
     ('time,a\n0,1\ntime,a\n0,1', 'log',
      "got 'time': a second header? Keep one recording per file"),
     ('time,a,a.current\n0,1,1\n0.01,1,1', 'log',
-     "column 'a.current': 'current' is not a known kind of column,"
-     ' which are .velocity, .acceleration, .effort: write currents as a.effort, and give '
+     "column 'a.current': 'current' is not a kind of column"
+     ' (.velocity, .acceleration, .effort): write currents as a.effort, and give '
      'effort_gain'),
     ('time,a.position,a.temperature\n0,1,1\n0.01,1,1', 'log',
-     "'temperature' is not a known kind of column,"
-     ' which are .velocity, .acceleration, .effort: leave the column out, or write '
+     "'temperature' is not a kind of column"
+     ' (.velocity, .acceleration, .effort): leave the column out, or write '
      'a.temperature.position if this is a joint'),
     ('time,a\n1700000000.000,1\n1700000000.000,1\n1700000128.000,1', 'log',
      'line 3: time 1700000000 s is the same as in line 2: the logger seems to have stored times '
@@ -141,8 +141,8 @@ def test_options_of_a_robot_do_not_go_with_a_log(capsys, option):
     Path('log.csv').write_text('time,a\n0,1\n0.01,1\n')
     assert main(('convert', 'log.csv', '--output', 'log', *option)) == 2
     assert capsys.readouterr().err == (
-        f'hodyn convert: log.csv is a log, and {option[0]} changes a robot: give it to hodyn '
-        'replay or hodyn identify\n')
+        f'hodyn convert: log.csv is a log, but {option[0]} changes a robot: give this option '
+        'to hodyn replay or hodyn identify\n')
 
 
 def test_columns_may_have_their_si_units_in_brackets(capsys):

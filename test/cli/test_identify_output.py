@@ -189,7 +189,7 @@ LOADED = replace(
 def test_a_payload_is_told_with_what_its_interval_rests_on():
     text = '\n'.join(printed(LOADED, terms=('payload', 'friction')))
     assert 'Payload 1.250 ± 0.010 kg at (10.0 ± 20.0, -20.0 ± 30.0, 100.0 ± 40.0) mm in' in text
-    assert 'does not determine its inertia: taken as a point' in text
+    assert 'does not determine its inertia: taken as a point mass' in text
     assert 'links that are off by 5% and gains of drives by 1.2%, which the recordings' in text
     assert 'do not rule out.' in text
     text = '\n'.join(printed(

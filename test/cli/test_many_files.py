@@ -108,7 +108,7 @@ def test_what_is_of_one_plan_is_refused_with_the_file_that_has_it(capsys, option
         command, 'a.json', '--robot', 'twolink', '--jobs', '1', '--output', 'out', option,
         *value]) == 2
     said = capsys.readouterr().err
-    assert f'{option} works with one plan; for many plans see summary.parquet' in said
+    assert f'{option} only works with one plan; for many plans see summary.parquet' in said
 
 
 def test_recordings_are_told_with_the_worst_joint_and_what_is_wrong(capsys, tmp_path):

@@ -92,7 +92,7 @@ def test_terms_are_those_that_were_asked_for(tmp_path, capsys):
         assert np.any(found.amplitude != PANDA.friction.amplitude) == changed
     assert main(['identify', str(path), '--terms', 'friction', '--unloaded', str(path), '--output',
                  str(tmp_path / 'none')]) == 2
-    assert 'add it to --terms' in capsys.readouterr().err
+    assert 'add payload to --terms' in capsys.readouterr().err
 
 
 def test_topic_and_prefix_choose_the_arm(tmp_path, capsys):
