@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
+from hodyn_ros.identification.data import BLOCK, Data
 from hodyn_ros.identification.payload import Payload
-from hodyn_ros.identification.rests import standing
+from hodyn_ros.identification.rests import Pace, moving, standing
 from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.gravity_share import is_opposite
@@ -61,6 +61,8 @@ class Motion:
         Faults of the recording, if any.
     lag : Lag
         Lag of the efforts behind the prediction of the given robot; NaN if it cannot be judged.
+    slow : (n,) array
+        See `Pace.slow`.
 
     """
 
@@ -68,13 +70,17 @@ class Motion:
     usable: int
     diagnosis: Diagnosis
     lag: Lag
+    slow: Array
     _file: IO[bytes]
     _pieces: int
 
     def pieces(self) -> Iterator[Data]:
         """Yield all samples, piece after piece of the bag."""
-        for q, effort, block, stands, _ in self._stored():
-            yield Data(q, effort, block, self.diagnosis.efforts.with_gravity, stands=stands)
+        for q, effort, block, deviation, instants in self._stored():
+            yield Data(
+                q, effort, block, self.diagnosis.efforts.with_gravity,
+                stands=standing(instants, q[:, 1], deviation, self.slow),
+                moves=moving(q[:, 1], deviation))
 
     def doubts(self, terms: Collection[str]) -> list[str]:
         """Return a sentence per fault of the recording, except faults that `terms` identify."""
@@ -170,6 +176,7 @@ def _estimate(path: Path, source: Source) -> Motion:
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
         file = TemporaryFile()  # noqa: SIM115  # it lives as long as the source
         pieces, begin = 0, None
+        pace = Pace(source.robot.n)
         comparison = EffortComparison(bag.names)
         for chunk in torques.chunks():
             begin = int(chunk.stamps[0]) if begin is None else begin
@@ -179,9 +186,9 @@ def _estimate(path: Path, source: Source) -> Motion:
                 used.stamps, used.instants, used.predicted, effort, used.slow, q[:, 1])
             few.add(used)
             block = np.maximum((used.stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
-            stands = standing(used.instants, q[:, 1], used.q_deviation[:, 1])
+            pace.add(used.instants, q[:, 1])
             try:
-                for values in (q, effort, block, stands, used.instants):
+                for values in (q, effort, block, used.q_deviation[:, 1], used.instants):
                     np.save(file, values)
                 file.flush()
             except OSError as error:
@@ -192,7 +199,8 @@ def _estimate(path: Path, source: Source) -> Motion:
         diagnosis = few.diagnosis(feedforward, bag.names, torques.efforts)
         is_judged = diagnosis.is_comparable and not diagnosis.of_motors
         lag = common_lag(comparison.joints) if is_judged else Lag()
-        return Motion(torques.motion.counts, bag.usable, diagnosis, lag, file, pieces)
+        return Motion(
+            torques.motion.counts, bag.usable, diagnosis, lag, pace.slow, file, pieces)
 
 
 def read_data(
@@ -241,7 +249,7 @@ def read_data(
     data = Data(gravity=True in gravities, factor=np.nan if np.all(np.isnan(factors)) else float(
         np.nanmedian(factors)), **{
         name: np.concatenate([getattr(piece, name) for piece in pieces])
-        for name in ('q', 'effort', 'block', 'bag', 'loaded', 'stands')})
+        for name in ('q', 'effort', 'block', 'bag', 'loaded', 'stands', 'moves')})
     parts = [data[data.bag == number] for number in range(len(recordings))]
     _check_given_once([part.q.tobytes() + part.effort.tobytes() for part in parts], recordings)
     for part, recording in zip(parts, recordings, strict=True):
@@ -263,7 +271,7 @@ def _check_given_once(
 
 
 def _check_efforts_vary(data: Data, recording: Recording, robot: Robot) -> None:
-    moves = np.abs(data.q[:, 1]).max(axis=0, initial=0.0) > MIN_VELOCITY
+    moves = data.moves.any(axis=0)
     known = np.isfinite(data.effort)
     constant = [
         name for j, name in enumerate(robot.joint_names)
