@@ -150,7 +150,7 @@ class Terms:
             'payload': _Kind('payload', *_PAYLOAD)}
 
     def _set_free(self, kinds: dict[str, _Kind]) -> None:
-        heard = self.known.any(axis=0)
+        heard: NDArray[np.bool_] = np.asarray(self.known.any(axis=0))
         for name, kind in kinds.items():
             if kind.term in self.terms and name not in ('links', 'payload', 'common_gain'):
                 part = self.of(name, self.free)

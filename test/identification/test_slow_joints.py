@@ -17,7 +17,8 @@ def made(folder, kind, scale, *, law, moves=True):
     """Record 15 moves of 2 s each, 0.01 to 0.04 rad or m long; return the command's arguments."""
     file = folder / 'robot.yaml'
     file.write_text(yaml.safe_dump({'name': 'one', 'gravity': [0.0, 0.0, 0.0], 'bodies': [{
-        'name': 'link', 'joint': 'joint', 'parent': -1, 'type': kind, 'axis': [0, 0, 1], 'placement': np.eye(4).tolist(),
+        'name': 'link', 'joint': 'joint', 'parent': -1, 'type': kind, 'axis': [0, 0, 1],
+        'placement': np.eye(4).tolist(),
         'mass': 0.3, 'com': [0.0, 0.0, 0.0], 'inertia': (1e-3 * np.eye(3)).tolist()}]}), 'utf-8')
     points = scale * np.random.default_rng(42).uniform(0.01, 0.04, 16)
     time = np.arange(3000) / 100.0
