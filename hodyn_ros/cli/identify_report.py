@@ -73,9 +73,10 @@ def print_identified(
             f'• Of the {found.base_parameters} combinations of link parameters that a motion can '
             f'determine, this motion determines {found.told_parameters} better than they were '
             'known; the others stay as in the given links.')
-    doubtful = {doubt.joint for doubt in found.doubts}
+    unmeasured = _unmeasured(robot, validation)
+    unsaid = {*unmeasured, *(doubt.joint for doubt in found.doubts)}
     for value, joints, said in (
-            *((value, [name for name in joints if name not in doubtful],
+            *((value, [name for name in joints if name not in unsaid],
                'this motion does not determine it; kept as it was')
               for value, joints in found.held),
             *((*one, "no significant difference from the robot's; kept as it was")
@@ -86,6 +87,10 @@ def print_identified(
               for value, bound, joints in found.bounded)):
         if joints:
             console.print(f'• {_WORDS.get(value, value)} of {", ".join(joints)}: {said}.')
+    if unmeasured:
+        console.print(
+            f'• No effort of {", ".join(unmeasured)} is measured: all values of '
+            f'{"this joint" if len(unmeasured) == 1 else "these joints"} are kept as they were.')
     _print_rests(console, robot, found)
     if not gravity and {'links', 'payload'} & set(terms):
         console.print(
@@ -96,6 +101,12 @@ def print_identified(
         _print_payload(
             console, robot, found, is_friction_fitted='friction' in terms,
             is_compared=is_compared)
+
+
+def _unmeasured(robot: Robot, validation: Validation) -> list[str]:
+    return [
+        name for name, error in zip(robot.joint_names, validation.before, strict=True)
+        if math.isnan(error)]
 
 
 def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
@@ -125,12 +136,12 @@ def print_validation(console: Console, robot: Robot, validation: Validation) -> 
         robot.joint_names, validation.before, validation.after, validation.held_out,
         validation.held_out_less_mean, strict=True)
     for name, *values in rows:
-        table.add_row(name, *(f'{value:.3f}' for value in values))
+        table.add_row(name, *('–' if math.isnan(value) else f'{value:.3f}' for value in values))
     console.print(table)
     changed = ', '.join(
         f'{name} {comparable:.3g}' for name, before, comparable in zip(
             robot.joint_names, validation.before, validation.before_by_gains_found, strict=True)
-        if not np.isclose(comparable, before))
+        if not np.isclose(comparable, before, equal_nan=True))
     if changed:
         console.print(
             '• The errors before are computed with the given gains. With the gains found they '
@@ -249,7 +260,7 @@ def verdict(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
         validation.worse, strict=True))
     unjudged = [name for name in robot.joint_names if name in doubted]
-    rows = [row for row in rows if row[0] not in unjudged]
+    rows = [row for row in rows if row[0] not in {*unjudged, *_unmeasured(robot, validation)}]
     better = [name for name, before, after, _ in rows if after < _BETTER * before]
     worse = [name for name, _, _, is_worse in rows if is_worse]
     alike = [name for name, *_ in rows if name not in {*better, *worse}]
