@@ -1,4 +1,5 @@
 """Points at the end of a joint's range: the plan between them stays within it, or says why not."""
+import json
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +32,11 @@ def prepared(points=POINTS, velocities=(), start=None, **settings):
     return prepare_plan(PlanRequest(
         JointWaypoints(NAMES, TIMES, points, velocities), ROBOT, PlanSettings(**settings),
         start=start))
+
+
+def write_plan():
+    Path('plan.csv').write_text('time,turn,finger\n' + '\n'.join(
+        f'{time},{turn},{finger}' for time, (turn, finger) in zip(TIMES, POINTS, strict=True)))
 
 
 @pytest.mark.parametrize('start', [None, np.vstack((POINTS[:1], np.zeros((4, 2))))])
@@ -79,10 +85,24 @@ def test_a_prismatic_joint_overshoots_by_a_millimetre_at_most():
 def test_what_is_written_for_such_a_plan_can_be_read_and_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     hd.save_robot(ROBOT, 'robot.yaml')
-    Path('plan.csv').write_text('time,turn,finger\n' + '\n'.join(
-        f'{time},{turn},{finger}' for time, (turn, finger) in zip(TIMES, POINTS, strict=True)))
+    write_plan()
     for command in ('annotate', 'retime'):
         assert main((
             command, 'plan.csv', '--robot', 'robot.yaml', '--output', f'{command}.yaml')) == 0
         assert main(('check', f'{command}.yaml', '--robot', 'robot.yaml')) == 0
     assert 'beyond limits' not in capsys.readouterr().out
+
+
+def test_a_retimed_plan_is_not_said_to_be_faster_if_slowed_evenly(tmp_path, monkeypatch, capsys):
+    """The file may be a little slower than the search found, and was called slower than that."""
+    monkeypatch.chdir(tmp_path)
+    hd.save_robot(ROBOT, 'robot.yaml')
+    write_plan()
+    for plan, output in (('plan.csv', 'once.yaml'), ('once.yaml', 'twice.yaml')):
+        assert main((
+            'retime', plan, '--robot', 'robot.yaml', '--output', output, '--json', 'figures.json',
+            '--force')) == 0
+    figures = json.loads(Path('figures.json').read_text())
+    assert figures['duration'] > figures['uniform_stretch_duration']
+    twice = capsys.readouterr().out.partition('\ntwice.yaml')[2]
+    assert '; as fast if slowed evenly; ' in twice.splitlines()[0]
