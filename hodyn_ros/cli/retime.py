@@ -117,8 +117,10 @@ def run(options: argparse.Namespace) -> int:
         print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}')
         return BEYOND_LIMITS
     uniform = retimed.uniform_stretch_duration
-    before = _in_motion(prepared, request) if uniform is None else (
-        f'{uniform:.3f} s if slowed evenly')
+    before = (
+        _in_motion(prepared, request) if uniform is None
+        else 'as fast if slowed evenly' if plan.duration > uniform
+        else f'{uniform:.3f} s if slowed evenly')
     print_written(options, request, prepared, before, f'found in {retimed.seconds:.1f} s')
     for line in (*_what_binds(prepared), *_what_has_no_limit(prepared)):
         print(line)

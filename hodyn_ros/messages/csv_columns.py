@@ -8,7 +8,8 @@ import re
 
 from hodyn_ros.common.errors import HodynError
 
-TIMES = ('time', 'time_from_start', 'time_s', 'seconds', 't')
+TIMES = ('time', 'time_from_start', 'time_s', 'seconds', 't_s', 't')
+_TIMES_IN_SECONDS = ('time_s', 'seconds', 't_s')
 ENCODING = 'utf-8-sig'  # spreadsheets begin their files with a byte order mark
 KINDS = ('velocity', 'acceleration', 'effort')
 """Kinds of columns other than positions."""
@@ -46,6 +47,8 @@ class JointTable:
         Line of the file, from 1, at which each row ends.
     left_out : dict of str to list of int
         Numbers of a log's lines that are left out, by reason.
+    says_seconds : bool
+        Whether the header says that the times are in s, as `time [s]` or `t_s` does.
 
     """
 
@@ -54,6 +57,7 @@ class JointTable:
     rows: dict[str, list[list[float]]]
     lines: list[int] = field(default_factory=list)
     left_out: dict[str, list[int]] = field(default_factory=dict)
+    says_seconds: bool = False
 
 
 def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> JointTable:
@@ -88,16 +92,20 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
             lines = [(reader.line_num, line) for line in reader if line]
         except csv.Error as error:
             raise HodynError(f'{path}: not valid CSV: {error}') from None
+    written = header
     header = _without_units(header, path)
     lower = [column.lower() for column in header]
     time = next((lower.index(name) for name in TIMES if name in lower), None)
+    says_seconds = time is not None and (
+        written[time] != header[time] or lower[time] in _TIMES_IN_SECONDS)
     if 'time' not in header and time is not None:
         header[time] = 'time'
     if separator == ';' and not any('.' in value for _, line in lines for value in line):
         # Here a comma is the decimal point.
         lines = [(number, [value.replace(',', '.') for value in line]) for number, line in lines]
     columns = _columns(header, path, used)
-    table = JointTable(tuple(columns['position']), [], {kind: [] for kind in columns})
+    table = JointTable(
+        tuple(columns['position']), [], {kind: [] for kind in columns}, says_seconds=says_seconds)
     at = header.index('time')
     for number, line in lines:
         is_last = number == lines[-1][0]

@@ -10,6 +10,7 @@ from hodyn_ros.plans.retiming.path import comparable_speed
 from hodyn_ros.plans.waypoints import AcceptedWaypoints, locked_joint
 from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.coupling import Mimic
 
 Array = NDArray[np.float64]
 
@@ -32,6 +33,8 @@ MILLISECONDS = 'times are in s: are these milliseconds?'
 CONTRADICTION = 'its velocities contradict its positions'
 # Distance, rad or m, within which a joint is at the position where it is locked.
 SAME_PLACE = 1e-6
+# Distance, rad or m, from the position by its coupling that is round-off of a coupled joint.
+COUPLED = 1e-4
 
 
 def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
@@ -165,10 +168,18 @@ def _too_hasty(
 def left_out_joints(
     robot: Robot, trajectory: JointWaypoints, kept: Sequence[str],
 ) -> tuple[str, str]:
-    """Return how a plan moves locked joints, and a note on all joints that are not kept."""
-    moved, strange = [], []
+    """Return how a plan moves locked joints, and a note on all joints that are not kept.
+
+    Coupled joints are noted only if the plan contradicts their coupling.
+    """
+    moved, uncoupled, strange = [], [], []
+    prefix = kept[0].removesuffix(robot.joint_names[0])
+    mimics = {prefix + body.joint: body.mimic for body in robot.bodies if body.mimic is not None}
     for name in trajectory.names:
         if name in kept:
+            continue
+        if name in mimics:
+            uncoupled.append(_uncoupled(robot, trajectory, kept, name, mimics[name]))
             continue
         place, position = trajectory.names.index(name), locked_joint(robot, name)
         asked = [float(row[place]) for row in trajectory.positions if len(row) > place]
@@ -179,7 +190,24 @@ def left_out_joints(
                 else f'moves it between {min(asked):g} and {max(asked):g}'))
         else:
             strange.append(name)
-    notes = [f'{text}: left out' for text in moved]
+    notes = [*(f'{text}: left out' for text in moved), *filter(None, uncoupled)]
     if strange:
         notes.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
     return '; '.join(moved), '; '.join(notes)
+
+
+def _uncoupled(
+    robot: Robot, trajectory: JointWaypoints, kept: Sequence[str], name: str, mimic: Mimic,
+) -> str:
+    """Return where a plan contradicts the coupling of a joint most; empty if it does not."""
+    leader = kept[robot.joint_names.index(mimic.joint)]
+    places = [trajectory.names.index(one) for one in (name, leader)]
+    given, followed = np.array(
+        [[row[place] for place in places] for row in trajectory.positions]).T
+    coupled = np.array([mimic.position(position) for position in followed])
+    worst = int(np.abs(given - coupled).argmax())
+    if abs(given[worst] - coupled[worst]) <= COUPLED:
+        return ''
+    return (
+        f'{name} follows {leader} and is at {coupled[worst]:.4g} at point {worst}; the plan has '
+        f'it at {given[worst]:.4g}, which is not used')

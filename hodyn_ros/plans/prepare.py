@@ -29,7 +29,7 @@ from hodyn_ros.plans.doubtful_points import (
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.reflex_check import reflex_peaks
-from hodyn_ros.plans.retiming.path import path_of
+from hodyn_ros.plans.retiming.path import allowed_overshoot, path_of
 from hodyn_ros.plans.retiming.result import Retimed
 from hodyn_ros.plans.retiming.search import PATH_TOLERANCE, Progress, retime_path, retime_plan
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
@@ -65,7 +65,9 @@ class PlanSettings:
         How joint names are mapped, see `robot.joint_names.JointNames`.
     interpolation : str
         See `reference.fit_plan`.
-    overshoot_tolerance, start_tolerance, sample_tolerance : float
+    overshoot_tolerance : float
+        See `retiming.path.allowed_overshoot`.
+    start_tolerance, sample_tolerance : float
         See `reference.fit_plan`.
     stretch : 'off', 'offer', 'auto' or 'retime'
         What to do with a plan beyond limits: 'off' refuses it, 'offer' refuses it and gives the
@@ -333,11 +335,12 @@ def refused(error: HodynError) -> PreparedPlan:
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str]) -> Plan:
-    settings = request.settings
+    settings, limits = request.settings, request.robot.limits
     return fit_plan(
         points.times, points.positions, points.velocities, points.accelerations,
         start=request.start, interpolation=settings.interpolation,
-        overshoot_tolerance=settings.overshoot_tolerance,
+        overshoot_tolerance=allowed_overshoot(request.robot, settings.overshoot_tolerance),
+        position_range=(limits.position_min, limits.position_max),
         start_tolerance=settings.start_tolerance,
         sample_tolerance=settings.sample_tolerance, names=request.robot.joint_names,
         abrupt_ends=bool(hasty))
@@ -376,12 +379,13 @@ def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[floa
     """Return the worst joint's overshoot, rad or m, and a note if it is beyond the tolerance."""
     if request.start is not None:
         waypoints = np.vstack((request.start[:1], waypoints))
-    excess = overshoot(plan, waypoints)
-    joint = int(excess.argmax())
-    worst = float(excess[joint])
-    if worst <= request.settings.overshoot_tolerance:
-        return worst, ''
     robot = request.robot
+    excess = overshoot(plan, waypoints)
+    allowed = allowed_overshoot(robot, request.settings.overshoot_tolerance)
+    joint = int((excess - allowed).argmax())
+    worst = float(excess[joint])
+    if worst <= allowed[joint]:
+        return worst, ''
     return worst, (
         f'{robot.joint_names[joint]} leaves the range of its points by {worst:.3g} '
         f"{unit(robot, joint, 'position')}")

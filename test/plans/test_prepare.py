@@ -179,6 +179,22 @@ def test_a_locked_joint_that_a_plan_moves_is_named_with_where_it_is(request_, tm
     assert not prepared.locked
 
 
+@pytest.mark.parametrize(('second', 'said'), [
+    ([0.03, 0.02], ''),
+    ([0.03, -0.02], 'tool_finger2 follows tool_finger1 and is at 0.02 at point 1; the plan has it '
+     'at -0.02, which is not used')])
+@pytest.mark.parametrize('left_out', [False, True])
+def test_a_coupled_joint_is_noted_where_a_plan_contradicts_it(tmp_path, second, said, left_out):
+    (tmp_path / 'arm.urdf').write_text(gripper_urdf())
+    names = tuple(f'tool_{name}' for name in ('finger2', 'arm_j1', 'finger1'))
+    points = [[second[0], 0.1, 0.03], [second[1], 0.2, 0.02]]
+    prepared = prepare_plan(PlanRequest(
+        JointWaypoints(names, [0.0, 2.0], points), load_robot(str(tmp_path / 'arm.urdf')),
+        PlanSettings(joint_prefix='tool_', leave_out_other_joints=left_out)))
+    assert not prepared.refusal
+    assert prepared.note == said
+
+
 COUNT, SPACING, HOME = 200, 0.05, np.array([0.0, 0.2, 0.0, -1.5, 0.0, 1.57, 0.78])
 
 

@@ -17,6 +17,7 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.actuators import law_keys
 from hodyn_ros.robot.files.plain_values import plain
+from hodyn_ros.robot.files.urdf_doubts import ZEROS_ARE_UNKNOWN
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.model import STANDARD_GRAVITY, Body, Robot
 from hodyn_ros.robot.reflexes import Reflex
@@ -200,6 +201,8 @@ def urdf_text(robot: Robot) -> str:
         ElementTree.SubElement(
             joint, 'parent', link=world if index < 0 else robot.bodies[index].name)
         ElementTree.SubElement(joint, 'child', link=name)
+    if any('0' in (limit.get('velocity'), limit.get('effort')) for limit in root.iter('limit')):
+        root.insert(0, ElementTree.Comment(ZEROS_ARE_UNKNOWN))
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, 'unicode') + '\n'
 

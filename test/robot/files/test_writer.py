@@ -69,6 +69,23 @@ def test_what_is_known_of_the_drives_is_saved(tmp_path):
         assert_same(getattr(back, name), getattr(robot, name))
 
 
+@pytest.mark.parametrize('limits', [
+    {}, {'velocity': [2.0]}, {'effort': [9.0]}, {'jerk': [9.0]},
+    {'velocity': [2.0], 'jerk': [9.0]}, {'velocity': [2.0], 'effort': [9.0]}])
+def test_limits_that_are_not_known_give_no_warning_about_ones_own_urdf(tmp_path, limits):
+    robot = load_robot(random_mapping(np.random.default_rng(3), 1, ('revolute',)) | {
+        'limits': {'position': [[-1.0, 2.0]], **limits}, 'gravity': [0.0, 0.0, -9.80665]})
+    path = tmp_path / 'robot.urdf'
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        save_robot(robot, path)
+        back = load_robot(path)
+    assert_same(back.limits, robot.limits)
+    has_zeros = '="0"' in path.read_text()
+    assert ('<!-- Limits of 0 are not known. -->' in path.read_text()) == has_zeros
+    assert has_zeros == (len(limits) < 2 and 'jerk' not in limits)
+
+
 def test_a_floating_base_is_the_root_link_of_its_urdf(tmp_path):
     robot = load_robot('aerial_manipulator')
     save_robot(robot, tmp_path / 'robot.urdf')
