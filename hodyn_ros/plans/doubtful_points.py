@@ -1,4 +1,4 @@
-"""Finds accepted points that are probably wrong: times in ms, velocities, steps, hasty ends."""
+"""Finds points that are probably wrong: times in ms, velocities, steps, ends, other joints."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +10,7 @@ from hodyn_ros.plans.retiming.path import comparable_speed
 from hodyn_ros.plans.waypoints import AcceptedWaypoints, locked_joint
 from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.coupling import Mimic
 
 Array = NDArray[np.float64]
 
@@ -30,8 +31,11 @@ MIN_POINTS, STEPS = 4, 5
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
 CONTRADICTION = 'its velocities contradict its positions'
+COUPLING = 'positions of joints that follow others contradict these'
 # Distance, rad or m, within which a joint is at the position where it is locked.
 SAME_PLACE = 1e-6
+# Distance, rad or m, within which a coupled joint is where its leader puts it: plans are rounded.
+COUPLED = 1e-3
 
 
 def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
@@ -164,22 +168,48 @@ def _too_hasty(
 
 def left_out_joints(
     robot: Robot, trajectory: JointWaypoints, kept: Sequence[str],
-) -> tuple[str, str]:
-    """Return how a plan moves locked joints, and a note on all joints that are not kept."""
-    moved, strange = [], []
+) -> tuple[str, str, str]:
+    """Return how a plan moves locked joints, a note on all joints not kept, and a doubt.
+
+    The doubt says that positions of joints that follow others contradict this coupling.
+    """
+    moved, following, strange, doubt = [], [], [], ''
+    prefix = kept[0].removesuffix(robot.joint_names[0])
+    mimics = {prefix + body.joint: body.mimic for body in robot.bodies if body.mimic is not None}
     for name in trajectory.names:
         if name in kept:
             continue
         place, position = trajectory.names.index(name), locked_joint(robot, name)
         asked = [float(row[place]) for row in trajectory.positions if len(row) > place]
-        if position is not None and asked and max(abs(q - position) for q in asked) > SAME_PLACE:
+        if name in mimics:
+            leader = trajectory.names.index(prefix + mimics[name].joint)
+            wrong = _contradiction(trajectory, name, place, leader, mimics[name])
+            following.append(wrong or f'{name} follows {trajectory.names[leader]}')
+            doubt = COUPLING if wrong else doubt
+        elif position is not None and asked and max(
+                abs(q - position) for q in asked) > SAME_PLACE:
             moved.append(f'{name} is locked at {position:g}, and the plan ' + (
                 f'has it at {asked[0]:g}' if max(asked) - min(asked) <= SAME_PLACE
                 else f'moves it from {asked[0]:g} to {asked[-1]:g}' if asked[0] != asked[-1]
                 else f'moves it between {min(asked):g} and {max(asked):g}'))
         else:
             strange.append(name)
-    notes = [f'{text}: left out' for text in moved]
+    notes = [f'{text}: left out' for text in moved] + [
+        f'{text}, left out' for text in following]
     if strange:
         notes.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
-    return '; '.join(moved), '; '.join(notes)
+    return '; '.join(moved), '; '.join(notes), doubt
+
+
+def _contradiction(
+    trajectory: JointWaypoints, name: str, place: int, leader: int, mimic: Mimic,
+) -> str:
+    """Return where a coupled joint is farthest from its place; empty if it is near everywhere."""
+    asked, led = (np.array([row[i] for row in trajectory.positions]) for i in (place, leader))
+    due = mimic.multiplier * led + mimic.offset
+    i = int(np.abs(asked - due).argmax())
+    if abs(asked[i] - due[i]) <= COUPLED:
+        return ''
+    return (
+        f'point {i} has {name} at {asked[i]:g}, but it follows {trajectory.names[leader]} and is '
+        f'at {due[i]:g}')
