@@ -298,9 +298,10 @@ def _print_payload(
                 'determine both.')
         if last.type == 'prismatic' or any(
                 body.parent == last.parent for body in robot.bodies[:-1]):
+            joint = last.joint if last.mimic is None else last.mimic.joint
             console.print(
                 '• A payload is only searched for on the last body: if that is a finger, fix the '
-                f'joints of the gripper, for example by --lock {last.joint}=…')
+                f'joints of the gripper, for example by --lock {joint}=…')
         return
     width = found.payload_interval
     com = ', '.join(

@@ -100,11 +100,14 @@ def run_many(
     from hodyn_ros.fleet.summary import SUMMARY, write_summary
     from hodyn_ros.replay.computed_parquet import need_pyarrow
 
-    need_pyarrow()
     folder: Path = options.output
     is_there = (folder / MARK).is_file()
     if options.resume and not is_there:
         raise HodynError(f'--resume: {folder} has no {MARK} of an earlier run to continue')
+    given = [f'--{name}' for name in ('jobs', 'resume', 'scheduler') if getattr(options, name)]
+    need_pyarrow(
+        f'{given[0] if given else "a folder, a pattern or a second path"} means many files, whose '
+        f'{SUMMARY} needs')
     work = engine(options.jobs, options.scheduler)
     check_output(
         folder, Contents(frozenset({SUMMARY, *files})), inputs=[job.path for job in jobs],

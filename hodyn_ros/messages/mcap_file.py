@@ -1,7 +1,8 @@
 """Reads MCAP files record by record from their beginning, so that no index is needed.
 
 From a cut file, all before the cut is read. Reading ends at a record whose length cannot be
-trusted. The summary at the end of a file says how many messages each topic has. Format:
+trusted. Damage may begin before the place where it is noticed, so the message directly before
+that place is read only if a checksum covers it, and so is a compressed chunk there. The summary at the end of a file says how many messages each topic has. Format:
 mcap.dev/spec.
 """
 from collections.abc import Iterator
@@ -34,11 +35,17 @@ _DECOMPRESSORS = {'lz4': LZ4FrameDecompressor, 'zstd': ZstdDecompressor}
 
 
 class _Record(NamedTuple):
-    """A record's code, begin and end; the end may be beyond that of a cut file."""
+    """A record's code, begin and end; the end may be beyond that of a cut file.
+
+    It is `doubtful` if damage may reach into it: bytes that cannot be a record follow it, or the
+    source ends with it and with a zero, which may be the first bytes of a block that was never
+    written.
+    """
 
     code: int
     at: int
     end: int
+    doubtful: bool
 
 
 class McapFile:
@@ -86,6 +93,8 @@ class McapFile:
         for record in _records(self._source, at):
             if record.code in (_DATA_END, _FOOTER):
                 return
+            if record.doubtful and record.code in (_SCHEMA, _CHANNEL, _MESSAGE):
+                break
             if record.code == _CHUNK:
                 yield from self._walk_chunk(record, channels)
             else:
@@ -102,9 +111,12 @@ class McapFile:
     ) -> Iterator[tuple[int, Message] | LostMessages]:
         if channels is not None and channels.isdisjoint(self._chunks.get(chunk.at, channels)):
             return
-        raw, problem = _unpacked(self._source, chunk)
+        raw, is_checked, problem = _unpacked(self._source, chunk)
         found, at = 0, 0
         for record in _records(raw, 0):
+            ends_chunk = record.end == len(raw)
+            if not is_checked and (chunk.doubtful if ends_chunk else record.doubtful):
+                break
             for item in self._messages(raw, record, channels):
                 found += 1
                 yield item
@@ -206,25 +218,36 @@ class _FileBytes:
 def _records(source: _FileBytes | bytes, at: int) -> Iterator[_Record]:
     """Yield records until the bytes cannot be a record; the last may be a cut chunk."""
     size = len(source)
+    last: tuple[int, int, int] | None = None
+    is_damaged = False
     while at + _HEAD.size <= size:
         code, length = _HEAD.unpack(source[at:at + _HEAD.size])
         end = at + _HEAD.size + length
-        if not 1 <= code <= _DATA_END or length < _LEAST.get(code, 0) or (
-                length != _EXACT.get(code, length)):
-            return
-        if code == _CHUNK:
-            text = int.from_bytes(source[at + 37:at + 41], 'little')
-            stored = source[at + 41 + text:at + 49 + text]
-            if 40 + text + int.from_bytes(stored, 'little') != length:
-                return
-        elif end > size:
-            return
-        yield _Record(code, at, end)
+        is_damaged = not _can_be_record(source, at, code, length)
+        if is_damaged or (end > size and code != _CHUNK):
+            break
+        if last is not None:
+            yield _Record(*last, False)
+        last = code, at, end
         at = end
+    if last is not None:
+        rest = source[at:at + 1] or source[size - 1:size]
+        yield _Record(*last, is_damaged or rest == b'\0')
 
 
-def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, str]:
-    """Return the decompressed records of a chunk, and its fault or ''.
+def _can_be_record(source: _FileBytes | bytes, at: int, code: int, length: int) -> bool:
+    if not 1 <= code <= _DATA_END or length < _LEAST.get(code, 0) or (
+            length != _EXACT.get(code, length)):
+        return False
+    if code != _CHUNK:
+        return True
+    text = int.from_bytes(source[at + 37:at + 41], 'little')
+    stored = source[at + 41 + text:at + 49 + text]
+    return 40 + text + int.from_bytes(stored, 'little') == length
+
+
+def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, bool, str]:
+    """Return the records in a chunk, whether a checksum covers them, and the chunk's fault.
 
     If the file is cut in this chunk, the records are those before the cut.
     """
@@ -239,14 +262,16 @@ def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, str]:
         else:
             raw = _DECOMPRESSORS[compression]().decompress(data, min(size, _MAX_CHUNK))
     except KeyError as error:
-        return b'', f'the compression {error} of the chunk is not known'
+        return b'', False, f'the compression {error} of the chunk is not known'
     except Exception as error:  # whatever decompression raises on damaged bytes
-        return b'', f'the chunk cannot be unpacked: {error}'
-    if chunk.end > len(source):
-        return raw, 'the file ends in this chunk'
-    if len(raw) != size or (crc and crc32(raw) != crc):
-        return b'', 'the checksum or the size of the chunk is wrong'
-    return raw, ''
+        return b'', False, f'the chunk cannot be unpacked: {error}'
+    is_cut = chunk.end > len(source)
+    if not is_cut and (len(raw) != size or (crc and crc32(raw) != crc)):
+        return b'', False, 'the checksum or the size of the chunk is wrong'
+    is_checked = crc != 0 and not is_cut
+    if compression and chunk.doubtful and not is_checked:
+        return b'', False, 'the chunk ends at damaged bytes and has no checksum'
+    return raw, is_checked, 'the file ends in this chunk' if is_cut else ''
 
 
 def _text(body: bytes, at: int) -> str:

@@ -1,4 +1,4 @@
-"""Finds accepted points that are probably wrong: times in ms, velocities, steps, hasty ends."""
+"""Finds points that are probably wrong: times in ms, velocities, steps, ends, other joints."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -31,10 +31,11 @@ MIN_POINTS, STEPS = 4, 5
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
 CONTRADICTION = 'its velocities contradict its positions'
+COUPLING = 'positions of joints that follow others contradict these'
 # Distance, rad or m, within which a joint is at the position where it is locked.
 SAME_PLACE = 1e-6
-# Distance, rad or m, from the position by its coupling that is round-off of a coupled joint.
-COUPLED = 1e-4
+# Distance, rad or m, within which a coupled joint is where its leader puts it: plans are rounded.
+COUPLED = 1e-3
 
 
 def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
@@ -167,47 +168,48 @@ def _too_hasty(
 
 def left_out_joints(
     robot: Robot, trajectory: JointWaypoints, kept: Sequence[str],
-) -> tuple[str, str]:
-    """Return how a plan moves locked joints, and a note on all joints that are not kept.
+) -> tuple[str, str, str]:
+    """Return how a plan moves locked joints, a note on all joints not kept, and a doubt.
 
-    Coupled joints are noted only if the plan contradicts their coupling.
+    The doubt says that positions of joints that follow others contradict this coupling.
     """
-    moved, uncoupled, strange = [], [], []
+    moved, following, strange, doubt = [], [], [], ''
     prefix = kept[0].removesuffix(robot.joint_names[0])
     mimics = {prefix + body.joint: body.mimic for body in robot.bodies if body.mimic is not None}
     for name in trajectory.names:
         if name in kept:
             continue
-        if name in mimics:
-            uncoupled.append(_uncoupled(robot, trajectory, kept, name, mimics[name]))
-            continue
         place, position = trajectory.names.index(name), locked_joint(robot, name)
         asked = [float(row[place]) for row in trajectory.positions if len(row) > place]
-        if position is not None and asked and max(abs(q - position) for q in asked) > SAME_PLACE:
+        if name in mimics:
+            leader = trajectory.names.index(prefix + mimics[name].joint)
+            wrong = _contradiction(trajectory, name, place, leader, mimics[name])
+            following.append(wrong or f'{name} follows {trajectory.names[leader]}')
+            doubt = COUPLING if wrong else doubt
+        elif position is not None and asked and max(
+                abs(q - position) for q in asked) > SAME_PLACE:
             moved.append(f'{name} is locked at {position:g}, and the plan ' + (
                 f'has it at {asked[0]:g}' if max(asked) - min(asked) <= SAME_PLACE
                 else f'moves it from {asked[0]:g} to {asked[-1]:g}' if asked[0] != asked[-1]
                 else f'moves it between {min(asked):g} and {max(asked):g}'))
         else:
             strange.append(name)
-    notes = [*(f'{text}: left out' for text in moved), *filter(None, uncoupled)]
+    notes = [f'{text}: left out' for text in moved] + [
+        f'{text}, left out' for text in following]
     if strange:
         notes.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
-    return '; '.join(moved), '; '.join(notes)
+    return '; '.join(moved), '; '.join(notes), doubt
 
 
-def _uncoupled(
-    robot: Robot, trajectory: JointWaypoints, kept: Sequence[str], name: str, mimic: Mimic,
+def _contradiction(
+    trajectory: JointWaypoints, name: str, place: int, leader: int, mimic: Mimic,
 ) -> str:
-    """Return where a plan contradicts the coupling of a joint most; empty if it does not."""
-    leader = kept[robot.joint_names.index(mimic.joint)]
-    places = [trajectory.names.index(one) for one in (name, leader)]
-    given, followed = np.array(
-        [[row[place] for place in places] for row in trajectory.positions]).T
-    coupled = np.array([mimic.position(position) for position in followed])
-    worst = int(np.abs(given - coupled).argmax())
-    if abs(given[worst] - coupled[worst]) <= COUPLED:
+    """Return where a coupled joint is farthest from its place; empty if it is near everywhere."""
+    asked, led = (np.array([row[i] for row in trajectory.positions]) for i in (place, leader))
+    due = mimic.multiplier * led + mimic.offset
+    i = int(np.abs(asked - due).argmax())
+    if abs(asked[i] - due[i]) <= COUPLED:
         return ''
     return (
-        f'{name} follows {leader} and is at {coupled[worst]:.4g} at point {worst}; the plan has '
-        f'it at {given[worst]:.4g}, which is not used')
+        f'point {i} has {name} at {asked[i]:g}, but it follows {trajectory.names[leader]} and is '
+        f'at {due[i]:g}')

@@ -187,7 +187,8 @@ class PreparedPlan:
     locked : str
         How the trajectory moves locked joints; empty if it does not.
     doubts : tuple of str
-        Probable errors of the points: times in milliseconds, velocities that contradict positions.
+        Probable errors of the points: times in milliseconds, velocities that contradict positions,
+        positions that contradict the coupling of joints.
     unchecked : str
         The motion to the first point, if it is not in the plan and not checked; else empty.
     points : AcceptedWaypoints or None
@@ -266,7 +267,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     deviation = deviation_of(robot, plan, points, retimed)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     notes = () if retimed is None else (rests, *retimed.notes)
-    locked, others = left_out_joints(robot, request.trajectory, points.names)
+    locked, others, uncoupled = left_out_joints(robot, request.trajectory, points.names)
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
@@ -275,7 +276,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points)
     contradiction = contradicted_velocity(robot, points)
-    doubts = (MILLISECONDS if doubt else '', CONTRADICTION if contradiction else '')
+    doubts = (
+        MILLISECONDS if doubt else '', CONTRADICTION if contradiction else '', uncoupled)
     note = '; '.join(filter(None, (
         unchecked, doubt, contradiction, resting,
         steps(robot, points) if meets_samples else '', others,

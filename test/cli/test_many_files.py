@@ -152,7 +152,14 @@ def test_a_number_of_processes_is_one_or_more(capsys, count):
 def test_without_pyarrow_nothing_is_begun(capsys, monkeypatch, tmp_path):
     write_plan('a.json', 0.5)
     monkeypatch.setitem(sys.modules, 'pyarrow.parquet', None)
-    assert main(['check', 'a.json', '--robot', 'twolink', '--jobs', '1']) == 2
-    assert "pip install 'hodyn_ros[cluster]', or pip install '.[cluster]' in a clone" in (
-        capsys.readouterr().err)
+    missing = 'means many files, whose summary.parquet needs pyarrow ('
+    for words, begin in (
+            (['a.json', '--jobs', '1'], f'--jobs {missing}'),
+            (['.'], f'a folder, a pattern or a second path {missing}'),
+            (['a.json', '--resume', '--output', 'no'], '--resume: no has no fleet.json of an ')):
+        assert main(['check', *words, '--robot', 'twolink']) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f'hodyn check: {begin}')
+        assert ("pip install 'hodyn_ros[cluster]', or pip install '.[cluster]' in a clone" in said
+                ) == (missing in said)
     assert [path.name for path in tmp_path.iterdir()] == ['a.json']

@@ -179,20 +179,27 @@ def test_a_locked_joint_that_a_plan_moves_is_named_with_where_it_is(request_, tm
     assert not prepared.locked
 
 
-@pytest.mark.parametrize(('second', 'said'), [
-    ([0.03, 0.02], ''),
-    ([0.03, -0.02], 'tool_finger2 follows tool_finger1 and is at 0.02 at point 1; the plan has it '
-     'at -0.02, which is not used')])
-@pytest.mark.parametrize('left_out', [False, True])
-def test_a_coupled_joint_is_noted_where_a_plan_contradicts_it(tmp_path, second, said, left_out):
-    (tmp_path / 'arm.urdf').write_text(gripper_urdf())
-    names = tuple(f'tool_{name}' for name in ('finger2', 'arm_j1', 'finger1'))
-    points = [[second[0], 0.1, 0.03], [second[1], 0.2, 0.02]]
-    prepared = prepare_plan(PlanRequest(
-        JointWaypoints(names, [0.0, 2.0], points), load_robot(str(tmp_path / 'arm.urdf')),
-        PlanSettings(joint_prefix='tool_', leave_out_other_joints=left_out)))
-    assert not prepared.refusal
-    assert prepared.note == said
+def test_a_joint_that_follows_is_no_stranger_and_may_not_contradict(tmp_path):
+    (tmp_path / 'arm.urdf').write_text(gripper_urdf(centre='0 0 0'))
+    arm = load_robot(str(tmp_path / 'arm.urdf'))
+
+    def prepared(prefix, last):
+        names = tuple(prefix + name for name in ('finger2', 'arm_j1', 'finger1'))
+        points = [[0.0101, 0.1, 0.01], [last, 0.2, 0.02]]
+        return prepare_plan(PlanRequest(
+            JointWaypoints(names, [0.0, 5.0], points), arm,
+            PlanSettings(allow_other_model=True)))
+
+    for prefix in ('', 'left_'):
+        good = prepared(prefix, 0.0202)
+        assert f'{prefix}finger2 follows {prefix}finger1, left out' in good.note
+        assert not good.refusal
+        assert not good.reservations
+        wrong = prepared(prefix, -0.02)
+        assert (f'point 1 has {prefix}finger2 at -0.02, but it follows {prefix}finger1 and is at '
+                '0.02, left out') in wrong.note
+        assert wrong.reservations == (
+            ', but positions of joints that follow others contradict these')
 
 
 COUNT, SPACING, HOME = 200, 0.05, np.array([0.0, 0.2, 0.0, -1.5, 0.0, 1.57, 0.78])
