@@ -7,13 +7,14 @@ or builds a message.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
+from hodyn_ros.messages.topic_names import JointFinder
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
@@ -136,16 +137,6 @@ def blank(names: tuple[str, ...], count: int) -> NDArray[Any]:
     message = template(names)
     # One block of bytes is repeated, as NumPy does not copy the bytes between fields.
     return np.frombuffer(bytearray(message * count), Layout.of(message).dtype)
-
-
-class JointFinder(Protocol):
-    """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
-
-    def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
-        """Return the index in a list of names of each joint, in the robot's order.
-
-        Raises HodynError if joints are missing.
-        """
 
 
 class JointStateReader:

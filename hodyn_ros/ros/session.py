@@ -20,9 +20,10 @@ from hodyn_ros.messages.joint_states import JointStateReader
 from hodyn_ros.messages.joint_trajectory import is_empty
 from hodyn_ros.messages.multi_dof_trajectory import frame_and_names
 from hodyn_ros.messages.odometry import read_odometry
+from hodyn_ros.messages.topic_names import TopicNames
 from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.robot import HodynError, NoKnownJointError
+from hodyn_ros.robot import HodynError, NamesError, NoKnownJointError
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
@@ -60,7 +61,7 @@ class Session:
         self._neighbours = Neighbours(node, self.monitor)
         self._names = JointNames(
             robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model)
-        self._reader = JointStateReader(self._names, one_sender=True)
+        self._reader = JointStateReader(TopicNames(self._names), one_sender=True)
         self._stream_reader = self._stiffness_reader = JointStateReader(self._names)
         self._motor_reader: JointStateReader | None = None
         self._prefix: str | None = None
@@ -93,10 +94,11 @@ class Session:
             if self._prefix is None and not self._bind_joints():
                 return
             is_answered = supervisor.take_state(position, velocity, stamp, begin)
-        except NoKnownJointError as error:
-            self.monitor.complaints.add('joint_states', str(error))
-            return
         except HodynError as error:
+            # While the node waits, `why_waiting` says it, once all senders were heard.
+            if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
+                self.monitor.complaints.add('joint_states', str(error))
+                return
             self.monitor.reject('joint_states', error)
             supervisor.why_no_state = supervisor.why_no_state or printable(str(error))
             return
