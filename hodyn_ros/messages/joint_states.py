@@ -4,7 +4,7 @@ The joint states of one driver differ only in their stamps and numbers, so the b
 one show where the numbers are in all others. They are read and written there, and no cycle decodes
 or builds a message.
 """
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,7 @@ Stamps = NDArray[np.int64]
 
 MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
 
+_MOST_LAYOUTS = 8  # that are remembered: senders on one topic are few
 _FIELDS = ('position', 'velocity', 'effort')
 
 
@@ -197,6 +198,35 @@ class JointStateReader:
             what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
             raise HodynError(f'{field} of joint {self.names[i]!r} {what}')
         return values
+
+
+class SomePositions:
+    """Reads the positions of some joints from all joint states that name them.
+
+    Parameters
+    ----------
+    find : callable
+        Returns the index of each joint among a message's names, for those that it names.
+
+    """
+
+    def __init__(self, find: Callable[[Sequence[str]], dict[str, int]]) -> None:
+        self._find = find
+        self._known: list[tuple[Layout, dict[str, int]]] = []
+
+    def read(self, data: bytes) -> dict[str, float]:
+        """Return the finite positions, rad or m, by joint; HodynError if it is no joint state."""
+        known = next((known for known in self._known if known[0].fits(data)), None)
+        if known is None:
+            layout = Layout.of(data)
+            known = layout, self._find(layout.names) if 'position' in layout.offsets else {}
+            self._known = [*self._known[1 - _MOST_LAYOUTS:], known]
+        layout, indices = known
+        if not indices:
+            return {}
+        values = layout.field(data, 'position')
+        return {joint: value for joint, i in indices.items()
+                if abs(value := values.item(i)) <= cdr.MAX_VALUE}
 
 
 class JointStateWriter:
