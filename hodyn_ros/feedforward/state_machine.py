@@ -323,7 +323,8 @@ class StateMachine:
             return BASE_LOST + (self.base.why and f': {self.base.why}')
         if self.state not in (State.LOST, State.SILENT):
             return self.reasons.why
-        return JOINT_STATES_LOST + (self.why_no_state and f': {self.why_no_state}')
+        why = self.arrivals.stands_still or self.why_no_state
+        return JOINT_STATES_LOST + (why and f': {why}')
 
     @property
     def _running(self) -> FeedforwardController:
