@@ -14,7 +14,8 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_contents import LostMessages, Topic
 from hodyn_ros.messages.bags import Bag
 from hodyn_ros.messages.cdr import MAX_VALUE
-from hodyn_ros.messages.joint_states import MESSAGE_TYPE, JointFinder, Layout
+from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout
+from hodyn_ros.messages.topic_names import JointFinder, TopicNames
 from hodyn_ros.messages.whole_turns import WholeTurns
 
 Array = NDArray[np.float64]
@@ -191,7 +192,7 @@ class JointStateBag:
         """
         self.path = Path(path)
         self.names: tuple[str, ...] = ()
-        self._joints = joints
+        self._joints = TopicNames(joints)
         self._effort_gain, self._turns = effort_gain, turns
         self._bag = Bag(self.path)
         try:
@@ -210,7 +211,12 @@ class JointStateBag:
             self._bag.close()
             raise
         self.topic = self._topic.name
-        self.usable, self.unusable, self.in_part = tally.usable, tally.unusable, tally.in_part
+        self.usable, self.in_part = tally.usable, tally.in_part
+        self.unusable: dict[str, int] = {}
+        for reason, count in tally.unusable.items():
+            # Which names other messages have was not known at the first message.
+            reason = self._joints.latest(reason)
+            self.unusable[reason] = self.unusable.get(reason, 0) + count
         self.total = tally.found + sum(loss.messages or 0 for loss in self.lost)
         self.notes = [*self._bag.notes, *(
             [] if tally.whole_turns is None else tally.whole_turns.notes(self.names))]

@@ -4,22 +4,24 @@ The joint states of one driver differ only in their stamps and numbers, so the f
 where the numbers are in all messages. They are read and written in place: no cycle decodes or
 builds a message.
 """
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
+from hodyn_ros.messages.topic_names import JointFinder
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
 
+_MOST_LAYOUTS = 8  # that are remembered: senders on one topic are few
 _FIELDS = ('position', 'velocity', 'effort')
 
 
@@ -138,16 +140,6 @@ def blank(names: tuple[str, ...], count: int) -> NDArray[Any]:
     return np.frombuffer(bytearray(message * count), Layout.of(message).dtype)
 
 
-class JointFinder(Protocol):
-    """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
-
-    def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
-        """Return each joint's index in a list of names, in the robot's order.
-
-        Raises HodynError if joints are missing.
-        """
-
-
 class JointStateReader:
     """Reads a robot's joints from serialized joint states, in the robot's order."""
 
@@ -206,6 +198,35 @@ class JointStateReader:
             what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
             raise HodynError(f'{field} of joint {self.names[i]!r} {what}')
         return values
+
+
+class SomePositions:
+    """Reads the positions of some joints from all joint states that name them.
+
+    Parameters
+    ----------
+    find : callable
+        Returns the index of each joint among a message's names, for those that it names.
+
+    """
+
+    def __init__(self, find: Callable[[Sequence[str]], dict[str, int]]) -> None:
+        self._find = find
+        self._known: list[tuple[Layout, dict[str, int]]] = []
+
+    def read(self, data: bytes) -> dict[str, float]:
+        """Return the finite positions, rad or m, by joint; HodynError if it is no joint state."""
+        known = next((known for known in self._known if known[0].fits(data)), None)
+        if known is None:
+            layout = Layout.of(data)
+            known = layout, self._find(layout.names) if 'position' in layout.offsets else {}
+            self._known = [*self._known[1 - _MOST_LAYOUTS:], known]
+        layout, indices = known
+        if not indices:
+            return {}
+        values = layout.field(data, 'position')
+        return {joint: value for joint, i in indices.items()
+                if abs(value := values.item(i)) <= cdr.MAX_VALUE}
 
 
 class JointStateWriter:

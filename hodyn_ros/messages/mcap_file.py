@@ -2,8 +2,8 @@
 
 From a cut file, all before the cut is read. Reading ends at a record whose length cannot be
 trusted. Damage may begin before the place where it is noticed, so the message directly before
-that place is read only if a checksum covers it, and so is a compressed chunk there. The summary at the end of a file says how many messages each topic has. Format:
-mcap.dev/spec.
+that place is read only if a checksum covers it, and so is a compressed chunk there. The summary
+at the end of a file says how many messages each topic has. Format: mcap.dev/spec.
 """
 from collections.abc import Iterator
 from contextlib import suppress

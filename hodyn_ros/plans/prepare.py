@@ -184,8 +184,6 @@ class PreparedPlan:
         With the stretch 'retime', the result of the search.
     reflexes : tuple of LimitMargin
         How close the plan comes to each reflex of the vendor's controller, the closest first.
-    locked : str
-        How the trajectory moves locked joints; empty if it does not.
     doubts : tuple of str
         Probable errors of the points: times in milliseconds, velocities that contradict positions,
         positions that contradict the coupling of joints.
@@ -212,7 +210,6 @@ class PreparedPlan:
     points: AcceptedWaypoints | None = None
     fault: Fault = ''
     unchecked: str = ''
-    locked: str = ''
     doubts: tuple[str, ...] = ()
 
     @property
@@ -235,7 +232,7 @@ class PreparedPlan:
         unchecked = 'the motion to the first point is not in the plan and not checked'
         missed = str(self.deviation) if self.deviation and self.deviation.value else ''
         return ''.join(f', but {what}' for what in (
-            missed, unchecked if self.unchecked else '', self.locked, *self.doubts) if what)
+            missed, unchecked if self.unchecked else '', *self.doubts) if what)
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
@@ -268,6 +265,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     notes = () if retimed is None else (rests, *retimed.notes)
     locked, others, uncoupled = left_out_joints(robot, request.trajectory, points.names)
+    moving = '; '.join(filter(None, (locked, moving)))
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
@@ -309,7 +307,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     prepared = PreparedPlan(
         '; '.join(lines), plan, limit_report, factor, overshoot=excess, deviation=deviation,
         note=note, retimed=None if lines else retimed, reflexes=reflexes, points=points,
-        unchecked=unchecked, locked=locked, doubts=doubts)
+        unchecked=unchecked, fault='joints' if locked else '', doubts=doubts)
     if lines or request.annotate_period is None:
         return prepared
     return replace(prepared, annotated=annotate(
