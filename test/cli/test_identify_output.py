@@ -74,8 +74,8 @@ def test_units_of_prismatic_joints_are_told_if_there_are_some():
 def test_errors_before_are_told_in_the_unit_that_the_gains_found_give():
     lines = ' '.join(printed(OFFSETS, replace(
         GOOD, before_by_gains_found=BEFORE * np.array([12.0, *[1.0] * (N - 1)]))))
-    assert f'these errors would be, N m: joint1 {12.0 * BEFORE[0]:.3g}. The last line' in lines
-    assert 'these errors would be' not in ' '.join(printed(OFFSETS))
+    assert f'they would be, N m: joint1 {12.0 * BEFORE[0]:.3g}; the last line' in lines
+    assert 'they would be' not in ' '.join(printed(OFFSETS))
 
 
 def test_that_the_amplitude_is_twice_the_coulomb_friction_is_told_where_it_stands():
