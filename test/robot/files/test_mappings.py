@@ -169,8 +169,8 @@ def test_a_robot_without_any_mass_is_refused():
 
 
 @pytest.mark.parametrize(('values', 'inertia_check', 'answer'), [
-    ((0.01, 0.0105, 0.0205), None, ''), ((0.01, 0.01, 0.0205), None, 'by 0.024 of its largest'),
-    ((0.01, 0.01, 0.0205), 'warn', 'by 0.024 of its largest'), ((1.0, 1.0, 2.3), None, 'refused'),
+    ((0.01, 0.0105, 0.0205), None, ''), ((0.01, 0.01, 0.0205), None, 'by 0.024 of the largest'),
+    ((0.01, 0.01, 0.0205), 'warn', 'by 0.024 of the largest'), ((1.0, 1.0, 2.3), None, 'refused'),
     ((1.0, 1.0, 2.3), 'warn', 'by 0.13 of'), ((0.0, 0.0, 1e-6), None, 'by 1 of'),
     ((0.0, 0.0, 1e-4), None, 'refused'), ((-0.01, 1.0, 1.0), None, 'refused'),
     ((-0.01, 1.0, 1.0), 'warn', 'refused')])

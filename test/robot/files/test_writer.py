@@ -77,8 +77,7 @@ def test_what_is_known_of_the_drives_is_saved(tmp_path):
     {}, {'velocity': [2.0]}, {'effort': [9.0]}, {'jerk': [9.0]},
     {'velocity': [2.0], 'jerk': [9.0]}, {'velocity': [2.0], 'effort': [9.0]}])
 def test_limits_that_are_not_known_give_no_warning_about_ones_own_urdf(tmp_path, limits):
-    robot = load_robot(random_mapping(np.random.default_rng(3), 1, ('revolute',)) | {
-        'limits': {'position': [[-1.0, 2.0]], **limits}, 'gravity': [0.0, 0.0, -9.80665]})
+    robot = load_robot(PLAIN | {'limits': {'position': [[-1.0, 2.0]], **limits}})
     path = tmp_path / 'robot.urdf'
     with warnings.catch_warnings():
         warnings.simplefilter('error')
