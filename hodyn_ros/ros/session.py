@@ -1,4 +1,4 @@
-"""Inputs and outputs of the node by topics, from activation to deactivation."""
+"""Inputs and outputs of the node on topics, from activation to deactivation."""
 from collections.abc import Callable
 import time
 
@@ -75,7 +75,7 @@ class Session:
             'error': lambda line: logger.error(line)}
         self.look_around()
 
-    # What comes in
+    # Inputs
 
     def on_state(self, data: bytes) -> None:
         """Answer a serialized joint state."""
@@ -125,7 +125,7 @@ class Session:
 
     def on_reference(self, data: bytes) -> None:
         """Follow a streamed sample, a serialized joint state."""
-        # A refused sample is not a pause either.
+        # Even a refused sample shows that the stream goes on.
         self.supervisor.stream.heard(time.monotonic())
         self._take('reference', data, MAX_STATE_BYTES, self._sample)
 
@@ -153,7 +153,7 @@ class Session:
 
     def on_motor_state(self, data: bytes) -> None:
         """Take the state of the motors, a serialized joint state."""
-        if self._motor_reader is not None:  # before, their joints are not known
+        if self._motor_reader is not None:  # until then their joints are unknown
             self._take('motor_states', data, MAX_STATE_BYTES, self._motor_state)
 
     def hold(self, why: str) -> str:
@@ -208,7 +208,7 @@ class Session:
             if now > end:
                 self._log['error'](
                     f'not at rest {LONGEST_STOP + FADES * self._settings.fade:g} s after the '
-                    'deactivation: it ends in motion')
+                    'deactivation: the node ends in motion')
                 return
             self._step(self.supervisor.stamp_at(now), now)
             self._say()
@@ -244,14 +244,14 @@ class Session:
         self._outputs.publish(controller, stamp, self.supervisor.motor_feedback)
         self.supervisor.judge(at)
 
-    # How it comes in
+    # Handling of inputs
 
     def _now(self) -> int:
         """Return the time that replaces the missing stamp of a joint state, ns."""
         if not self._has_said_unstamped:
             self._has_said_unstamped = True
             self._log['warning'](
-                'the joint states have no stamp: the time of their arrival is taken; delays then '
+                'the joint states have no stamp: the time of their arrival is taken, so delays '
                 'shift the reference; let the driver stamp them')
         return int(self._node.get_clock().now().nanoseconds)
 
@@ -354,15 +354,15 @@ class Session:
         self._planner.bind(self._prefix)
         if 'robot' not in given(self._node) and settings.robot == Parameters.robot:
             bare = '' if self._prefix or not robot.joint_prefixes else (
-                f'; the joints of this robot are named {robot.joint_prefixes[0] + joints[0]}, and '
+                f'; the joints of this robot are named {robot.joint_prefixes[0] + joints[0]}, but '
                 f'those of the joint states {joints[0]}: are they of another arm?')
             self._log['warning'](
-                f'robot {settings.robot} (the default): -p robot:=NAME or a file for another'
+                f'robot {settings.robot} (the default): choose another by -p robot:=NAME or a file'
                 f'{bare}')
         self.supervisor.bind(joints)
         return True
 
-    # How it goes out
+    # Reports
 
     def _say(self) -> None:
         """Log what happened, publish plans that were accepted, and the state if it changed."""
