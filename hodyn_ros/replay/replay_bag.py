@@ -41,11 +41,11 @@ class Replay:
     names : tuple of str
         The driver's joint names in the robot's order.
     counts : MessageCounts
-        Numbers of used and unused messages on the topic, with the reasons.
+        Numbers of used and unused messages, with reasons.
     joints : list of JointComparison
         Errors of each joint.
     timing_statistics : TimingStatistics
-        Timing and its faults, found from the stamps.
+        Timing and faults of the stamps.
     noise : Noise
         Parameters of the smoother.
     motion_rms, motion_deviation : (5, n) arrays
