@@ -33,7 +33,7 @@ class CommandParser(argparse.ArgumentParser):
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        """End the process with an error, which says where a missing plan went."""
+        """End the process with an error; if --limits took the plan, the error says so."""
         if message.endswith('required: PLAN') and '--limits' in self._words:
             taken = takewhile(
                 lambda word: not word.startswith('-'),
@@ -65,5 +65,5 @@ def _is_no_value(option: str, word: str, following: str) -> bool:
             option in _NUMBERS and _JOINED.fullmatch(word)):
         return False
     if option in _NUMBERS and not _NUMBER.fullmatch(following):
-        return True  # not before a number: LINK KG of a second load, which needs its own --payload
+        return True  # but a word before a number is a load that needs its own --payload
     return '/' in word or bool(Path(word).suffix) or Path(word).exists()

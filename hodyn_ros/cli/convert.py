@@ -14,8 +14,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         'convert', help='write a robot as one YAML file, or as URDF; or a log in CSV as a bag',
-        description='Reads a robot and what the options below add to it, for example a URDF and '
-        'the springs and motors of its joints, and writes all as one file. Or reads a log in CSV '
+        description='Reads a robot, changes it by the options below, for example adds springs and '
+        'motors to a URDF, and writes it as one file. Or reads a log in CSV '
         '(columns: time in s; NAME, NAME.velocity and NAME.effort for each joint) and writes it '
         'as a bag for hodyn replay and hodyn identify.')
     parser.add_argument(

@@ -104,15 +104,15 @@ def _refuse_unused(options: argparse.Namespace) -> None:
             'give only one of these options')
     if not options.compare:
         if unused := _given(options, 'bandwidth', 'speed', 'robustness'):
-            raise HodynError(f'--{next(iter(unused))} goes with --compare')
+            raise HodynError(f'--{next(iter(unused))} only works with --compare')
         if options.stiffness is not None and options.actuator is None:
             raise HodynError('--stiffness goes with --actuator sea or vsa')
     elif options.retime:
-        raise HodynError('--retime goes without --compare')
+        raise HodynError('--retime does not work with --compare')
 
 
 def _check_simulation(options: argparse.Namespace) -> None:
-    """Raise now errors that would otherwise occur in the processes of the demo."""
+    """Raise early the errors that would otherwise occur in the demo's processes."""
     from importlib.util import find_spec
 
     from hodyn_ros.robot.files import load_robot

@@ -34,7 +34,7 @@ class FleetProgress:
             self._bar.stop()
 
     def start(self, done: Sequence[Outcome], sizes: dict[str, int]) -> None:
-        """Take the outcomes of an earlier run, and the bytes of each file that is left."""
+        """Take the outcomes of an earlier run, and the bytes of each file still to do."""
         self._sizes, self._bytes = sizes, sum(sizes.values())
         self._earlier, self._failed = len(done), sum(not outcome.is_ok for outcome in done)
         self._total = len(done) + len(sizes)

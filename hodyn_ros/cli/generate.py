@@ -91,7 +91,7 @@ def _write_controller(options: argparse.Namespace, robot: Robot) -> int:
     if chosen:
         raise HodynError(
             f'{", ".join(chosen)}: the controller of --ros2-control has order 2 and double '
-            'precision, and no payload argument; friction and gravity are parameters of it')
+            'precision, and no payload argument; friction and gravity are its parameters')
     options.output = options.controller
     check_outputs(options, options.robot, contents=controller_contents(robot, options.prefix))
     made = generate_ros2_control(

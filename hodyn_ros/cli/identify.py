@@ -26,8 +26,8 @@ USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _MISREAD = (
     'the recordings do not fit the model, see above: nothing is identified, and nothing written. '
-    'Correct the cause, or add to the --terms what finds it: gains for signs and units of '
-    'efforts, zeros, payload, or links for a model that does not fit')
+    'Correct the cause, or add the term that finds it to the --terms: gains for signs and units '
+    'of efforts, zeros, payload, or links for a model that does not fit')
 
 _LATE = (
     'Friction and inertia found with this lag are not to be trusted, and their intervals do not '
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> int:
     check_outputs(
         options, *options.bags, *options.unloaded, options.robot, contents=_contents(robot))
     if options.unloaded and 'payload' not in terms:
-        raise HodynError('--unloaded only serves to find a payload: add it to --terms')
+        raise HodynError('--unloaded only helps to find a payload: add payload to --terms')
     warn_of_locked(options, *options.bags, *options.unloaded)
     # With unknown gains or zeros, the share of gravity in the efforts cannot be estimated.
     source = Source(

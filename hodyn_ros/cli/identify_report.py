@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _WORTH_COUNTING = 0.005  # least share of a joint's efforts at standstill that is printed
 _BETTER = 0.95  # ratio of held-out errors to those before, below which the file is better
-_ALIKE = 1.2  # largest ratio of gains that are named by one factor
+_ALIKE = 1.2  # largest ratio between gains that are printed as one factor
 _FAR = 3.0  # factor from which a gain is far from the robot's
 
 _COLUMNS = (
@@ -51,7 +51,7 @@ def print_identified(
             f'offset in {path.name}' if several else 'offset, N m',
             *(np.atleast_2d(values)[number]
               for values in (found.offset, found.offset_interval))))
-    for begin in range(0, len(columns), 3):  # more columns are wider than a terminal
+    for begin in range(0, len(columns), 3):  # more columns would be wider than a terminal
         some = columns[begin:begin + 3]
         table = make_table('joint', *(heading for heading, _, _ in some))
         for i, name in enumerate(robot.joint_names):
@@ -73,9 +73,10 @@ def print_identified(
             f'• Of the {found.base_parameters} combinations of link parameters that a motion can '
             f'determine, this motion determines {found.told_parameters} better than they were '
             'known; the others stay as in the given links.')
-    doubtful = {doubt.joint for doubt in found.doubts}
+    unmeasured = _unmeasured(robot, validation)
+    unsaid = {*unmeasured, *(doubt.joint for doubt in found.doubts)}
     for value, joints, said in (
-            *((value, [name for name in joints if name not in doubtful],
+            *((value, [name for name in joints if name not in unsaid],
                'this motion does not determine it; kept as it was')
               for value, joints in found.held),
             *((*one, "no significant difference from the robot's; kept as it was")
@@ -86,6 +87,10 @@ def print_identified(
               for value, bound, joints in found.bounded)):
         if joints:
             console.print(f'• {_WORDS.get(value, value)} of {", ".join(joints)}: {said}.')
+    if unmeasured:
+        console.print(
+            f'• No effort of {", ".join(unmeasured)} is measured: all values of '
+            f'{"this joint" if len(unmeasured) == 1 else "these joints"} are kept as they were.')
     _print_rests(console, robot, found)
     if not gravity and {'links', 'payload'} & set(terms):
         console.print(
@@ -96,6 +101,12 @@ def print_identified(
         _print_payload(
             console, robot, found, is_friction_fitted='friction' in terms,
             is_compared=is_compared)
+
+
+def _unmeasured(robot: Robot, validation: Validation) -> list[str]:
+    return [
+        name for name, error in zip(robot.joint_names, validation.before, strict=True)
+        if math.isnan(error)]
 
 
 def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
@@ -125,20 +136,20 @@ def print_validation(console: Console, robot: Robot, validation: Validation) -> 
         robot.joint_names, validation.before, validation.after, validation.held_out,
         validation.held_out_less_mean, strict=True)
     for name, *values in rows:
-        table.add_row(name, *(f'{value:.3f}' for value in values))
+        table.add_row(name, *('–' if math.isnan(value) else f'{value:.3f}' for value in values))
     console.print(table)
     changed = ', '.join(
         f'{name} {comparable:.3g}' for name, before, comparable in zip(
             robot.joint_names, validation.before, validation.before_by_gains_found, strict=True)
-        if not np.isclose(comparable, before))
+        if not np.isclose(comparable, before, equal_nan=True))
     if changed:
         console.print(
-            '• The errors before are with the gains given. With the gains found these errors '
-            f'would be, N m: {changed}. The last line compares with these.')
+            '• The errors before are computed with the given gains. With the gains found they '
+            f'would be, N m: {changed}; the last line compares with these.')
 
 
 def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]:
-    """Return which properties of the recordings are implausible, and what to do about it."""
+    """Return sentences on implausible properties of the recordings, and what to do."""
     from hodyn_ros.feedforward.limit_table import unit
 
     said = [
@@ -204,7 +215,7 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
 
 
 def missing_terms(found: Estimate) -> list[str]:
-    """Return warnings of terms that were not fitted though the recordings show them."""
+    """Return warnings about terms that the recordings show but that were not fitted."""
     words = {'viscous': ('Viscous friction', 'amplitude and slope of friction'),
              'rotor': ('The inertia of the rotors', 'links and payload')}
     return [
@@ -214,7 +225,7 @@ def missing_terms(found: Estimate) -> list[str]:
 
 
 def far_gains(robot: Robot, found: Estimate) -> list[str]:
-    """Return a warning of gains that are far from the robot's."""
+    """Return a warning about gains that are far from the robot's."""
     far = ', '.join(
         f'{name} ×{factor:.3g}'
         for name, factor in zip(robot.joint_names, found.gain_factors(robot), strict=True)
@@ -226,30 +237,30 @@ def far_gains(robot: Robot, found: Estimate) -> list[str]:
 
 
 def differing_loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
-    """Return a warning of loaded recordings whose payload differs from that in the others."""
+    """Return a warning about loaded recordings whose payload differs from the others'."""
     differ = '; '.join(
         f'in {bags[load.bag]} {load.mass:+.2g} kg, its centre of mass '
         f'({", ".join(f"{1e3 * c:+.0f}" for c in load.com)}) mm away'
         for load in found.differing_loads)
     return [
         f'The loaded recordings differ in their payload; compared with the others, {differ}. A '
-        'payload that is turned on the flange counts as another. Identify the recordings '
-        'separately: the payload found here is none of theirs.'] if differ else []
+        'payload that is turned on the flange counts as different. Identify the recordings '
+        'separately: the payload found here fits none of them.'] if differ else []
 
 
 def verdict(
     robot: Robot, validation: Validation, doubted: Collection[str] = (), *,
     has_doubts: bool = False,
 ) -> str:
-    """Return for which joints the file is better on held-out motion, and advice if it is not.
+    """Return for which joints the file is better or worse on held-out motion, and advice.
 
-    `has_doubts` says that there are doubts about all joints, which are judged all the same.
+    If `has_doubts`, all joints are in doubt: they are judged, but the advice is to resolve this.
     """
     rows = list(zip(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
         validation.worse, strict=True))
     unjudged = [name for name in robot.joint_names if name in doubted]
-    rows = [row for row in rows if row[0] not in unjudged]
+    rows = [row for row in rows if row[0] not in {*unjudged, *_unmeasured(robot, validation)}]
     better = [name for name, before, after, _ in rows if after < _BETTER * before]
     worse = [name for name, _, _, is_worse in rows if is_worse]
     alike = [name for name, *_ in rows if name not in {*better, *worse}]
@@ -282,14 +293,15 @@ def _print_payload(
                '; if there is one, a recording without it (--unloaded) determines it far better.'))
         if 'effort_gain' in found.joints and not is_compared:
             console.print(
-                '• The gains are those of an arm without a payload: one below this bound could '
-                'change them by more than their intervals. Recordings with --unloaded determine '
-                'both.')
+                '• The gains are those of an arm without a payload: a payload below this bound '
+                'could change them by more than their intervals. Recordings with --unloaded '
+                'determine both.')
         if last.type == 'prismatic' or any(
                 body.parent == last.parent for body in robot.bodies[:-1]):
+            joint = last.joint if last.mimic is None else last.mimic.joint
             console.print(
                 '• A payload is only searched for on the last body: if that is a finger, fix the '
-                f'joints of the gripper, for example by --lock {last.joint}=…')
+                f'joints of the gripper, for example by --lock {joint}=…')
         return
     width = found.payload_interval
     com = ', '.join(
@@ -300,14 +312,14 @@ def _print_payload(
         f'{last.name}; ' + (
             f'inertia {np.array2string(found.payload.inertia.diagonal(), precision=4)} kg m², '
             'diagonal' if found.inertia_excited else
-            'the motion does not determine its inertia: taken as a point'))
+            'the motion does not determine its inertia: taken as a point mass'))
     if not found.com_determined.all():
         unknown = ' and '.join(
             axis for axis, is_known in zip('xyz', found.com_determined, strict=True)
             if not is_known)
         console.print(
-            f'• The motion does not determine {unknown} of its centre of mass: close to 0 is '
-            'assumed, which does not change the recorded torques.')
+            f'• The motion does not determine {unknown} of its centre of mass: values '
+            'close to 0 are assumed, which does not change the recorded torques.')
     console.print(
         f'• The interval allows for links that are off by {100 * found.link_level:.1g}%'
         + ('' if math.isnan(found.gain_level)
@@ -315,7 +327,7 @@ def _print_payload(
         + ', which the recordings do not rule out' + (
             '.' if is_friction_fitted else ', and assumes the friction of the robot file'
             + (', which has none' if robot.friction is None else '')
-            + ': add friction to the --terms to use that of this arm.'))
+            + ': add friction to the --terms to fit it.'))
 
 
 def _cell(value: float, width: float) -> str:

@@ -38,7 +38,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         '--repair', dest='output', type=Path, metavar='FILE',
         help='write the robot with impossible inertias replaced by the nearest possible ones, as '
-        '.yaml, or a URDF as .urdf: the same text except for these numbers')
+        '.yaml; or a URDF as .urdf, in which only these numbers change')
     add_json(parser)
     add_force(parser)
     parser.set_defaults(run=run)
@@ -158,9 +158,9 @@ def _in_words(keys: dict[str, Any]) -> str:
 
 
 def _reach(robot: Robot) -> float:
-    """Return a bound of the distance of frames and centres of mass from the first joint, m.
+    """Return a bound, m, on the distances of frames and centres of mass from the first joint.
 
-    It is infinite if a sliding joint has no range.
+    The bound is infinite if a sliding joint has no range.
     """
     import numpy as np
 

@@ -111,7 +111,7 @@ def _said(error: Exception) -> str:
 
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP remove unfinished outputs before they end it, as Ctrl-C does."""
+    """Let SIGTERM and SIGHUP remove unfinished outputs before the process ends, like Ctrl-C."""
 
     def end(number: int, _: Any) -> None:
         raise SystemExit(128 + number)

@@ -1,4 +1,4 @@
-"""Code that is shared by the commands for many files at once."""
+"""Code that the commands for many files share."""
 from __future__ import annotations
 
 import argparse
@@ -27,7 +27,7 @@ def add_many_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for many files at once."""
     group = parser.add_argument_group(
         'many files',
-        'several processes do several files, a folder with files, or a pattern in quotes')
+        'several files, a folder with files, or a pattern in quotes are shared by processes')
     group.add_argument(
         '--jobs', type=_count, metavar='N',
         help='number of files at a time on this machine (default: its number of processors)')
@@ -63,7 +63,7 @@ def run_many(
     options: argparse.Namespace, task: Task, jobs: Sequence[Job], columns: Sequence[str],
     unit: str, show: Callable[[Sequence[Outcome]], None], files: Sequence[str] = (),
 ) -> int:
-    """Do those of many files that are not done yet, and write ``summary.parquet``.
+    """Do the files that are not done yet, and write ``summary.parquet``.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def run_many(
     columns : sequence of str
         Columns of the summary.
     unit : str
-        What is counted per second.
+        What the progress counts per second, for example messages.
     show : callable
         Shows the outcomes of all files in the folder, including those of earlier runs.
     files : sequence of str
@@ -100,11 +100,14 @@ def run_many(
     from hodyn_ros.fleet.summary import SUMMARY, write_summary
     from hodyn_ros.replay.computed_parquet import need_pyarrow
 
-    need_pyarrow()
     folder: Path = options.output
     is_there = (folder / MARK).is_file()
     if options.resume and not is_there:
         raise HodynError(f'--resume: {folder} has no {MARK} of an earlier run to continue')
+    given = [f'--{name}' for name in ('jobs', 'resume', 'scheduler') if getattr(options, name)]
+    need_pyarrow(
+        f'{given[0] if given else "a folder, a pattern or a second path"} means many files, whose '
+        f'{SUMMARY} needs')
     work = engine(options.jobs, options.scheduler)
     check_output(
         folder, Contents(frozenset({SUMMARY, *files})), inputs=[job.path for job in jobs],
@@ -138,7 +141,7 @@ def print_ranking(
     title: str, headings: Sequence[str], left: tuple[str, ...], rows: Iterable[Sequence[str]],
     last: str,
 ) -> None:
-    """Print a title, the first rows of a table, see `make_table`, and a last line."""
+    """Print a title, the first rows of a table (see `make_table`) and a last line."""
     from hodyn_ros.cli.tables import make_console, make_table
 
     console = make_console()

@@ -19,7 +19,7 @@ FiguresFile = Path | TextIO
 
 
 class Default(str):
-    """A value that was not given."""
+    """The value of an option that was not given."""
 
 
 def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
@@ -31,7 +31,7 @@ def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> Non
 
 
 def add_used_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
-    """Add the options that change the robot, see `used_robot`; --actuators only if `actuators`."""
+    """Add the options that change the robot, see `used_robot`; `actuators` adds --actuators."""
     group = parser.add_argument_group('options of the robot')
     group.add_argument(
         '--lock', nargs='+', action='extend', default=[], metavar='JOINT=VALUE',
@@ -60,7 +60,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option --json."""
     parser.add_argument(
         '--json', type=_figures_file, metavar='FILE',
-        help='write the results as JSON to FILE; with - the standard output has only these')
+        help='write the results as JSON to FILE; with - only they go to the standard output')
 
 
 def _figures_file(text: str) -> FiguresFile:
@@ -76,7 +76,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 def check_outputs(
     options: argparse.Namespace, *inputs: Path | str, contents: Contents | None = None,
 ) -> None:
-    """Raise now, rather than after the work, if results cannot or must not be written.
+    """Raise an error before the work if results cannot or must not be written.
 
     The results are the file --output, or, with `contents`, the folder --output; and the files
     --json and --picture. An input is a path, or the name of a built-in robot.

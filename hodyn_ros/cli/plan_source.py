@@ -92,7 +92,7 @@ def written_plan(
     options: argparse.Namespace, request: PlanRequest,
     progress: Callable[[str], None] | None = None,
 ) -> PreparedPlan:
-    """Write a plan with its torques unless it is beyond limits; HodynError if not accepted."""
+    """Write a plan with its torques unless it is beyond limits; HodynError if no plan results."""
     from hodyn_ros.plans.annotated_file import write_annotated_plan
 
     prepared = write_annotated_plan(

@@ -29,7 +29,7 @@ def plans_many(
     command : 'check', 'annotate' or 'retime'
         The command for each plan.
     robot : Robot
-        The robot; its limits are those that may be used.
+        The robot; its limits are already scaled to the shares that may be used.
     settings : PlanSettings
         Settings for making plans.
 
@@ -40,7 +40,7 @@ def plans_many(
 
     for option in ('json', 'picture', 'brief'):
         if getattr(options, option, None):
-            raise HodynError(f'--{option} works with one plan; for many plans see {SUMMARY}')
+            raise HodynError(f'--{option} only works with one plan; for many plans see {SUMMARY}')
     if options.output is None:
         options.output = Path('hodyn_check')
     task = PlanTask(

@@ -45,7 +45,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='prefix of the joint names of one arm, if the bag has several arms')
     parser.add_argument(
         '--bandwidth', type=_positive, metavar='HZ',
-        help='bandwidth of the estimated motion (default: that of maximum likelihood)')
+        help='bandwidth of the estimated motion (default: the most likely one)')
     parser.add_argument(
         '--csv', action='store_true', help='also write the torques as a table in CSV')
     parser.add_argument(

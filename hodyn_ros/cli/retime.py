@@ -39,13 +39,13 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='run the path of a plan as fast as all limits allow',
         description='Writes the fastest motion along the path of a plan, from rest to rest, '
         'within all limits of the robot: velocity, acceleration, jerk, torque, torque rate, and '
-        'those of motors and springs. If a plan starts in motion, its curve in time is the path. '
+        'those of motors and springs. If a plan starts in motion, its fitted curve is the path. '
         'Exit codes as for check.')
     add_plan_options(parser)
     add_written_plan_options(parser)
     parser.add_argument(
         '--limits', nargs='+', action=_Limits, metavar='PART|YAML',
-        help='share (up to 1) that may be used of all limits (0.8) or of some (velocity=0.5 '
+        help='largest share to use, up to 1, of all limits (0.8) or of some (velocity=0.5 '
         'jerk=0.1; also acceleration, effort, effort_rate, motor_velocity, motor_effort, '
         'deflection); or a file of limits, as for other commands; or both. Put PLAN before this '
         'option')
@@ -69,7 +69,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 class _Limits(argparse.Action):
-    """Separates shares of the limits from a file of limits, which other commands take, too."""
+    """Separates shares of the limits from a file of limits."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
@@ -117,8 +117,10 @@ def run(options: argparse.Namespace) -> int:
         print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}')
         return BEYOND_LIMITS
     uniform = retimed.uniform_stretch_duration
-    before = _in_motion(prepared, request) if uniform is None else (
-        f'{uniform:.3f} s if slowed evenly')
+    before = (
+        _in_motion(prepared, request) if uniform is None
+        else 'as fast if slowed evenly' if plan.duration > uniform
+        else f'{uniform:.3f} s if slowed evenly')
     print_written(options, request, prepared, before, f'found in {retimed.seconds:.1f} s')
     for line in (*_what_binds(prepared), *_what_has_no_limit(prepared)):
         print(line)
@@ -170,9 +172,9 @@ def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:
     if not np.abs(prepared.plan.evaluate(0.0)[1]).any():
         return 'no even slowing brings the plan within the limits'
     if prepared.plan.duration < times[-1] - times[0]:
-        return 'it begins in motion as its points do'
+        return 'it begins in motion, as its points do'
     return (
-        'it begins in motion as its points do, and no faster motion was found from there: let '
+        'it begins in motion, as its points do, and no faster motion was found from there: let '
         'the first point be at rest')
 
 
@@ -183,7 +185,7 @@ def _what_binds(prepared: PreparedPlan) -> list[str]:
     for binding in prepared.retimed.binding:
         key = f'{binding.joint} {binding.quantity}'
         total[key] = total.get(key, 0.0) + binding.end - binding.begin
-    # Limits with equal times as printed, as on the way there and back, stay in order of time.
+    # Limits whose printed times are equal, as on the way there and back, stay in order of time.
     longest = sorted(total, key=lambda key: -round(total[key], 3))[:MAX_LINES]
     return [f'  within 5 % of the limit for {total[key]:.3f} s: {key}' for key in longest]
 
@@ -197,7 +199,7 @@ def _what_has_no_limit(prepared: PreparedPlan) -> list[str]:
     motors = [quantity for quantity in unknown if quantity.startswith(MOTOR_QUANTITIES)]
     others = [quantity for quantity in unknown if quantity not in motors]
     return [
-        f'! no limit is known for {", ".join(those)}: only the other limits bound these; {way}'
+        f'! no limit is known for {", ".join(those)}: only other limits bound the motion; {way}'
         for those, way in (
             (others, 'give limits by --limits FILE'),
             (motors, 'give max_velocity and max_effort of motors, and max_deflection, in '

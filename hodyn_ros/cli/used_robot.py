@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 @contextmanager
 def used_robot(options: argparse.Namespace) -> Iterator[None]:
-    """Make `options.robot` a temporary file of the robot changed by these options.
+    """Make `options.robot` a temporary file of the robot changed by --lock, --limits etc.
 
     So the robot is the same in all processes that a command starts, for example a node.
 
-    Raises HodynError, with the option.
+    Raises HodynError that names the option.
     """
     options.robot_is_given = not isinstance(getattr(options, 'robot', ''), Default)
     if not options.robot_is_given:
-        options.robot = str(options.robot)  # not a Default, for those who look at the type
+        options.robot = str(options.robot)  # a plain str, for code that checks the type
     wanted = ('lock', 'inertia_check', 'limits', 'payload')
     actuators = getattr(options, 'actuators', None)
-    actuators = actuators if isinstance(actuators, Path) else None  # `generate` has a flag instead
+    actuators = actuators if isinstance(actuators, Path) else None  # in `generate` also a flag
     if actuators is None and not any(getattr(options, name, None) for name in wanted):
         yield
         return
@@ -39,8 +39,8 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
         given = ['actuators'] * (actuators is not None) + [
             name for name in wanted if getattr(options, name, None)]
         raise HodynError(
-            f'{options.robot} is a log, and --{given[0].replace("_", "-")} changes a robot: give '
-            'it to hodyn replay or hodyn identify')
+            f'{options.robot} is a log, but --{given[0].replace("_", "-")} changes a robot: give '
+            'this option to hodyn replay or hodyn identify')
     from hodyn_ros.robot.files import load_robot, save_robot, with_actuators
 
     locked = given_locked(options)
@@ -62,13 +62,13 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
 
 
 def for_robot(options: argparse.Namespace, robot: Robot) -> str:
-    """Return the robot's name, to be printed: another arm may have joints of the same names."""
+    """Return `for robot NAME`, to be printed: other arms may have the same joint names."""
     default = '' if options.robot_is_given else ' (the default; --robot for another)'
     return f'for robot {robot.name}{default}'
 
 
 def warn_of_locked(options: argparse.Namespace, *bags: Path) -> None:
-    """Print a line for each joint of --lock that is elsewhere in a recording."""
+    """Print a line for each joint of --lock that moves, or is elsewhere, in a recording."""
     if not options.lock:
         return
     from hodyn_ros.cli.tables import make_console

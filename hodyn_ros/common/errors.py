@@ -29,8 +29,31 @@ def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
             f'{name} {reprlib.repr(value)}: expected one of {", ".join(map(repr, choices))}')
 
 
-class NoKnownJointError(HodynError):
+class NamesError(HodynError):
+    """The names in a message are not those of all joints of the robot."""
+
+
+class NoKnownJointError(NamesError):
     """A message has none of the robot's joints, for example a gripper's message."""
+
+
+class OtherArmError(NoKnownJointError):
+    """A message names all joints, but with the prefix of another arm or robot model."""
+
+
+class MissingJointsError(NamesError):
+    """A message has some of the robot's joints.
+
+    Attributes
+    ----------
+    missing : str
+        Which joints are missing, without what to do.
+
+    """
+
+    def __init__(self, missing: str, advice: str = '') -> None:
+        super().__init__(f'{missing}; {advice}' if advice else missing)
+        self.missing = missing
 
 
 def how_to_install(extra: str) -> str:

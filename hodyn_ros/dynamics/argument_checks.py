@@ -91,9 +91,12 @@ def check_result(
     index = np.unravel_index(int(np.abs(array).argmax()), array.shape)
     of_base = name.startswith(('base_', 'external_'))
     joint = '' if of_base else f' (joint {robot.joint_names[index[-1]]!r})'
+    hint = (
+        f'its {array.shape[1]} rows are derivatives; samples are given as (T, rows, {robot.n})'
+        if name == 'q' and array.shape[1] > _MANY_DERIVATIVES else 'expected SI units')
     raise HodynError(
         f'{name}{[int(i) for i in index[1 - len(batch):]]}{joint} is {array[index]:g}: the result '
-        'overflows; expected SI units')
+        f'overflows; {hint}')
 
 
 def _is_finite(array: Array) -> bool:

@@ -16,7 +16,10 @@ Array = NDArray[np.float64]
 
 TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
-_SLOWEST = 0.5  # greatest median time between rows, s; a longer one is likely in another unit
+_SLOWEST = 0.5  # greatest median time between rows, s; a longer one may be in another unit
+_LIKE = 0.9  # correlation from which recorded velocities are those of the positions
+_NEAR = 3.0  # ratio of velocities below which two units of time are the same
+_UNITS = ('seconds', 'milliseconds', 'microseconds', 'nanoseconds')
 _LATEST = 2.0 ** 31  # s, the first time that a stamp cannot hold
 
 
@@ -81,11 +84,8 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
             said.append('missing: ' + _counted(
                 f'{kind} of {", ".join(joints)}', lines[missing.any(axis=1)].tolist()))
     _check_times(path, times, lines)
-    apart = float(np.median(np.diff(times)))
-    if apart > _SLOWEST or times[-1] >= _LATEST:
-        raise HodynError(
-            f'{path}: rows are {_digits(apart)} s apart, up to {_digits(times[-1])} s: are these '
-            f'{_likely_unit(apart, float(times[-1]))}? Times are in s')
+    if question := _other_unit(times, values, table.says_seconds):
+        raise HodynError(f'{path}: {question}')
     columns = [np.ascontiguousarray(values[kind]) for kind in _KINDS]
     message, header, time = (TYPES.types[name] for name in (
         MESSAGE_TYPE, 'std_msgs/msg/Header', 'builtin_interfaces/msg/Time'))
@@ -155,9 +155,36 @@ def _digits(value: float) -> str:
     return np.format_float_positional(value, trim='-')
 
 
-def _likely_unit(apart: float, last: float) -> str:
-    """Return the likely unit of times that are not in s, by their spacing or their size."""
-    bounds = (3e2, 3e5) if apart > _SLOWEST else (1e14, 1e17)
-    size = apart if apart > _SLOWEST else last
-    return ('milliseconds', 'microseconds', 'nanoseconds')[
-        int(np.searchsorted(bounds, size, side='right'))]
+def _other_unit(times: Array, values: dict[str, Array], says_seconds: bool) -> str:
+    """Return why the times seem not to be in s, and what to do; empty if they can be."""
+    apart, last = float(np.median(np.diff(times))), float(times[-1])
+    is_late = last >= _LATEST
+    if not is_late and (apart <= _SLOWEST or says_seconds):
+        return ''
+    said = f'rows are {_digits(round(apart, 6))} s apart, up to {_digits(round(last, 6))} s: '
+    unit = _unit_by_velocities(times, values['position'], values['velocity'])
+    if unit == 'seconds' and not is_late:
+        return ''
+    if unit not in ('', 'seconds'):
+        return f'{said}by the velocities these are {unit}. Times are in s'
+    bounds, size = ((3e2, 3e5), apart) if apart > _SLOWEST else ((1e14, 1e17), last)
+    likely = _UNITS[1 + int(np.searchsorted(bounds, size, side='right'))]
+    return f'{said}are these {likely}? Times are in s' + (
+        '' if is_late else "; if these are, name their column 'time [s]'")
+
+
+def _unit_by_velocities(times: Array, position: Array, velocity: Array) -> str:
+    """Return the unit of times in which velocities are those of the positions; empty if none."""
+    if not velocity.size:
+        return ''
+    steps = np.diff(position, axis=0)
+    expected = 0.5 * (velocity[1:] + velocity[:-1]) * np.diff(times)[:, None]
+    known = np.isfinite(expected)
+    steps, expected = steps[known], expected[known]
+    product, square = float(steps @ expected), float(expected @ expected)
+    if product <= _LIKE * float(np.sqrt(square * (steps @ steps))) or not product:
+        return ''
+    for power, unit in enumerate(_UNITS):
+        if 1.0 / _NEAR < product / square * 1e3 ** power < _NEAR:
+            return unit
+    return ''

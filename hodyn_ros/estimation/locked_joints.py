@@ -7,22 +7,20 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.joint_state_bag import JointStateBag
-
-_APART = 0.05  # greatest deviation of a recorded position from a locked one, rad or m
+from hodyn_ros.robot.locked_joints import FAR, elsewhere, index_of
 
 
 class _Name:
     """Finds one joint among a driver's names, with or without the prefix of an arm."""
 
     def __init__(self, joint: str, prefix: str) -> None:
-        self._wanted = (joint, prefix + joint)
+        self._joint, self._prefix = joint, prefix or None
 
     def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
-        found = [i for i, name in enumerate(names) if name in self._wanted] or [
-            i for i, name in enumerate(names) if name.endswith(f'_{self._wanted[0]}')]
-        if len(found) != 1:
-            raise HodynError(f'no joint {self._wanted[0]!r}')
-        return np.array(found)
+        index = index_of(self._joint, names, self._prefix)
+        if index is None:
+            raise HodynError(f'no joint {self._joint!r}')
+        return np.array([index])
 
 
 def locked_but_moving(
@@ -52,13 +50,10 @@ def locked_but_moving(
         except HodynError:
             continue  # not recorded; a faulty bag is reported when the other joints are read
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
-        if max(high - position, position - low) > _APART:
-            is_still = high - low <= _APART
-            where = f'stands at {0.5 * (low + high):.3g}' if is_still else (
-                f'moves from {low:.3g} to {high:.3g}')
+        if max(high - position, position - low) > FAR:
             said.append(
-                f'{joint} is locked at {position:g}, but {where} in the recording: the model is '
-                'not the arm that was recorded. '
-                + (f'Lock it there, --lock {joint}={0.5 * (low + high):.3g}.' if is_still else
-                   'Do not lock it.'))
+                f'{elsewhere(joint, position, low, high)} in the recording: the model is not the '
+                'arm that was recorded. '
+                + (f'Lock it there, --lock {joint}={0.5 * (low + high):.3g}.'
+                   if high - low <= FAR else 'Do not lock it.'))
     return said

@@ -15,6 +15,11 @@ PAUSES = 2.0
 MEMORY = 60.0
 # How late a call of the watch may be, in its periods.
 LATE = 2.0
+# Number of states in a row with the same stamp, from which their clock stands still.
+SAME_STAMPS = 3
+STANDS_STILL = (
+    'the clock of the joint states stands still: their stamps do not change. Let the driver, or '
+    'the simulator, go on')
 
 
 class StateArrivals:
@@ -44,6 +49,7 @@ class StateArrivals:
         self._is_late = False
         self._watched_at = 0.0
         self._is_excused = False
+        self._same_stamps = 0
 
     @property
     def period(self) -> float:
@@ -65,6 +71,7 @@ class StateArrivals:
         """Note the time at which a state arrived."""
         interval, self.last = at - self.last if self.last else 0.0, at
         self._is_late = False
+        self._same_stamps = 0
         if interval > 0.0:
             self.gaps += 0.0 < MAX_PERIODS * self.period < interval
             self._intervals.add(min(interval, MAX_PERIOD))
@@ -72,6 +79,16 @@ class StateArrivals:
                 self._pauses.popleft()
             if 0.5 * SHORTEST < interval < LONGEST:
                 self._pauses.append((at, interval))
+
+    def stale(self, *, is_same: bool) -> str:
+        """Note a state with the last stamp or an older one; return what is wrong with it."""
+        self._same_stamps = self._same_stamps + 1 if is_same else 0
+        return self.stands_still or 'a stamp is not newer than the last'
+
+    @property
+    def stands_still(self) -> str:
+        """Sentence about a clock of the states that stands still; empty if it goes on."""
+        return STANDS_STILL if self._same_stamps >= SAME_STAMPS else ''
 
     def may_judge(self, at: float, period: float) -> bool:
         """Return whether a watch that is called every `period`, s, may judge now.

@@ -1,6 +1,6 @@
 """The state machine of an active node: its state, and why, by the table of `transitions`."""
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.base_reference import BaseReference
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.locked_watch import LockedWatch
 from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
 from hodyn_ros.feedforward.plan_answer import PlanMaker
@@ -83,6 +84,8 @@ class StateMachine:
         The streamed samples.
     arrivals : StateArrivals
         When joint states came.
+    locked : LockedWatch
+        Where the locked joints are measured.
     clock : ReferenceClock
         Turns stamps into instants.
     base, base_reference : BaseInput and BaseReference, or None
@@ -105,6 +108,7 @@ class StateMachine:
         self.left_out = 0.0
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(settings.state_timeout)
+        self.locked = LockedWatch(dict(robot.locked))
         self.base = BaseInput(
             robot, settings.base_timeout, settings.base_acceleration_bandwidth,
         ) if feedforward.is_floating else None
@@ -152,6 +156,12 @@ class StateMachine:
         self.feedforward = feedforward
         self._planned_tilt = np.full(3, np.inf)
         self._planner.change_robot(feedforward.planned_robot)
+
+    def take_locked(self, measured: Mapping[str, float]) -> None:
+        """Take measured positions of locked joints, rad or m, by their names."""
+        self.locked.take(measured)
+        if self.controller is not None and (left := self.locked.news()):
+            self.reasons.tell('warning', left)
 
     def take_base(self, reading: BaseReading, now: int | None, prefix: str, at: float) -> None:
         """Take a measured state of a moving base, see `BaseInput.take`."""
@@ -247,6 +257,13 @@ class StateMachine:
         self.feedforward.resting.rest(self.base.rotation)
         return True
 
+    def _is_refused(self, kind: str, why: str, at: float) -> bool:
+        """Return whether there is a reason why the arm cannot be held; report it."""
+        if why:
+            self.why_waiting = why
+            self.reasons.notice(kind, why, at, 'error')
+        return bool(why)
+
     def _plan_on_base(self) -> None:
         """Have plans judged with the present tilt of the base."""
         if self.base is None:
@@ -286,7 +303,7 @@ class StateMachine:
             name = 'fault'
         wait = controller.reference.next_start(controller.now)
         waits = WAITS if name == 'holding' and wait is not None and wait > NOTABLE_WAIT else ''
-        return name, joined(self.reasons.text(at, self.why), waits)
+        return name, joined(self.reasons.text(at, self.why), self.locked.doubt, waits)
 
     def statistics(self) -> dict[str, str]:
         """Return the counters for diagnostics."""
@@ -294,6 +311,7 @@ class StateMachine:
             'gaps': str(self.arrivals.gaps), 'time left out (s)': f'{self.left_out:.3f}',
             **{name: str(self.counts[name]) for name in (
                 'time left out', 'states left out', 'clipped cycles', 'scaled wrenches')},
+            **self.locked.statistics(),
             **({} if self.base is None or self.base_reference is None else {
                 'base readings left out': str(self.base.left_out),
                 'base trajectory': self.base_reference.mode})}
@@ -305,7 +323,8 @@ class StateMachine:
             return BASE_LOST + (self.base.why and f': {self.base.why}')
         if self.state not in (State.LOST, State.SILENT):
             return self.reasons.why
-        return JOINT_STATES_LOST + (self.why_no_state and f': {self.why_no_state}')
+        why = self.arrivals.stands_still or self.why_no_state
+        return JOINT_STATES_LOST + (why and f': {why}')
 
     @property
     def _running(self) -> FeedforwardController:

@@ -285,21 +285,19 @@ class Supervisor(StateMachine):
     def _begin(self, position: Array, stamp: int, at: float) -> bool:
         """Hold a position; return False if the arm cannot be held there, see `why_waiting`."""
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
-        if not is_plausible:
-            self.why_waiting = beyond
-            self.reasons.notice('range', beyond, at, 'error')
-            return False
-        if not self._knows_base(stamp, at):
+        self.why_waiting = self.locked.waits_for(at)
+        if self._is_refused('range', '' if is_plausible else beyond, at) or self._is_refused(
+                'locked', self.locked.refusal, at) or self.why_waiting or not self._knows_base(
+                stamp, at):
             return False
         self.clock = ReferenceClock(stamp, self.settings.max_time_step, self.settings.lookahead)
         controller = FeedforwardController(
             self.feedforward, position, self.clock.now, self.settings.controller)
-        self.why_waiting = controller.excess_of_weight
-        if self.why_waiting:
-            self.reasons.notice('weight', self.why_waiting, at, 'error')
+        if self._is_refused('weight', controller.excess_of_weight, at):
             return False
         self.controller = controller
         self._go(Cause.FOUND)
+        self.take_locked({})
         if beyond:
             self.reasons.why = f'{beyond}: held there'
             self.reasons.tell('warning', self.reasons.why)
@@ -310,7 +308,7 @@ class Supervisor(StateMachine):
         clock = self.clock
         back = self._last_stamp - stamp
         if 0 <= back <= clock.max_step:
-            raise HodynError('a stamp is not newer than the last')
+            raise HodynError(self.arrivals.stale(is_same=not back))
         if back > 0 and stamp < clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
             # The starts of waiting plans are times of the clock before it was set.

@@ -9,9 +9,6 @@ Array = NDArray[np.float64]
 BLOCK = 1.0
 """Length of the blocks of time whose errors count as independent, s."""
 
-MIN_VELOCITY = 0.02
-"""Velocity below which a joint stands still, rad/s."""
-
 
 @dataclass(frozen=True, eq=False)
 class Data:
@@ -33,6 +30,8 @@ class Data:
         Whether the arm carried its payload; always by default.
     stands : (T, n) bool array
         Whether a joint stands, see `rests`; never by default.
+    moves : (T, n) bool array
+        Whether a velocity is certainly not 0, see `rests`; always by default.
     factor : float
         Ratio of the efforts to the model's torques, see `effort_unit`; NaN if they may be
         in N m.
@@ -46,6 +45,7 @@ class Data:
     bag: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
     loaded: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
     stands: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 0), np.bool_))
+    moves: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 0), np.bool_))
     factor: float = np.nan
 
     def __post_init__(self) -> None:
@@ -55,6 +55,8 @@ class Data:
             object.__setattr__(self, 'loaded', np.ones(len(self.q), np.bool_))
         if not len(self.stands):
             object.__setattr__(self, 'stands', np.zeros(self.effort.shape, np.bool_))
+        if not len(self.moves):
+            object.__setattr__(self, 'moves', np.ones(self.effort.shape, np.bool_))
 
     def __getitem__(self, index: NDArray[np.bool_] | NDArray[np.intp]) -> 'Data':
         return replace(self, **{

@@ -114,10 +114,10 @@ def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
         value, free = model.of(kind, found.theta), model.of(kind, model.free)
         for bounds in (model.low, model.high):
             bound = model.of(kind, bounds)
-            those = free & (value == bound)
-            if those.any():
-                one = float(bound[0])
-                out.append((kind, np.exp(one) if kind == 'slope' else one, those))
+            at = free & (value == bound)
+            for one in np.unique(bound[at]).tolist():
+                out.append((
+                    kind, float(np.exp(one)) if kind == 'slope' else one, at & (bound == one)))
     return out
 
 

@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification.data import BLOCK, MIN_VELOCITY, Data
+from hodyn_ros.feedforward.limit_table import unit
+from hodyn_ros.identification.data import BLOCK, Data
 from hodyn_ros.identification.payload import Payload
-from hodyn_ros.identification.rests import standing
+from hodyn_ros.identification.rests import Pace, moving, standing
 from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
+from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.gravity_share import is_opposite
 from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError, Robot
@@ -61,6 +63,12 @@ class Motion:
         Faults of the recording, if any.
     lag : Lag
         Lag of the efforts behind the prediction of the given robot; NaN if it cannot be judged.
+    slow : (n,) array
+        See `Pace.slow`.
+    measured : (n,) bool array
+        Whether the effort of each joint changes; efforts that never change are left out.
+    unmeasured : list of str
+        A sentence per joint whose effort is recorded and never changes.
 
     """
 
@@ -68,19 +76,26 @@ class Motion:
     usable: int
     diagnosis: Diagnosis
     lag: Lag
+    slow: Array
+    measured: NDArray[np.bool_]
+    unmeasured: list[str]
     _file: IO[bytes]
     _pieces: int
 
     def pieces(self) -> Iterator[Data]:
         """Yield all samples, piece after piece of the bag."""
-        for q, effort, block, stands, _ in self._stored():
-            yield Data(q, effort, block, self.diagnosis.efforts.with_gravity, stands=stands)
+        for q, effort, block, deviation, instants in self._stored():
+            yield Data(
+                q, np.where(self.measured, effort, np.nan), block,
+                self.diagnosis.efforts.with_gravity,
+                stands=standing(instants, q[:, 1], deviation, self.slow),
+                moves=moving(q[:, 1], deviation))
 
     def doubts(self, terms: Collection[str]) -> list[str]:
         """Return a sentence per fault of the recording, except faults that `terms` identify."""
         of_motors = '' if 'gains' in terms else self.diagnosis.of_motors
         return [
-            *self.diagnosis.efforts.cut.sentences(self.diagnosis.names),
+            *self.unmeasured, *self.diagnosis.efforts.cut.sentences(self.diagnosis.names),
             *self.diagnosis.without(terms).sentences,
             *filter(None, [of_motors, self.gravity_doubt(terms)])]
 
@@ -170,6 +185,7 @@ def _estimate(path: Path, source: Source) -> Motion:
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')
         file = TemporaryFile()  # noqa: SIM115  # it lives as long as the source
         pieces, begin = 0, None
+        pace, extremes = Pace(source.robot.n), np.full((2, source.robot.n), np.nan)
         comparison = EffortComparison(bag.names)
         for chunk in torques.chunks():
             begin = int(chunk.stamps[0]) if begin is None else begin
@@ -179,9 +195,11 @@ def _estimate(path: Path, source: Source) -> Motion:
                 used.stamps, used.instants, used.predicted, effort, used.slow, q[:, 1])
             few.add(used)
             block = np.maximum((used.stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
-            stands = standing(used.instants, q[:, 1], used.q_deviation[:, 1])
+            pace.add(used.instants, q[:, 1])
+            extremes = np.stack([
+                ends.reduce(np.concatenate([extremes, effort])) for ends in (np.fmin, np.fmax)])
             try:
-                for values in (q, effort, block, stands, used.instants):
+                for values in (q, effort, block, used.q_deviation[:, 1], used.instants):
                     np.save(file, values)
                 file.flush()
             except OSError as error:
@@ -189,10 +207,20 @@ def _estimate(path: Path, source: Source) -> Motion:
                     f'{path}: its motion cannot be kept in the temporary folder {gettempdir()} '
                     f'({error}): set TMPDIR to one with room') from None
             pieces += 1
+        measured = is_measured(extremes)
+        constant = np.flatnonzero(np.isfinite(extremes[0]) & ~measured).tolist()
+        if not measured.any():
+            raise HodynError(
+                f'{path}: the recorded efforts never change: the driver does not measure them, or '
+                'cuts them at these values. Record measured efforts')
         diagnosis = few.diagnosis(feedforward, bag.names, torques.efforts)
         is_judged = diagnosis.is_comparable and not diagnosis.of_motors
         lag = common_lag(comparison.joints) if is_judged else Lag()
-        return Motion(torques.motion.counts, bag.usable, diagnosis, lag, file, pieces)
+        return Motion(
+            torques.motion.counts, bag.usable, diagnosis, lag, pace.slow, measured, [
+                f'The effort of {bag.names[j]} never changes ({extremes[0, j]:.4g} '
+                f'{unit(source.robot, j, "effort")}): it is not measured, and left out.'
+                for j in constant], file, pieces)
 
 
 def read_data(
@@ -203,7 +231,7 @@ def read_data(
     Raises
     ------
     HodynError
-        When a bag cannot be used, records no efforts or constant ones, or is given twice, or only
+        When a bag cannot be used, records no efforts that change, or is given twice, or only
         some bags have efforts with gravity.
 
     """
@@ -241,11 +269,9 @@ def read_data(
     data = Data(gravity=True in gravities, factor=np.nan if np.all(np.isnan(factors)) else float(
         np.nanmedian(factors)), **{
         name: np.concatenate([getattr(piece, name) for piece in pieces])
-        for name in ('q', 'effort', 'block', 'bag', 'loaded', 'stands')})
+        for name in ('q', 'effort', 'block', 'bag', 'loaded', 'stands', 'moves')})
     parts = [data[data.bag == number] for number in range(len(recordings))]
     _check_given_once([part.q.tobytes() + part.effort.tobytes() for part in parts], recordings)
-    for part, recording in zip(parts, recordings, strict=True):
-        _check_efforts_vary(part, recording, source.robot)
     return data, [motion.counts for motion in motions]
 
 
@@ -260,16 +286,3 @@ def _check_given_once(
                 f'{recording.path} holds the same recording as {first[content]}: give each once, '
                 'either as one with the payload or with --unloaded')
         first[content] = recording.path
-
-
-def _check_efforts_vary(data: Data, recording: Recording, robot: Robot) -> None:
-    moves = np.abs(data.q[:, 1]).max(axis=0, initial=0.0) > MIN_VELOCITY
-    known = np.isfinite(data.effort)
-    constant = [
-        name for j, name in enumerate(robot.joint_names)
-        if moves[j] and known[:, j].any() and not np.ptp(data.effort[known[:, j], j])]
-    if constant:
-        raise HodynError(
-            f'{recording.path}: the efforts of {", ".join(constant)} never change '
-            'though the joints move: the driver does not measure them, or cuts them at this '
-            'value. Record measured efforts')

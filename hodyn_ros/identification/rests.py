@@ -2,38 +2,80 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.identification.data import MIN_VELOCITY
-
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Instants = NDArray[np.int64]
 
 MIN_REST = 0.3
 """Least duration of a rest, s; shorter stops are reversals."""
 
-_SLOW = 0.1 * MIN_VELOCITY
+SLOW = 0.005
+"""Share of a joint's RMS velocity below which it is slow, however small the noise is."""
+
+JITTER = 2e-3
+"""Velocity below which a joint that only jitters is slow, rad/s or m/s."""
+
 _DEVIATIONS = 3.0
+_CERTAIN = 5.0  # standard deviations of a velocity that noise never has
+_DIRECTED = 0.9  # least share of its way on which a joint that moves keeps its direction
 
 
-def standing(
-    instants: NDArray[np.int64], velocity: Array, deviation: Array,
-) -> NDArray[np.bool_]:
+class Pace:
+    """How each of n joints moves in a recording, from sums over its samples."""
+
+    def __init__(self, n: int) -> None:
+        self._sums = np.zeros((3, n))
+        self._count = 0
+
+    def add(self, instants: Instants, velocity: Array) -> None:
+        """Add consecutive samples: instants, (T,), ns, and velocities, (T, n)."""
+        directed = _lasting(instants, velocity > 0.0) | _lasting(instants, velocity < 0.0)
+        way = np.abs(velocity)
+        self._sums += [
+            np.sum(velocity ** 2, axis=0), way.sum(axis=0), (way * directed).sum(axis=0)]
+        self._count += len(velocity)
+
+    @property
+    def slow(self) -> Array:
+        """Velocity below which each joint is slow, (n,), however small the noise is.
+
+        It is a share of the joint's usual velocity, as no velocity is slow for all joints. A
+        joint that a controller holds jitters: it does not keep its direction for as long as a
+        rest lasts, on most of its way. Its usual velocity is no scale of its motion.
+        """
+        squares, way, directed = self._sums
+        slow = SLOW * np.sqrt(squares / max(self._count, 1))
+        return np.where(directed > _DIRECTED * way, slow, np.maximum(slow, JITTER))
+
+
+def standing(instants: Instants, velocity: Array, deviation: Array, slow: Array) -> Flags:
     """Return whether each joint stands, (T, n): slow without a break for `MIN_REST`.
 
-    A velocity is slow if it differs from 0 by less than three standard deviations. This bound is
-    limited, so that a motion is not taken for a rest.
+    A velocity is slow if it differs from 0 by less than three standard deviations or `slow`.
 
     Parameters
     ----------
     instants : (T,) array
         ns.
     velocity, deviation : (T, n) arrays
-        Velocities and their standard deviations, rad/s.
+        Velocities and their standard deviations, rad/s or m/s.
+    slow : (n,) array
+        See `Pace.slow`.
 
     """
-    bound = np.clip(_DEVIATIONS * deviation, _SLOW, 0.5 * MIN_VELOCITY)
-    slow = np.abs(velocity) < bound
-    stands = np.zeros_like(slow)
-    edges = np.diff(np.pad(slow, ((1, 1), (0, 0))).astype(np.int8), axis=0)
+    return _lasting(instants, np.abs(velocity) < np.maximum(_DEVIATIONS * deviation, slow))
+
+
+def moving(velocity: Array, deviation: Array) -> Flags:
+    """Return which velocities, (T, n), are certainly not 0, by their standard deviations."""
+    return np.asarray(np.abs(velocity) > _CERTAIN * deviation)
+
+
+def _lasting(instants: Instants, flags: Flags) -> Flags:
+    """Return the flags, (T, n), that last for `MIN_REST` without a break."""
+    out = np.zeros_like(flags)
+    edges = np.diff(np.pad(flags, ((1, 1), (0, 0))).astype(np.int8), axis=0)
     for j, edge in enumerate(edges.T):
         for begin, end in zip(*(np.flatnonzero(edge == sign) for sign in (1, -1)), strict=True):
-            stands[begin:end, j] = instants[end - 1] - instants[begin] >= 1e9 * MIN_REST
-    return stands
+            out[begin:end, j] = instants[end - 1] - instants[begin] >= 1e9 * MIN_REST
+    return out

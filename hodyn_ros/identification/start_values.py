@@ -1,7 +1,9 @@
 """The start of a fit: quarter turns, gains and friction by rough least squares."""
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import nnls
 
+from hodyn_ros.actuators.friction import sigmoid
 from hodyn_ros.dynamics.regressor import PARAMETERS
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.estimate import Estimate
@@ -14,6 +16,8 @@ Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _QUARTER = 0.5 * np.pi
+_CANDIDATES = 16  # number of slopes of friction from which the best is chosen
+_FAR_BETTER = 0.7  # greatest part of the error that another slope may leave
 
 
 def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
@@ -59,6 +63,33 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
     those = model.of('amplitude', model.free)
     model.of('amplitude', theta)[those] = np.maximum(
         model.of('amplitude', theta), 0.1 * np.std(rest, axis=0))[those]
+    if begin is None:
+        _start_at_better_slopes(model, theta, rest)
     if not np.isfinite(theta).all():
         raise np.linalg.LinAlgError('no finite start')
     return theta, clear
+
+
+def _start_at_better_slopes(model: Terms, theta: Array, rest: Array) -> None:
+    """Start from other slopes of friction that explain the other torques, (T, n), far better.
+
+    With far too small a slope, friction is proportional to velocity, as viscous friction is: a
+    fit that starts there would stay there.
+    """
+    low, high = (model.of('slope', bounds) for bounds in (model.low, model.high))
+    for j in np.flatnonzero(model.of('slope', model.free)):
+        known = model.known[:, j]
+        velocity, torque = model.data.q[known, 1, j], rest[known, j]
+        slopes = np.array([
+            model.of('slope', theta)[j], *np.linspace(low[j], high[j], _CANDIDATES)])
+        one = np.ones_like(velocity)  # friction is not negative, a constant may be
+        linear = velocity * model.of('viscous', model.free)[j]
+        found, left = zip(*(nnls(np.stack([
+            sigmoid(slope * velocity) - 0.5, linear, one, -one], axis=1), torque)
+            for slope in np.exp(slopes)), strict=True)
+        best = int(np.argmin(left))
+        if left[best] < _FAR_BETTER * left[0]:
+            model.of('slope', theta)[j] = slopes[best]
+            model.of('amplitude', theta)[j] = found[best][0]
+            if linear.any():
+                model.of('viscous', theta)[j] = found[best][1]

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters, torque_regressor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.identification.data import MIN_VELOCITY, Data
+from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.payload import (
     EXTENT,
     log_cholesky,
@@ -28,6 +28,7 @@ from hodyn_ros.robot import Robot
 Array = NDArray[np.float64]
 
 _SLOPES = (1.0, 300.0)  # bounds of the slope, s/rad
+_STEEPEST = 30.0  # largest slope times the joint's largest velocity, if it allows for more
 _SLOPE_DEVIATION = 1.5  # prior deviation of the slope's logarithm
 _ASYMMETRY = 3.0  # bound of slope · velocity offset: a friction 20 times larger in one direction
 _ASYMMETRY_DEVIATION = 0.2  # prior: a tenth more in one direction, a tenth less in the other
@@ -88,6 +89,9 @@ class Terms:
         self.group = np.unique(data.bag, return_inverse=True)[1] if each_bag else np.zeros(
             len(data.q), np.intp)
         self.known, self.shares = data.known, np.ones(robot.n, np.bool_)
+        velocity = np.where(self.known & data.moves, data.q[:, 1], 0.0)
+        self.moving: NDArray[np.bool_] = np.asarray(
+            (velocity.max(axis=0) > 0.0) & (velocity.min(axis=0) < 0.0))
         self.places: dict[str, slice] = {}
         rows = []
         end = 0
@@ -112,7 +116,11 @@ class Terms:
         given = np.array([
             log_cholesky(body.mass, body.com, body.inertia) for body in robot.bodies])
         friction = robot.friction or SigmoidFriction(np.zeros(n), np.full(n, 10.0), np.zeros(n))
-        slope_given = np.clip(friction.slope, *_SLOPES)
+        velocity = np.abs(np.where(self.known, self.data.q[:, 1], 0.0)).max(axis=0, initial=0.0)
+        # The friction of a slow joint changes sign within a small part of its slow motion.
+        steepest = np.maximum(_SLOPES[1], _STEEPEST / np.where(
+            self.moving, velocity, _STEEPEST))
+        slope_given = np.clip(friction.slope, _SLOPES[0], steepest)
         asymmetry = slope_given * friction.velocity_offset
         most = max(_ASYMMETRY, float(np.abs(asymmetry).max()))
         scale = _LARGEST * np.array([
@@ -124,7 +132,9 @@ class Terms:
             'links': _Kind(
                 'links', given.ravel(), np.concatenate([uncertainty(row) for row in given])),
             'amplitude': _Kind('friction', friction.amplitude, scale, 0.0),
-            'slope': _Kind('friction', np.log(slope_given), _SLOPE_DEVIATION, *np.log(_SLOPES)),
+            'slope': _Kind(
+                'friction', np.log(slope_given), _SLOPE_DEVIATION, np.log(_SLOPES[0]),
+                np.log(steepest)),
             # Fast motion cannot distinguish an asymmetry from an offset.
             'asymmetry': _Kind(
                 'friction', asymmetry,
@@ -140,10 +150,7 @@ class Terms:
             'payload': _Kind('payload', *_PAYLOAD)}
 
     def _set_free(self, kinds: dict[str, _Kind]) -> None:
-        velocity = np.where(self.known, self.data.q[:, 1], 0.0)
-        moving = (velocity.max(0) > MIN_VELOCITY) & (velocity.min(0) < -MIN_VELOCITY)
         heard: NDArray[np.bool_] = np.asarray(self.known.any(axis=0))
-        self.moving: NDArray[np.bool_] = np.asarray(heard & moving)
         for name, kind in kinds.items():
             if kind.term in self.terms and name not in ('links', 'payload', 'common_gain'):
                 part = self.of(name, self.free)

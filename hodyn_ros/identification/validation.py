@@ -26,6 +26,8 @@ _WORSE, _DEVIATIONS = 1.01, 2.0  # ratio and deviations above which held-out err
 class Validation:
     """RMS errors, N m, of robots read from files against the recorded efforts.
 
+    They are NaN for joints without a measured effort.
+
     Attributes
     ----------
     before, after : (n,) arrays
@@ -118,7 +120,7 @@ class BlockErrors:
 
 def _rms(sums: Array) -> Array:
     """Return the RMS from count, sum and sum of squares."""
-    return np.asarray(np.sqrt(sums[2] / np.maximum(sums[0], 1.0)))
+    return np.asarray(np.sqrt(sums[2] / np.where(sums[0] > 0.0, sums[0], np.nan)))
 
 
 def _error(feedforward: FeedForward, q: Array, effort: Array, gravity: bool) -> Array:
@@ -176,11 +178,10 @@ def validate(
     of_bags = errors.of_bags()
     together = np.sum(list(of_bags.values()), axis=0)
     before, after, held_out = _rms(together)
-    square_of_means = np.sum([
+    together[2] -= np.sum([
         sums[1] ** 2 / np.maximum(sums[0], 1.0) for sums in of_bags.values()], axis=0)
-    less_mean = np.sqrt((together[2] - square_of_means) / np.maximum(together[0], 1.0))
     worse = (held_out > _WORSE * gain_factors * before) & errors.excess(2, 0, gain_factors)
     return Validation(
         before, after, gain_factors * before,
-        [_rms(of_bags[bag])[1] for bag in range(len(recordings))], held_out, less_mean[2], worse,
-        folds.by_bag)
+        [_rms(of_bags[bag])[1] for bag in range(len(recordings))], held_out, _rms(together)[2],
+        worse, folds.by_bag)

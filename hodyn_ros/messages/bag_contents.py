@@ -7,7 +7,7 @@ MAX_TIME = 2**62  # ns: larger values are not times, and sums of them would over
 
 
 class Topic(NamedTuple):
-    """A topic and the type of its messages, as in ``sensor_msgs/msg/JointState``."""
+    """A topic and the type of its messages, such as ``sensor_msgs/msg/JointState``."""
 
     name: str
     type: str
@@ -35,8 +35,8 @@ class LostMessages:
     messages : int or None
         Number of lost messages; None if unknown.
     after, before : int or None
-        The losses are after the message received at `after` and before that at `before`, ns; None
-        at an end of the bag.
+        Receive times, ns, of the last message before the losses (`after`) and the first one
+        after them (`before`); None at an end of the bag.
 
     """
 
@@ -73,14 +73,14 @@ class StorageFile(Protocol):
     counts_messages: bool
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
-        """Yield the messages of a topic in the order of the file, and where some are lost."""
+        """Yield a topic's messages in the order of the file, and a LostMessages per gap."""
 
     def close(self) -> None:
         """Close the file."""
 
 
 def with_times(items: Iterator[Message | LostMessages]) -> Iterator[Message | LostMessages]:
-    """Yield the items, with the receive times of the messages around each loss added to it."""
+    """Yield the items; each loss gets the receive times of the messages around it."""
     last: int | None = None
     losses: list[LostMessages] = []
     for item in items:
@@ -98,17 +98,17 @@ def with_times(items: Iterator[Message | LostMessages]) -> Iterator[Message | Lo
 def count_losses(
     losses: Sequence[LostMessages], found: int, expected: int | None, source: str,
 ) -> tuple[LostMessages, ...]:
-    """Return losses whose numbers and the number of messages found add up to the expected one.
+    """Return the losses, adjusted to add up, with `found`, to `expected`.
 
-    Places that lost an unknown number become one, with the number that is missing. If more
-    messages were found and lost than expected, the expected number is wrong and ignored.
+    Losses of unknown number are merged into one, of the number that is missing. If more messages
+    were found and lost than expected, the expected number is wrong and ignored.
 
     Parameters
     ----------
     losses : sequence of LostMessages
         Losses in the order of reading.
     found, expected : int, and int or None
-        Number of messages that were read, and number that should be there.
+        Number of messages read, and number expected, None if unknown.
     source : str
         Name of the file that states the expected number.
 

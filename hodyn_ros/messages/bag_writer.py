@@ -1,4 +1,4 @@
-"""Writes rosbag2 bags by the rules of `common.output_files`; no ROS installation is needed."""
+"""Writes rosbag2 bags, complete or not at all; no ROS installation is needed."""
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +16,7 @@ def bag_writer(
     path: Path, *, version: Literal[8, 9] = 9, storage: StoragePlugin = StoragePlugin.SQLITE3,
     force: bool = False,
 ) -> Iterator[Any]:
-    """Yield an open `rosbags.rosbag2.Writer`; the bag is in its place when the context has ended.
+    """Yield an open `rosbags.rosbag2.Writer`; the bag appears at `path` when the context ends.
 
     Raises HodynError for a path that the storage does not allow, and OSError, with the path, if
     the bag cannot be written.

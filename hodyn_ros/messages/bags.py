@@ -46,7 +46,7 @@ class Bag:
     path : Path
         The folder or the file.
     topics : dict
-        Number of messages per topic: as metadata.yaml states, or as found if that is larger.
+        Number of messages per topic: the larger of those in metadata.yaml and in the files.
     notes : list of str
         Faults of the bag other than lost messages.
 
@@ -99,15 +99,15 @@ class Bag:
         self._stack.close()
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
-        """Yield the messages of a topic in the order of recording, and where some are lost."""
+        """Yield a topic's messages in the order of recording, and a LostMessages per gap."""
         return with_times(self._read(topic))
 
     def count_losses(
         self, losses: list[LostMessages], found: int, topic: Topic,
     ) -> tuple[LostMessages, ...]:
-        """Return the losses that `read` yielded, with numbers that add up to the expected one.
+        """Return the losses from `read`, adjusted to add up, with `found`, to the expected number.
 
-        If metadata.yaml counts fewer messages than were found, this is added to `notes`.
+        If metadata.yaml counts fewer messages than were found and lost, `notes` says so.
         """
         total = found + sum(loss.messages or 0 for loss in losses)
         if self._metadata.get(topic, total) < total:
@@ -153,7 +153,7 @@ class Bag:
         if document is None:
             raise ValueError('it is empty')
         information = document['rosbag2_bagfile_information']
-        paths = list(dict.fromkeys(  # a file that is listed twice is read once
+        paths = list(dict.fromkeys(  # a file listed twice is read once
             self.path / PurePath(file).name for file in information['relative_file_paths']))
         for entry in information['topics_with_message_count']:
             topic = Topic(
@@ -189,7 +189,7 @@ class Bag:
         return file
 
     def _unpacked(self, path: Path) -> Path:
-        """Return a temporary file with all that can be decompressed."""
+        """Return a temporary file, decompressed up to any damage."""
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         unpacked = folder / path.stem
         decompressor = ZstdDecompressor()
@@ -233,7 +233,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 def _decompressed(data: bytes) -> bytes:
-    """Return a message that was compressed by itself; empty if it is damaged."""
+    """Decompress a message that was compressed by itself; return b'' if it is damaged."""
     try:
         decompressor = ZstdDecompressor()
         message = decompressor.decompress(data, _MAX_MESSAGE)

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.errors import HodynError
 
-ENCAPSULATION = 4  # bytes before the payload; alignment counts from after them
+ENCAPSULATION = 4  # bytes of the header; alignment counts from its end
 AFTER_STAMP = 12  # bytes of encapsulation, seconds and nanoseconds
-# Largest magnitude, rad, rad/s, N m, …: larger numbers are the sender's errors, and their powers
-# could overflow.
+# Largest accepted magnitude, rad, rad/s, N m …: larger numbers are errors of the sender, and
+# their powers could overflow.
 MAX_VALUE = 1e6
 MAX_JOINTS = 1000
 # Errors that unpacking raises if the bytes are another message, or cut short.
@@ -27,7 +27,7 @@ _STAMP = {'<': struct.Struct('<iI'), '>': struct.Struct('>iI')}
 
 @contextmanager
 def reading(data: bytes, what: str) -> Iterator[None]:
-    """Raise HodynError if the bytes that are read in this context are not such a message."""
+    """Turn errors of MALFORMED in this context into a HodynError: data are not `what`."""
     try:
         yield
     except MALFORMED:
@@ -37,7 +37,7 @@ def reading(data: bytes, what: str) -> Iterator[None]:
 def check_values(
     values: NDArray[np.float64], names: Sequence[str], largest: ArrayLike = MAX_VALUE,
 ) -> None:
-    """Raise HodynError with its name for a value that is not finite or beyond the largest."""
+    """Raise HodynError, with the name, if a value is not finite or beyond ±`largest`."""
     wrong = ~(np.abs(values) <= largest)
     if wrong.any():
         i = int(wrong.argmax())
@@ -142,7 +142,7 @@ class Cursor:
     def sequence(self) -> tuple[float, ...]:
         """Return the doubles of the sequence that begins here."""
         count = self.count()
-        return self.doubles(count) if count else ()  # an empty one is not padded
+        return self.doubles(count) if count else ()  # an empty sequence has no padding
 
     def time(self) -> tuple[int, int]:
         """Return the seconds and nanoseconds of the time or duration that begins here."""
@@ -170,12 +170,12 @@ class Builder:
         self.data.extend(raw)
 
     def doubles(self, length: int) -> int:
-        """Append a sequence of zeros; return the position of the first, if there is one."""
+        """Append a sequence of zeros; return the position of the first, if any."""
         self.count(length)
         return self.numbers(length)
 
     def numbers(self, length: int) -> int:
-        """Append doubles that are no sequence; return where the first stands, if there is one."""
+        """Append zeros without a length before them; return the position of the first, if any."""
         if length:
             self._align(8)
         at = len(self.data)

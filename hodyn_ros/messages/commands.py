@@ -8,10 +8,10 @@ Array = NDArray[np.float64]
 
 
 class CommandWriter:
-    """A serialized command, made only once: one value per joint, in the controller's order."""
+    """A serialized command, built once: one value per joint, in the controller's order."""
 
     def __init__(self, order: NDArray[np.intp]) -> None:
-        """Take the index in the command of each value, (n,)."""
+        """Take each value's index in the command, (n,)."""
         self._order = order
         message = cdr.Builder()
         message.count(0)  # layout.dim

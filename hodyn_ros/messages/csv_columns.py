@@ -8,7 +8,8 @@ import re
 
 from hodyn_ros.common.errors import HodynError
 
-TIMES = ('time', 'time_from_start', 'time_s', 'seconds', 't')
+TIMES = ('time', 'time_from_start', 'time_s', 'seconds', 't_s', 't')
+_TIMES_IN_SECONDS = ('time_s', 'seconds', 't_s')
 ENCODING = 'utf-8-sig'  # spreadsheets begin their files with a byte order mark
 KINDS = ('velocity', 'acceleration', 'effort')
 """Kinds of columns other than positions."""
@@ -40,12 +41,14 @@ class JointTable:
     times : list of float
         Times of the rows, s.
     rows : dict of str to list of lists
-        For `position` and each kind that is read: the values in each row, none if it has no
-        columns.
+        Values in each row, by kind: `position` and the kinds read. The lists of a kind without
+        columns are empty.
     lines : list of int
         Line of the file, from 1, at which each row ends.
     left_out : dict of str to list of int
-        Lines of a log that are no rows, by reason.
+        Numbers of a log's lines that are left out, by reason.
+    says_seconds : bool
+        Whether the header says that the times are in s, as `time [s]` or `t_s` does.
 
     """
 
@@ -54,6 +57,7 @@ class JointTable:
     rows: dict[str, list[list[float]]]
     lines: list[int] = field(default_factory=list)
     left_out: dict[str, list[int]] = field(default_factory=dict)
+    says_seconds: bool = False
 
 
 def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> JointTable:
@@ -66,11 +70,11 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
     path : Path
         The file.
     used : mapping of str to str
-        The kinds to read, of `position` and KINDS, and their names in error messages; other
-        columns are skipped.
+        The kinds to read, from `position` and KINDS, with their names in error messages; other
+        kinds are skipped.
     is_log : bool
-        Whether lines with too few or too many entries, for example a cut last line, are left out,
-        and cells that are empty or not finite become NaN. Otherwise both are errors.
+        If true, lines with a wrong number of entries and a last line cut in a number are left
+        out, and cells that are empty or not finite become NaN. Otherwise these are errors.
 
     Raises
     ------
@@ -88,16 +92,20 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
             lines = [(reader.line_num, line) for line in reader if line]
         except csv.Error as error:
             raise HodynError(f'{path}: not valid CSV: {error}') from None
+    written = header
     header = _without_units(header, path)
     lower = [column.lower() for column in header]
     time = next((lower.index(name) for name in TIMES if name in lower), None)
+    says_seconds = time is not None and (
+        written[time] != header[time] or lower[time] in _TIMES_IN_SECONDS)
     if 'time' not in header and time is not None:
         header[time] = 'time'
     if separator == ';' and not any('.' in value for _, line in lines for value in line):
         # Here a comma is the decimal point.
         lines = [(number, [value.replace(',', '.') for value in line]) for number, line in lines]
     columns = _columns(header, path, used)
-    table = JointTable(tuple(columns['position']), [], {kind: [] for kind in columns})
+    table = JointTable(
+        tuple(columns['position']), [], {kind: [] for kind in columns}, says_seconds=says_seconds)
     at = header.index('time')
     for number, line in lines:
         is_last = number == lines[-1][0]
@@ -131,11 +139,11 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
 
 
 class _NotANumberError(Exception):
-    """The cell at this place of a line, the only argument, is not a number."""
+    """A cell is not a number; the argument is its index in the line."""
 
 
 def _number(line: list[str], place: int, is_log: bool) -> float:
-    """Return the number in a cell; NaN for a missing one of a log."""
+    """Return the number in a cell; in a log, NaN if it is missing or not finite."""
     text = line[place]
     try:
         value = float(text)
@@ -151,7 +159,7 @@ def _number(line: list[str], place: int, is_log: bool) -> float:
 
 
 def _wrong_count(entries: int, columns: int, is_last: bool) -> str:
-    """Return what is wrong with the number of entries in a line; empty if nothing is."""
+    """Return the fault in the number of a line's entries; empty if it is right."""
     if entries == columns:
         return ''
     if is_last and entries < columns:
@@ -213,7 +221,7 @@ def _without_units(header: list[str], path: Path) -> list[str]:
 
 
 def _check_words(header: list[str], path: Path) -> None:
-    """Refuse columns whose ending is another word for a kind: they would become joints."""
+    """Refuse endings that are other or unknown words for a kind: they would become joints."""
     for column in header:
         split = re.fullmatch(r'(.+)([._/ ])([^._/ ]+)', column)
         kind = _KIND_OF_WORD.get(split[3].lower()) if split else None
@@ -229,5 +237,5 @@ def _check_words(header: list[str], path: Path) -> None:
                 if split[3].lower() in _CURRENTS else
                 f': leave the column out, or write {column}.position if this is a joint')
             raise HodynError(
-                f'{path}: column {column!r}: {split[3]!r} is not a known kind of column, which '
-                f'are {", ".join("." + kind for kind in KINDS)}{hint}')
+                f'{path}: column {column!r}: {split[3]!r} is not a kind of column '
+                f'({", ".join("." + kind for kind in KINDS)}){hint}')

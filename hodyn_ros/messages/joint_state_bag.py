@@ -14,7 +14,8 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_contents import LostMessages, Topic
 from hodyn_ros.messages.bags import Bag
 from hodyn_ros.messages.cdr import MAX_VALUE
-from hodyn_ros.messages.joint_states import MESSAGE_TYPE, JointFinder, Layout
+from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout
+from hodyn_ros.messages.topic_names import JointFinder, TopicNames
 from hodyn_ros.messages.whole_turns import WholeTurns
 
 Array = NDArray[np.float64]
@@ -22,8 +23,8 @@ Stamps = NDArray[np.int64]
 
 USUAL_NAME = 'joint_states'
 _READ_AT_ONCE = 4096
-_MAX_KEPT = 1 << 27  # bytes that are kept in memory: 12 min of 7 joints at 1 kHz
-_MAX_REASONS = 20  # largest number of listed reasons, as damaged bytes cause ever new ones
+_MAX_KEPT = 1 << 27  # bytes kept in memory: 12 min of 7 joints at 1 kHz
+_MAX_REASONS = 20  # largest number of listed reasons; damaged bytes cause ever new ones
 _Mapping = tuple[Layout, NDArray[np.intp]]  # a layout, and the joints' indices in its arrays
 
 
@@ -60,7 +61,7 @@ class JointStates:
 
     @classmethod
     def joined(cls, blocks: list['JointStates']) -> 'JointStates':
-        """Return blocks one after the other."""
+        """Return the concatenated blocks."""
         return cls(*(
             np.concatenate([getattr(block, field.name) for block in blocks])
             for field in fields(cls)))
@@ -75,13 +76,13 @@ class Tally:
     found, usable : int
         Messages that were read, and those whose positions can be used.
     unusable : dict
-        Messages that cannot be used: their number by reason.
+        Number of messages that cannot be used, by reason.
     in_part : dict
-        Usable messages without all efforts or velocities: their number by reason.
+        Number of usable messages that lack efforts or velocities, by reason.
     losses : list of LostMessages
         Where messages are lost.
     whole_turns : WholeTurns or None
-        Takes whole turns out of the positions; None leaves the positions as recorded.
+        Unwraps the positions; None leaves them as recorded.
 
     """
 
@@ -141,7 +142,7 @@ class Tally:
 class JointStateBag:
     """An open rosbag2 with the joint states of a robot; a context manager.
 
-    It is read to its end when it is opened, to count the messages and to find what is lost.
+    The bag is read to its end when it is opened, to count messages and find losses.
 
     Attributes
     ----------
@@ -186,12 +187,12 @@ class JointStateBag:
         ------
         HodynError, OSError
             The bag cannot be read or does not have the topic, or no message can be used, for
-            example because all are another robot's.
+            example because all are from another robot.
 
         """
         self.path = Path(path)
         self.names: tuple[str, ...] = ()
-        self._joints = joints
+        self._joints = TopicNames(joints)
         self._effort_gain, self._turns = effort_gain, turns
         self._bag = Bag(self.path)
         try:
@@ -210,7 +211,12 @@ class JointStateBag:
             self._bag.close()
             raise
         self.topic = self._topic.name
-        self.usable, self.unusable, self.in_part = tally.usable, tally.unusable, tally.in_part
+        self.usable, self.in_part = tally.usable, tally.in_part
+        self.unusable: dict[str, int] = {}
+        for reason, count in tally.unusable.items():
+            # Which names other messages have was not known at the first message.
+            reason = self._joints.latest(reason)
+            self.unusable[reason] = self.unusable.get(reason, 0) + count
         self.total = tally.found + sum(loss.messages or 0 for loss in self.lost)
         self.notes = [*self._bag.notes, *(
             [] if tally.whole_turns is None else tally.whole_turns.notes(self.names))]

@@ -1,25 +1,27 @@
-"""sensor_msgs/JointState as bytes: one message per cycle, or those of a whole bag.
+"""sensor_msgs/JointState as bytes: one message per cycle, or all of a bag.
 
-The joint states of one driver differ only in their stamps and numbers, so the bytes of the first
-one show where the numbers are in all others. They are read and written there, and no cycle decodes
-or builds a message.
+The joint states of one driver differ only in their stamps and numbers, so the first message shows
+where the numbers are in all messages. They are read and written in place: no cycle decodes or
+builds a message.
 """
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
+from hodyn_ros.messages.topic_names import JointFinder
 
 Array = NDArray[np.float64]
 Stamps = NDArray[np.int64]
 
 MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
 
+_MOST_LAYOUTS = 8  # that are remembered: senders on one topic are few
 _FIELDS = ('position', 'velocity', 'effort')
 
 
@@ -98,9 +100,9 @@ class Layout:
         return True
 
     def field(self, data: bytes | bytearray, field: str) -> Array:
-        """Return the view of an array, (names,), in a message of this layout.
+        """Return a view of an array, (names,), in a message of this layout.
 
-        It is writeable if the message is. Raises KeyError for an array that is empty.
+        The view is writeable if the message is. Raises KeyError if the array is empty.
         """
         values: Array = np.frombuffer(
             data, f'{self.order}f8', len(self.names), self.offsets[field])
@@ -134,25 +136,15 @@ def blank(names: tuple[str, ...], count: int) -> NDArray[Any]:
     can be written; ``.tobytes()`` are the messages one after the other, ``.itemsize`` bytes each.
     """
     message = template(names)
-    # One block of bytes is repeated, as NumPy does not copy the bytes between fields.
+    # The bytes are repeated: repeating a NumPy record would not copy the bytes between fields.
     return np.frombuffer(bytearray(message * count), Layout.of(message).dtype)
-
-
-class JointFinder(Protocol):
-    """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
-
-    def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
-        """Return the index in a list of names of each joint, in the robot's order.
-
-        Raises HodynError if joints are missing.
-        """
 
 
 class JointStateReader:
     """Reads a robot's joints from serialized joint states, in the robot's order."""
 
     def __init__(self, names: JointFinder, *, one_sender: bool = False) -> None:
-        """Take how names are mapped, and whether only the first sender's prefix is accepted."""
+        """Take the finder of joints, and whether only the first sender's names are accepted."""
         self._joint_names = names
         self._one_sender = one_sender
         self._layout: Layout | None = None
@@ -208,8 +200,37 @@ class JointStateReader:
         return values
 
 
+class SomePositions:
+    """Reads the positions of some joints from all joint states that name them.
+
+    Parameters
+    ----------
+    find : callable
+        Returns the index of each joint among a message's names, for those that it names.
+
+    """
+
+    def __init__(self, find: Callable[[Sequence[str]], dict[str, int]]) -> None:
+        self._find = find
+        self._known: list[tuple[Layout, dict[str, int]]] = []
+
+    def read(self, data: bytes) -> dict[str, float]:
+        """Return the finite positions, rad or m, by joint; HodynError if it is no joint state."""
+        known = next((known for known in self._known if known[0].fits(data)), None)
+        if known is None:
+            layout = Layout.of(data)
+            known = layout, self._find(layout.names) if 'position' in layout.offsets else {}
+            self._known = [*self._known[1 - _MOST_LAYOUTS:], known]
+        layout, indices = known
+        if not indices:
+            return {}
+        values = layout.field(data, 'position')
+        return {joint: value for joint, i in indices.items()
+                if abs(value := values.item(i)) <= cdr.MAX_VALUE}
+
+
 class JointStateWriter:
-    """A serialized joint state, made only once, whose arrays are written in place.
+    """A serialized joint state, built once, whose arrays are written in place.
 
     Attributes
     ----------

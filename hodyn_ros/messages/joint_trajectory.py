@@ -29,7 +29,7 @@ class JointWaypoints:
     positions, velocities, accelerations : sequences of rows
         One row per point; empty for a point without the quantity.
     efforts : sequence of rows
-        As velocities; plans do not use them.
+        Rows like those of velocities; plans do not use them.
 
     """
 
@@ -86,7 +86,7 @@ def encode(
     effort : (T, n) array
         Joint torques or forces.
     stamp : int
-        Start time, ns; 0 for at once.
+        Start time, ns; 0 means at once.
 
     """
     message = cdr.Builder()
@@ -119,7 +119,7 @@ def read_header(cursor: cdr.Cursor) -> tuple[str, tuple[str, ...], int]:
 
 
 def read_time_from_start(cursor: cdr.Cursor, point: int) -> float:
-    """Return the time_from_start, s, of a point, by its index; else HodynError."""
+    """Return the time_from_start, s, at a cursor; `point` is the index in the HodynError."""
     seconds, nanoseconds = cursor.time()
     if nanoseconds >= 1_000_000_000:
         raise HodynError(

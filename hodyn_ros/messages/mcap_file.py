@@ -1,8 +1,9 @@
 """Reads MCAP files record by record from their beginning, so that no index is needed.
 
-If a file is cut, all before the cut is read. Reading ends at a record whose length cannot be
-trusted. The summary at the end of a file says how many messages each topic has. Format:
-mcap.dev/spec.
+From a cut file, all before the cut is read. Reading ends at a record whose length cannot be
+trusted. Damage may begin before the place where it is noticed, so the message directly before
+that place is read only if a checksum covers it, and so is a compressed chunk there. The summary
+at the end of a file says how many messages each topic has. Format: mcap.dev/spec.
 """
 from collections.abc import Iterator
 from contextlib import suppress
@@ -27,29 +28,35 @@ _MAGIC = b'\x89MCAP0\r\n'
 _HEAD = struct.Struct('<BQ')  # operation code and length of a record
 _FOOTER, _SCHEMA, _CHANNEL, _MESSAGE, _CHUNK, _INDEX, _CHUNK_INDEX, _STATISTICS, _DATA_END = (
     2, 3, 4, 5, 6, 7, 8, 11, 15)
-_LEAST = {_MESSAGE: 22, _CHUNK: 40, _INDEX: 6}  # bytes of a record after its head
-_EXACT = {_FOOTER: 20, _DATA_END: 4}
+_LEAST = {_MESSAGE: 22, _CHUNK: 40, _INDEX: 6}  # least bytes after a record's head
+_EXACT = {_FOOTER: 20, _DATA_END: 4}  # number of bytes after the head
 _MAX_CHUNK = 1 << 30
 _DECOMPRESSORS = {'lz4': LZ4FrameDecompressor, 'zstd': ZstdDecompressor}
 
 
 class _Record(NamedTuple):
-    """A record: its code, its begin and its end, which may be beyond the end of a cut source."""
+    """A record's code, begin and end; the end may be beyond that of a cut file.
+
+    It is `doubtful` if damage may reach into it: bytes that cannot be a record follow it, or the
+    source ends with it and with a zero, which may be the first bytes of a block that was never
+    written.
+    """
 
     code: int
     at: int
     end: int
+    doubtful: bool
 
 
 class McapFile:
     """An MCAP file; a `StorageFile`."""
 
     def __init__(self, path: Path) -> None:
-        """Open a file; raises OSError, or HodynError if it has no record of a topic."""
+        """Open a file; raises OSError, or HodynError if no topic can be read."""
         self._name = path.name
         self._channels: dict[int, Topic] = {}
         self._schemas: dict[int, str] = {}
-        self._chunks: dict[int, set[int]] = {}  # place of a chunk: channels in it
+        self._chunks: dict[int, set[int]] = {}  # by offset of a chunk: its channels
         self._file = path.open('rb')
         try:
             self._source = _FileBytes(self._file)
@@ -75,17 +82,19 @@ class McapFile:
         self._file.close()
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
-        """Yield the messages of a topic in the order of the file, and where some are lost."""
+        """Yield a topic's messages in the order of the file, and a LostMessages per gap."""
         channels = {channel for channel, known in self._channels.items() if known == topic}
         for item in self._walk(channels):
             yield item if isinstance(item, LostMessages) else item[1]
 
     def _walk(self, channels: set[int] | None) -> Iterator[tuple[int, Message] | LostMessages]:
-        """Yield messages of channels, with their channel; None for all, and to collect topics."""
+        """Yield messages of `channels`, each with its channel; None: all, and keep topics."""
         at = len(_MAGIC)
         for record in _records(self._source, at):
             if record.code in (_DATA_END, _FOOTER):
                 return
+            if record.doubtful and record.code in (_SCHEMA, _CHANNEL, _MESSAGE):
+                break
             if record.code == _CHUNK:
                 yield from self._walk_chunk(record, channels)
             else:
@@ -102,9 +111,12 @@ class McapFile:
     ) -> Iterator[tuple[int, Message] | LostMessages]:
         if channels is not None and channels.isdisjoint(self._chunks.get(chunk.at, channels)):
             return
-        raw, problem = _unpacked(self._source, chunk)
+        raw, is_checked, problem = _unpacked(self._source, chunk)
         found, at = 0, 0
         for record in _records(raw, 0):
+            ends_chunk = record.end == len(raw)
+            if not is_checked and (chunk.doubtful if ends_chunk else record.doubtful):
+                break
             for item in self._messages(raw, record, channels):
                 found += 1
                 yield item
@@ -121,7 +133,7 @@ class McapFile:
     def _messages(
         self, source: '_FileBytes | bytes', record: _Record, channels: set[int] | None,
     ) -> Iterator[tuple[int, Message]]:
-        """Yield the message in a record, if it has one; note a topic that it has."""
+        """Yield the message if the record is one; if `channels` is None, keep topics."""
         if record.end > len(source):
             return
         if record.code == _MESSAGE:
@@ -131,11 +143,11 @@ class McapFile:
                 yield channel, Message(
                     min(received, MAX_TIME), source[begin + _LEAST[_MESSAGE]:record.end])
         elif channels is None and record.code in (_SCHEMA, _CHANNEL):
-            with suppress(struct.error, UnicodeDecodeError):  # another record may repeat it
+            with suppress(struct.error, UnicodeDecodeError):  # a copy of it may be intact
                 self._take(record.code, source[record.at + _HEAD.size:record.end])
 
     def _indexed(self, at: int, channels: set[int] | None) -> int | None:
-        """Return how many messages the indexes after a chunk have; None without indexes."""
+        """Return how many messages the indexes after a chunk list; None without indexes."""
         indexed = None
         for record in _records(self._source, at):
             if record.code != _INDEX or record.end > len(self._source):
@@ -161,7 +173,7 @@ class McapFile:
             body = source[record.at + _HEAD.size:record.end]
             try:
                 self._take(record.code, body)
-                if record.code == _CHUNK_INDEX and crc:  # a damaged index would skip chunks
+                if record.code == _CHUNK_INDEX and crc:  # unchecked damage would skip chunks
                     place, length = struct.unpack_from('<Q8xI', body, 16)
                     if length:  # 0 if the chunk has no index of its channels
                         self._chunks[place] = {key for key, _ in struct.iter_unpack(
@@ -177,7 +189,7 @@ class McapFile:
         return counts if at == end and set(counts or ()) <= set(self._channels) else None
 
     def _take(self, code: int, body: bytes) -> None:
-        """Note a schema or channel; raises struct.error or UnicodeDecodeError if damaged."""
+        """Keep a schema or channel; raises struct.error or UnicodeDecodeError if damaged."""
         if code == _SCHEMA:
             key, = struct.unpack_from('<H', body)
             self._schemas.setdefault(key, _text(body, 2))
@@ -204,29 +216,40 @@ class _FileBytes:
 
 
 def _records(source: _FileBytes | bytes, at: int) -> Iterator[_Record]:
-    """Yield the records up to the first bytes that cannot be one; a last chunk may be cut."""
+    """Yield records until the bytes cannot be a record; the last may be a cut chunk."""
     size = len(source)
+    last: tuple[int, int, int] | None = None
+    is_damaged = False
     while at + _HEAD.size <= size:
         code, length = _HEAD.unpack(source[at:at + _HEAD.size])
         end = at + _HEAD.size + length
-        if not 1 <= code <= _DATA_END or length < _LEAST.get(code, 0) or (
-                length != _EXACT.get(code, length)):
-            return
-        if code == _CHUNK:
-            text = int.from_bytes(source[at + 37:at + 41], 'little')
-            stored = source[at + 41 + text:at + 49 + text]
-            if 40 + text + int.from_bytes(stored, 'little') != length:
-                return
-        elif end > size:
-            return
-        yield _Record(code, at, end)
+        is_damaged = not _can_be_record(source, at, code, length)
+        if is_damaged or (end > size and code != _CHUNK):
+            break
+        if last is not None:
+            yield _Record(*last, False)
+        last = code, at, end
         at = end
+    if last is not None:
+        rest = source[at:at + 1] or source[size - 1:size]
+        yield _Record(*last, is_damaged or rest == b'\0')
 
 
-def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, str]:
-    """Return the records in a chunk, and its fault, if any.
+def _can_be_record(source: _FileBytes | bytes, at: int, code: int, length: int) -> bool:
+    if not 1 <= code <= _DATA_END or length < _LEAST.get(code, 0) or (
+            length != _EXACT.get(code, length)):
+        return False
+    if code != _CHUNK:
+        return True
+    text = int.from_bytes(source[at + 37:at + 41], 'little')
+    stored = source[at + 41 + text:at + 49 + text]
+    return 40 + text + int.from_bytes(stored, 'little') == length
 
-    From the last chunk of a file that was cut, the records before the cut are returned.
+
+def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, bool, str]:
+    """Return the records in a chunk, whether a checksum covers them, and the chunk's fault.
+
+    If the file is cut in this chunk, the records are those before the cut.
     """
     begin = chunk.at + _HEAD.size
     try:
@@ -239,14 +262,16 @@ def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, str]:
         else:
             raw = _DECOMPRESSORS[compression]().decompress(data, min(size, _MAX_CHUNK))
     except KeyError as error:
-        return b'', f'the compression {error} of the chunk is not known'
+        return b'', False, f'the compression {error} of the chunk is not known'
     except Exception as error:  # whatever decompression raises on damaged bytes
-        return b'', f'the chunk cannot be unpacked: {error}'
-    if chunk.end > len(source):
-        return raw, 'the file ends in this chunk'
-    if len(raw) != size or (crc and crc32(raw) != crc):
-        return b'', 'the checksum or the size of the chunk is wrong'
-    return raw, ''
+        return b'', False, f'the chunk cannot be unpacked: {error}'
+    is_cut = chunk.end > len(source)
+    if not is_cut and (len(raw) != size or (crc and crc32(raw) != crc)):
+        return b'', False, 'the checksum or the size of the chunk is wrong'
+    is_checked = crc != 0 and not is_cut
+    if compression and chunk.doubtful and not is_checked:
+        return b'', False, 'the chunk ends at damaged bytes and has no checksum'
+    return raw, is_checked, 'the file ends in this chunk' if is_cut else ''
 
 
 def _text(body: bytes, at: int) -> str:

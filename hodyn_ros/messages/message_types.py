@@ -1,7 +1,7 @@
 """The definitions of the ROS messages that rosbags reads and writes for this package.
 
-They are the same in all distributions of ROS 2. To import rosbags' definitions of all messages of
-a distribution would take longer than to replay a short recording.
+They are the same in all distributions of ROS 2. Importing rosbags' definitions of all messages of
+a distribution would take longer than replaying a short recording.
 """
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 

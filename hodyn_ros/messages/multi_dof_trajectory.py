@@ -11,7 +11,7 @@ Array = NDArray[np.float64]
 
 MESSAGE_TYPE = 'trajectory_msgs/msg/MultiDOFJointTrajectory'
 MAX_POSES = 300
-"""Largest number of poses: the time and memory of their fit grow with its square."""
+"""Largest number of poses: the time and memory of a fit grow with its square."""
 _TRANSFORM, _TWIST = 7, 6  # doubles
 _FIELDS = (
     *(f'translation.{axis}' for axis in 'xyz'), *(f'rotation.{axis}' for axis in 'xyzw'))
@@ -25,16 +25,16 @@ def frame_and_names(data: bytes) -> tuple[str, tuple[str, ...], int]:
 def read_poses(data: bytes) -> tuple[Array, Array, Array]:
     """Return times (m,) s, positions (m, 3) and orientations (m, 4), (w, x, y, z), of a body.
 
-    Velocities and accelerations are not read. Raises HodynError for other bytes, other than one
-    transform per point, a value that is not a number or too large, and an orientation that is no
-    unit quaternion.
+    Velocities and accelerations are not read. Raises HodynError for other bytes, too many points,
+    a point without exactly one transform, a value that is not finite or too large, or an
+    orientation that is not a unit quaternion.
     """
     cursor = cdr.Cursor.of(data)
     points = read_header(cursor)[2]
     if points > MAX_POSES:
         raise HodynError(
-            f'{points} poses; at most {MAX_POSES} are taken: give poses further apart, between '
-            'which the motion is interpolated')
+            f'{points} poses; at most {MAX_POSES} are read: send poses further apart; the '
+            'motion between them is interpolated')
     times, positions, turns = np.empty(points), np.empty((points, 3)), np.empty((points, 4))
     with cdr.reading(data, f'a serialized {MESSAGE_TYPE}'):
         for i in range(points):

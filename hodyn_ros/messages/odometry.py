@@ -8,7 +8,7 @@ from hodyn_ros.messages import cdr
 Array = NDArray[np.float64]
 
 LENGTH_TOLERANCE = 1e-3
-"""How far a quaternion may be from length 1."""
+"""Largest deviation of a quaternion's length from 1."""
 _COVARIANCE = 36
 _FIELDS = (
     *(f'pose.pose.position.{axis}' for axis in 'xyz'),
@@ -18,13 +18,13 @@ _FIELDS = (
 
 
 def read_odometry(data: bytes) -> tuple[str, str, Array, Array, Array, Array, int]:
-    """Return what a serialized Odometry says, without its covariances.
+    """Return the content of a serialized Odometry without covariances.
 
-    The frame, the child frame, its position (3,) and orientation (w, x, y, z) in the frame, its
-    velocity and angular velocity in its own axes, (3,) each, and the stamp, ns.
+    These are the frame, the child frame, the child's position (3,) and orientation (w, x, y, z) in
+    the frame, its velocity and angular velocity in the child's axes, (3,) each, and the stamp, ns.
 
-    Raises HodynError if it is none, for a value that is no number or too large, and for an
-    orientation that is not a unit quaternion.
+    Raises HodynError for other bytes, a value that is not finite or too large, or an orientation
+    that is not a unit quaternion.
     """
     stamp = cdr.stamp(data)
     cursor = cdr.Cursor.after_stamp(data)
@@ -36,7 +36,7 @@ def read_odometry(data: bytes) -> tuple[str, str, Array, Array, Array, Array, in
         cursor.doubles(_COVARIANCE)
     values = np.array(pose + twist)
     largest = np.full(values.shape, cdr.MAX_VALUE)
-    largest[:3] = 1e12  # of a grid or of the Earth: torques do not depend on positions
+    largest[:3] = 1e12  # m, as in Earth frames: torques do not depend on positions
     cdr.check_values(values, _FIELDS, largest)
     turn = unit_quaternion(values[3:7], 'pose.pose.orientation')
     return frame, child, values[:3], turn, values[7:10], values[10:], stamp

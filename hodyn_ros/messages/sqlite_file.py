@@ -11,6 +11,7 @@ from typing import Any
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_contents import MAX_TIME, LostMessages, Message, Topic
 
+_BLOCK = 1 << 16
 _DAMAGE = (sqlite3.Error, MemoryError)  # damaged lengths cause a MemoryError
 _FOREIGN = dict.fromkeys(
     ('file is not a database', 'no such table: topics'),
@@ -47,7 +48,7 @@ class SqliteFile:
         self._folder.cleanup()
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
-        """Yield the messages of a topic in the order of the file, and where some are lost."""
+        """Yield a topic's messages in the order of the file, and a LostMessages per gap."""
         keys = [key for key, known in self._topics.items() if known == topic]
         rows, nameless, following = 0, 0, 1
         place, reason = '', 'its index has more rows'
@@ -84,19 +85,18 @@ class SqliteFile:
 def _connected(path: Path, folder: Path) -> sqlite3.Connection:
     """Return a connection that changes no file at the path, and reads only whole pages.
 
-    A killed recorder leaves a log beside its database, which SQLite would merge into the database;
-    and SQLite would fill a cut page with zeros, which look like numbers. In both cases a copy is
-    read.
+    A killed recorder leaves a log beside its database, and SQLite would merge the two. It would
+    also fill a cut page with zeros, which look like numbers, as in a file whose rest is zeros. In
+    these cases a copy is read.
     """
     logs = [
         log for end in ('-wal', '-journal') if (log := path.with_name(path.name + end)).exists()]
-    size = path.stat().st_size
-    torn = size % _page_size(path)
-    if logs or torn:
+    whole = _whole_pages(path)
+    if logs or whole < path.stat().st_size:
         for file in (path, *logs):
             shutil.copyfile(file, folder / file.name)
         path = folder / path.name
-        os.truncate(path, size - torn)
+        os.truncate(path, whole)
     database = sqlite3.connect(
         path.absolute().as_uri() + ('' if logs else '?immutable=1'), uri=True)
     database.text_factory = lambda text: text.decode(errors='replace')
@@ -105,11 +105,24 @@ def _connected(path: Path, folder: Path) -> sqlite3.Connection:
     return database
 
 
-def _page_size(path: Path) -> int:
+def _whole_pages(path: Path) -> int:
+    """Return the size of the whole pages before a cut, or before zeros up to the file's end.
+
+    Fewer zeros than two pages may be the end of a large message and unused space after it.
+    """
     with path.open('rb') as file:
         header = file.read(18)
-    size = int.from_bytes(header[16:18], 'big')
-    return 65536 if size == 1 else max(size, 1)
+        page = int.from_bytes(header[16:18], 'big')
+        page = 65536 if page == 1 else max(page, 1)
+        size = end = file.seek(0, 2)
+        filled = b''
+        while end and not filled:
+            begin = max(0, end - _BLOCK)
+            file.seek(begin)
+            filled = file.read(end - begin).rstrip(b'\0')
+            end = begin + len(filled)
+    whole = end if size - end >= 2 * page else size
+    return whole - whole % page
 
 
 def _message(received: Any, data: Any) -> Message:

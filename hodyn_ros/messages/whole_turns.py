@@ -1,4 +1,4 @@
-"""Positions of joints that the driver wraps, for example to ±π, without the jumps."""
+"""Unwraps joint positions that a driver wraps, for example to ±π."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,16 +9,16 @@ Stamps = NDArray[np.int64]
 
 _TURN = 2.0 * np.pi
 _NEAR = 1.0  # rad; a change is a jump if it is this close to a whole turn
-_SOON = 0.1  # s between messages in which no arm turns that far
+_SOON = 0.1  # s; no joint makes a whole turn in this time
 
 
 class WholeTurns:
-    """Takes whole turns out of the positions of consecutive messages.
+    """Unwraps the positions of consecutive messages.
 
     Parameters
     ----------
     turns : (n,) bool array
-        Which joints turn.
+        Which joints turn: only their positions are unwrapped.
 
     """
 
@@ -29,7 +29,7 @@ class WholeTurns:
         self._last: tuple[Array, int, int] | None = None
 
     def unwrapped(self, position: Array, stamp: Stamps, received: Stamps) -> Array:
-        """Return positions, (T, n), with the turns since the first message.
+        """Return positions, (T, n), unwrapped since the first message.
 
         Jumps across gaps are kept, since the arm may have turned meanwhile.
         """
@@ -43,7 +43,7 @@ class WholeTurns:
             passed > 0, np.minimum(passed, np.abs(on_the_way)), np.abs(on_the_way))
         jumped = self._turns & (np.abs(np.abs(change) - _TURN) < _NEAR) & (
             seconds[:, None] < _SOON)
-        # Degrees may change as much, but from message to message.
+        # Positions in degrees may change as much, but then do so in several messages in a row.
         around = np.concatenate([self._change[None], change, np.zeros_like(change[:1])])
         small = np.abs(around) < _NEAR
         for beside in (slice(0, -2), slice(2, None)):
@@ -55,10 +55,10 @@ class WholeTurns:
         return position + _TURN * whole if whole.any() else position
 
     def notes(self, names: Sequence[str]) -> list[str]:
-        """Return which joints jumped, and how often, in a sentence without its stop."""
+        """Return a note on the joints that jumped, and how often; none if no joint did."""
         jumped = ', '.join(
             f'{name} ({count} times)' if count > 1 else name
             for name, count in zip(names, self._jumps, strict=False) if count)
         return [
-            f'Positions jump by a whole turn: {jumped}. The jumps are taken out here; let the '
-            'driver not wrap positions, since the node would stop the arm'] if jumped else []
+            f'Positions jump by a whole turn: {jumped}. The jumps are removed here; but '
+            'the driver must not wrap positions: the node would stop the arm'] if jumped else []

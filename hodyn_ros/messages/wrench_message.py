@@ -9,7 +9,7 @@ Array = NDArray[np.float64]
 
 
 def frame_and_wrench(data: bytes) -> tuple[str, Array]:
-    """Return the frame of a serialized WrenchStamped, and (moment, force), (6,), in its axes.
+    """Return a WrenchStamped's frame, and its (moment, force), (6,), in the frame's axes.
 
     Raises HodynError if the bytes are another message, or a value is not finite or too large.
     """
@@ -22,7 +22,7 @@ def frame_and_wrench(data: bytes) -> tuple[str, Array]:
 
 
 class WrenchWriter:
-    """One serialized WrenchStamped, made once."""
+    """A serialized WrenchStamped, built once and then refilled."""
 
     def __init__(self, frame: str) -> None:
         message = cdr.Builder()

@@ -1,4 +1,4 @@
-"""Finds accepted points that are probably wrong: times in ms, velocities, steps, hasty ends."""
+"""Finds points that are probably wrong: times in ms, velocities, steps, ends, other joints."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.retiming.path import comparable_speed
-from hodyn_ros.plans.waypoints import AcceptedWaypoints, locked_joint
+from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.coupling import Mimic
+from hodyn_ros.robot.locked_joints import APART, locked_position
 
 Array = NDArray[np.float64]
 
@@ -30,8 +32,9 @@ MIN_POINTS, STEPS = 4, 5
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
 CONTRADICTION = 'its velocities contradict its positions'
-# Distance, rad or m, within which a joint is at the position where it is locked.
-SAME_PLACE = 1e-6
+COUPLING = 'positions of joints that follow others contradict these'
+# Distance, rad or m, within which a coupled joint is where its leader puts it: plans are rounded.
+COUPLED = 1e-3
 
 
 def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
@@ -164,22 +167,47 @@ def _too_hasty(
 
 def left_out_joints(
     robot: Robot, trajectory: JointWaypoints, kept: Sequence[str],
-) -> tuple[str, str]:
-    """Return how a plan moves locked joints, and a note on all joints that are not kept."""
-    moved, strange = [], []
-    for name in trajectory.names:
+) -> tuple[str, str, str]:
+    """Return how a plan moves locked joints, a note on the other joints not kept, and a doubt.
+
+    The doubt says that positions of joints that follow others contradict this coupling.
+    """
+    moved, left_out, strange, doubt = [], [], [], ''
+    prefix = kept[0].removesuffix(robot.joint_names[0])
+    mimics = {prefix + body.joint: body.mimic for body in robot.bodies if body.mimic is not None}
+    for place, name in enumerate(trajectory.names):
         if name in kept:
             continue
-        place, position = trajectory.names.index(name), locked_joint(robot, name)
+        position = locked_position(robot, name, prefix)
         asked = [float(row[place]) for row in trajectory.positions if len(row) > place]
-        if position is not None and asked and max(abs(q - position) for q in asked) > SAME_PLACE:
+        if name in mimics:
+            leader = trajectory.names.index(prefix + mimics[name].joint)
+            wrong = _contradiction(trajectory, name, place, leader, mimics[name])
+            left_out.append(f'{wrong or f"{name} follows {trajectory.names[leader]}"}, left out')
+            doubt = COUPLING if wrong else doubt
+        elif position is None:
+            strange.append(name)
+        elif asked and not max(abs(q - position) for q in asked) <= APART:
             moved.append(f'{name} is locked at {position:g}, and the plan ' + (
-                f'has it at {asked[0]:g}' if max(asked) - min(asked) <= SAME_PLACE
+                f'has it at {asked[0]:g}' if max(asked) - min(asked) <= APART
                 else f'moves it from {asked[0]:g} to {asked[-1]:g}' if asked[0] != asked[-1]
                 else f'moves it between {min(asked):g} and {max(asked):g}'))
-        else:
-            strange.append(name)
-    notes = [f'{text}: left out' for text in moved]
     if strange:
-        notes.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
-    return '; '.join(moved), '; '.join(notes)
+        left_out.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
+    return (
+        '; '.join(moved) + (': leave it out of the plan, or do not lock it' if moved else ''),
+        '; '.join(left_out), doubt)
+
+
+def _contradiction(
+    trajectory: JointWaypoints, name: str, place: int, leader: int, mimic: Mimic,
+) -> str:
+    """Return where a coupled joint is farthest from its place; empty if it is near everywhere."""
+    asked, led = (np.array([row[i] for row in trajectory.positions]) for i in (place, leader))
+    due = mimic.multiplier * led + mimic.offset
+    i = int(np.abs(asked - due).argmax())
+    if abs(asked[i] - due[i]) <= COUPLED:
+        return ''
+    return (
+        f'point {i} has {name} at {asked[i]:g}, but it follows {trajectory.names[leader]} and is '
+        f'at {due[i]:g}')

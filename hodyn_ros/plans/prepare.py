@@ -29,7 +29,7 @@ from hodyn_ros.plans.doubtful_points import (
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.reflex_check import reflex_peaks
-from hodyn_ros.plans.retiming.path import path_of
+from hodyn_ros.plans.retiming.path import allowed_overshoot, path_of
 from hodyn_ros.plans.retiming.result import Retimed
 from hodyn_ros.plans.retiming.search import PATH_TOLERANCE, Progress, retime_path, retime_plan
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
@@ -65,7 +65,9 @@ class PlanSettings:
         How joint names are mapped, see `robot.joint_names.JointNames`.
     interpolation : str
         See `reference.fit_plan`.
-    overshoot_tolerance, start_tolerance, sample_tolerance : float
+    overshoot_tolerance : float
+        See `retiming.path.allowed_overshoot`.
+    start_tolerance, sample_tolerance : float
         See `reference.fit_plan`.
     stretch : 'off', 'offer', 'auto' or 'retime'
         What to do with a plan beyond limits: 'off' refuses it, 'offer' refuses it and gives the
@@ -182,10 +184,9 @@ class PreparedPlan:
         With the stretch 'retime', the result of the search.
     reflexes : tuple of LimitMargin
         How close the plan comes to each reflex of the vendor's controller, the closest first.
-    locked : str
-        How the trajectory moves locked joints; empty if it does not.
     doubts : tuple of str
-        Probable errors of the points: times in milliseconds, velocities that contradict positions.
+        Probable errors of the points: times in milliseconds, velocities that contradict positions,
+        positions that contradict the coupling of joints.
     unchecked : str
         The motion to the first point, if it is not in the plan and not checked; else empty.
     points : AcceptedWaypoints or None
@@ -209,7 +210,6 @@ class PreparedPlan:
     points: AcceptedWaypoints | None = None
     fault: Fault = ''
     unchecked: str = ''
-    locked: str = ''
     doubts: tuple[str, ...] = ()
 
     @property
@@ -232,7 +232,7 @@ class PreparedPlan:
         unchecked = 'the motion to the first point is not in the plan and not checked'
         missed = str(self.deviation) if self.deviation and self.deviation.value else ''
         return ''.join(f', but {what}' for what in (
-            missed, unchecked if self.unchecked else '', self.locked, *self.doubts) if what)
+            missed, unchecked if self.unchecked else '', *self.doubts) if what)
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
@@ -264,7 +264,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     deviation = deviation_of(robot, plan, points, retimed)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     notes = () if retimed is None else (rests, *retimed.notes)
-    locked, others = left_out_joints(robot, request.trajectory, points.names)
+    locked, others, uncoupled = left_out_joints(robot, request.trajectory, points.names)
+    moving = '; '.join(filter(None, (locked, moving)))
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
@@ -273,7 +274,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points)
     contradiction = contradicted_velocity(robot, points)
-    doubts = (MILLISECONDS if doubt else '', CONTRADICTION if contradiction else '')
+    doubts = (
+        MILLISECONDS if doubt else '', CONTRADICTION if contradiction else '', uncoupled)
     note = '; '.join(filter(None, (
         unchecked, doubt, contradiction, resting,
         steps(robot, points) if meets_samples else '', others,
@@ -305,7 +307,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     prepared = PreparedPlan(
         '; '.join(lines), plan, limit_report, factor, overshoot=excess, deviation=deviation,
         note=note, retimed=None if lines else retimed, reflexes=reflexes, points=points,
-        unchecked=unchecked, locked=locked, doubts=doubts)
+        unchecked=unchecked, fault='joints' if locked else '', doubts=doubts)
     if lines or request.annotate_period is None:
         return prepared
     return replace(prepared, annotated=annotate(
@@ -333,11 +335,12 @@ def refused(error: HodynError) -> PreparedPlan:
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str]) -> Plan:
-    settings = request.settings
+    settings, limits = request.settings, request.robot.limits
     return fit_plan(
         points.times, points.positions, points.velocities, points.accelerations,
         start=request.start, interpolation=settings.interpolation,
-        overshoot_tolerance=settings.overshoot_tolerance,
+        overshoot_tolerance=allowed_overshoot(request.robot, settings.overshoot_tolerance),
+        position_range=(limits.position_min, limits.position_max),
         start_tolerance=settings.start_tolerance,
         sample_tolerance=settings.sample_tolerance, names=request.robot.joint_names,
         abrupt_ends=bool(hasty))
@@ -376,12 +379,13 @@ def _overshoot(request: PlanRequest, plan: Plan, waypoints: Array) -> tuple[floa
     """Return the worst joint's overshoot, rad or m, and a note if it is beyond the tolerance."""
     if request.start is not None:
         waypoints = np.vstack((request.start[:1], waypoints))
-    excess = overshoot(plan, waypoints)
-    joint = int(excess.argmax())
-    worst = float(excess[joint])
-    if worst <= request.settings.overshoot_tolerance:
-        return worst, ''
     robot = request.robot
+    excess = overshoot(plan, waypoints)
+    allowed = allowed_overshoot(robot, request.settings.overshoot_tolerance)
+    joint = int((excess - allowed).argmax())
+    worst = float(excess[joint])
+    if worst <= allowed[joint]:
+        return worst, ''
     return worst, (
         f'{robot.joint_names[joint]} leaves the range of its points by {worst:.3g} '
         f"{unit(robot, joint, 'position')}")

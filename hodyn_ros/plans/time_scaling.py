@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.limits.margins import TOLERANCE, LimitMargin
 from hodyn_ros.limits.quantities import KINEMATIC
 from hodyn_ros.plans.limit_check import LimitReport, worst_margins
 from hodyn_ros.reference import Plan
@@ -57,9 +58,10 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
     while violations := LimitReport(worst_margins(plan.stretched(factor), table)).violations:
         out = [entry for entry in violations if entry.quantity == 'position']
         if out:
+            why = out_between_points(plan, table, out[0])
             return TimeScaling(None, (
                 f'no stretch fixes it: {out[0].joint} is out of its range at '
-                f'{out[0].time / factor:.4g} s at any speed'))
+                f'{out[0].time / factor:.4g} s at any speed{why and ": " + why}'))
         if not starts_and_ends_at_rest(plan):
             return TimeScaling(
                 None, 'no stretch: only a plan that starts and ends at rest can be stretched')
@@ -79,6 +81,26 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
                 _why_static(motion, table, instants) if static.max(initial=0.0) > NO_ROOM
                 else f'no stretch up to {MAX_FACTOR:g} fixes it'))
     return TimeScaling(round(factor, 4))
+
+
+def out_between_points(plan: Plan, table: LimitTable, worst: LimitMargin) -> str:
+    """Return why a plan whose points are within a joint's range leaves it, and what to do.
+
+    Returns an empty text if points are out of the range, or the plan's knots are not points.
+    """
+    joint = table.feedforward.robot.joint_names.index(worst.joint)
+    at_points = plan.evaluate(plan.times)[:, 0, joint]
+    is_within = worst.lower - TOLERANCE <= at_points.min() and (
+        at_points.max() <= worst.upper + TOLERANCE)
+    if not is_within or plan.interpolation == 'retimed':
+        return ''
+    given = 'velocities or accelerations at points, or a moving start, lead out of it'
+    remedy = (
+        f'interpolation bounded or local stays within it, unless {given}'
+        if plan.interpolation in ('global', 'band') else given)
+    return (
+        f'all points are within the range, but the {plan.interpolation} interpolation leaves it '
+        f'between them: {remedy}')
 
 
 def kinematic_factor(motion: Array, table: LimitTable) -> float:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
 from hodyn_ros.reference.fit import MAX_PIECE
-from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
+from hodyn_ros.robot.locked_joints import locked_position
 
 Array = NDArray[np.float64]
 Given = Array | list[Array | None] | None
@@ -91,7 +92,7 @@ def accept(
     Raises
     ------
     OtherJointsError
-        Unknown, missing or doubled joints, or joints besides the robot's.
+        Unknown, missing or doubled joints, or joints besides the robot's that are not locked.
     EndedError
         The last point is less than `elapsed` seconds after the start.
     HodynError
@@ -166,11 +167,6 @@ def with_resting_ends(
     return replace(points, **rows), '; '.join(notes)
 
 
-def locked_joint(robot: Robot, name: str) -> float | None:
-    """Return where a joint with this name, after any prefix, is locked; None if it is not."""
-    return next((position for joint, position in robot.locked if name.endswith(joint)), None)
-
-
 def _order(
     names: Sequence[str], joints: JointNames, *, leave_out_other_joints: bool,
 ) -> NDArray[np.intp]:
@@ -184,14 +180,13 @@ def _order(
         prefix = names[order[0]].removesuffix(robot.joint_names[0])
         known = {names[i] for i in order} | {
             prefix + body.joint for body in robot.bodies if body.mimic is not None}
-        extra = [name for name in names if name not in known]
+        # A locked joint may be named: `left_out_joints` refuses it if it moves.
+        extra = [name for name in names if name not in known
+                 and locked_position(robot, name, prefix) is None]
         if extra:
-            locked = ', '.join(
-                f'{name} is locked at {position:g}' for name in extra
-                if (position := locked_joint(robot, name)) is not None)
             raise OtherJointsError(
-                f'joint {", ".join(map(repr, extra))} is not one of robot {robot.name!r}'
-                f'{locked and f" ({locked})"}; a trajectory may name only its joints')
+                f'joint {", ".join(map(repr, extra))} is not one of robot {robot.name!r}; '
+                'a trajectory may name only its joints')
     return order
 
 

@@ -32,18 +32,23 @@ CENTRING = 0.1
 STEP_TO_BOUNDARY = 0.99
 # Extra room of the bounds, as a share of given coefficients, for their round-off.
 RESOLVED = 1e-9
+# Distance, as a share of the tolerance, up to which a knot is at the end of the joint's range.
+AT_END = 1e-6
 
 
 def bounded_knots(
-    times: Array, fixed: NDArray[np.bool_], tolerance: float, knots: Array
+    times: Array, fixed: NDArray[np.bool_], tolerance: float, knots: Array,
+    lower: float = -np.inf, upper: float = np.inf,
 ) -> None:
     """Fill in the free derivatives of one joint's knots (m + 1, 5, 1); all positions are given.
 
-    If given derivatives lead out of the bounds, the bounds are widened as far as necessary.
+    The motion stays within `lower` and `upper`, between which all positions are. If given
+    derivatives lead out of the bounds, the bounds are widened as far as necessary.
     """
     # The search starts from a motion that rests at every knot, which is within the bounds.
     knots[~fixed] = 0.0
-    rows, bounds = _bounds(times, tolerance, knots[:, :, 0])
+    fixed = _turned_back(times, fixed, tolerance, knots[:, :, 0], lower, upper)
+    rows, bounds = _bounds(times, tolerance, knots[:, :, 0], lower, upper)
     sign = np.array([-1.0, 1.0])[:, None, None]
 
     def coefficients(at: Array) -> Array:
@@ -83,7 +88,35 @@ def integral(times: Array, knots: Array) -> float:
     return float((fifth**2 / h**9).sum())
 
 
-def _bounds(times: Array, tolerance: float, knots: Array) -> tuple[Array, Array]:
+def _turned_back(
+    times: Array, fixed: NDArray[np.bool_], tolerance: float, knots: Array,
+    lower: float, upper: float,
+) -> NDArray[np.bool_]:
+    """Let the motion turn back at knots (m + 1, 5) at the ends of the range; return `fixed`.
+
+    The velocity there is 0, and fixed; the acceleration, or at a free end of the motion the
+    velocity, points into the range, so that the search starts strictly within the bounds.
+    """
+    position, last = knots[:, 0], len(times) - 1
+    near = AT_END * tolerance
+    inward = np.where(position - lower <= near, 1.0, np.where(upper - position <= near, -1.0, 0.0))
+    fixed = fixed.copy()
+    spacing = np.diff(times)
+    for i in np.flatnonzero(inward).tolist():
+        longest = spacing[max(i - 1, 0):i + 1].max()
+        if i in (0, last):
+            if not fixed[i, 1]:
+                knots[i, 1] = inward[i] * (1.0 if i == 0 else -1.0) * tolerance / longest
+            continue
+        fixed[i, 1] = True
+        if not fixed[i, 2]:
+            knots[i, 2] = inward[i] * tolerance / longest ** 2
+    return fixed
+
+
+def _bounds(
+    times: Array, tolerance: float, knots: Array, lower: float, upper: float,
+) -> tuple[Array, Array]:
     """Return rows (m + 1, 8, 5) that act on each knot's derivatives, and bounds (2, m + 1, 8).
 
     The first four rows belong to the piece before the knot, the others to the one after it.
@@ -99,8 +132,12 @@ def _bounds(times: Array, tolerance: float, knots: Array) -> tuple[Array, Array]
         start = np.einsum('irk,ik->ir', rows[knot, place], knots[knot])
         target = sign * step
         room = tolerance + RESOLVED * np.abs(start)
-        bounds[0, knot, place] = np.minimum(np.minimum(target, 0.0), start) - room
-        bounds[1, knot, place] = np.maximum(np.maximum(target, 0.0), start) + room
+        low = np.minimum(np.minimum(target, 0.0), start) - room
+        high = np.maximum(np.maximum(target, 0.0), start) + room
+        # Coefficients that do not begin within the range are given, or cannot be kept within it.
+        ends = lower - knots[knot, :1], upper - knots[knot, :1]
+        bounds[0, knot, place] = np.where(start > ends[0], np.maximum(low, ends[0]), low)
+        bounds[1, knot, place] = np.where(start < ends[1], np.minimum(high, ends[1]), high)
     return rows, bounds
 
 

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.common.arrays import numbers
 from hodyn_ros.common.errors import HodynError, check_choice
+from hodyn_ros.limits.margins import TOLERANCE as ROUND_OFF
 from hodyn_ros.reference.bounded_spline import bounded_knots
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.local_spline import shape_preserving_knots
@@ -46,7 +47,8 @@ def fit_plan(
     *,
     start: Array | None = None,
     interpolation: str = 'auto',
-    overshoot_tolerance: float = OVERSHOOT_TOLERANCE,
+    overshoot_tolerance: ArrayLike = OVERSHOOT_TOLERANCE,
+    position_range: tuple[ArrayLike, ArrayLike] | None = None,
     start_tolerance: float = START_TOLERANCE,
     start_speed: float = START_SPEED,
     sample_tolerance: float = 0.0,
@@ -73,11 +75,14 @@ def fit_plan(
         if spacing is uneven. 'bounded': the least integral with each piece between its two points,
         up to `overshoot_tolerance`. 'local': shape-preserving pieces, strictly between their
         points; slopes depend only on neighbouring points, and snap is larger. 'auto':
-        global if every joint stays within the range of all its points, up to
-        `overshoot_tolerance`, else bounded (local for a tolerance of 0). The plan's attribute
-        `interpolation` names the choice.
-    overshoot_tolerance : float
+        global if every joint stays within `position_range`, and within the range of all its
+        points up to `overshoot_tolerance`, else bounded (local for a tolerance of 0). The plan's
+        attribute `interpolation` names the choice.
+    overshoot_tolerance : float or (n,) array
         Allowed distance beyond the range of the points, rad or m.
+    position_range : two (n,) arrays, optional
+        Least and largest positions of the joints. 'auto', 'bounded' and 'local' stay within them
+        at joints whose points do, unless given derivatives lead out.
     start_tolerance : float
         Allowed distance between `start` and a first point at 0, rad or m.
     start_speed : float
@@ -98,9 +103,11 @@ def fit_plan(
 
     """
     check_choice(interpolation, 'interpolation', INTERPOLATIONS)
+    tolerance = numbers(overshoot_tolerance, 'overshoot_tolerance')
     for value, text in (
-        (overshoot_tolerance, 'overshoot_tolerance'), (start_tolerance, 'start_tolerance'),
-        (start_speed, 'start_speed'), (sample_tolerance, 'sample_tolerance'),
+        (tolerance.min(initial=np.inf), 'overshoot_tolerance'),
+        (start_tolerance, 'start_tolerance'), (start_speed, 'start_speed'),
+        (sample_tolerance, 'sample_tolerance'),
     ):
         if not value >= 0.0:
             raise HodynError(f'{text} {value}: must not be negative')
@@ -125,23 +132,37 @@ def fit_plan(
     fixed[0, 1 + is_path:] = fixed[-1, 1 + is_path:] = True
     if len(instants) == 1:
         return Plan.hermite(instants, knots, 'hold')
-    if interpolation == 'bounded' and overshoot_tolerance == 0.0:
+    tolerance = _per_joint(tolerance, 'overshoot_tolerance', knots.shape[2])
+    if interpolation == 'bounded' and not tolerance.all():
         raise HodynError("interpolation 'bounded' needs an overshoot_tolerance above 0")
+    low, high = knots[:, 0].min(axis=0), knots[:, 0].max(axis=0)
+    lower, upper = (
+        _per_joint(end, 'position_range', knots.shape[2])
+        for end in (position_range or (-np.inf, np.inf)))
+    lower, upper = np.where(low < lower, -np.inf, lower), np.where(high > upper, np.inf, upper)
     smoothest = 'band' if dense and sample_tolerance > 0.0 else 'global'
     kinds = {
-        'auto': (smoothest, *(['bounded'] if overshoot_tolerance > 0.0 else []), 'local'),
+        'auto': (smoothest, *(['bounded'] if tolerance.all() else []), 'local'),
         'global': (smoothest,)}.get(interpolation, (interpolation,))
     # If given derivatives lead out of the range, perhaps no interpolation stays within: the one
     # with the smallest excess is taken.
-    excess = np.inf
+    least = np.inf
     for kind in kinds:
-        tolerance = sample_tolerance if kind == 'band' else overshoot_tolerance
-        plan = _interpolated(kind, instants, knots, fixed, tolerance)
+        if kind == 'band':
+            plan = _band(instants, knots, fixed, sample_tolerance)
+        elif kind == 'bounded':
+            plan = _bounded(instants, knots, fixed, tolerance, lower, upper)
+        else:
+            plan = _interpolated(kind, instants, knots, fixed)
         if len(kinds) == 1:
             return plan
-        if (other := float(overshoot(plan, knots[:, 0]).max())) < excess:
-            best, excess = plan, other
-        if excess <= overshoot_tolerance:
+        values, _ = extrema(plan, 0)
+        beyond = np.maximum(low - tolerance - values[0], values[1] - high - tolerance)
+        if kind != 'band':  # which misses points at the ends of the range, too
+            beyond = np.maximum(beyond, np.maximum(lower - values[0], values[1] - upper))
+        if (excess := float(beyond.max())) < least:
+            best, least = plan, excess
+        if least <= ROUND_OFF:
             break
     return best
 
@@ -157,24 +178,37 @@ def overshoot(plan: Plan, waypoints: ArrayLike) -> Array:
     return excess
 
 
-def _interpolated(
-    kind: str, times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float = 0.0,
-) -> Plan:
-    """Return the plan of a kind through knots, of which the `fixed` derivatives are given."""
-    if kind == 'band':
-        return _band(times, knots, fixed, tolerance)
+def _interpolated(kind: str, times: Array, knots: Array, fixed: NDArray[np.bool_]) -> Plan:
+    """Return the global or local plan through knots with the `fixed` derivatives."""
     filled = knots.copy()
     if kind == 'global':
         count, _, n = knots.shape
         smoothest_knots(times, fixed, np.empty((count, 0, 5)), np.empty((count, 0, n)), filled)
-    elif kind == 'local':
-        shape_preserving_knots(times, fixed, filled)
     else:
-        for joint in range(knots.shape[2]):
-            one = knots[:, :, joint:joint + 1].copy()
-            bounded_knots(times, fixed, tolerance, one)
-            filled[:, :, joint] = one[:, :, 0]
+        shape_preserving_knots(times, fixed, filled)
     return Plan.hermite(times, filled, kind)
+
+
+def _bounded(
+    times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: Array, lower: Array,
+    upper: Array,
+) -> Plan:
+    """Return the bounded plan through knots with the `fixed` derivatives."""
+    filled = knots.copy()
+    for joint in range(knots.shape[2]):
+        one = knots[:, :, joint:joint + 1].copy()
+        bounded_knots(
+            times, fixed, float(tolerance[joint]), one, float(lower[joint]), float(upper[joint]))
+        filled[:, :, joint] = one[:, :, 0]
+    return Plan.hermite(times, filled, 'bounded')
+
+
+def _per_joint(values: ArrayLike, name: str, n: int) -> Array:
+    """Return a value for each of n joints, from n values or one."""
+    array = numbers(values, name)
+    if array.shape not in ((), (n,)):
+        raise HodynError(f'{name} has shape {array.shape}; expected one number, or ({n},)')
+    return np.broadcast_to(array, n)
 
 
 def _band(times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float) -> Plan:

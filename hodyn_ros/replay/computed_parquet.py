@@ -21,13 +21,13 @@ NUMBERS = (
 """Columns of numbers: SI units of the joint; NaN where nothing is recorded."""
 
 
-def need_pyarrow() -> Any:
-    """Return pyarrow; raise HodynError if it is not installed."""
+def need_pyarrow(use: str = 'Parquet files need') -> Any:
+    """Return pyarrow; if it is not installed, raise HodynError, which begins with `use`."""
     try:
         import pyarrow.parquet
     except ImportError as error:
         raise HodynError(
-            f'Parquet files need pyarrow ({error}): {how_to_install("cluster")}') from None
+            f'{use} pyarrow ({error}): {how_to_install("cluster")}') from None
     return pyarrow
 
 

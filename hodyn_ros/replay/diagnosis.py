@@ -136,8 +136,9 @@ class Diagnosis:
         if fit.reading is None:
             return said + (
                 '. None of these explains it: swapped joints or efforts, opposite signs, zeros a '
-                'quarter turn away, degrees, a load on the last link, gravity along another axis '
-                'of the base. Check that the robot is the recorded one.')
+                'quarter turn away, degrees or another factor of the positions, a load on the '
+                'last link, gravity along another axis of the base. Check that the robot is the '
+                'recorded one.')
         causes = '; '.join(fit.reading.causes(self.names))
         return f'{said}; {100 * fit.left:.0f} % would be left if {causes}. ' + ' '.join(
             fit.reading.remedies)
@@ -169,10 +170,11 @@ class DiagnosisSamples:
             body.type != 'prismatic' for body in feedforward.robot.joint_bodies])
         velocities = RecordedVelocities(q[:, 1], velocity, turns)
         fit = find_misreading(feedforward, q[::every], effort[::every])
-        if fit.reading is not None and fit.reading.is_in_degrees and (
-                velocities.positions_are_in_degrees or not np.isfinite(velocity).any()):
-            fit = replace(fit, reading=replace(fit.reading, are_velocities_in_degrees=False))
-            velocities = RecordedVelocities(np.radians(q[:, 1]), velocity, turns)
+        scale = 1.0 if fit.reading is None else fit.reading.scale
+        if fit.reading is not None and scale != 1.0 and (
+                velocities.positions_are_scaled(scale) or not np.isfinite(velocity).any()):
+            fit = replace(fit, reading=replace(fit.reading, are_velocities_scaled=False))
+            velocities = RecordedVelocities(q[:, 1] / scale, velocity, turns)
         zero = None if fit.is_wrong or np.isnan(fit.unexplained) else ZeroSearch(
             feedforward, q, effort, gains=False).small()
         return Diagnosis(

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
-from hodyn_ros.replay.reading import Mounting, Order, Reading
+from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.robot import Robot
 
@@ -31,6 +31,10 @@ _PRICE = 0.01  # least decrease of the unexplained share by each additional chan
 _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, in largest efforts of joint and arm
 _SHOWS = 0.02  # unexplained share from which positions of motors are tried
 _ROUNDS, _DEFLECTED = 8, 1.0  # rounds of search for link positions; largest deflection, rad
+_SCALES = np.geomspace(10.0, 400.0, 17)  # factors of positions that are tried, such as of gears
+_FINER = (0.12, 0.02, 0.004)  # relative half widths of the finer searches for a factor
+_TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are tried
+_LIKE_DEGREES = 0.7  # least ratio of shares that the best factor and degrees leave, for degrees
 _SAME = 0.99  # cosine of the angle below which two directions of gravity differ
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
 
@@ -72,9 +76,10 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     """Return how well efforts fit the model, and the reading with which they would.
 
     Up to four changes are tried one after the other: swapped joints or efforts, opposite signs,
-    zeros a quarter turn away, degrees, a load on the last link, gravity along another axis of the
-    base and, if joints have springs, positions of the motors. Joints whose effort is not recorded
-    or never changes are left out. An arm at rest is not judged.
+    zeros a quarter turn away, degrees or another factor of the positions, a load on the last link,
+    gravity along another axis of the base and, if joints have springs, positions of the motors.
+    Joints whose effort is not recorded or never changes are left out. An arm at rest is not
+    judged.
 
     Parameters
     ----------
@@ -110,7 +115,9 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
         best, reading, last = left, held[0][2], left
         if best < _RIGHT:
             break
-    return plain if best > _BETTER * start else Fit(start, reading, best)
+    if best > _BETTER * start:
+        return plain
+    return Fit(start, *trial.with_scale(reading, best))
 
 
 def _judged(q: Array, effort: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
@@ -129,7 +136,9 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     """Return the readings that differ by one change."""
     judged = np.flatnonzero(trial.judged).tolist()
     yield reading
-    yield replace(reading, is_in_degrees=not reading.is_in_degrees)
+    degrees = 1.0 if reading.is_in_degrees else DEGREES
+    for scale in (degrees, *trial.scales):
+        yield replace(reading, scale=scale)
     # One cause may reverse all joints, even those whose efforts hardly determine a sign.
     yield replace(reading, reversed_effort=frozenset(range(len(reading.order))))
     for i, j in combinations(judged, 2):
@@ -146,7 +155,7 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     for mounting in mountings(trial.robot):
         yield (other := replace(reading, mounting=mounting))
         # Mounting or degrees alone may explain nothing.
-        yield replace(other, is_in_degrees=not reading.is_in_degrees)
+        yield replace(other, scale=degrees)
 
 
 class _Trial:
@@ -162,6 +171,9 @@ class _Trial:
         self._variance = np.var(effort, axis=0)
         self._mass = sum(body.mass for body in robot.bodies)
         self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
+        # A joint has a smaller range of positions, unless it turns on and on.
+        is_far = np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS
+        self.scales: list[float] = _SCALES.tolist() if is_far else []
         self._compliance = series_compliance(robot)
         self.has_springs = bool(self._compliance.any())
 
@@ -193,6 +205,25 @@ class _Trial:
         return float(np.where(is_other, opposite, right)[self.judged].mean()), replace(
             reading, reversed_effort=reading.reversed_effort ^ set(
                 np.flatnonzero(is_other).tolist()))
+
+    def with_scale(self, reading: Reading, left: float) -> tuple[Reading, float]:
+        """Return a reading with the best factor of its positions, and its unexplained share.
+
+        The factor is `DEGREES` unless another explains clearly more.
+        """
+        if reading.scale == 1.0:
+            return reading, left
+
+        def share(scale: float) -> float:
+            return float(self.unexplained(replace(reading, scale=scale)).mean())
+
+        best = min(_SCALES.tolist(), key=share)
+        for half in _FINER:
+            best = min((best * np.linspace(1.0 - half, 1.0 + half, 13)).tolist(), key=share)
+        least, degrees = share(best), share(DEGREES)
+        if least > _LIKE_DEGREES * degrees:
+            return replace(reading, scale=DEGREES), degrees
+        return replace(reading, scale=best, may_be_degrees=least > _BETTER * degrees), least
 
     def quarters(self, reading: Reading) -> tuple[int, ...]:
         """Return the quarter turns of the zeros that explain most."""

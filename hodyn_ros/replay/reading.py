@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Order = tuple[int, ...]
 
+DEGREES = 180.0 / np.pi
+"""How many times too large positions in degrees are."""
+
 
 @dataclass(frozen=True)
 class Mounting:
@@ -39,10 +42,13 @@ class Reading:
         Joints of the robot whose positions, or efforts, have the opposite sign.
     quarters : tuple of int
         Number of quarter turns that are added to the positions, from −1 to 2.
-    is_in_degrees : bool
-        Whether positions are in degrees.
-    are_velocities_in_degrees : bool
-        Whether recorded velocities are in degrees as well, if positions are.
+    scale : float
+        How many times too large the positions are: `DEGREES` for joints that turn, or another
+        factor for all joints, such as on the motors' side of gears.
+    may_be_degrees : bool
+        Whether the positions may be in degrees although `scale` is another factor.
+    are_velocities_scaled : bool
+        Whether recorded velocities are too large as well, if positions are.
     are_of_motors : bool
         Whether positions are those of the motors, before the springs, scaled to the joints.
     load : tuple of float or None
@@ -57,8 +63,9 @@ class Reading:
     quarters: tuple[int, ...]
     reversed_position: frozenset[int] = field(default_factory=frozenset)
     reversed_effort: frozenset[int] = field(default_factory=frozenset)
-    is_in_degrees: bool = False
-    are_velocities_in_degrees: bool = True
+    scale: float = 1.0
+    may_be_degrees: bool = False
+    are_velocities_scaled: bool = True
     are_of_motors: bool = False
     load: tuple[float, ...] | None = None
     mounting: Mounting | None = None
@@ -67,6 +74,11 @@ class Reading:
     def plain(cls, n: int) -> 'Reading':
         """Return the reading of n joints as they are recorded."""
         return cls(tuple(range(n)), tuple(range(n)), n * (0,))
+
+    @property
+    def is_in_degrees(self) -> bool:
+        """Whether positions are certainly in degrees, if they are too large."""
+        return self.scale == DEGREES
 
     @property
     def changes(self) -> int:
@@ -79,7 +91,7 @@ class Reading:
         return int(
             sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
             + sum(1 if len(some) == len(self.order) else len(some) for some in self._reversed)
-            + int(self.is_in_degrees) + int(self.are_of_motors)
+            + int(self.scale != 1.0) + int(self.are_of_motors)
             + 2 * (np.count_nonzero(self.quarters) + (self.load is not None)
                    + (self.mounting is not None)))
 
@@ -112,8 +124,7 @@ class Reading:
     def motion(self, q: Array, turns: NDArray[np.bool_]) -> Array:
         """Return recorded motions, (S, 5, n), under this reading; `turns` marks turning joints."""
         read = np.take(q, self.order, axis=2)
-        if self.is_in_degrees:
-            read[:, :, turns] *= np.pi / 180.0
+        read[:, :, turns if self.is_in_degrees else slice(None)] /= self.scale
         read[:, :, list(self.reversed_position)] *= -1.0
         read[:, 0] += 0.5 * np.pi * np.array(self.quarters)
         return read
@@ -143,10 +154,14 @@ class Reading:
         said += [
             f'{0.5 * quarter:+.2g} π rad are added to the positions of {names[joint]}'
             for joint, quarter in enumerate(self.quarters) if quarter]
-        if self.is_in_degrees:
+        if self.scale != 1.0:
             said.append(
-                f'positions {"and velocities " if self.are_velocities_in_degrees else ""}are in '
-                'degrees')
+                f'positions {"and velocities " if self.are_velocities_scaled else ""}are '
+                + ('in degrees' if self.is_in_degrees or self.may_be_degrees else '')
+                + (', or ' if self.may_be_degrees else '')
+                + ('' if self.is_in_degrees else
+                   f"about {self.scale:.3g} times too large, as on the motor's side of gears "
+                   'with this ratio'))
         if self.are_of_motors:
             said.append('positions are those of the motors, not of the links behind the springs')
         if self.load is not None:
@@ -169,7 +184,10 @@ class Reading:
             (any(self.quarters),
              'Turn the placements of these joints in the robot file, or use the description that '
              'the driver uses.'),
-            (self.is_in_degrees, 'Let the driver send radians.'),
+            (self.is_in_degrees or self.may_be_degrees, 'Let the driver send radians.'),
+            (self.scale != 1.0 and not self.is_in_degrees,
+             'Let the driver send positions, velocities and efforts of the joints, not of the '
+             'motors.'),
             (self.are_of_motors,
              'Record the positions of the links: motor position minus Q/K, where Q is the effort '
              'of the joint and K the stiffness of its spring.'),

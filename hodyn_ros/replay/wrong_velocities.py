@@ -40,11 +40,10 @@ class RecordedVelocities:
                 return factor
         return np.nan
 
-    @property
-    def positions_are_in_degrees(self) -> bool:
-        """Whether velocities in radians show that only the positions are in degrees."""
+    def positions_are_scaled(self, scale: float) -> bool:
+        """Whether the velocities show that only the positions are `scale` times too large."""
         turning = self._alike & self._turns
-        return bool(turning.any() and self._are(1.0 / _DEGREES)[turning].all())
+        return bool(turning.any() and self._are(1.0 / scale)[turning].all())
 
     def clauses(self, names: tuple[str, ...]) -> list[str]:
         """Return the differences, a clause each.

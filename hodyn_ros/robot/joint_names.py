@@ -5,7 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.common.errors import HodynError, NoKnownJointError
+from hodyn_ros.common.errors import (
+    HodynError,
+    MissingJointsError,
+    NamesError,
+    NoKnownJointError,
+    OtherArmError,
+)
 from hodyn_ros.robot.model import Robot
 
 Indices = NDArray[np.intp]
@@ -51,9 +57,12 @@ class JointNames:
         Raises
         ------
         NoKnownJointError
-            When no name is one of the robot's joints.
+            When no name is one of the robot's joints; an OtherArmError when these are all named,
+            but as those of another arm or robot model.
+        MissingJointsError
+            When joints are missing.
         HodynError
-            When joints are missing, named twice, ambiguous or another robot's; it names them.
+            When joints are named twice or ambiguous.
 
         """
         joints = self.joints
@@ -78,14 +87,14 @@ class JointNames:
                 f'{self.driver_prefix + joints[0]!r}, which the joint states name; name the '
                 f'joints as these do, or without a prefix: {joints[0]!r}')
         if complete and self.prefix:
-            raise HodynError(
+            raise OtherArmError(
                 f'the given joint prefix {self.prefix!r} does not fit: no '
                 f'{self.prefix + joints[0]!r} among the names, in which the joints of robot '
                 f'{self.robot.name!r} have the prefix '
                 f'{" or ".join(map(repr, sorted(complete)))}; give this one')
         if complete:
             own = ', '.join(map(repr, filter(None, self._own_prefixes())))
-            raise HodynError(
+            raise OtherArmError(
                 f'{complete[0] + joints[0]!r} and the others are not joints of robot '
                 f'{self.robot.name!r}{own and f" (prefixes {own})"}; load the robot they belong '
                 'to or, to use this robot for them, give their prefix: joint_prefix:='
@@ -140,7 +149,7 @@ class JointNames:
         first = self.joints[0]
         return [name.removesuffix(first) for name in names if name.endswith(first)]
 
-    def _missing(self, names: Sequence[str]) -> HodynError:
+    def _missing(self, names: Sequence[str]) -> NamesError:
         joints = self.joints
         present = set(names)
         best: tuple[str, list[str]] = ('', list(joints))
@@ -156,9 +165,9 @@ class JointNames:
                 f'{", ".join(map(repr, names[:8])) or "(none)"}'
                 f'; expected {", ".join(repr(p + joints[0]) for p in expected)} …')
         others = [name for name in names if name not in {prefix + joint for joint in joints}]
-        return HodynError(
+        return MissingJointsError(
             f'joint {", ".join(repr(prefix + joint) for joint in missing)} of robot '
             f'{self.robot.name!r} missing among the names'
-            + (f', which have {", ".join(map(repr, others[:8]))} instead' if others else '')
-            + ('' if self.joints != self.robot.joint_names
-               else '; lock joints that do not move (locked_joints)'))
+            + (f', which have {", ".join(map(repr, others[:8]))} instead' if others else ''),
+            '' if self.joints != self.robot.joint_names
+            else 'lock joints that do not move (locked_joints)')

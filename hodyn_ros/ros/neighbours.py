@@ -45,6 +45,7 @@ class Neighbours:
         self._torque = node.resolve_topic_name('~/torque')
         self._said: dict[str, float] = {}
         self._waits = ''
+        self._is_heard = False
         self._began = time.monotonic()
         self._contradictions = 0
         self._last_stamp = 0
@@ -90,7 +91,9 @@ class Neighbours:
         """Return why there is no joint state yet; log a new reason, and each one every minute."""
         topic, received = self._states, self._monitor.received['joint_states']
         reason = f'for a joint state on {topic}'
-        if time.monotonic() - self._began < 1.0:  # others are still being found
+        is_heard, self._is_heard = self._is_heard, bool(received)
+        # Others are still being found, or may send what the first message lacks.
+        if time.monotonic() - self._began < 1.0 or is_heard != self._is_heard:
             return reason
         if received:
             last = self._monitor.complaints.last.get('joint_states', 'see the log')

@@ -101,7 +101,8 @@ class Parameters:
         'them), local, or auto: global if it stays within their range, else bounded.',
         choices=('auto', 'global', 'bounded', 'local'))
     overshoot_tolerance: float = _row(
-        0.01, 'How far a plan may leave the range of its waypoints, rad.',
+        0.01, 'How far a plan may leave the range of its waypoints, rad; prismatic joints by a '
+        'tenth of it, m.',
         bounds=(0.0, 10.0))
     start_tolerance: float = _row(
         0.01, 'How far the first waypoint, if it is at time 0, may be from the reference, rad.',

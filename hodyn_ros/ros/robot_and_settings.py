@@ -174,3 +174,13 @@ def contents_of_torque(
     return (
         f'torque for robot {settings.robot!r} {", ".join(contents)}: its controller must add '
         f'{" and ".join(left_out) or "neither"}')
+
+
+def doubt_of_default(robot: Robot, joint: str, prefix: str) -> str:
+    """Return a line about the default robot, given a joint of the states and its prefix."""
+    bare = '' if prefix or not robot.joint_prefixes else (
+        f'; the joints of this robot are named {robot.joint_prefixes[0] + joint}, but '
+        f'those of the joint states {joint}: are they of another arm?')
+    return (
+        f'robot {Parameters.robot} (the default): choose another by -p robot:=NAME or a file'
+        f'{bare}')

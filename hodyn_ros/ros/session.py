@@ -1,5 +1,6 @@
 """Inputs and outputs of the node on topics, from activation to deactivation."""
 from collections.abc import Callable
+from functools import partial
 import time
 
 from diagnostic_msgs.msg import DiagnosticStatus
@@ -16,19 +17,21 @@ from hodyn_ros.feedforward.trajectory_goals import ACTION, PLAN, ErrorCode, Goal
 from hodyn_ros.feedforward.transitions import HEARING, State
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.commands import CommandWriter
-from hodyn_ros.messages.joint_states import JointStateReader
+from hodyn_ros.messages.joint_states import JointStateReader, SomePositions
 from hodyn_ros.messages.joint_trajectory import is_empty
 from hodyn_ros.messages.multi_dof_trajectory import frame_and_names
 from hodyn_ros.messages.odometry import read_odometry
+from hodyn_ros.messages.topic_names import TopicNames
 from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.robot import HodynError, NoKnownJointError
+from hodyn_ros.robot import HodynError, NamesError, NoKnownJointError
 from hodyn_ros.robot.joint_names import JointNames
+from hodyn_ros.robot.locked_joints import locked_indices
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters, given
-from hodyn_ros.ros.robot_and_settings import supervisor_settings
+from hodyn_ros.ros.robot_and_settings import doubt_of_default, supervisor_settings
 
 Array = NDArray[np.float64]
 
@@ -36,8 +39,7 @@ FOLLOW_UP_PERIOD = 0.02
 WIND_DOWN_STEP = 0.001
 # Longest time to come to rest, s, and to fade to the weight, as a multiple of `fade`.
 LONGEST_STOP, FADES = 60.0, 4.0
-# Largest messages that are read, bytes. A plan of 7 joints with velocities has some 130 bytes per
-# point.
+# Largest messages that are read, bytes; a plan of 7 joints has some 130 bytes per point.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
 MAX_SHORT_BYTES = 4096
@@ -60,9 +62,10 @@ class Session:
         self._neighbours = Neighbours(node, self.monitor)
         self._names = JointNames(
             robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model)
-        self._reader = JointStateReader(self._names, one_sender=True)
+        self._reader = JointStateReader(TopicNames(self._names), one_sender=True)
         self._stream_reader = self._stiffness_reader = JointStateReader(self._names)
         self._motor_reader: JointStateReader | None = None
+        self._locked: SomePositions | None = None
         self._prefix: str | None = None
         self._has_said_unstamped = False
         self._followed_up_at = 0.0
@@ -84,6 +87,8 @@ class Session:
         supervisor = self.supervisor
         try:
             _check_size(data, MAX_STATE_BYTES)
+            if self._locked is not None:
+                supervisor.take_locked(self._locked.read(data))
             position, velocity = self._reader.state(data)
             stamp = cdr.stamp(data) or self._now()
             if not stamp:
@@ -93,10 +98,11 @@ class Session:
             if self._prefix is None and not self._bind_joints():
                 return
             is_answered = supervisor.take_state(position, velocity, stamp, begin)
-        except NoKnownJointError as error:
-            self.monitor.complaints.add('joint_states', str(error))
-            return
         except HodynError as error:
+            # While the node waits, `why_waiting` says so, once all senders were heard.
+            if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
+                self.monitor.complaints.add('joint_states', str(error))
+                return
             self.monitor.reject('joint_states', error)
             supervisor.why_no_state = supervisor.why_no_state or printable(str(error))
             return
@@ -351,14 +357,11 @@ class Session:
             self._motor_reader = JointStateReader(names.of_driver(joints, actuators.motor_names))
         self._names = names
         self._prefix = names.driver_prefix or ''
+        if robot.locked:
+            self._locked = SomePositions(partial(locked_indices, robot, prefix=self._prefix))
         self._planner.bind(self._prefix)
         if 'robot' not in given(self._node) and settings.robot == Parameters.robot:
-            bare = '' if self._prefix or not robot.joint_prefixes else (
-                f'; the joints of this robot are named {robot.joint_prefixes[0] + joints[0]}, but '
-                f'those of the joint states {joints[0]}: are they of another arm?')
-            self._log['warning'](
-                f'robot {settings.robot} (the default): choose another by -p robot:=NAME or a file'
-                f'{bare}')
+            self._log['warning'](doubt_of_default(robot, joints[0], self._prefix))
         self.supervisor.bind(joints)
         return True
 

@@ -49,7 +49,7 @@ def test_a_urdf_and_its_springs_become_one_file(folder, capsys):
     said = capsys.readouterr()
     assert said.out == 'back.urdf: twolink, 2 joints\n'
     assert said.err == (
-        'hodyn convert: warning: back.urdf: without actuators, which URDF cannot express: '
+        'hodyn convert: warning: back.urdf: without the key actuators, which URDF cannot express: '
         'write a .yaml to keep all of the robot\n')
     assert hd.load_robot('back.urdf').actuators is None
     assert hd.load_robot('back.urdf').joint_names == elastic().joint_names

@@ -32,10 +32,12 @@ def test_a_brief_check_is_one_line(capsys, plan):
         'plan.json, for robot twolink: within all limits (none is known)\n')
 
 
-def test_a_plan_that_moves_a_locked_joint_is_said_to(capsys, plan):
-    assert main([*plan, '--brief', '--lock', 'joint2=0.1']) == 0
+def test_a_plan_that_moves_a_locked_joint_is_refused(capsys, plan):
+    """The node refuses it in the same words."""
+    assert main([*plan, '--brief', '--lock', 'joint2=0.1']) == 1
     assert capsys.readouterr().out.endswith(
-        ', but joint2 is locked at 0.1, and the plan moves it from 0 to 0.3\n')
+        ': refused: joint2 is locked at 0.1, and the plan moves it from 0 to 0.3: leave it out of '
+        'the plan, or do not lock it\n')
 
 
 def test_a_plan_within_the_limits_that_are_known_is_not_within_all(capsys, tmp_path, plan):

@@ -43,9 +43,13 @@ def test_a_log_without_velocities_is_said_to_have_none(capsys):
 
 @pytest.mark.parametrize(('text', 'output', 'said'), [
     ('time,a\n0,1\n10,1\n20,2', 'log', 'rows are 10 s apart, up to 20 s: are these milliseconds?'),
+    ('time,a\n0,1\n0.6,1\n1.2000000000000085,2', 'log',
+     'log.csv: rows are 0.6 s apart, up to 1.2 s: are these milliseconds? Times are in s; if '
+     "these are, name their column 'time [s]'"),
     ('time,a\n0,1\n10000,1\n20000,2', 'log', 'are these microseconds?'),
     ('time,a\n0,1\n1000000,1\n2000000,2', 'log', 'are these nanoseconds?'),
     ('time,a\n1700000000000,1\n1700000000010,1', 'log', 'are these milliseconds?'),
+    ('time [s],a\n1700000000000,1\n1700000000010,1', 'log', 'are these milliseconds?'),
     ('time,a\n1700000000.145,1\n1700000000.14,1', 'log',
      'line 3: time 1700000000.14 s is not after 1700000000.145 s'),
     ('time,a [deg]\n0,1\n0.01,1', 'log', "column 'a [deg]': position is in rad or m"),
@@ -71,12 +75,12 @@ def test_a_log_without_velocities_is_said_to_have_none(capsys):
     ('time,a\n0,1\ntime,a\n0,1', 'log',
      "got 'time': a second header? Keep one recording per file"),
     ('time,a,a.current\n0,1,1\n0.01,1,1', 'log',
-     "column 'a.current': 'current' is not a known kind of column,"
-     ' which are .velocity, .acceleration, .effort: write currents as a.effort, and give '
+     "column 'a.current': 'current' is not a kind of column"
+     ' (.velocity, .acceleration, .effort): write currents as a.effort, and give '
      'effort_gain'),
     ('time,a.position,a.temperature\n0,1,1\n0.01,1,1', 'log',
-     "'temperature' is not a known kind of column,"
-     ' which are .velocity, .acceleration, .effort: leave the column out, or write '
+     "'temperature' is not a kind of column"
+     ' (.velocity, .acceleration, .effort): leave the column out, or write '
      'a.temperature.position if this is a joint'),
     ('time,a\n1700000000.000,1\n1700000000.000,1\n1700000128.000,1', 'log',
      'line 3: time 1700000000 s is the same as in line 2: the logger seems to have stored times '
@@ -94,6 +98,37 @@ def test_what_is_no_log_is_refused_in_one_line(capsys, text, output, said):
     line, = capsys.readouterr().err.splitlines()
     assert said in line
     assert not Path(output).exists()
+
+
+@pytest.mark.parametrize('period', [0.6, 1.0, 2.0])
+def test_velocities_say_in_which_unit_slow_rows_are(capsys, period):
+    """A log at 1 Hz was refused by a question that had no answer."""
+    time = np.arange(0.0, 200.0 * period, period)
+    rows = np.column_stack([time, np.sin(0.05 * time), 0.05 * np.cos(0.05 * time)])
+    for unit, factor in (('ms', 1e3), ('s', 1.0)):
+        rows[:, 2] = factor * 0.05 * np.cos(0.05 * time)
+        np.savetxt(f'{unit}.csv', rows, '%.6f', ',', header='time,a,a.velocity', comments='')
+    assert main(('convert', 's.csv', '--output', 's')) == 0
+    out, err = capsys.readouterr()
+    assert out.startswith('s: 200 joint states of a,')
+    assert not err
+    assert main(('convert', 'ms.csv', '--output', 'ms')) == 2
+    assert 'by the velocities these are milliseconds. Times are in s' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('rows', [
+    '0,1,0\n1,1,0\n2,1,0', '0,1,3\n1,2,-3\n2,1,3\n3,2,-3', '0,1,nan\n1,1,nan'])
+def test_velocities_that_do_not_say_the_unit_leave_the_question(capsys, rows):
+    Path('log.csv').write_text('time,a,a.velocity\n' + rows)
+    assert main(('convert', 'log.csv', '--output', 'log')) == 2
+    assert "if these are, name their column 'time [s]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('column', ['time [s]', 'T (s)', 't_s', 'time_s', 'seconds'])
+def test_the_header_says_that_slow_rows_are_in_seconds(capsys, column):
+    Path('log.csv').write_text(f'{column},a\n0,1\n1,1\n2,1\n')
+    assert main(('convert', 'log.csv', '--output', 'log')) == 0
+    assert capsys.readouterr() == ('log: 3 joint states of a, 2.000 s, with positions\n', '')
 
 
 def test_a_time_that_comes_twice_in_a_fine_log_is_not_put_on_its_precision(capsys):
@@ -141,8 +176,8 @@ def test_options_of_a_robot_do_not_go_with_a_log(capsys, option):
     Path('log.csv').write_text('time,a\n0,1\n0.01,1\n')
     assert main(('convert', 'log.csv', '--output', 'log', *option)) == 2
     assert capsys.readouterr().err == (
-        f'hodyn convert: log.csv is a log, and {option[0]} changes a robot: give it to hodyn '
-        'replay or hodyn identify\n')
+        f'hodyn convert: log.csv is a log, but {option[0]} changes a robot: give this option '
+        'to hodyn replay or hodyn identify\n')
 
 
 def test_columns_may_have_their_si_units_in_brackets(capsys):

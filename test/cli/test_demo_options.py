@@ -14,7 +14,7 @@ from hodyn_ros.simulation.examples import with_example_actuators
     ('--bandwidth', '50'), ('--speed', '0.5'), ('--robustness',),
 ])
 def test_options_of_the_comparison_are_refused_without_it(capsys, option):
-    assert f'{option[0]} goes with --compare' in refusal(capsys, 'demo', *option)
+    assert f'{option[0]} only works with --compare' in refusal(capsys, 'demo', *option)
 
 
 @pytest.mark.parametrize(('options', 'message'), [
@@ -67,7 +67,7 @@ def test_a_motor_without_inertia_behind_a_spring_is_refused(capsys, tmp_path, co
 
 
 def test_a_comparison_is_not_retimed(capsys):
-    assert '--retime goes without --compare' in refusal(
+    assert '--retime does not work with --compare' in refusal(
         capsys, 'demo', '--compare', '--actuator', 'sea', '--retime')
 
 

@@ -3,6 +3,7 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
+from grippers import gripper_urdf
 import numpy as np
 import pytest
 from rich.console import Console
@@ -189,7 +190,7 @@ LOADED = replace(
 def test_a_payload_is_told_with_what_its_interval_rests_on():
     text = '\n'.join(printed(LOADED, terms=('payload', 'friction')))
     assert 'Payload 1.250 ± 0.010 kg at (10.0 ± 20.0, -20.0 ± 30.0, 100.0 ± 40.0) mm in' in text
-    assert 'does not determine its inertia: taken as a point' in text
+    assert 'does not determine its inertia: taken as a point mass' in text
     assert 'links that are off by 5% and gains of drives by 1.2%, which the recordings' in text
     assert 'do not rule out.' in text
     text = '\n'.join(printed(
@@ -232,3 +233,14 @@ def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():
             f'fix the joints of the gripper, for example by --lock {last.joint}=…')
         assert not any('--lock' in line for line in printed(
             LOADED, terms=('payload', 'friction'), robot=robot))
+
+
+def test_the_joint_to_lock_is_the_leader_of_a_finger_that_follows():
+    gripper = load_robot(gripper_urdf(centre='0 0 0'))
+    assert gripper.bodies[-1].joint == 'finger2'
+    two = np.ones(2)
+    said = printed(
+        replace(OFFSETS, offset=two, offset_interval=two, standing=two),
+        Validation(two, two, two, [two], two, two, two > 1.0, False),
+        terms=('payload',), robot=gripper)
+    assert said[-1].endswith('by --lock finger1=…')

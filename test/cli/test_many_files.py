@@ -108,7 +108,7 @@ def test_what_is_of_one_plan_is_refused_with_the_file_that_has_it(capsys, option
         command, 'a.json', '--robot', 'twolink', '--jobs', '1', '--output', 'out', option,
         *value]) == 2
     said = capsys.readouterr().err
-    assert f'{option} works with one plan; for many plans see summary.parquet' in said
+    assert f'{option} only works with one plan; for many plans see summary.parquet' in said
 
 
 def test_recordings_are_told_with_the_worst_joint_and_what_is_wrong(capsys, tmp_path):
@@ -152,7 +152,14 @@ def test_a_number_of_processes_is_one_or_more(capsys, count):
 def test_without_pyarrow_nothing_is_begun(capsys, monkeypatch, tmp_path):
     write_plan('a.json', 0.5)
     monkeypatch.setitem(sys.modules, 'pyarrow.parquet', None)
-    assert main(['check', 'a.json', '--robot', 'twolink', '--jobs', '1']) == 2
-    assert "pip install 'hodyn_ros[cluster]', or pip install '.[cluster]' in a clone" in (
-        capsys.readouterr().err)
+    missing = 'means many files, whose summary.parquet needs pyarrow ('
+    for words, begin in (
+            (['a.json', '--jobs', '1'], f'--jobs {missing}'),
+            (['.'], f'a folder, a pattern or a second path {missing}'),
+            (['a.json', '--resume', '--output', 'no'], '--resume: no has no fleet.json of an ')):
+        assert main(['check', *words, '--robot', 'twolink']) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f'hodyn check: {begin}')
+        assert ("pip install 'hodyn_ros[cluster]', or pip install '.[cluster]' in a clone" in said
+                ) == (missing in said)
     assert [path.name for path in tmp_path.iterdir()] == ['a.json']

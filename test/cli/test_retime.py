@@ -110,7 +110,7 @@ def test_a_plan_that_starts_in_motion_has_strict_figures(capsys, tmp_path):
             print(*row, sep=',', file=file)
     assert main(('retime', 'plan.csv', '--output', 'fast.csv', '--json', 'figures.json')) == 0
     said = capsys.readouterr().out
-    assert 'it begins in motion as its points do;' in said
+    assert 'it begins in motion, as its points do;' in said
     assert 'nan' not in said
     figures = json.loads((tmp_path / 'figures.json').read_text(), parse_constant=pytest.fail)
     assert figures['uniform_stretch_duration'] is None

@@ -300,6 +300,13 @@ def test_results_that_overflow_on_a_floating_base_name_its_twist(flyer):
         hd.forward_dynamics(flyer, np.zeros((2, 6)), np.zeros((1, 6)), **base)
 
 
+def test_an_overflow_by_samples_that_pass_for_derivatives_is_named(arm):
+    with pytest.warns(UserWarning, match='200 rows'), pytest.raises(hd.HodynError, match=(
+            r"\(joint 'joint1'\) is 1: the result overflows; its 200 rows are derivatives; "
+            r'samples are given as \(T, rows, 7\)$')):
+        hd.inverse_dynamics(arm, np.ones((200, 7)))
+
+
 def test_large_results_that_do_not_overflow_are_returned(arm):
     torque = hd.inverse_dynamics(arm, huge(3, 2, 1e200))  # its square overflows
     assert np.isfinite(torque).all()

@@ -86,3 +86,13 @@ def test_a_watch_that_was_held_up_itself_is_excused_once():
     assert arrivals.may_judge(at + 0.005, 0.005)
     assert not arrivals.may_judge(at + 0.3, 0.005)
     assert arrivals.may_judge(at + 0.6, 0.005)
+
+
+def test_a_clock_that_stands_still_is_named_and_one_old_stamp_is_not():
+    arrivals, at = arrive([0.01] * 20)
+    said = [arrivals.stale(is_same=is_same) for is_same in (True, False, True, True)]
+    assert said == ['a stamp is not newer than the last'] * 4
+    assert not arrivals.stands_still
+    assert arrivals.stale(is_same=True).startswith('the clock of the joint states stands still')
+    arrivals.arrived(at + 0.1)
+    assert not arrivals.stands_still

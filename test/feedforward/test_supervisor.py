@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from supervised import HOME, MODEL, PANDA, Goal, Plans, World, running
+from supervised import HOME, MODEL, PANDA, PERIOD, Goal, Plans, World, running
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.plan_answer import Accepted
@@ -337,3 +337,18 @@ def test_two_contradicting_drivers_do_not_pull_the_reference_to_and_fro():
     for _ in range(300):  # the first has ended
         world.state(elsewhere.copy(), np.zeros(7), elapsed=0.001)
     np.testing.assert_allclose(world.supervisor.controller.q[0], elsewhere, atol=1e-9)
+
+
+def test_states_lost_to_a_clock_that_stands_still_are_said_to_be():
+    world = running()
+    stamp = world.stamp
+    for _ in range(100):
+        world.offset = stamp - round((world.at + PERIOD) * 1e9)
+        world.state()
+    name, reason = world.supervisor.report(world.at)
+    assert name == 'fault'
+    assert reason.startswith('joint states are lost: the clock of the joint states stands still')
+    world.offset = 0
+    for _ in range(20):
+        world.state()
+    assert world.supervisor.report(world.at) == ('holding', '')

@@ -92,7 +92,7 @@ def test_terms_are_those_that_were_asked_for(tmp_path, capsys):
         assert np.any(found.amplitude != PANDA.friction.amplitude) == changed
     assert main(['identify', str(path), '--terms', 'friction', '--unloaded', str(path), '--output',
                  str(tmp_path / 'none')]) == 2
-    assert 'add it to --terms' in capsys.readouterr().err
+    assert 'add payload to --terms' in capsys.readouterr().err
 
 
 def test_topic_and_prefix_choose_the_arm(tmp_path, capsys):
@@ -210,14 +210,46 @@ def test_a_recording_given_twice_is_refused(tmp_path, capsys):
             assert f'{tmp_path / other} holds the same recording as {one}' in line
 
 
-def test_efforts_that_are_not_measured_are_refused(tmp_path, capsys):
-    """Guards frictions of 0 found from efforts that a driver fills with zeros."""
+@pytest.mark.parametrize('stands', [True, False])
+def test_efforts_that_never_change_are_not_measured(tmp_path, capsys, stands):
+    """Guards frictions of 0 found from constant efforts, and advice about their sign and unit."""
+    recording = record(rate=RATE, duration=13.0)
+    if stands:
+        recording.q[:, 0, [1, 5]], recording.q[:, 1:, [1, 5]] = [0.3, 1.2], 0.0
+        recording.position[:], recording.velocity[:] = recording.q[:, 0], recording.q[:, 1]
+    noise = np.random.default_rng(0).standard_normal(recording.effort.shape)
+    recording.effort = FeedForward(PANDA).torque(recording.q)[:, 0] + 2.0 * np.tanh(
+        recording.q[:, 1] / 0.05) + 0.1 * noise
+    recording.effort[:, [1, 5]] = [0.0, -2.5]
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    summary = identified(
+        tmp_path / 'out', path, terms=['friction', 'viscous', 'offsets'])
+    out = ' '.join(capsys.readouterr().out.split())
+    for name, value in (('joint2', '0'), ('joint6', '-2.5')):
+        said = (
+            f'The effort of fer_{name} never changes ({value} N m): it is not measured, and left '
+            'out.')
+        assert said in out
+        assert any(said in sentence for sentence in summary['recordings'][0]['findings'])
+    assert 'No effort of joint2, joint6 is measured: all values of these joints are kept' in out
+    for wrong in ('worse than a constant', 'the sign or unit', 'does not determine it'):
+        assert wrong not in out
+    joints = [summary['joints'][k] for k in (1, 5)]
+    for joint, given in zip(joints, PANDA.friction.amplitude[[1, 5]], strict=True):
+        assert joint['friction']['amplitude'] == {'value': given, 'interval': None}
+        assert (joint['rms_after'], joint['offset']['interval']) == (None, None)
+    verdict = out[out.index('On held-out motion'):]
+    assert 'joint1' in verdict
+    assert not any(name in verdict for name in ('joint2', 'joint6', 'doubts above'))
+
+
+def test_a_recording_in_which_no_effort_changes_is_refused(tmp_path, capsys):
     recording = record(rate=RATE, duration=3.0)
-    recording.effort = recording.effort * np.array([1.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0])
+    recording.effort[:] = np.arange(7.0)
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
     line, = capsys.readouterr().err.strip().splitlines()
-    assert 'joint2, joint6 never change though the joints move' in line
+    assert 'the recorded efforts never change: the driver does not measure them' in line
 
 
 def stuck(path, rate=50.0):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hodyn_ros import load_robot
-from hodyn_ros.identification.data import MIN_VELOCITY, Data
+from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.recordings import (
     FOLDS,
@@ -16,7 +16,7 @@ from hodyn_ros.identification.recordings import (
     Source,
     read_data,
 )
-from hodyn_ros.identification.rests import MIN_REST, standing
+from hodyn_ros.identification.rests import JITTER, MIN_REST, SLOW, Pace, moving, standing
 from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.misreading import Fit
 
@@ -28,7 +28,8 @@ def samples(count, seed):
     """Return the columns of a recording at 100 Hz, all of it at once."""
     rng = np.random.default_rng(seed)
     return (rng.standard_normal((count, 5, 7)), rng.standard_normal((count, 7)),
-            np.arange(count) // 100, rng.uniform(size=(count, 7)) < 0.1)
+            np.arange(count) // 100, rng.uniform(size=(count, 7)) < 0.1,
+            rng.uniform(size=(count, 7)) < 0.9)
 
 
 @pytest.fixture
@@ -43,8 +44,8 @@ def bags(monkeypatch):
 
         def pieces():
             for a, b in zip([0, *edges], [*edges, count], strict=True):
-                q, effort, block, stands = (column[a:b] for column in columns)
-                yield Data(q, effort, block, gravity, stands=stands)
+                q, effort, block, stands, moves = (column[a:b] for column in columns)
+                yield Data(q, effort, block, gravity, stands=stands, moves=moves)
 
         return SimpleNamespace(
             pieces=pieces, usable=count, counts=f'counts of {path.name}',
@@ -66,7 +67,7 @@ def test_samples_are_thinned_evenly_whatever_chunks_they_come_in(bags):
         bags['one'] = columns, True, edges
         data, counts = read('one')
         assert counts == ['counts of one']
-        found = data.q, data.effort, data.block, data.stands
+        found = data.q, data.effort, data.block, data.stands, data.moves
         for got, whole in zip(found, columns, strict=True):
             np.testing.assert_array_equal(got, whole[::3])
         assert data.gravity
@@ -109,10 +110,21 @@ def test_a_recording_in_another_unit_counts_beside_one_that_does_not_tell(bags):
         identify(SOURCE.robot, data, ('friction',))
 
 
-def rests(velocity, deviation=1e-9, period=0.01):
+def instants(count, period=0.01):
+    return 10 ** 12 + np.round(1e9 * period * np.arange(count)).astype(np.int64)
+
+
+def rests(velocity, deviation=1e-9, slow=0.0):
     velocity = np.asarray(velocity, float)[:, None]
-    instants = 10 ** 12 + np.round(1e9 * period * np.arange(len(velocity))).astype(np.int64)
-    return standing(instants, velocity, np.full_like(velocity, deviation))[:, 0]
+    return standing(instants(len(velocity)), velocity, np.full_like(velocity, deviation), np.array(
+        [slow]))[:, 0]
+
+
+def slow_of(velocity):
+    pace = Pace(1)
+    for part in np.array_split(velocity[:, None], 3):
+        pace.add(instants(len(part)), part)
+    return pace.slow[0]
 
 
 def test_a_joint_stands_where_it_is_slow_for_long_enough():
@@ -135,10 +147,30 @@ def test_a_joint_stands_where_it_is_slow_for_long_enough():
 
 
 @pytest.mark.parametrize(('velocity', 'deviation', 'stands'), [
-    (0.09, 0.0, True), (0.11, 0.0, False),  # of MIN_VELOCITY
-    (0.29, 0.1, True), (0.31, 0.1, False),  # three deviations
-    (0.49, 9.0, True), (0.51, 9.0, False),  # no motion passes for a rest
-    (-0.09, 0.0, True), (-0.11, 0.0, False)])
-def test_slow_is_what_differs_from_0_by_no_more_than_is_known(velocity, deviation, stands):
-    found = rests(np.full(100, velocity * MIN_VELOCITY), deviation * MIN_VELOCITY)
+    (0.9, 0.0, True), (1.1, 0.0, False),  # what is slow anyway
+    (2.9, 1.0, True), (3.1, 1.0, False),  # three deviations
+    (-0.9, 0.0, True), (-1.1, 0.0, False)])
+@pytest.mark.parametrize('scale', [1e-5, 1e-2])
+def test_slow_is_what_differs_from_0_by_no_more_than_is_known(velocity, deviation, stands, scale):
+    found = rests(np.full(100, velocity * scale), deviation * scale, scale)
     assert found.all() == found.any() == stands
+
+
+@pytest.mark.parametrize('scale', [1e-4, 1e-2, 1.0])
+def test_no_velocity_is_slow_for_all_joints(scale):
+    """Guards joints that slide by 20 mm/s, which passed for joints at rest."""
+    velocity = scale * np.sin(np.pi * np.arange(3000) / 100.0)  # 1 s in each direction
+    assert slow_of(velocity) == pytest.approx(SLOW * scale / np.sqrt(2.0), rel=0.01)
+
+
+def test_a_joint_that_jitters_is_slow_up_to_the_velocity_of_jitter():
+    """Guards joints that a controller holds, whose friction may have any value."""
+    jitter = 1e-3 * np.random.default_rng(0).standard_normal(3000)
+    assert slow_of(jitter) == JITTER
+    assert slow_of(1e3 * jitter) == pytest.approx(1e3 * SLOW * np.sqrt(np.mean(jitter ** 2)))
+
+
+def test_noise_is_no_motion():
+    noise = np.random.default_rng(0).standard_normal((100_000, 1))
+    assert not moving(noise, np.ones_like(noise)).any()
+    assert moving(np.array([[-5.1, 4.9, 5.1]]), np.ones((1, 3))).tolist() == [[True, False, True]]

@@ -17,6 +17,10 @@ from recordings import (
 )
 from rosbags.rosbag2 import Writer
 
+import hodyn_ros as hd
+from hodyn_ros.messages.joint_state_bag import JointStateBag
+from hodyn_ros.robot.joint_names import JointNames
+
 
 @pytest.mark.parametrize('form', FORMS)
 def test_every_storage_and_compression(tmp_path, form):
@@ -131,6 +135,35 @@ def test_malformed_messages_are_counted_and_skipped(tmp_path):
     states, bag = read(write(tmp_path / 'bag', {'/joint_states': pairs}))
     assert_same(states, recording)
     assert bag.unusable == {'7 names but 3 entries of position': 1}
+
+
+def parts(recording, **names):
+    """Return messages with some joints of a recording each, named so."""
+    return [
+        (int(recording.received[i]), joint_state(
+            recording.stamp[i], given, recording.position[i][:len(given)]))
+        for i in range(len(recording.stamp)) for given in names.values()]
+
+
+def test_halves_of_the_joints_in_separate_messages_are_to_be_merged(tmp_path):
+    recording = record(duration=0.2)
+    path = write(tmp_path / 'bag', {'/joint_states': parts(
+        recording, arm=recording.names[:4], wrist=recording.names[4:])})
+    with pytest.raises(ValueError, match='source_list') as caught:
+        read(path)
+    assert '/joint_states: 40 (the joints come in separate messages (' in str(caught.value)
+    assert 'lock' not in str(caught.value)
+
+
+def test_another_arm_on_the_topic_is_counted_as_that(tmp_path):
+    recording = record(duration=0.2, prefix='left_')
+    other = [name.replace('left_', 'right_') for name in recording.names]
+    path = write(tmp_path / 'bag', {'/joint_states': parts(
+        recording, other=other, own=recording.names)})
+    with JointStateBag(path, JointNames(hd.load_robot('panda'), prefix='left_')) as bag:
+        (reason, count), = bag.unusable.items()
+        assert (count, bag.usable) == (20, 20)
+    assert reason.endswith('are joints of another arm on this topic')
 
 
 def test_bag_without_joint_states_names_its_topics(tmp_path):

@@ -13,6 +13,7 @@ from hodyn_ros.messages.joint_states import (
     JointStateReader,
     JointStateWriter,
     Layout,
+    SomePositions,
     blank,
     template,
 )
@@ -139,3 +140,25 @@ def test_the_first_arm_on_a_topic_is_the_only_one():
             "'left_fer_joint1'; choose one by joint_prefix"):
         reader.state(state('right_', 0.2))
     np.testing.assert_array_equal(reader.state(state('left_', 0.3))[0], 0.3)
+
+
+def test_positions_are_read_from_all_messages_that_name_the_joints():
+    asked = []
+
+    def find(names):
+        asked.append(names)
+        return {name: i for i, name in enumerate(names) if name in ('grip', 'elbow')}
+
+    def message(names, position):
+        return joint_state((0, 0), '', names, position, [], [])
+
+    reader = SomePositions(find)
+    for k in range(3):
+        assert reader.read(message(['a', 'grip'], [0.1, 0.2 + k])) == {'grip': 0.2 + k}
+        assert reader.read(message(['elbow', 'grip'], [0.3, 0.4])) == {'elbow': 0.3, 'grip': 0.4}
+        assert reader.read(message(['elbow', 'grip'], [np.nan, 1e300])) == {}
+        assert reader.read(message(['a'], [0.1])) == {}
+        assert reader.read(message(['elbow'], [])) == {}
+    assert len(asked) == 3  # once for each list of names with positions
+    with pytest.raises(ValueError, match='3 bytes that are not a message'):
+        reader.read(b'abc')

@@ -161,22 +161,51 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     assert prepared.reservations.endswith(', but its velocities contradict its positions')
 
 
-def test_a_locked_joint_that_a_plan_moves_is_named_with_where_it_is(request_, tmp_path):
+@pytest.mark.parametrize('of_file', [False, True])
+def test_a_locked_joint_that_a_plan_moves_is_named_with_where_it_is(request_, tmp_path, of_file):
+    """The check of a file answers as the node does."""
     (tmp_path / 'arm.urdf').write_text(gripper_urdf(centre='0 0 0'))
     arm = load_robot(str(tmp_path / 'arm.urdf'), locked_joints={'finger1': 0.02})
-    asked = PlanRequest(
-        JointWaypoints(('arm_j1', 'finger1'), [0.0, 5.0], [[0.1, 0.0], [0.2, 0.04]]), arm)
-    assert "'finger1' is not one of robot" in prepare_plan(asked).refusal
-    assert '(finger1 is locked at 0.02)' in prepare_plan(asked).refusal
-    left_out = PlanSettings(leave_out_other_joints=True)
-    prepared = prepare_plan(replace(asked, settings=left_out))
-    said = 'finger1 is locked at 0.02, and the plan moves it from 0 to 0.04'
-    assert f'{said}: left out' in prepared.note
-    assert prepared.reservations.endswith(f', but {said}')
-    still = JointWaypoints(('arm_j1', 'finger1'), [0.0, 5.0], [[0.1, 0.02], [0.2, 0.02]])
-    prepared = prepare_plan(replace(asked, trajectory=still, settings=left_out))
-    assert 'finger1: not part of' in prepared.note
-    assert not prepared.locked
+    settings = PlanSettings(leave_out_other_joints=of_file)
+
+    def prepared(*fingers, name='finger1'):
+        return prepare_plan(PlanRequest(JointWaypoints(
+            ('arm_j1', name), [0.0, 5.0], [[0.1, fingers[0]], [0.2, fingers[-1]]]), arm, settings))
+
+    for fingers, how in (
+            ((0.0, 0.04), 'moves it from 0 to 0.04'), ((0.04,), 'has it at 0.04')):
+        found = prepared(*fingers)
+        assert found.refusal == (
+            f'finger1 is locked at 0.02, and the plan {how}: leave it out of the plan, or do not '
+            'lock it')
+        assert found.fault == 'joints'
+    still = prepared(0.0195, 0.021)
+    assert (still.refusal, still.note, still.fault) == ('', '', '')
+    other = prepared(0.0, 0.04, name='finger11')
+    assert ("'finger11' is not one of robot" in other.refusal) != of_file
+
+
+def test_a_joint_that_follows_is_no_stranger_and_may_not_contradict(tmp_path):
+    (tmp_path / 'arm.urdf').write_text(gripper_urdf(centre='0 0 0'))
+    arm = load_robot(str(tmp_path / 'arm.urdf'))
+
+    def prepared(prefix, last):
+        names = tuple(prefix + name for name in ('finger2', 'arm_j1', 'finger1'))
+        points = [[0.0101, 0.1, 0.01], [last, 0.2, 0.02]]
+        return prepare_plan(PlanRequest(
+            JointWaypoints(names, [0.0, 5.0], points), arm,
+            PlanSettings(allow_other_model=True)))
+
+    for prefix in ('', 'left_'):
+        good = prepared(prefix, 0.0202)
+        assert f'{prefix}finger2 follows {prefix}finger1, left out' in good.note
+        assert not good.refusal
+        assert not good.reservations
+        wrong = prepared(prefix, -0.02)
+        assert (f'point 1 has {prefix}finger2 at -0.02, but it follows {prefix}finger1 and is at '
+                '0.02, left out') in wrong.note
+        assert wrong.reservations == (
+            ', but positions of joints that follow others contradict these')
 
 
 COUNT, SPACING, HOME = 200, 0.05, np.array([0.0, 0.2, 0.0, -1.5, 0.0, 1.57, 0.78])

@@ -6,6 +6,7 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from hodyn_ros.reference import bounded_spline, fit_plan, overshoot
+from hodyn_ros.reference.extrema import extrema
 
 TOLERANCE = 0.01
 
@@ -43,6 +44,55 @@ def test_is_the_global_one_where_the_bounds_are_wide():
     wide = fit_plan(times, positions, interpolation='bounded', overshoot_tolerance=10.0)
     free = fit_plan(times, positions, interpolation='global')
     assert integral(wide) <= integral(free) * (1 + 2 * bounded_spline.ACCURACY)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1), st.integers(3, 15), st.sampled_from([0.1, 1e-3]),
+    st.sampled_from(['auto', 'bounded']), st.booleans())
+def test_points_at_the_ends_of_the_range_are_not_passed(seed, count, shortest, kind, is_path):
+    rng = np.random.default_rng(seed)
+    times = np.concatenate(([0.0], np.cumsum(shortest ** rng.random(count - 1))))
+    positions = rng.random((count, 1))
+    at_end = rng.permutation(count)[:3]
+    positions[at_end, 0] = 0.0, 1.0, 10.0 ** -rng.uniform(0.0, 12.0)
+    plan = fit_plan(
+        times, positions, interpolation=kind, overshoot_tolerance=TOLERANCE,
+        position_range=(0.0, 1.0), is_path=is_path)
+    np.testing.assert_allclose(plan.evaluate(times)[:, 0], positions, rtol=0.0, atol=1e-12)
+    values, _ = extrema(plan, 0)
+    assert values[0, 0] >= -1e-9
+    assert values[1, 0] <= 1.0 + 1e-9
+    if kind == 'bounded' and not is_path:
+        local = fit_plan(times, positions, interpolation='local')
+        assert integral(plan) <= 1.02 * integral(local)
+
+
+def test_the_range_holds_per_joint_and_only_where_points_keep_it():
+    times, column = [0.0, 1.0, 2.0, 3.5], np.array([0.01, 0.03, 0.0, 0.02])
+    positions = np.column_stack([column, column])
+    free = fit_plan(times, positions)
+    assert free.interpolation == 'global'
+    assert extrema(free, 0)[0][0] == pytest.approx([-0.00286] * 2, abs=1e-5)
+    kept = fit_plan(times, positions, position_range=([0.0, -1.0], [0.05, 1.0]))
+    assert kept.interpolation == 'bounded'
+    assert extrema(kept, 0)[0][0, 0] >= 0.0
+    assert extrema(kept, 0)[0][0, 1] < -1e-3
+    outside = fit_plan(times, positions, position_range=(0.005, 0.05))
+    np.testing.assert_array_equal(outside.coefficients, free.coefficients)
+
+
+def test_each_joint_may_have_its_own_tolerance():
+    times, column = [0.0, 0.1, 3.1, 3.2], [0.0, 0.1, 1.0, 1.1]
+    plan = fit_plan(times, np.column_stack([column, column]), overshoot_tolerance=[0.1, 1e-4])
+    excess = overshoot(plan, np.column_stack([column, column]))
+    assert excess[1] <= 1e-4
+    assert plan.evaluate(0.0).shape == (5, 2)
+    for wrong in ([0.1], [0.1, -1.0], [0.1, np.nan], 'x'):
+        with pytest.raises(ValueError, match='overshoot_tolerance'):
+            fit_plan(times, np.column_stack([column, column]), overshoot_tolerance=wrong)
+    with pytest.raises(ValueError, match=r'position_range has shape \(3,\); expected one number'):
+        fit_plan(times, np.column_stack([column, column]), position_range=(0.0, [1.0] * 3))
 
 
 def test_is_the_least_integral_within_its_bounds():

@@ -286,7 +286,7 @@ def test_small_errors_of_the_model_pass_for_no_lag(lag):
 
 
 @pytest.mark.parametrize(('change', 'is_listed'), [
-    ({'is_in_degrees': True}, False), ({'reversed_position': frozenset({1})}, False),
+    ({'scale': 180.0 / np.pi}, False), ({'reversed_position': frozenset({1})}, False),
     ({'order': (1, 0), 'effort_order': (1, 0)}, False),
     ({'effort_order': (1, 0)}, True), ({'reversed_effort': frozenset({1})}, True),
     ({'load': (2.0, 0.0, 0.0, 0.1)}, True)])

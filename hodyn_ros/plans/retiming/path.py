@@ -42,6 +42,8 @@ ATTEMPTS = 5
 """Largest number of fits of a smoothed path."""
 ROOM = 0.95
 """Share of the tolerance that a smoothed path uses; sampling it for a file uses the rest."""
+PRISMATIC = 0.1
+"""Overshoot of prismatic joints, m, for each rad of revolute ones."""
 REFINEMENTS = 4
 """Number of searches for the place nearest to a point, each 10 times finer."""
 
@@ -97,6 +99,15 @@ def comparable_speed(robot: Robot) -> Array:
     return speed
 
 
+def allowed_overshoot(robot: Robot, tolerance: float) -> Array:
+    """Return how far joints may leave the range of their points, (n,): a tolerance in rad.
+
+    Prismatic joints may leave it by a tenth of that, in m.
+    """
+    slides = [body.type == 'prismatic' for body in robot.joint_bodies]
+    return tolerance * np.where(slides, PRISMATIC, 1.0)
+
+
 def path_of(
     robot: Robot,
     points: AcceptedWaypoints,
@@ -124,8 +135,10 @@ def path_of(
         Points, from 0, at which the path is cut, so that a motion along it rests there.
     tolerance : float
         rad or m by which samples may be missed.
-    interpolation, overshoot_tolerance
+    interpolation
         As for `fit_plan`, between points that are met.
+    overshoot_tolerance : float
+        As for `allowed_overshoot`.
     abrupt_ends : bool
         As for `fit_plan`, for the curves in time.
 
@@ -136,6 +149,8 @@ def path_of(
 
     """
     count, speed = len(points.positions), comparable_speed(robot)
+    overshoot = allowed_overshoot(robot, overshoot_tolerance)
+    position_range = robot.limits.position_min, robot.limits.position_max
     if count < 2:
         raise HodynError('a single point is not a path; give at least two')
     tolerance = number(tolerance, 'path_tolerance')
@@ -166,8 +181,8 @@ def path_of(
         part, same = _without_repeats(part)
         in_time = fit_plan(
             part.times, part.positions, part.velocities, part.accelerations,
-            interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
-            names=robot.joint_names, abrupt_ends=abrupt_ends)
+            interpolation=interpolation, overshoot_tolerance=overshoot,
+            position_range=position_range, names=robot.joint_names, abrupt_ends=abrupt_ends)
         timed.append(in_time)
         if np.abs(in_time.evaluate(in_time.times[:1])[0, 1]).any():
             sections.append(in_time)
@@ -181,8 +196,8 @@ def path_of(
             parameter = _centripetal(part.positions, speed)
             path = fit_plan(
                 parameter, part.positions, *_directions(part, speed, parameter),
-                interpolation=interpolation, overshoot_tolerance=overshoot_tolerance,
-                names=robot.joint_names, is_path=True)
+                interpolation=interpolation, overshoot_tolerance=overshoot,
+                position_range=position_range, names=robot.joint_names, is_path=True)
         sections.append(path)
     missed = missed_by(sections, points.positions) if smooth else None
     return JointPath(tuple(sections), tuple(timed), missed, _note_of_repeated(repeated))

@@ -20,6 +20,7 @@ from hodyn_ros.plans.retiming.time_law import at_rate, run_by, uniform_law
 from hodyn_ros.plans.time_scaling import (
     MAX_FACTOR,
     kinematic_factor,
+    out_between_points,
     smallest_time_scaling,
     starts_and_ends_at_rest,
 )
@@ -273,10 +274,11 @@ def _why_not(path: Plan, table: LimitTable) -> str:
     worst = report.violations[0]
     place = 100.0 * float(law.evaluate(worst.time / MAX_FACTOR)[0, 0]) / path.duration
     what = {'position': 'it is out of range', 'effort': 'this is the weight or the friction'}
+    cause = worst.quantity == 'position' and out_between_points(path, table, worst)
     return (
         f'no timing fixes it: {worst.joint}: {worst.quantity} {worst.value:.6g} {worst.unit} at '
         f'{place:.0f} % of the path, limit {worst.limit:.6g} {worst.unit}, even {MAX_FACTOR:g} '
-        f'times slower: {what.get(worst.quantity, "it may not move there")}'
+        f'times slower: {cause or what.get(worst.quantity, "it may not move there")}'
         f'{report.doubt}')
 
 

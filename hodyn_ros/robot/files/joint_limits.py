@@ -14,6 +14,7 @@ from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.file_kinds import likeness
 from hodyn_ros.robot.files.joint_properties import LIMIT_KEYS
+from hodyn_ros.robot.locked_joints import locked_position
 from hodyn_ros.robot.model import Robot
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.unit_doubts import MANY_TURNS
@@ -79,10 +80,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
     for name, entry in joints.items():
         index = known[str(name)]
         if index is None:
-            coupled = any(str(name).endswith(body.joint) for body in robot.bodies if body.mimic)
-            near = get_close_matches(str(name), robot.joint_names, 1, 0.8)
-            what = 'follows another' if coupled else f'is not a joint of {robot.name!r}' + (
-                f' (did you mean {near[0]!r}?)' if near else '')
+            what = _why_left_out(robot, str(name))
             warnings.warn(f'{context}: joint {name!r} {what}: left out', stacklevel=2)
             continue
         for key, value in read(entry, f'{context}, joint {name!r}').items():
@@ -119,6 +117,17 @@ def _joint(robot: Robot, name: str) -> int | None:
         if name in (joint, *(prefix + joint for prefix in robot.joint_prefixes)):
             return index
     return None
+
+
+def _why_left_out(robot: Robot, name: str) -> str:
+    """Return what a joint is that has no limits in the robot."""
+    for prefix in ('', *robot.joint_prefixes):
+        if (position := locked_position(robot, name, prefix)) is not None:
+            return f'is locked at {position:g}'
+    if any(name.endswith(body.joint) for body in robot.bodies if body.mimic):
+        return 'follows another'
+    near = get_close_matches(name, robot.joint_names, 1, 0.8)
+    return f'is not a joint of {robot.name!r}' + (f' (did you mean {near[0]!r}?)' if near else '')
 
 
 def _entry(entry: Any, context: str) -> dict[str, float]:

@@ -16,6 +16,7 @@ from hodyn_ros.robot.coupling import Mimic, resolved, warn_of_broken_couplings
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
 from hodyn_ros.robot.files.joint_chains import CHAINS, coordinate_names
 from hodyn_ros.robot.files.urdf_doubts import (
+    ZEROS_ARE_UNKNOWN,
     warn_of_angles,
     warn_of_dynamics,
     warn_of_masses,
@@ -106,11 +107,12 @@ def robot_mapping(
     limits = _limits(moving, mimics, locked)
     warn_of_angles(root, context)
     warn_of_masses(bodies, context)
-    warn_of_zeros([
-        (joint.name, limit, [
-            name for name in _BOUNDS if name != 'effort' or joint.name not in mimics])
-        for joint in moving if joint.name in limits and joint.name not in locked
-        for limit in joint.element.all('limit')], context)
+    if f'<!--{ZEROS_ARE_UNKNOWN}-->' not in text:
+        warn_of_zeros([
+            (joint.name, limit, [
+                name for name in _BOUNDS if name != 'effort' or joint.name not in mimics])
+            for joint in moving if joint.name in limits and joint.name not in locked
+            for limit in joint.element.all('limit')], context)
     if known := limit_keys(limits, mimics, context):
         mapping['limits'] = known
     return mapping

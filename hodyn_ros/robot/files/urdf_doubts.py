@@ -24,6 +24,10 @@ def warn_of_dynamics(root: Element, context: str) -> None:
             'of the arm', stacklevel=2)
 
 
+ZEROS_ARE_UNKNOWN = ' Limits of 0 are not known. '
+"""Comment in a URDF, written by `save_robot`, that makes the warning about them needless."""
+
+
 def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context: str) -> None:
     """Warn of limits of 0, which are unknown; `limits` has joint, <limit> and quantities."""
     zeros: dict[str, list[tuple[str, int]]] = {}

@@ -17,12 +17,15 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.actuators import law_keys
 from hodyn_ros.robot.files.plain_values import plain
+from hodyn_ros.robot.files.urdf_doubts import ZEROS_ARE_UNKNOWN
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.model import STANDARD_GRAVITY, Body, Robot
 from hodyn_ros.robot.reflexes import Reflex
 from hodyn_ros.robot.robot_check import check_robot
 
 Array = NDArray[np.float64]
+
+_URDF_LIMITS = ('position', 'velocity', 'effort', 'acceleration', 'jerk')
 
 
 def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
@@ -37,9 +40,10 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     path : str or Path
         ``.yaml`` keeps every number to the last bit. ``.urdf`` is exact to round-off and leaves
         out what URDF cannot express, such as gravity other than standard, friction, actuators,
-        reflexes and limits of effort rate; a warning names it. With limits of acceleration or
-        jerk, the URDF has version 1.2, which older readers refuse. A floating base becomes its
-        root link: read it with `floating_base=True`.
+        reflexes, limits of effort rate and where joints were locked; a warning names it. With
+        limits of acceleration or jerk, the URDF has version 1.2, which older readers refuse. A
+        floating base becomes its root link: read it with `floating_base=True`. The frame of a
+        body with a `point` moves to this point on its axis.
     force : bool
         Whether an existing file is replaced.
 
@@ -67,8 +71,8 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     write_text(path, text, force=force)
     if path.suffix == '.urdf' and (left_out := _without_word_in_urdf(robot)):
         warnings.warn(
-            f'{path}: without {", ".join(left_out)}, which URDF cannot express: write a .yaml to '
-            'keep all of the robot', stacklevel=2)
+            f'{path}: without the key{"s" * (len(left_out) > 1)} {", ".join(left_out)}, which '
+            'URDF cannot express: write a .yaml to keep all of the robot', stacklevel=2)
 
 
 def robot_text(robot: Robot) -> str:
@@ -200,23 +204,27 @@ def urdf_text(robot: Robot) -> str:
         ElementTree.SubElement(
             joint, 'parent', link=world if index < 0 else robot.bodies[index].name)
         ElementTree.SubElement(joint, 'child', link=name)
+    if any('0' in (limit.get('velocity'), limit.get('effort')) for limit in root.iter('limit')):
+        root.insert(0, ElementTree.Comment(ZEROS_ARE_UNKNOWN))
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, 'unicode') + '\n'
 
 
 def _without_word_in_urdf(robot: Robot) -> list[str]:
     """Return the keys of the robot's YAML that a URDF leaves out."""
-    limits, names = robot.limits, ('effort_rate', 'tracking_error')
-    has = {
-        'gravity': not np.array_equal(robot.gravity, STANDARD_GRAVITY),
-        'joint_prefixes': bool(robot.joint_prefixes),
-        **{name: getattr(robot, name) is not None for name in (
-            'friction', 'rotor_inertia', 'effort_gain', 'actuators', 'reflexes')},
-        **{f'limits.{name}': np.isfinite(getattr(limits, name)).any() for name in names},
-        'limits.position with one end': np.any(
-            np.isfinite(limits.position_min) != np.isfinite(limits.position_max)),
-        'limits.stopping': np.isfinite(limits.stopping_deceleration).any()}
-    return [name for name, is_there in has.items() if is_there]
+    mapping, limits = robot_mapping(robot), robot.limits
+    usual = {'gravity': list(STANDARD_GRAVITY), 'joint_prefixes': []}
+    names = [
+        name for name, value in mapping.items()
+        if name not in ('name', 'bodies', 'limits') and value != usual.get(name)]
+    if robot.floating:
+        names.append('type: floating')
+    if any('point' in body for body in mapping['bodies']):
+        names.append('point')
+    names += [f'limits.{name}' for name in mapping['limits'] if name not in _URDF_LIMITS]
+    if np.any(np.isfinite(limits.position_min) != np.isfinite(limits.position_max)):
+        names.append('limits.position with one end')
+    return names
 
 
 def _urdf_link(root: ElementTree.Element, body: Body, moved: Array) -> None:

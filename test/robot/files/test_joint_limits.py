@@ -42,6 +42,10 @@ joint_limits:
 """)
     with pytest.warns(UserWarning, match="finger_joint1' is not a joint of 'panda': left out"):
         limits = hd.load_robot('panda', limits=tmp_path / 'joint_limits.yaml').limits
+    with (pytest.warns(UserWarning, match='finger_joint1'),
+          pytest.warns(UserWarning, match="joint 'joint2' is locked at -0.4: left out")):
+        hd.load_robot('panda', limits=tmp_path / 'joint_limits.yaml', locked_joints={
+            'joint2': -0.4})
     assert (limits.velocity[0], limits.acceleration[0]) == (1.0, 2.0)
     assert limits.jerk[0] == PANDA.limits.jerk[0]
     assert (limits.position_min[1], limits.position_max[1]) == (-0.5, 0.5)

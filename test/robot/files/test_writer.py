@@ -5,10 +5,14 @@ import warnings
 import numpy as np
 import pytest
 from random_robots import random_mapping
+import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.robot.files import load_robot, robot_names, save_robot
 
+PLAIN = random_mapping(np.random.default_rng(3), 1, ('revolute',)) | {
+    'gravity': [0.0, 0.0, -9.80665]}
+PLAIN['bodies'][0] |= {'joint': 'joint1', 'point': [0.0, 0.0, 0.0]}
 TURNED = np.array([[0, -1, 0, 0.1], [1, 0, 0, 0.2], [0, 0, 1, 0.3], [0, 0, 0, 1.0]])
 
 
@@ -69,6 +73,23 @@ def test_what_is_known_of_the_drives_is_saved(tmp_path):
         assert_same(getattr(back, name), getattr(robot, name))
 
 
+@pytest.mark.parametrize('limits', [
+    {}, {'velocity': [2.0]}, {'effort': [9.0]}, {'jerk': [9.0]},
+    {'velocity': [2.0], 'jerk': [9.0]}, {'velocity': [2.0], 'effort': [9.0]}])
+def test_limits_that_are_not_known_give_no_warning_about_ones_own_urdf(tmp_path, limits):
+    robot = load_robot(random_mapping(np.random.default_rng(3), 1, ('revolute',)) | {
+        'limits': {'position': [[-1.0, 2.0]], **limits}, 'gravity': [0.0, 0.0, -9.80665]})
+    path = tmp_path / 'robot.urdf'
+    with warnings.catch_warnings():
+        warnings.simplefilter('error')
+        save_robot(robot, path)
+        back = load_robot(path)
+    assert_same(back.limits, robot.limits)
+    has_zeros = '="0"' in path.read_text()
+    assert ('<!-- Limits of 0 are not known. -->' in path.read_text()) == has_zeros
+    assert has_zeros == (len(limits) < 2 and 'jerk' not in limits)
+
+
 def test_a_floating_base_is_the_root_link_of_its_urdf(tmp_path):
     robot = load_robot('aerial_manipulator')
     save_robot(robot, tmp_path / 'robot.urdf')
@@ -112,16 +133,75 @@ def left_out(robot, path):
     ({'limits': {'position': [[None, 1.0]]}}, 'limits.position with one end'),
     ({'limits': {'stopping': {'position': [[-1.0, 1.0]], 'deceleration': [5.0],
                               'velocity_offset': [0.0]}}}, 'limits.stopping'),
+    ({'locked': {'grip': 0.02}}, 'locked'),
+    ({'base_pose': TURNED}, 'base_pose'),
+    ({'bodies': [{**PLAIN['bodies'][0], 'point': [0.1, 0.0, 0.2]}]}, 'point'),
+    ({'bodies': [{**PLAIN['bodies'][0], 'inertia': np.diag([1.0, 1.0, 3.0])}],
+      'inertia_check': 'warn'}, 'inertia_check'),
+    ({'bodies': [{**PLAIN['bodies'][0], 'name': 'base', 'type': 'floating', 'axis': None},
+                 {**PLAIN['bodies'][0], 'parent': 'base'}]}, 'type: floating'),
+    ({'limits': {'position': [[-1.0, 1.0]], 'velocity': [1.0], 'effort': [2.0],
+                 'acceleration': [3.0], 'jerk': [4.0]}}, ''),
 ])
-def test_what_a_urdf_leaves_out_is_named(tmp_path, keys, name):
-    plain = random_mapping(np.random.default_rng(3), 1, ('revolute',)) | {
-        'gravity': [0.0, 0.0, -9.80665]}
-    plain['bodies'][0]['joint'] = 'joint1'
+def test_the_keys_that_a_urdf_loses_are_the_keys_that_it_names(tmp_path, keys, name):
     path = tmp_path / 'arm.urdf'
-    assert left_out(load_robot(plain), path) == ''
-    assert left_out(load_robot(plain | keys), path).startswith(
-        f'{path}: without {name}, which URDF cannot express: ')
-    assert left_out(load_robot(plain | keys), tmp_path / 'arm.yaml') == ''
+    assert left_out(load_robot(PLAIN), path) == ''
+    assert lost(PLAIN, tmp_path) == set()
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        robot = load_robot(PLAIN | keys)
+    said = left_out(robot, path)
+    assert said.startswith(
+        f'{path}: without the key {name}, which URDF cannot express: ') if name else not said
+    assert lost(PLAIN | keys, tmp_path) == ({name.removesuffix(' with one end')} - {''})
+    assert left_out(robot, tmp_path / 'arm.yaml') == ''
+
+
+def lost(keys, folder):
+    """Return the keys of a robot's file that differ after it was saved as a URDF."""
+    found = []
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        robot = load_robot(keys)
+        save_robot(robot, folder / 'way.urdf', force=True)
+        refused = set()
+        try:
+            back = load_robot(folder / 'way.urdf')
+        except hd.HodynError:
+            refused = {'inertia_check'}
+            back = load_robot(folder / 'way.urdf', inertia_check='warn')
+        for one in (robot, back):
+            save_robot(one, folder / 'keys.yaml', force=True)
+            found.append(flat(yaml.safe_load((folder / 'keys.yaml').read_text())))
+    before, after = found
+    different = {key for key in {*before, *after} if not same(before.get(key), after.get(key))}
+    # The frame of the body moves with these.
+    moved = {'placement', 'com', 'inertia'} if {'base_pose', 'point'} & different else set()
+    if 'type: floating' in different:  # its body is merged into the world
+        moved |= {'placement', 'mass', 'com', 'inertia', 'inertia_check'}
+    return refused | different - moved
+
+
+def flat(keys):
+    """Return the values of a robot's file by key, those of bodies as mappings by body."""
+    bodies, limits = keys.pop('bodies'), keys.pop('limits')
+    keys |= {f'limits.{key}': values for key, values in limits.items()}
+    for body in bodies:
+        for key, value in body.items():
+            if body['type'] == 'floating':
+                keys['type: floating'] = True
+            elif body['type'] != 'fixed' and key not in ('name', 'parent'):
+                keys.setdefault(key, {})[body['name']] = value
+    return keys
+
+
+def same(one, other):
+    """Whether values are equal; numbers to rounding."""
+    try:
+        return one == other or np.allclose(one, other, rtol=0.0, atol=1e-12)
+    except (TypeError, ValueError):
+        return isinstance(one, dict) and isinstance(other, dict) and set(one) == set(other) and (
+            all(same(one[key], other[key]) for key in one))
 
 
 def test_inertias_that_no_body_has_are_told_again(tmp_path):

@@ -1,0 +1,78 @@
+"""Compares locked joints with where they are measured."""
+from collections.abc import Mapping
+
+from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere
+
+LISTEN = 0.2
+"""How long a start waits for joint states that name the locked joints, which a driver of its own
+may publish, s."""
+
+
+class LockedWatch:
+    """The measured positions of a robot's locked joints; times are on a monotonic clock, s.
+
+    Parameters
+    ----------
+    locked : mapping of str to float
+        Joints and the positions where they are locked, rad or m.
+
+    """
+
+    def __init__(self, locked: Mapping[str, float]) -> None:
+        self._locked = dict(locked)
+        self._measured: dict[str, float] = {}
+        self._apart: set[str] = set()
+        self._told: set[tuple[str, bool]] = set()
+        self._since: float | None = None
+
+    def take(self, measured: Mapping[str, float]) -> None:
+        """Take measured positions, rad or m, by joint."""
+        self._measured.update(measured)
+        for joint in measured:
+            # Noise at the bound does not make it flicker.
+            bound = 0.5 * APART if joint in self._apart else APART
+            (self._apart.add if self._distance(joint) > bound else self._apart.discard)(joint)
+
+    @property
+    def refusal(self) -> str:
+        """Why the arm cannot be held: joints are far from their locks; empty if it can be."""
+        far = [joint for joint in self._locked if self._distance(joint) > FAR]
+        return '; '.join(map(self._said, far)) + (
+            ': the torque would be wrong. Lock joints where they are (locked_joints: '
+            f'{far[0]}={self._measured[far[0]]:.3g}), move them to their locks, or do not lock '
+            'them') if far else ''
+
+    def waits_for(self, at: float) -> str:
+        """Return which joint states are still waited for; empty if none are."""
+        self._since = at if self._since is None else self._since
+        unseen = [joint for joint in self._locked if joint not in self._measured]
+        return f'for joint states that name {", ".join(unseen)}, up to {LISTEN:g} s' if (
+            unseen and at - self._since < LISTEN) else ''
+
+    def news(self) -> str:
+        """Return, once, which joints left their locks, and once more if they are far away."""
+        new = {(joint, is_far) for joint in self._apart
+               if (is_far := self._distance(joint) > FAR) or (joint, True) not in self._told
+               } - self._told
+        self._told |= new
+        return '; '.join(self._said(joint) for joint, _ in sorted(new)) + (
+            ': the torque is still computed for the lock') if new else ''
+
+    @property
+    def doubt(self) -> str:
+        """Which joints are not where they are locked, without their positions, which change."""
+        return '; '.join(
+            f'{joint} is not where it is locked, at {self._locked[joint]:g}'
+            for joint in sorted(self._apart))
+
+    def statistics(self) -> dict[str, str]:
+        """Return the positions of joints that left their locks, for diagnostics."""
+        return {'locked joints elsewhere': '; '.join(map(self._said, sorted(self._apart)))
+                or 'none'} if self._locked else {}
+
+    def _distance(self, joint: str) -> float:
+        return abs(self._measured.get(joint, self._locked[joint]) - self._locked[joint])
+
+    def _said(self, joint: str) -> str:
+        position = self._measured[joint]
+        return elsewhere(joint, self._locked[joint], position, position)

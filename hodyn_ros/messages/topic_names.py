@@ -1,0 +1,94 @@
+"""Finds a robot's joints in all messages of a topic, and judges a message by the others."""
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.common.errors import HodynError, MissingJointsError, NamesError, OtherArmError
+
+Indices = NDArray[np.intp]
+
+MERGE = ('merge these into one topic first, for example by joint_state_publisher with its '
+         'parameter source_list')
+# Most lists of names that are remembered, since messages may have ever new ones.
+_MOST = 64
+
+
+class JointFinder(Protocol):
+    """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
+
+    def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
+        """Return the index in a list of names of each joint, in the robot's order.
+
+        Raises HodynError if joints are missing.
+        """
+
+
+class TopicNames:
+    """Finds joints as `finder` does, and explains failures by all messages so far.
+
+    Once a message had all joints, those of other arms are just that, and no joint need be locked.
+    If only several messages together have all joints, they must be merged first.
+    """
+
+    def __init__(self, finder: JointFinder) -> None:
+        self._finder = finder
+        self._known: dict[tuple[str, ...], Indices | HodynError] = {}
+        self._parts: dict[tuple[str, ...], None] = {}  # lists that lack joints, in order
+        self._is_found = False
+        self._said: dict[str, tuple[str, ...]] = {}
+
+    def indices(self, names: Sequence[str]) -> Indices:
+        """Return each joint's index in the names of a message; raise the finder's errors."""
+        key = tuple(names)
+        found = self._known.get(key)
+        if found is None:
+            found = self._find(key)
+            if len(self._known) < _MOST:
+                self._known[key] = found
+        if isinstance(found, HodynError):
+            error = self._explained(key, found)
+            if len(self._said) < _MOST:
+                self._said[str(error)] = key
+            raise error
+        return found
+
+    def latest(self, said: str) -> str:
+        """Return what is said now, after further messages, in place of an earlier error."""
+        error = self._known.get(self._said.get(said, ()))
+        return str(self._explained(self._said[said], error)) if isinstance(
+            error, HodynError) else said
+
+    def _find(self, names: tuple[str, ...]) -> Indices | HodynError:
+        try:
+            found = self._finder.indices(names)
+        except HodynError as error:
+            is_part = isinstance(error, NamesError) and not isinstance(error, OtherArmError)
+            if is_part and names and len(self._parts) < _MOST:
+                self._parts[names] = None
+            return error
+        self._is_found = True
+        return found
+
+    def _explained(self, names: tuple[str, ...], error: HodynError) -> HodynError:
+        """Return an error about a message in the light of the other messages."""
+        has_some = any(
+            isinstance(self._known.get(part), MissingJointsError) for part in self._parts)
+        if isinstance(error, OtherArmError):
+            return OtherArmError(
+                f'{", ".join(map(repr, names[:3]))} … are joints of another arm on this topic'
+            ) if self._is_found or has_some else error
+        if not isinstance(error, MissingJointsError):
+            return error
+        if self._is_found:
+            return MissingJointsError(error.missing)
+        if len(self._parts) < 2:
+            return error
+        try:
+            self._finder.indices(list(dict.fromkeys(sum(self._parts, ()))))
+        except HodynError:
+            return error
+        parts = '; '.join(', '.join(map(repr, part[:8])) for part in list(self._parts)[:4])
+        return MissingJointsError(
+            f'the joints come in separate messages ({parts})', MERGE)

@@ -1,0 +1,50 @@
+"""Locked joints that are measured or planned elsewhere: the model is then not the arm."""
+from collections.abc import Sequence
+
+from hodyn_ros.robot.model import Robot
+
+APART = 0.01
+"""Distance, rad or m, beyond which a joint is not where it is locked."""
+FAR = 0.05
+"""Distance, rad or m, beyond which the model is not the arm. Up to it, the torque of a link's
+weight changes by at most 5 % of its largest value; most fingers do not move further."""
+
+
+def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None:
+    """Return the index of a joint among a driver's names; None if it is not named.
+
+    Parameters
+    ----------
+    joint : str
+        The joint, as in the robot's file.
+    names : sequence of str
+        The names.
+    prefix : str or None
+        Prefix of the arm's joints, which the joint may have; None if it is not known, so that the
+        only name that ends with ``_joint`` is the joint's.
+
+    """
+    wanted = (joint, (prefix or '') + joint)
+    found = [i for i, name in enumerate(names) if name in wanted]
+    if not found and prefix is None:
+        found = [i for i, name in enumerate(names) if name.endswith(f'_{joint}')]
+    return found[0] if len(found) == 1 else None
+
+
+def locked_indices(robot: Robot, names: Sequence[str], prefix: str) -> dict[str, int]:
+    """Return the index of each locked joint among a driver's names, for those that are named."""
+    found = {joint: index_of(joint, names, prefix) for joint, _ in robot.locked}
+    return {joint: index for joint, index in found.items() if index is not None}
+
+
+def locked_position(robot: Robot, name: str, prefix: str) -> float | None:
+    """Return where a joint, named with or without a prefix, is locked; None if it is not."""
+    return next((position for joint, position in robot.locked
+                 if name in (joint, prefix + joint)), None)
+
+
+def elsewhere(joint: str, locked: float, low: float, high: float) -> str:
+    """Return where a joint is, between two positions, if it is not where it is locked."""
+    where = f'stands at {0.5 * (low + high):.3g}' if high - low <= FAR else (
+        f'moves from {low:.3g} to {high:.3g}')
+    return f'{joint} is locked at {locked:g}, but {where}'

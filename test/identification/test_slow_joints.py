@@ -1,0 +1,81 @@
+"""The friction of a joint is found however slowly it moves: its noise decides, no velocity."""
+import json
+
+import numpy as np
+import pytest
+from recordings import joint_state, write
+import yaml
+
+import hodyn_ros as hd
+from hodyn_ros.cli import main
+
+PEAK = 0.0212
+"""Largest velocity of `made` for `scale` 1, rad/s or m/s."""
+
+
+def made(folder, kind, scale, *, law, moves=True):
+    """Record 15 moves of 2 s each, 0.01 to 0.04 rad or m long; return the command's arguments."""
+    file = folder / 'robot.yaml'
+    file.write_text(yaml.safe_dump({'name': 'one', 'gravity': [0.0, 0.0, 0.0], 'bodies': [{
+        'name': 'link', 'joint': 'joint', 'parent': -1, 'type': kind, 'axis': [0, 0, 1],
+        'placement': np.eye(4).tolist(),
+        'mass': 0.3, 'com': [0.0, 0.0, 0.0], 'inertia': (1e-3 * np.eye(3)).tolist()}]}), 'utf-8')
+    points = scale * np.random.default_rng(42).uniform(0.01, 0.04, 16)
+    time = np.arange(3000) / 100.0
+    q = hd.fit_plan(np.linspace(0.0, 30.0, 16), points[:, None]).evaluate(time)[:, :5]
+    if not moves:
+        q[:, 0], q[:, 1:] = points[0], 0.0
+    rng = np.random.default_rng(1)
+    robot, noise = hd.load_robot(file), rng.standard_normal((3, len(time), 1))
+    effort = hd.inverse_dynamics(robot, q)[:, 0] + law(q[:, 1]) + 0.01 * noise[2]
+    stamp = 10 ** 11 + np.round(1e9 * time).astype(np.int64)
+    bag = write(folder / 'bag', {'/joint_states': [
+        (int(s), joint_state(s, robot.joint_names, *values)) for s, *values in zip(
+            stamp, q[:, 0] + 1e-6 * scale * noise[0], q[:, 1] + 1e-4 * scale * noise[1], effort,
+            strict=True)]})
+    return ['identify', str(bag), '--robot', str(file), '--output', str(folder / 'out')]
+
+
+def found_of(command, folder, terms):
+    assert main([*command, '--terms', *terms]) == 0
+    joint, = json.loads((folder / 'out/identification.json').read_text())['joints']
+    return joint
+
+
+@pytest.mark.parametrize('terms', [
+    ('friction', 'offsets'), ('friction', 'viscous', 'offsets')], ids=['law', 'viscous'])
+@pytest.mark.parametrize(('kind', 'scale'), [
+    ('prismatic', 1.0), ('revolute', 1.0), ('prismatic', 0.03), ('prismatic', 30.0)])
+def test_the_friction_of_a_joint_is_found_at_any_speed(tmp_path, kind, scale, terms, capsys):
+    """Guards "this motion does not determine it", and viscous friction in its place."""
+    command = made(tmp_path, kind, scale, law=lambda velocity: 3.0 * np.tanh(
+        velocity / (0.02 * scale)))
+    joint = found_of(command, tmp_path, terms)
+    law = {key: (value['value'], value['interval']) for key, value in joint['friction'].items()}
+    assert law['amplitude'][0] == pytest.approx(6.0, abs=2.0 * law['amplitude'][1])
+    assert law['amplitude'][1] < (0.5 if 'viscous' in terms else 0.1)
+    assert law['slope'][0] == pytest.approx(100.0 / scale, rel=0.02)
+    assert law.get('viscous', (0.0, 0.0))[0] < 0.05 * 6.0 / (PEAK * scale)
+    assert joint['rms_after'] < 0.02
+    assert joint['standing'] < 0.02
+    assert 'does not determine' not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('scale', [0.03, 1.0])
+def test_friction_far_steeper_than_the_robots_is_found(tmp_path, scale):
+    """Guards slopes that stay at the robot's, and the bound of slopes of fast joints."""
+    def law(velocity):
+        return 3.0 * np.tanh(velocity / (0.002 * scale)) + 20.0 / scale * velocity
+
+    joint = found_of(made(tmp_path, 'prismatic', scale, law=law), tmp_path, (
+        'friction', 'viscous', 'offsets'))
+    assert joint['friction']['amplitude']['value'] == pytest.approx(6.0, rel=0.02)
+    assert joint['friction']['slope']['value'] == pytest.approx(1000.0 / scale, rel=0.02)
+    assert joint['friction']['viscous']['value'] == pytest.approx(20.0 / scale, rel=0.2)
+
+
+def test_the_friction_of_a_joint_that_stands_is_not_determined(tmp_path, capsys):
+    """What its sensors report as velocity is noise."""
+    command = made(tmp_path, 'prismatic', 1.0, law=np.zeros_like, moves=False)
+    assert main([*command, '--terms', 'friction', 'offsets']) == 2
+    assert 'only 0 s of motion' in capsys.readouterr().err

@@ -1,0 +1,73 @@
+"""Names of joints in several messages of one topic: what is said of each, given the others."""
+import numpy as np
+import pytest
+
+import hodyn_ros as hd
+from hodyn_ros.common.errors import MissingJointsError, NoKnownJointError, OtherArmError
+from hodyn_ros.messages.topic_names import TopicNames
+from hodyn_ros.robot.joint_names import JointNames
+
+pytestmark = pytest.mark.fast
+
+JOINTS = [f'joint{i}' for i in range(1, 8)]
+LEFT, RIGHT = ([f'{side}_{joint}' for joint in JOINTS] for side in ('left', 'right'))
+
+
+def of_topic(prefix=''):
+    return TopicNames(JointNames(hd.load_robot('panda'), prefix=prefix))
+
+
+def refused(names, message, kind=MissingJointsError):
+    with pytest.raises(kind) as caught:
+        names.indices(message)
+    return str(caught.value)
+
+
+def test_halves_in_two_messages_are_to_be_merged_and_not_locked():
+    names = of_topic()
+    first = refused(names, JOINTS[:4])
+    assert "'joint5', 'joint6', 'joint7'" in first
+    said = refused(names, JOINTS[4:])
+    for again in (said, refused(names, JOINTS[:4]), names.latest(first)):
+        assert again == said
+        assert "come in separate messages ('joint1', 'joint2', 'joint3', 'joint4'; 'joi" in again
+        assert 'joint_state_publisher with its parameter source_list' in again
+        assert 'lock' not in again
+
+
+def test_a_joint_in_no_message_may_still_be_locked():
+    names = of_topic()
+    for message in (JOINTS[:4], JOINTS[4:6]):
+        assert 'lock joints that do not move' in refused(names, message)
+
+
+def test_once_a_message_had_all_joints_none_need_be_locked():
+    names = of_topic()
+    first = refused(names, JOINTS[:6])
+    assert 'lock joints' in first
+    np.testing.assert_array_equal(names.indices(JOINTS), np.arange(7))
+    for said in (refused(names, JOINTS[:6]), names.latest(first)):
+        assert said == "joint 'joint7' of robot 'panda' missing among the names"
+
+
+def test_another_arm_is_recommended_only_while_the_own_one_is_unseen():
+    names = of_topic('left_')
+    first = refused(names, RIGHT, OtherArmError)
+    assert "'left_' does not fit" in first
+    assert "'right_'; give this one" in first
+    assert refused(names, ['left_gripper'], NoKnownJointError).startswith('no joint of robot')
+    assert refused(names, RIGHT, OtherArmError) == first
+    refused(names, LEFT[:4])
+    unadvised = "'right_joint1', 'right_joint2', 'right_joint3' … are joints of another arm"
+    for said in (refused(names, RIGHT, OtherArmError), names.latest(first)):
+        assert said.startswith(unadvised)
+    np.testing.assert_array_equal(names.indices(LEFT), np.arange(7))
+    assert refused(names, RIGHT, OtherArmError).startswith(unadvised)
+
+
+def test_ever_new_names_are_refused_and_forgotten():
+    names = of_topic()
+    for k in range(1000):
+        said = refused(names, [f'wheel{k}'], NoKnownJointError)
+        assert names.latest(said) == said
+    np.testing.assert_array_equal(names.indices(JOINTS), np.arange(7))

@@ -1,0 +1,135 @@
+"""Bags whose rest is zeros, as after a power loss: no number of a damaged message is used."""
+import struct
+from zlib import crc32
+
+from bag_shapes import CHUNK, mcap_records
+import lz4.frame
+import numpy as np
+import pytest
+from recordings import FORMS, JOINT_STATE, TYPES, messages, read, record
+from rosbags.rosbag2 import Writer
+
+from hodyn_ros import HodynError
+
+INDEX = 7
+RECORDING = record(duration=1.2)
+DATA = [bytes(TYPES.serialize_cdr(message, JOINT_STATE)) for _, message in messages(RECORDING)]
+COUNT = len(DATA)
+
+
+def incompressible(raw):
+    """Return a zstd frame with blocks as they are, which zstd writes if it gains nothing."""
+    blocks = [raw[at:at + 1000] for at in range(0, len(raw), 1000)]
+    heads = [(len(block) << 3 | (i == len(blocks) - 1)).to_bytes(3, 'little')
+             for i, block in enumerate(blocks)]
+    return b'\x28\xb5\x2f\xfd\x00\x58' + b''.join(
+        head + block for head, block in zip(heads, blocks, strict=True))
+
+
+PACKERS = {'': bytes, 'lz4': lz4.frame.compress, 'zstd': incompressible}
+
+
+def write(path, form, checksum=False, compression=''):
+    """Write a bag with three chunks; return its file."""
+    with Writer(path, version=8, storage_plugin=FORMS[form]['storage']) as writer:
+        topic = writer.add_connection('/joint_states', JOINT_STATE, typestore=TYPES)
+        for i, (received, data) in enumerate(zip(RECORDING.received, DATA, strict=True)):
+            writer.write(topic, int(received), data)
+            if form == 'mcap' and i % (COUNT // 3) == COUNT // 3 - 1:
+                writer.storage.close_chunk()
+    (path / 'metadata.yaml').unlink()
+    file, = path.iterdir()
+    if form == 'mcap':
+        raw = file.read_bytes()
+        records = mcap_records(raw)
+        assert [code for code, _ in records.values()].count(CHUNK) == 3
+        out = raw[:8]
+        for code, body in records.values():
+            if code == CHUNK:
+                inner, name = body[40:], compression.encode()
+                packed = PACKERS[compression](inner)
+                body = body[:24] + struct.pack(
+                    f'<II{len(name)}sQ', crc32(inner) * checksum, len(name), name, len(packed),
+                ) + packed
+            out += struct.pack('<BQ', code, len(body)) + body
+        file.write_bytes(out + raw[8 + sum(9 + len(body) for _, body in records.values()):])
+    return file
+
+
+def used_as_written(bag):
+    """Return how many messages of a bag are used; each must be one of the recording."""
+    try:
+        states, _ = read(bag)
+    except HodynError:  # nothing before the zeros can be read
+        return 0
+    index = np.searchsorted(RECORDING.stamp, states.stamp)
+    for name in ('stamp', 'received', 'position', 'velocity', 'effort'):
+        np.testing.assert_array_equal(getattr(states, name), getattr(RECORDING, name)[index], name)
+    return len(states)
+
+
+def zeroed_from(file, raw, begin):
+    """Write the file with zeros from a byte on."""
+    file.write_bytes(raw[:begin] + bytes(len(raw) - begin))
+
+
+@pytest.mark.parametrize('begin', ['in a chunk', 'at the border of two chunks'])
+def test_mcap_without_checksum_gives_only_messages_as_written(tmp_path, begin):
+    file = write(tmp_path / 'bag', 'mcap')
+    raw = file.read_bytes()
+    places = [raw.index(data) for data in DATA]
+    ends = [place + len(data) for place, data in zip(places, DATA, strict=True)]
+    first = COUNT // 2 if begin == 'in a chunk' else COUNT // 3 - 1
+    for zeros in range(places[first] - 40, ends[first + 1] + 40, 3):
+        zeroed_from(file, raw, zeros)
+        whole = sum(end <= zeros for end in ends)
+        # The zeros may begin in the last message.
+        assert whole - 1 <= used_as_written(file.parent) <= whole, zeros
+        file.write_bytes(raw[:zeros])
+        assert used_as_written(file.parent) == whole, zeros
+
+
+@pytest.mark.parametrize('checksum', [False, True])
+@pytest.mark.parametrize('compression', ['lz4', 'zstd', ''])
+def test_a_zeroed_chunk_gives_only_messages_as_written(tmp_path, compression, checksum):
+    file = write(tmp_path / 'bag', 'mcap', checksum, compression)
+    raw = file.read_bytes()
+    at, second = [(at, body) for at, (code, body) in mcap_records(raw).items()
+                  if code == CHUNK][1]
+    end = at + 9 + len(second)
+    numbers = set()
+    for zeros in [*range(at, end, 197), *range(end - 90, end + 60, 3)]:
+        zeroed_from(file, raw, zeros)
+        numbers.add(used_as_written(file.parent))
+    assert max(numbers) == 2 * COUNT // 3  # a record after the chunk shows that it is whole
+    assert min(numbers) in (COUNT // 3 - 1, COUNT // 3)
+
+
+def test_messages_without_chunks_are_used_as_written(tmp_path):
+    file = write(tmp_path / 'bag', 'mcap')
+    raw = file.read_bytes()
+    whole_file = raw[:8] + b''.join(
+        body[40:] if code == CHUNK else struct.pack('<BQ', code, len(body)) + body
+        for code, body in mcap_records(raw).values() if code != INDEX)
+    ends = [whole_file.index(data) + len(data) for data in DATA]
+    for zeros in range(ends[59] - 20, ends[60] + 1, 3):
+        whole = sum(end <= zeros for end in ends)
+        for size in (ends[60], len(whole_file)):  # a file may end with a message
+            zeroed_from(file, whole_file[:size], zeros)
+            assert whole - 1 <= used_as_written(file.parent) <= whole, zeros
+
+
+def test_sqlite_gives_only_messages_as_written(tmp_path):
+    file = write(tmp_path / 'bag', 'sqlite3')
+    raw = file.read_bytes()
+    places = [raw.index(data) for data in DATA]
+    page = 4096
+    cuts = {zeros for place in places[50:60] for zeros in range(place - 20, place + 400, 43)}
+    used = {}
+    for zeros in sorted(cut for cut in cuts if cut < len(raw) - 2 * page):
+        zeroed_from(file, raw, zeros)
+        used[zeros] = used_as_written(file.parent)
+        before = sum(place + 400 <= zeros // page * page for place in places)
+        assert used[zeros] >= before - 1, zeros  # its cursor gives up one row more
+    assert len(used) > 60
+    assert max(used.values()) > 40

@@ -1,0 +1,72 @@
+"""Joint states of one topic in separate messages: of locked joints, two arms, half an arm."""
+import time
+
+from live_motions import NOW
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.live
+
+LEFT, RIGHT = ([f'{side}_fer_joint{i}' for i in range(1, 8)] for side in ('left', 'right'))
+
+
+def drive(node, parts, until, seconds=20.0):
+    """Send states, each of some joints, (names, positions), in turn until something."""
+    end = time.monotonic() + seconds
+    while not until():
+        assert time.monotonic() < end, (node.states, node.reason, node.log)
+        for names, positions in parts:
+            # The topic keeps one message: the next may come before it is taken.
+            node.send_state(time.time(), positions, name=names)
+            node.spin(0.01)
+
+
+def test_a_locked_joint_elsewhere_keeps_a_node_waiting_and_later_warns(live, home):
+    arm = [f'fer_joint{i}' for i in range(1, 7)]
+    node = live("locked_joints:=['joint7=0.785']", joints=arm)
+
+    def states(joint7):
+        return (arm, home[:6]), (['fer_joint7'], [joint7])
+
+    drive(node, states(2.0), lambda: 'joint7 is locked at 0.785, but stands at 2' in node.reason)
+    assert 'locked_joints: joint7=2)' in node.log
+    assert node.states[-1] == 'waiting'
+    assert not node.messages['torque']
+    drive(node, states(0.785), lambda: node.states[-1] == 'holding')
+    drive(node, states(0.785), lambda: len(node.messages['torque']) > 5)
+    torque = node.messages['torque'][-1].effort
+    count = len(node.messages['torque'])
+    drive(node, states(1.0), lambda: node.reason == 'joint7 is not where it is locked, at 0.785')
+    drive(node, states(1.0), lambda: 'joint7 is locked at 0.785, but stands at 1: the torque is '
+          'still computed for the lock' in node.log)
+    assert node.states[-1] == 'holding'
+    np.testing.assert_array_equal(
+        [message.effort for message in node.messages['torque'][count:]],
+        [torque] * (len(node.messages['torque']) - count))
+
+
+def test_two_arms_on_one_topic_are_no_fault_of_either(live, home):
+    node = live('joint_prefix:=left_', joints=LEFT)
+    elsewhere = [q + 0.1 for q in home]
+    parts = (RIGHT, elsewhere), (LEFT, home)
+    drive(node, parts, lambda: node.states[-1] == 'holding')
+    end = time.monotonic() + 2.5
+    drive(node, parts, lambda: time.monotonic() > end)
+    assert 'give this one' not in node.log
+    assert 'joint_states rejected' not in node.log
+    assert {tuple(message.name) for message in node.messages['torque']} == {tuple(LEFT)}
+
+
+def test_an_arm_of_another_prefix_is_named_while_the_own_is_missing(live, home):
+    node = live('joint_prefix:=left_', joints=LEFT)
+    drive(node, [(RIGHT, home)], lambda: "have the prefix 'right_fer_'" in node.reason)
+    assert node.states[-1] == 'waiting'
+
+
+def test_halves_of_an_arm_are_said_to_need_merging(live, home):
+    node = live()
+    parts = (node.joints[:4], home[:4]), (node.joints[4:], home[4:])
+    drive(node, parts, lambda: 'joint_state_publisher with its parameter' in node.reason)
+    assert "the joints come in separate messages ('fer_joint" in node.log
+    assert 'lock joints' not in node.log
+    assert node.first_answer(NOW, home)
