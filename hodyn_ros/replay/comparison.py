@@ -23,7 +23,7 @@ _CHANCE = 0.01  # probability below which the lags of the joints count as differ
 class JointComparison:
     """How well the model predicts one joint's effort.
 
-    For a prismatic joint N m and rad mean N and m.
+    For a prismatic joint, N replaces N m, and m replaces rad.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class JointComparison:
     share : float
         Their ratio.
     bias, max_error : float
-        Mean error, and the error of the largest absolute value, N m.
+        Mean error, and the error with the largest absolute value, N m.
     max_error_stamp : int
         Stamp of this error, ns.
     variance_accounted_for : float
@@ -45,7 +45,7 @@ class JointComparison:
     lag, lag_deviation : float
         Lag of the recorded effort behind the prediction, and its standard deviation, s: the
         least-squares shift, fitted together with friction of this joint, which could be mistaken
-        for a lag. It is linearised about the shift that suits all joints best.
+        for a lag. The fit is linearised about the shift that suits all joints best.
     rms_slow_error, slow_share : float
         RMS of the error within the bandwidth of the motion, N m, and its ratio to the RMS of the
         effort within this bandwidth: the error that a better model could reduce.
@@ -78,7 +78,7 @@ class JointComparison:
 def milliseconds(seconds: float, deviation: float) -> str:
     """Return a time with two standard deviations, without exponents and sign: 3.21 ± 0.42 ms.
 
-    With one digit, 27 ± 25 would become 27 ± 30.
+    The deviation has two digits: with one, 27 ± 25 would become 27 ± 30.
     """
     value, width = abs(1e3 * seconds), 2e3 * deviation
     digit, of_width = (-int(np.floor(np.log10(max(one, 1e-6)))) for one in (value, width))
@@ -117,9 +117,9 @@ class Lag:
 
 
 def common_lag(joints: Sequence[JointComparison]) -> Lag:
-    """Return the lag of all joints, weighted by inverse variances.
+    """Return the mean lag of all joints, weighted by inverse variances.
 
-    If the joints differ significantly, the deviation is increased by the Birge ratio: other
+    If their lags differ significantly, the deviation is increased by the Birge ratio: other
     effects, such as presliding friction, then cause a different apparent lag in each.
     """
     known = [joint for joint in joints if joint.lag_deviation > 0.0]
@@ -140,7 +140,7 @@ class EffortComparison:
         n = len(names)
         self.names = names
         self.spectrum = Spectrum(n)
-        self._sums = np.zeros((7, n))  # counts, errors, efforts and their squares; steps, squared
+        self._sums = np.zeros((7, n))  # number, errors, efforts, squares of both; steps
         self._lowest, self._highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
@@ -164,7 +164,7 @@ class EffortComparison:
         slow : (T, 2, n) array
             Predicted and recorded efforts, both within the bandwidth of the motion, N m.
         velocity : (T, n) array
-            rad/s.
+            Velocities of the joints, rad/s.
 
         """
         if not len(stamps):
@@ -197,15 +197,15 @@ class EffortComparison:
         self._shifted.add(instants, predicted, recorded, velocity, rate)
 
     def _lags(self, fast_variance: Array) -> tuple[Array, Array]:
-        """Return the lags, and their deviations if only one sample were independent, s.
+        """Return the lags, and their deviations as if one sample were independent, s.
 
-        The deviation includes the variance that the low pass removed from the error, so the number
-        of independent samples is that of the recorded error.
+        They include the variance that the low pass removed from the error, so that independent
+        samples can be counted in the unfiltered error.
         """
-        # predicted(t) − recorded(t + shift) ≈ (lag − shift) · rate(t) when recorded(t) is
+        # predicted(t) − recorded(t + shift) ≈ (lag − shift) · rate(t) if recorded(t) =
         # predicted(t − lag).
         shift, fit = self._shifted.best(fast_variance)
-        fit = fit if shift else self._friction_fit  # which has all samples
+        fit = fit if shift else self._friction_fit  # this fit has all samples
         lag, variance, left = fit.coefficients
         left = left + fit.samples * fast_variance
         moved = _positive(variance[:, 0])
@@ -234,8 +234,8 @@ class EffortComparison:
         removed = np.maximum(np.nan_to_num(error ** 2 - slow ** 2), 0.0)
         lag, deviation = np.where(changes, self._lags(removed), np.nan)
         friction = self._frictions()
-        # The errors of neighbouring samples are correlated: the number of independent errors is
-        # smaller by the share of the error that changes from one sample to the next.
+        # Errors of neighbouring samples are correlated: the number of independent errors is the
+        # count times the share of the squared error that changes from one sample to the next.
         fast = np.sqrt(0.5 * self._sums[6] / _positive(self._sums[5]))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
         deviation = deviation / np.sqrt(free)
@@ -252,7 +252,7 @@ def _positive(values: Array) -> Array:
 
 
 class Profile:
-    """Mean and standard deviation of a quantity of each joint over another, in bins."""
+    """Mean and standard deviation of one quantity of each joint in bins of another."""
 
     def __init__(self, low: Array, high: Array, bins: int = 40) -> None:
         self.edges = np.linspace(low, high, bins + 1)
@@ -297,7 +297,7 @@ class Spectrum:
         self._power = np.zeros((SPECTRUM_BLOCK // 2 + 1, n))
 
     def add(self, values: Array) -> None:
-        """Add the blocks of values, (T, n), that have no gap; they overlap by half."""
+        """Add the spectra of blocks of values, (T, n), without gaps; blocks overlap by half."""
         for begin in range(0, len(values) - SPECTRUM_BLOCK + 1, SPECTRUM_BLOCK // 2):
             block = values[begin:begin + SPECTRUM_BLOCK]
             if np.isfinite(block).all():

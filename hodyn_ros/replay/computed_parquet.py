@@ -22,7 +22,7 @@ NUMBERS = (
 
 
 def need_pyarrow(use: str = 'Parquet files need') -> Any:
-    """Return pyarrow; raise HodynError, which begins with its use, if it is not installed."""
+    """Return pyarrow; if it is not installed, raise HodynError, which begins with `use`."""
     try:
         import pyarrow.parquet
     except ImportError as error:

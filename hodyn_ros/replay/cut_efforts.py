@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_LEAST, _SHARE = 10, 0.01  # number of samples at the value, and their share of all
+_LEAST, _SHARE = 10, 0.01  # least number of samples at the value, and least share
 _ABOVE = 0.1  # largest ratio of samples beyond the value, such as spikes, to those at it
 _MORE = 3.0  # least ratio of the samples at the value to those at its neighbour
 _IN_RUNS = 0.5  # least share of the samples at the value that come three or more in a row
@@ -15,7 +15,7 @@ _BEYOND = 0.75  # least share of these at which the prediction is beyond the val
 # Least standard deviation of the prediction at these samples, in steps of the resolution and as a
 # share of the efforts' range: the effort of an arm at rest is constant as well.
 _STEPS, _VARIES = 2.0, 0.02
-_MOST = (0.02, 0.98)  # quantiles between which the range counts, without spikes
+_MOST = (0.02, 0.98)  # quantiles that bound the range, so that spikes do not count
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class CutEfforts:
     share : (n,) array
         Share of the samples that are cut.
     largest : (n,) array
-        Largest absolute value of the prediction at these, N m.
+        Largest absolute value of the prediction at the cut samples, N m.
 
     """
 
@@ -61,7 +61,7 @@ class CutEfforts:
 
 
 def uncut(n: int) -> CutEfforts:
-    """Return the values of n joints whose efforts are not cut."""
+    """Return `CutEfforts` for n joints whose efforts are not cut."""
     return CutEfforts(np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n), np.zeros(n))
 
 
@@ -78,7 +78,7 @@ def repeated_extremes(effort: Array) -> CutEfforts:
 
 
 def cut_efforts(effort: Array, predicted: Array) -> CutEfforts:
-    """Return the values at which efforts are cut, by efforts and their prediction, (T, n), N m."""
+    """Return where efforts are cut, from efforts and their predictions, (T, n), N m."""
     found = repeated_extremes(effort)
     for j, own in enumerate(effort.T):
         for side, ends in ((-1.0, found.low), (1.0, found.high)):
@@ -118,7 +118,7 @@ def _is_cut(effort: Array, value: float, predicted: Array) -> bool:
 
 
 def _in_runs(is_there: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Return which samples are among three in a row that are there, (T,)."""
+    """Return which samples, (T,), belong to three or more in a row that `is_there` marks."""
     padded = np.pad(is_there, 2)
     three = padded[:-2] & padded[1:-1] & padded[2:]
     return three[:-2] | three[1:-1] | three[2:]

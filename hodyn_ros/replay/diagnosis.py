@@ -38,7 +38,7 @@ class Diagnosis:
         Whether the robot has springs, so that motor and link positions differ.
     zero : SmallZero or None
         A zero that is off by a small angle, which explains most of the error. Wrong links may
-        look like it, so the recording does not count as misread.
+        have the same effect, so the recording does not count as misread.
 
     """
 
@@ -73,7 +73,7 @@ class Diagnosis:
 
     @property
     def has_a_cause(self) -> bool:
-        """Whether the cause is known."""
+        """Whether the cause of a misfit is known."""
         return self.fit.reading is not None or bool(np.isfinite(self.stamp_factor))
 
     @property
@@ -85,7 +85,7 @@ class Diagnosis:
 
     @property
     def is_motion_misread(self) -> bool:
-        """Whether the motion is not the recorded one, so that its limits say nothing."""
+        """Whether the motion is misread, so that excess of limits says nothing."""
         reading = self.fit.reading
         return bool(np.isfinite(self.stamp_factor)) or (
             reading is not None and reading.moves_differently)
@@ -123,7 +123,7 @@ class Diagnosis:
         name = self.names[zero.joint]
         return (
             f'The zero of {name} seems to be off: with {zero.turn:+.2g} rad added to its '
-            f'positions, {100 * zero.left:.2g} % of the efforts would be unexplained, and not '
+            f'positions, {100 * zero.left:.2g} % of the efforts would be unexplained instead of '
             f'{100 * zero.unexplained:.2g} %. `hodyn identify --terms zeros friction` finds the '
             'angle; wrong links may have the same effect.')
 

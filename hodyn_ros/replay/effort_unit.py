@@ -12,11 +12,11 @@ FAR = 5.0
 """Factor between efforts and torques that no load and no error of the model explains."""
 
 AGREE = 3.0
-"""Largest ratio to the median of the joints that wrong links and loads explain."""
+"""Largest ratio of a factor to the joints' median that wrong links and loads explain."""
 
 _MIN_SAMPLES = 10
-# Least share of the variance left by friction and a constant that the torques explain: of most
-# joints, and of a joint whose gear ratio is reported.
+# Least share of the variance that torques explain beyond friction and a constant: in most joints,
+# and in a joint whose gear ratio is reported.
 _EXPLAINS = 0.5
 _MATCHES = 0.9
 _ALIKE = 1.5  # largest ratio of a joint's two factors
@@ -39,7 +39,7 @@ def effort_unit(
     known : (T, n) bool array
         Which efforts count.
     block : (T,) int array
-        Numbers of blocks of time, which count as independent.
+        Number of the block of time of each sample; blocks count as independent.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def effort_unit(
     gear_ratios : (n,) array
         How many times too small the efforts of each joint are; NaN if they may fit. Torques on the
         motor's side of a gear are too small by its ratio. No load and no error of the model causes
-        a constant factor in each of several joints; a single one is not reported.
+        a constant factor in each of several joints; that of a single joint is not reported.
 
     """
     fit = FrictionFit(effort.shape[1], 2)
@@ -69,7 +69,7 @@ def effort_unit(
         largest < 1.0 / FAR) & (largest < _ALIKE * least)
     ratios = np.full(len(small), np.nan)
     if small.sum() > 1:
-        # If both torques determine the factor, it lies between theirs.
+        # If both torques determine a factor, their geometric mean counts.
         ratios[small] = 1.0 / np.sqrt(least[small] * largest[small])
     return factor, ratios
 

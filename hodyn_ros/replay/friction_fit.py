@@ -16,11 +16,11 @@ _FRICTION = slice(0, 3)
 _CLEAR = 5.0  # standard deviations from which a coefficient is certain
 _CHANGES = 1e-9  # share of the effort below which a change is round-off
 _TINY = 1e-12  # regularises products of scaled signals
-_NOTHING = 1e-9  # share of a torque's square; if friction leaves less, it explains the torque
+_NOTHING = 1e-9  # share of a torque's square; friction that leaves less explains the torque
 
 
 def is_measured(effort: Array) -> NDArray[np.bool_]:
-    """Return which joints measure an effort, (n,), by samples (T, n).
+    """Return which joints measure an effort, (n,), given samples (T, n).
 
     An effort that is not recorded or never changes, such as a gripper's, is not a measurement.
     """
@@ -119,9 +119,9 @@ class FrictionFit:
     def unexplained(self, sign: float = 1.0, gain: float | None = None) -> Array:
         """Return the share of each effort's variance, (n,), that its torque leaves.
 
-        Bias and friction are fitted along, and the effort is multiplied by `sign`. A gain of the
-        torque that is not given is fitted, and not negative. Friction that would drive the joint
-        is left out.
+        Bias and friction are fitted as well, and the effort is multiplied by `sign`. Without
+        `gain`, a gain of the torque that is not negative is fitted. Friction that would drive the
+        joint is left out.
         """
         products, factors = self._products, self._factors
         count = np.maximum(self.samples, 1.0)[:, np.newaxis, np.newaxis]
@@ -138,7 +138,7 @@ class FrictionFit:
 
     @property
     def clear(self) -> NDArray[np.bool_]:
-        """Which torques the efforts contain for certain, (n, t), beside friction."""
+        """Which torques, (n, t), the efforts certainly contain in addition to friction."""
         found, variance, error = self.coefficients
         freedom = np.maximum(self._blocks - self._products.shape[1] + 1, 1.0)
         return np.asarray(

@@ -3,7 +3,7 @@ CLEAR = 0.1
 """Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
 
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
-_ANOTHER_UNIT = 5.0  # share of the gravity torque that no load of an arm causes
+_ANOTHER_UNIT = 5.0  # share of the gravity torque above which no load explains it
 
 
 def is_clear(share: float) -> bool:
@@ -17,7 +17,7 @@ def is_opposite(share: float) -> bool:
 
 
 def contain_gravity(share: float) -> bool:
-    """Whether efforts are compared with torques that contain gravity, as if the share is NaN."""
+    """Whether efforts are compared with torques that contain gravity; True for NaN."""
     return not share < 0.5 or is_opposite(share)
 
 

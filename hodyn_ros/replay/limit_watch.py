@@ -1,4 +1,4 @@
-"""When and how closely a recorded motion came to limits and to the vendor's reflexes."""
+"""Margins of a recorded motion to limits and to the vendor's reflexes."""
 from dataclasses import replace
 
 import numpy as np
@@ -32,13 +32,13 @@ class LimitWatch:
         self._gathered = self._table.extremes_of(np.int64)
 
     def add(self, chunk: Chunk) -> None:
-        """Add the estimated motion and its torques at messages that are all used."""
+        """Add motion and torques of a chunk whose messages are all used."""
         self._table.gather(
             self._gathered, chunk.stamps, chunk.q, self._table.found(chunk.q, chunk.torque))
 
     @property
     def extremes(self) -> list[LimitMargin]:
-        """All quantities of all joints, joint by joint."""
+        """Extremes of all quantities, joint by joint."""
         found, n = self._table.extremes(self._gathered), len(self._names)
         return [
             replace(found[k * n + joint], joint=name, quantity=QUANTITIES[quantity].title)
@@ -47,7 +47,7 @@ class LimitWatch:
     def reflexes(
         self, motion_supported: NDArray[np.bool_], torque_supported: NDArray[np.bool_],
     ) -> list[LimitMargin]:
-        """Return for each reflex the margin of the joint that came closest, the closest first.
+        """Return each reflex's margin at the joint that came closest, the closest reflex first.
 
         Parameters
         ----------

@@ -23,18 +23,18 @@ HOPELESS = 0.5
 
 _POOR = 0.1  # unexplained share of a joint's efforts from which other readings are tried
 _BETTER = 0.25  # greatest part of the unexplained share that another reading may leave
-_PROGRESS = 0.9  # greatest part of the unexplained share that each change to it may leave
+_PROGRESS = 0.9  # greatest part of the unexplained share that each change may leave
 _RIGHT = 0.01  # unexplained share below which a reading needs no other change
 _CHANGES = 4  # greatest number of successive changes of a reading
 _HELD = 3  # number of readings that are changed further
-_PRICE = 0.01  # unexplained share by which each additional change must be better
-_NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise over the largest effort of the joint, of the arm
+_PRICE = 0.01  # least decrease of the unexplained share by each additional change
+_NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, in largest efforts of joint and arm
 _SHOWS = 0.02  # unexplained share from which positions of motors are tried
-_ROUNDS, _DEFLECTED = 8, 1.0  # rounds of the search for links; largest deflection, rad
-_SCALES = np.geomspace(10.0, 400.0, 17)  # factors of positions that are tried, as of gears
+_ROUNDS, _DEFLECTED = 8, 1.0  # rounds of search for link positions; largest deflection, rad
+_SCALES = np.geomspace(10.0, 400.0, 17)  # factors of positions that are tried, such as of gears
 _FINER = (0.12, 0.02, 0.004)  # relative half widths of the finer searches for a factor
 _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are tried
-_LIKE_DEGREES = 0.7  # least ratio of what the best factor and degrees leave if it is degrees
+_LIKE_DEGREES = 0.7  # least ratio of shares that the best factor and degrees leave, for degrees
 _SAME = 0.99  # cosine of the angle below which two directions of gravity differ
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
 
@@ -121,7 +121,7 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
 
 
 def _judged(q: Array, effort: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
-    """Return the samples whose efforts are measured, and which joints measure one, (n,)."""
+    """Return the samples whose efforts are measured, and which joints measure efforts, (n,)."""
     known, least = np.isfinite(effort), 5 * effort.shape[1]
     moved = np.isfinite(q).all(axis=(1, 2))
     judged = known[moved].sum(axis=0) >= least
@@ -139,7 +139,7 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     degrees = 1.0 if reading.is_in_degrees else DEGREES
     for scale in (degrees, *trial.scales):
         yield replace(reading, scale=scale)
-    # One cause for all joints, also those whose efforts hardly determine their sign.
+    # One cause may reverse all joints, even those whose efforts hardly determine a sign.
     yield replace(reading, reversed_effort=frozenset(range(len(reading.order))))
     for i, j in combinations(judged, 2):
         efforts = _swapped(reading.effort_order, i, j)
@@ -154,7 +154,7 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
         yield replace(reading, load=load)
     for mounting in mountings(trial.robot):
         yield (other := replace(reading, mounting=mounting))
-        # Either alone may explain nothing.
+        # Mounting or degrees alone may explain nothing.
         yield replace(other, scale=degrees)
 
 
@@ -171,7 +171,7 @@ class _Trial:
         self._variance = np.var(effort, axis=0)
         self._mass = sum(body.mass for body in robot.bodies)
         self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
-        # Positions of a joint have a smaller range, unless it turns on and on.
+        # A joint has a smaller range of positions, unless it turns on and on.
         is_far = np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS
         self.scales: list[float] = _SCALES.tolist() if is_far else []
         self._compliance = series_compliance(robot)
@@ -198,7 +198,7 @@ class _Trial:
         return None if left > _BETTER * start else Fit(start, reading, left)
 
     def with_signs(self, reading: Reading) -> tuple[float, Reading]:
-        """Return the least unexplained share with efforts of any sign, and this reading."""
+        """Return the least unexplained share over signs of efforts, and its reading."""
         right, opposite = self._of_joints(reading)
         # A sign is changed only if that explains far more, not by chance.
         is_other = self.judged & (opposite < 0.5 * right - 0.1)
@@ -207,10 +207,9 @@ class _Trial:
                 np.flatnonzero(is_other).tolist()))
 
     def with_scale(self, reading: Reading, left: float) -> tuple[Reading, float]:
-        """Return a reading with the factor of its positions that explains most, and its share.
+        """Return a reading with the best factor of its positions, and its unexplained share.
 
-        The share is the unexplained one. The factor is that of degrees unless another explains
-        more.
+        The factor is `DEGREES` unless another explains clearly more.
         """
         if reading.scale == 1.0:
             return reading, left
@@ -235,7 +234,7 @@ class _Trial:
         return tuple(np.round(turns / (0.5 * np.pi)).astype(int).tolist())
 
     def load(self, reading: Reading) -> tuple[float, ...] | None:
-        """Return mass and centre of the load on the last link that explains most, if one does."""
+        """Return mass and centre of the last link's load that fits best; None if implausible."""
         motion = self._motion(reading)
         model = self._model(reading)
         base = model.torque(motion, friction=False)[:, 0]
@@ -255,7 +254,7 @@ class _Trial:
         return None if np.abs(centre).max() > _FARTHEST else (mass, *centre.tolist())
 
     def _model(self, reading: Reading) -> FeedForward:
-        """Return the feed-forward of the robot as it is mounted, without a load."""
+        """Return the feed-forward of the robot, mounted as in the reading, without a load."""
         mounting = reading.mounting
         if mounting is not None and mounting not in self._mounted:
             self._mounted[mounting] = FeedForward(

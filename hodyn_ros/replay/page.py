@@ -1,4 +1,4 @@
-"""Self-contained HTML pages with tables and pictures, which read on a telephone as well."""
+"""Self-contained HTML pages with tables and pictures, readable on a telephone as well."""
 import base64
 from collections.abc import Iterable
 from html import escape
@@ -25,12 +25,12 @@ img {{ max-width: 100%; height: auto; cursor: zoom-in }}
 
 
 def page(title: str, body: str) -> str:
-    """Return a page with a title, a text, and a body in HTML."""
+    """Return a page with a title (plain text) and a body (HTML)."""
     return _PAGE.format(title=escape(title), body=body)
 
 
 def table(headings: Iterable[str], rows: Iterable[str]) -> str:
-    """Return a table with headings, which are texts, and rows in HTML."""
+    """Return a table with headings (plain text) and rows (HTML)."""
     first = ''.join(f'<th>{escape(heading)}</th>' for heading in headings)
     return f'<table><tr>{first}</tr>{"".join(rows)}</table>'
 

@@ -19,10 +19,10 @@ Array = NDArray[np.float64]
 RECORDED, PREDICTED, ERROR = plot_style.BLUE, plot_style.RED, plot_style.GREY
 _GRID = plot_style.GRID
 _RAISED = str.maketrans('0123456789-', '⁰¹²³⁴⁵⁶⁷⁸⁹⁻')
-_WIDTH, _ROW = 11.0, 1.55  # in, like the lengths below
+_WIDTH, _ROW = 11.0, 1.55  # inches, as all lengths below
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.75, 0.12, 0.32, 0.55
 _GAP = 0.36  # between rows, for a title
-_LABEL, _BELOW = 0.53, 0.31  # from the axis to its label, for numbers
+_LABEL, _BELOW = 0.53, 0.31  # from an axis to the label of y, of x; numbers lie between
 
 
 def make_rows(
@@ -60,9 +60,9 @@ def set_title(axis: Any, text: str) -> None:
 
 
 def _label_once(axes: Any, label: str) -> None:
-    """Put numbers and label of x only below each column; the plots above have a grid and no ticks.
+    """Put numbers and label of x below the last plot of each column; others have only a grid.
 
-    A tick is five artists, which take more time than all curves.
+    The five artists of each tick would take more time than all curves.
     """
     for column in axes.T:
         *above, last = (axis for axis in column if axis.get_visible())
@@ -128,7 +128,7 @@ def _percent(share: float) -> str:
 
 
 def rate_figure(result: Replay) -> Figure:
-    """Draw Q̇ and Q̈ with their bands; of unresolved ones only the band."""
+    """Draw Q̇ and Q̈ with bands of two standard deviations; unresolved rates only as bands."""
     names, trace, n = result.names, result.curves.rates, len(result.names)
     figure, axes = make_rows(n, 2, sharex=True)
     for i, name in enumerate(names):

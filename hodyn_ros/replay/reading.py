@@ -1,4 +1,4 @@
-"""How a recording is read: which joint each column is, with which sign, zero and unit."""
+"""How columns of a recording are read: as which joint, with which sign, zero and unit."""
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
@@ -14,7 +14,7 @@ DEGREES = 180.0 / np.pi
 
 @dataclass(frozen=True)
 class Mounting:
-    """How the base of an arm is mounted, by the direction of gravity.
+    """The mounting of an arm's base, given by the direction of gravity.
 
     Attributes
     ----------
@@ -36,20 +36,21 @@ class Reading:
     Attributes
     ----------
     order, effort_order : tuple of int
-        The recorded joint of each joint of the robot, and the recorded joint of its effort.
+        Indices of the recorded joints that have the positions, and the efforts, of each joint of
+        the robot.
     reversed_position, reversed_effort : frozenset of int
-        Joints of the robot that are recorded with the opposite sign.
+        Joints of the robot whose positions, or efforts, have the opposite sign.
     quarters : tuple of int
         Number of quarter turns that are added to the positions, from −1 to 2.
     scale : float
-        How many times too large the positions are: `DEGREES` of those that turn, or another
-        factor of all joints, as on the motors' side of gears.
+        How many times too large the positions are: `DEGREES` for joints that turn, or another
+        factor for all joints, such as on the motors' side of gears.
     may_be_degrees : bool
-        Whether another factor than `DEGREES` is not certain.
+        Whether the positions may be in degrees although `scale` is another factor.
     are_velocities_scaled : bool
         Whether recorded velocities are too large as well, if positions are.
     are_of_motors : bool
-        Whether positions are the motors' before the springs, at the scale of the joints.
+        Whether positions are those of the motors, before the springs, scaled to the joints.
     load : tuple of float or None
         Mass, kg, of a load on the last link, and its centre in the link's axes, m.
     mounting : Mounting or None
@@ -83,9 +84,9 @@ class Reading:
     def changes(self) -> int:
         """Number of changes: 1 for a swap, a sign, a unit or motors; 2 for the others.
 
-        One sign that is opposite in all joints is one change. A zero, a load and a mounting count
-        as 2: of an arm whose first axis is vertical, a shoulder's zero that is off by π cannot be
-        distinguished from a base upside down whose first joint turns the other way.
+        A sign that is opposite in all joints is one change. Zeros, loads and mountings count as 2
+        each. If the first axis is vertical, a shoulder's zero that is off by π cannot be
+        distinguished from an upside-down base with a reversed first joint.
         """
         return int(
             sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
@@ -104,14 +105,14 @@ class Reading:
 
     @property
     def moves_differently(self) -> bool:
-        """Whether the motion differs from the recorded one, and not only efforts or masses."""
+        """Whether the reading changes the motion, and not only efforts, load or mounting."""
         return replace(
             self, effort_order=self.order, reversed_effort=frozenset(), load=None, mounting=None,
         ).changes > 0
 
     @property
     def _reversed(self) -> tuple[frozenset[int], frozenset[int], frozenset[int]]:
-        """Joints whose positions and efforts are reversed, only positions, and only efforts."""
+        """Joints with both positions and efforts reversed, only positions, and only efforts."""
         both = self.reversed_position & self.reversed_effort
         return both, self.reversed_position - both, self.reversed_effort - both
 
@@ -121,7 +122,7 @@ class Reading:
         return tuple(self.order.index(joint) for joint in self.effort_order)
 
     def motion(self, q: Array, turns: NDArray[np.bool_]) -> Array:
-        """Return recorded motions, (S, 5, n), as they are read; `turns`: which joints turn."""
+        """Return recorded motions, (S, 5, n), under this reading; `turns` marks turning joints."""
         read = np.take(q, self.order, axis=2)
         read[:, :, turns if self.is_in_degrees else slice(None)] /= self.scale
         read[:, :, list(self.reversed_position)] *= -1.0
@@ -129,13 +130,13 @@ class Reading:
         return read
 
     def effort(self, effort: Array) -> Array:
-        """Return recorded efforts, (S, n), as they are read."""
+        """Return recorded efforts, (S, n), under this reading."""
         read = np.take(effort, self.effort_order, axis=1)
         read[:, list(self.reversed_effort)] *= -1.0
         return read
 
     def causes(self, names: tuple[str, ...]) -> list[str]:
-        """Return the changes, a clause each; `names` are the joints'."""
+        """Return a clause for each change; `names` are the joint names."""
         said = []
         for order, what in ((self.order, 'joints'), (self._efforts, 'efforts of')):
             for cycle in _cycles(order):

@@ -1,4 +1,4 @@
-"""From the motion of a recording to its torques, chunk by chunk."""
+"""Torques of a recorded motion, chunk by chunk."""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -25,13 +25,12 @@ _DEVIATION_PERIOD = 0.1  # time between evaluations of the uncertainty, which ch
 
 @dataclass(frozen=True, eq=False)
 class Chunk(MotionPiece):
-    """What was computed for consecutive messages.
+    """Motion and torques at consecutive messages.
 
     Attributes
     ----------
     torque, deviation : (T, 3, n) arrays
-        Q, Q̇, Q̈, N m/sᵏ, and the standard deviations that the motion's cause; NaN where not
-        used.
+        Q, Q̇, Q̈, N m/sᵏ, and their standard deviations due to the motion's; NaN if unused.
     effort : (T, n) array
         The recorded effort, N m; NaN where it is cut.
     predicted : (T, 2, n) array
@@ -56,12 +55,12 @@ class EffortContents:
     Attributes
     ----------
     gravity_share : float
-        The share of the gravity torque that they contain, by least squares: 1, or 0 if the driver
-        subtracts it, or −1 if the arm hangs and the model does not; NaN if no effort changes or
-        gravity causes none. Joints whose effort never changes are left out.
+        The share of the gravity torque in the efforts, by least squares: 1; 0 if the driver
+        subtracts gravity; −1 if the arm hangs and the model does not; NaN if no effort changes or
+        there is no gravity torque. Joints whose effort never changes are left out.
     factor : float
-        Ratio of the efforts to the model's torques if they are in another unit, see
-        `effort_unit`; such efforts count as with gravity. NaN if they may be in N m.
+        Ratio of efforts in another unit to the model's torques, see `effort_unit`; such efforts
+        are assumed to contain gravity. NaN if the efforts may be in N m.
     are_recorded : bool
         Whether any effort is recorded.
     gear_ratios : (n,) array
@@ -91,7 +90,7 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         try:
             q = smooth(samples(window, run), motion.noise).q
         except HodynError:
-            continue  # counted when the pieces are computed
+            continue  # its messages are counted when the pieces are computed
         block = first + np.floor(run.time).astype(np.intp)
         first = int(block[-1]) + 1
         parts.append([
@@ -160,7 +159,7 @@ class RecordedTorques:
         Parameters
         ----------
         progress : callable, optional
-            Called with the number of messages done.
+            Called with the number of messages done since the last call.
 
         """
         for chunk in self.motion.evaluated(self._chunk):
@@ -186,7 +185,7 @@ class RecordedTorques:
             slow[run.message] = low_pass(
                 run.time, both.reshape(len(both), -1), self.motion.bandwidth,
             ).reshape(both.shape)[run.sample]
-        # The filter is not to bridge what is cut.
+        # The filter bridges cut efforts, which must stay unknown.
         slow[:, 1] = np.where(np.isnan(effort), np.nan, slow[:, 1])
         return Chunk(
             **vars(piece), torque=torque, deviation=deviation, effort=effort, predicted=predicted,

@@ -1,4 +1,4 @@
-"""A replay: chunks of a recording are gathered to results, and written as they come."""
+"""A replay: each chunk of a recording is written at once, and added to the results."""
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -41,17 +41,17 @@ class Replay:
     names : tuple of str
         The driver's joint names in the robot's order.
     counts : MessageCounts
-        What became of each message on the topic.
+        Numbers of used and unused messages, with reasons.
     joints : list of JointComparison
         Errors of each joint.
     timing_statistics : TimingStatistics
-        What the stamps showed.
+        Timing and faults of the stamps.
     noise : Noise
         Parameters of the smoother.
     motion_rms, motion_deviation : (5, n) arrays
         RMS of the estimated motion and of its standard deviation, rad/sᵏ.
     torque_rms, torque_deviation : (3, n) arrays
-        The same of Q, Q̇, Q̈.
+        RMS of Q, Q̇, Q̈ and of their standard deviations, N m/sᵏ.
     bandwidth, velocity_lag
         As in `RecordedMotion`.
     friction_modelled : bool
@@ -122,7 +122,7 @@ class Curves:
     Attributes
     ----------
     torques : Trace
-        Predicted (n), recorded (n) and their difference (n), N m.
+        Predicted effort (n), recorded effort (n) and their difference (n), N m.
     rates : Trace
         Q̇ (n), Q̈ (n), and their standard deviations (2 n).
     friction : Profile
@@ -184,13 +184,13 @@ def replay(
     Parameters
     ----------
     bag : JointStateBag
-        Open.
+        The open bag.
     feedforward : FeedForward
         Feed-forward of the robot, the same code as in the node.
     output : Path
         Folder for the bag ``computed`` (and ``computed.csv``), written chunk by chunk.
     progress : callable, optional
-        Called with the number of messages done.
+        Called with the number of messages done since the last call.
     csv : bool
         Write ``computed.csv`` as well.
     parquet : Path, optional
@@ -202,7 +202,7 @@ def replay(
     moving_locked : sequence of str
         Sentences of `locked_but_moving` about the recording.
     force : bool
-        Whether files of these names are replaced, see `common.output_files.replacing`.
+        Whether existing files are replaced, see `common.output_files.replacing`.
 
     Raises
     ------

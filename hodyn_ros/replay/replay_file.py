@@ -35,13 +35,13 @@ def replay_file(
     bandwidth, csv, payload
         As for `replay_bag.replay`.
     parquet : Path, optional
-        File for the motion and its torques; a relative one is in `output`.
+        File for the motion and its torques; a relative path starts at `output`.
     report : bool
         Whether ``report.html`` is written and its plots drawn.
     locked : mapping of str to float, optional
         Joints that are locked in the robot, and their positions, which the recording may refute.
     progress : callable, optional
-        Called with the number of messages in the bag, and of those done since the last call.
+        Called with the number of messages in the bag, and the number done since the last call.
     force : bool
         Whether existing files are replaced.
 

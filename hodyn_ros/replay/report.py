@@ -29,7 +29,7 @@ class _Report(Contents):
         return super().is_result(folder) and (folder / 'computed').is_dir()
 
 
-_LEAST = -1000.0  # %; shares below it have no digits
+_LEAST = -1000.0  # %; lower shares are only shown as below it
 CONTENTS = _Report(
     frozenset({
         'report.html', 'summary.json', 'torque.png', 'friction.png', 'torque_rates.png',
@@ -71,10 +71,10 @@ def _body(result: Replay, pictures: str) -> str:
         warned = f'<h2>Needs attention</h2><ul>{warned}</ul><h2>Results</h2>'
     return f"""{warned}<ul>{said}</ul>
 <h2>Prediction minus recorded effort</h2>
-<p>Errors of the unfiltered efforts (of prismatic joints in N). “In band”, both efforts are
+<p>Errors of the unfiltered efforts (N for prismatic joints). “In band”, both efforts are
 filtered to {result.bandwidth:.2g} Hz, the bandwidth of the motion: no model of the arm predicts
 faster changes, such as vibration. “Fast” is √½ of the RMS change of the error from one message to
-the next: vibration and measurement noise. “Resolved” are the torques and rates whose standard
+the next: vibration and measurement noise. “Resolved” lists the torques and rates whose standard
 deviation is below a quarter of the signal.</p>
 {joints}
 <p>Click a picture to see its full size.</p>

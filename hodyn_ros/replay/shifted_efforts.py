@@ -8,9 +8,9 @@ Array = NDArray[np.float64]
 Instants = NDArray[np.int64]
 
 STEP, STEPS = 0.02, 12
-"""Step of the shifts, s, and number of steps each way; a lag is linear within a step."""
+"""Step of the shifts, s, and number of steps each way; within a step, a lag acts linearly."""
 
-_SPACING = 0.01  # s between compared samples: they are within the bandwidth of the motion
+_SPACING = 0.01  # s between compared samples, enough within the bandwidth of the motion
 _GAP, _PERIODS = 0.05, 3.0  # s, and median periods, beyond which nothing is interpolated
 _MOST = 0.5  # share of the samples that a shift must leave
 _TINY = 1e-12  # share of the effort's square; smaller errors are round-off
@@ -19,7 +19,7 @@ _TINY = 1e-12  # share of the effort's square; smaller errors are round-off
 class ShiftedEfforts:
     """Fits of the error by the predicted rate, for efforts shifted by each of several times.
 
-    To first order in the time, a lag is underestimated if the effort bends within the lag.
+    A first-order fit without shifts underestimates a lag within which the effort bends.
     """
 
     def __init__(self, n: int) -> None:
@@ -29,7 +29,7 @@ class ShiftedEfforts:
     def add(
         self, instants: Instants, predicted: Array, recorded: Array, velocity: Array, rate: Array,
     ) -> None:
-        """Add consecutive samples within the bandwidth of the motion; `rate` is predicted."""
+        """Add consecutive samples within the bandwidth of the motion; `rate` is `predicted`'s."""
         there = np.flatnonzero(np.isfinite(recorded).any(axis=1))
         spacings = np.diff(instants[there]) * 1e-9
         if not spacings.size:
@@ -50,10 +50,10 @@ class ShiftedEfforts:
                     self._square += np.sum(np.where(known, late, 0.0) ** 2, axis=0)
 
     def best(self, variance: Array) -> tuple[float, FrictionFit]:
-        """Return the shift of the efforts, s, from which the lag is linear, and its fit.
+        """Return the shift of the efforts, s, about which the lag is linearised, and its fit.
 
-        From 0 on, the shift follows falling errors: at a far shift, a wrong model may fit by
-        chance. `variance`, (n,), is added to that of each joint's errors: noise that was filtered.
+        The search starts at 0 and follows falling errors: at a far shift, a wrong model may fit by
+        chance. `variance`, (n,), of filtered noise is added to that of each joint's errors.
         """
         errors = [self._size(fit, variance) for fit in self._fits]
         k = STEPS

@@ -17,8 +17,8 @@ MAX_SAMPLES = 120
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
 # A turn must lower the sum of the logarithms of the unexplained shares by more than this.
 _WORTH = 0.05
-_STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6  # rad: for parabolas, tried as well, largest tried
-_SHOWS, _BETTER = 0.01, 0.25  # unexplained share that shows, and part of it that may be left
+_STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6  # rad: step of parabolas, angle also tried, largest
+_SHOWS, _BETTER = 0.01, 0.25  # least unexplained share, and part of it that a zero may leave
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class SmallZero:
     joint : int
         The joint of the model.
     turn : float
-        What must be added to its positions, rad.
+        Angle to add to its positions, rad.
     unexplained, left : float
-        Share of the variance of the efforts that is unexplained, without and with it.
+        Share of the variance of the efforts that is unexplained, without and with the turn.
 
     """
 
@@ -119,7 +119,7 @@ class ZeroSearch:
             lambda turn: share(joint, turn), bounds=(angle - 0.2, angle + 0.2), method='bounded',
             options={'xatol': 1e-3})
         turn = np.zeros(self._feedforward.robot.n)
-        # Wrong links may explain the changes of efforts by an angle that contradicts their means.
+        # If links are wrong, an angle may explain changes of efforts, but contradict their means.
         is_better = best.fun < _BETTER * start and self._square(
             np.where(np.arange(len(turn)) == joint, best.x, 0.0)) < self._square(turn)
         return SmallZero(joint, float(best.x), start, float(best.fun)) if is_better else None

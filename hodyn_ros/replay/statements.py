@@ -12,8 +12,8 @@ from hodyn_ros.replay.replay_bag import Replay
 
 Array = NDArray[np.float64]
 
-_POOR = 0.3  # error within the bandwidth, over the effort, from which it is a warning
-_FRICTION = 0.5  # share of the error's variance from which friction is its cause
+_POOR = 0.3  # ratio of error to effort within the bandwidth from which to warn
+_FRICTION = 0.5  # share of the error's variance from which friction counts as its cause
 _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does not matter
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
 _MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
@@ -59,7 +59,7 @@ def warnings(result: Replay) -> list[str]:
             'sampled, and make sure that only one publisher writes to the topic.')
     if found.clock_steps:
         said.append(
-            f'The clock of the stamps was set {_times(len(found.clock_steps))} by less than a '
+            f'The clock of the stamps jumped {_times(len(found.clock_steps))} by less than a '
             'gap: the parts are smoothed separately. Record with a clock that is slewed, not '
             'stepped.')
     wanted = result.wanted_bandwidth
@@ -91,7 +91,7 @@ def _beyond_limits(result: Replay) -> list[str]:
         count = len(beyond) + len(reflexes)
         return [
             f'{count} limits and reflexes are exceeded by the motion as it is recorded: judge '
-            'them when the mistake above is corrected.'] if count else []
+            'them after the mistake above is corrected.'] if count else []
     return [
         *(f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {extreme.value:.4g} where '
           f'{extreme.allowed:.4g} is allowed, {_times(extreme.beyond)}.' for extreme in beyond),
@@ -120,9 +120,9 @@ def _astray(result: Replay) -> str:
         names = ', '.join(result.names[joint] for joint in sorted({
             joint for _, joint, _ in found.astray}))
         said = (
-            f'{count} positions of {names} are far off their neighbours, the farthest of '
-            f'{result.names[farthest]} (t = {1e-9 * passed:.4g} s) {where}: left out with their '
-            'messages.')
+            f'{count} positions of {names} are far off their neighbours: the farthest, of '
+            f'{result.names[farthest]} (t = {1e-9 * passed:.4g} s), is {where}. All are left out '
+            'with their messages.')
     return f'{said} Check the driver for faulty reads of encoders and rows of zeros.'
 
 
@@ -197,7 +197,7 @@ def facts(result: Replay) -> list[str]:
             f'The positions show that the states were sampled by a clock of '
             f'{1e3 * found.sampling_period:.5g} ms: {found.restored} samples are put at whole '
             f'multiples of it, at most {1e3 * found.largest_move:.3g} ms from their stamps' + (
-                f'; where the arm hardly moves, only the stamps count the samples ({rest}).'
+                f'; {rest} of them, while the arm hardly moves, are counted by their stamps only.'
                 if rest > 0.01 * found.restored else '.'))
     elif found.republished and not found.evenly_spaced:
         said.append('The states determine no sampling clock: the stamps are used as they are.')
@@ -241,7 +241,7 @@ def facts(result: Replay) -> list[str]:
 
 
 def _lag(result: Replay) -> Lag:
-    """Return the lag of the efforts; NaN if they do not determine it, as beside a wrong zero."""
+    """Return the lag of the efforts; NaN if they do not determine it, as with a wrong zero."""
     is_judged = result.diagnosis.is_comparable and result.diagnosis.zero is None
     return common_lag(result.joints) if is_judged else Lag()
 

@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_LIKE = 0.9  # correlation from which a recorded velocity is a joint's, apart from a factor
+_LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, up to a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
-_OTHER = 0.4  # logarithm from which a factor is not 1
+_OTHER = 0.4  # logarithm from which a factor differs from 1
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
 _DEGREES = 180.0 / np.pi
 _OF_TURNS = (
@@ -18,10 +18,10 @@ _OF_SLIDES = ((1000.0, 'in millimetres per second'),)
 
 
 class RecordedVelocities:
-    """Compares recorded velocities with the velocities of the positions, (S, n) each."""
+    """Compares recorded velocities with velocities estimated from the positions."""
 
     def __init__(self, moved: Array, recorded: Array, turns: NDArray[np.bool_]) -> None:
-        """Take velocities of the positions, recorded ones, and which joints turn, (n,)."""
+        """Take estimated and recorded velocities, (S, n) each, and which joints turn, (n,)."""
         known = np.isfinite(moved).all(axis=1) & np.isfinite(recorded).all(axis=1)
         moved, recorded = moved[known], recorded[known]
         squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
@@ -33,7 +33,7 @@ class RecordedVelocities:
 
     @property
     def stamp_factor(self) -> float:
-        """How many times too far apart the stamps are: 1000 or 0.001 by all joints, or NaN."""
+        """How many times too far apart the stamps are: 1000 or 0.001 if joints agree, else NaN."""
         turning = self._alike & self._turns
         for factor in (1e3, 1e-3):
             if turning.any() and self._are(factor)[self._alike].all():

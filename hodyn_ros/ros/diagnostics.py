@@ -37,8 +37,8 @@ class Durations:
 class Complaints:
     """Rejected inputs: counted by topic, and each cause logged at most once in a period.
 
-    Rejections that differ in numbers only have the same cause. The node's own events, which have
-    no topic, differ by their numbers, too, and no flood of rejections suppresses them.
+    Rejections that differ only in their numbers have the same cause. The node's own events, which
+    have no topic, are different causes even then, and no flood of rejections suppresses them.
     """
 
     PERIOD = 1.0
@@ -57,7 +57,7 @@ class Complaints:
         return self.is_news(topic, cause)
 
     def is_news(self, topic: str, text: str) -> bool:
-        """Return whether a text should be logged: its cause was not in the last period."""
+        """Return whether a text should be logged: its cause was not logged in the last period."""
         cause = topic, cause_of(text) if topic else text
         now = time.monotonic()
         if len(self._logged) >= self.MAX_REASONS:

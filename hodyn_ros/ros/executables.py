@@ -7,7 +7,7 @@ import signal
 import sys
 
 END_WITH_PARENT = 'HODYN_END_WITH_PARENT'
-"""Environment variable; if not empty, SIGINT comes when the parent process dies (Linux)."""
+"""Environment variable; if not empty, the parent's death sends this process SIGINT (Linux)."""
 _SIGNAL_AT_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl
 
 
@@ -41,7 +41,7 @@ def _missing(name: str, error: ModuleNotFoundError) -> int:
 
 
 def end_signals() -> list[signal.Signals]:
-    """Return the signals that end a process in order, including SIGHUP unless nohup ignores it.
+    """Return the signals for an orderly end, including SIGHUP unless nohup ignores it.
 
     SIGHUP comes when the terminal is closed or its connection breaks.
     """

@@ -54,7 +54,7 @@ NAME = 'feedforward'
 REPORT_PERIOD = 1.0
 RESULT_TIME = 0.1
 COMPILES = 'the kernels are compiled, once on this machine: 10 to 30 s, longer while it is busy'
-WORKER_TIMEOUT = 120.0  # s, as the process that prepares plans compiles at its first start
+WORKER_TIMEOUT = 120.0  # s; the process for plans compiles at its first start
 SUCCESS = TransitionCallbackReturn.SUCCESS
 
 
@@ -64,7 +64,7 @@ class FeedforwardNode(LifecycleNode):
     Attributes
     ----------
     is_moving : bool
-        Whether it is active or being deactivated: its end then needs a stop and a fade.
+        Whether the node is active or being deactivated: it then ends by a stop and a fade.
 
     """
 
@@ -72,7 +72,7 @@ class FeedforwardNode(LifecycleNode):
         super().__init__(NAME, **options)
         self.is_moving = False
         self._session: Session | None = None
-        self._idle = Monitor(self.get_logger().error)  # of inputs that come without a session
+        self._idle = Monitor(self.get_logger().error)  # for inputs that come without a session
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
         self._entities: list[Callable[[], Any]] = []
@@ -248,7 +248,7 @@ class FeedforwardNode(LifecycleNode):
         if (base := self._feedforward.base_name) != self._base:
             raise HodynError(
                 f'the robot is on another base ({base or "fixed"}) than the '
-                f'one before ({self._base or "fixed"}): clean the node up and configure it again')
+                f'previous one ({self._base or "fixed"}): clean up and configure the node again')
         if state := state_of_another(self):
             raise HodynError(
                 f'another node {self.get_fully_qualified_name()} is active ({state}), and two '

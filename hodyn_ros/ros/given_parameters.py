@@ -1,8 +1,8 @@
 """Parameters that are given at start, by files and `-p`, checked before ROS reads them.
 
 If a parameter is given twice, ROS keeps one value of each type and prefers a truth value, then a
-whole number, then a number, then a text, whichever came last. So a file's `true` would win over
-`-p NAME:=0`, and its `1` over `-p NAME:=0.3`.
+whole number, then a number, then a text, even if another came later. So a file's `true` would win
+over `-p NAME:=0`, and its `1` over `-p NAME:=0.3`.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def read_file(path: str, node: str) -> dict[str, Any]:
 
 
 def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
-    """Return the parameters on a node's command line: `-p` wins over files, else the last one.
+    """Return the parameters on a node's command line: `-p` wins over files, the last over others.
 
     Raises HodynError for a value, in a file or by `-p`, that its parameter cannot have, for an
     unknown name, and for words that ROS would ignore. With -h or --help it prints the usage and
@@ -58,7 +58,7 @@ def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
     if others:
         given = ' '.join(argv[1:]) if others[0] in OF_ROS else '-p NAME:=VALUE'
         raise HodynError(
-            f'argument {others[0]!r} would go unnoticed; write {node} --ros-args {given}'
+            f'argument {others[0]!r} would be ignored; write {node} --ros-args {given}'
             + ('' if others[0] in OF_ROS else ', or --params-file FILE; the parameters are in '
                'docs/node.md, "The node" on the site'))
     name, namespace = node, ''
@@ -88,7 +88,7 @@ def usage(node: str) -> str:
         f'  {node} --ros-args -p robot:=panda',
         f'  {node} --ros-args --params-file mine.yaml '
         '-p "locked_joints:=[\'finger_joint1=0.04\']"', '',
-        'What -p gives wins over files; of two files, or two -p, the last one counts. Parameters '
+        'A value by -p overrides files; of two files, or two -p, the last one counts. Parameters '
         'and defaults:', '']
     for name, row in TABLE.items():
         default = list(row.default) if isinstance(row.default, tuple) else row.default
@@ -108,7 +108,7 @@ def undeclared(node: Node, changes: Sequence[Parameter[Any]]) -> str:
     for change in changes:
         if not node.has_parameter(change.name):
             return unknown(change.name) or (
-                f'{change.name}: it is taken at start only, by -p or a parameter file')
+                f'{change.name}: can only be given at start, by -p or a parameter file')
     return ''
 
 

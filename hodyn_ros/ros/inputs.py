@@ -17,7 +17,7 @@ PLAN_QOS = QoSProfile(depth=10)
 REQUESTS: dict[Callable[..., None], str] = {
     Session.on_trajectory: PLAN, Session.on_reference: 'reference',
     Session.on_stiffness: 'stiffness', Session.on_base_trajectory: BASE_PLAN}
-"""Inputs that ask for something, by the method that takes them; others are measurements."""
+"""Topics of requests, by the method that handles them; other inputs are measurements."""
 Input = tuple[Any, str, Callable[[Session, bytes], None], QoSProfile]
 
 

@@ -30,8 +30,8 @@ class Argument:
 
 
 ROBOT = Argument(
-    'robot', 'Built-in robot (panda, fr3, iiwa14, …) or path of a robot file; empty: that of the '
-    'parameter file, or panda')
+    'robot', 'Built-in robot (panda, fr3, iiwa14, …) or path of a robot file; empty: the '
+    "parameter file's, or panda")
 FILE = Argument(
     'params_file', "Parameter file, which overrides the package's file for the robot")
 LOG_LEVEL = Argument(
@@ -50,8 +50,8 @@ TOPICS = tuple(
         ('stiffness', 'the desired stiffness', '~/stiffness'),
         ('motor_states', 'the states of the motors', '~/motor_states'),
         ('torque', 'the torque', '~/torque'),
-        ('commands', 'the torque alone', '~/commands'),
-        ('motor_commands', 'the motor torque alone', '~/motor_commands'),
+        ('commands', 'the torque as an array', '~/commands'),
+        ('motor_commands', 'the motor torque as an array', '~/motor_commands'),
         ('motor_feedback', 'the correction to the motor torque', '~/motor_feedback')))
 OF_PARAMETERS = (
     Argument('auto_activate', 'Configure and activate at start', choices=TRUTH),
@@ -60,7 +60,7 @@ OF_PARAMETERS = (
         'gravity_in_output', 'Whether the torque contains gravity; empty: as in the '
         'parameter file of the robot',
         choices=TRUTH),
-    Argument('use_sim_time', 'Whether the time is that of /clock', choices=TRUTH))
+    Argument('use_sim_time', 'Whether to take the time from /clock', choices=TRUTH))
 NODE_ARGUMENTS = (
     ROBOT, FILE, *OF_PARAMETERS, LOG_LEVEL,
     Argument('name', 'Name of the node', 'feedforward'),
@@ -85,7 +85,7 @@ class LaunchedNode:
     ros_arguments : list of str
         Further arguments.
     end_timeout : float
-        How long the node may take to end in order, s.
+        Time that the node may take for an orderly end, s.
 
     """
 
@@ -150,8 +150,8 @@ def check_names(given: Iterable[str], declared: Iterable[Argument]) -> list[str]
         if near := parameter_file.did_you_mean(name, names, cutoff=0.8):
             raise HodynError(f'there is no launch argument {name!r}{near}')
     return [
-        f'{name} is a parameter of the node and no argument of this launch file, which does not '
-        'set it: write it in a params_file' for name in others if row_of(name) is not None]
+        f'{name} is a parameter of the node, not an argument of this launch file, and is not '
+        'set: write it in a params_file' for name in others if row_of(name) is not None]
 
 
 def _check_robot(robot: str, source: str) -> None:

@@ -53,7 +53,7 @@ class Neighbours:
         self._last_change: Array | None = None
 
     def compare(self, position: Array, stamp: int) -> None:
-        """Take a joint state, (n,), ns, to detect two drivers whose states alternate."""
+        """Take positions, (n,), and their stamp, ns, to detect drivers whose states alternate."""
         if self._last is not None:
             change = position - self._last
             change[np.abs(change) <= MIN_CONTRADICTION] = 0.0
@@ -144,7 +144,7 @@ def full_name(name: str, namespace: str) -> str:
 def state_of_another(node: Node) -> str:
     """Return the state of another active node with this node's topics; empty if there is none.
 
-    Call it before this node reports a state. It takes a second if another publisher on the topics
+    Call it before this node reports a state. It waits a second if another publisher on the topics
     does not answer: a node that was killed is still listed for a while.
     """
     if node.count_publishers(node.resolve_topic_name('~/torque')) < 2:

@@ -75,7 +75,7 @@ class Outputs:
         is_finite = controller.may_be_published
         if is_finite:
             self._publish(controller, stamp)
-        if feedback is not None:  # also when the rest is not finite: then it fades out
+        if feedback is not None:  # even if the rest is not finite: feedback then fades out
             self._feedback.effort[:] = feedback.correction
             self._publishers['motor_feedback'].publish(self._feedback.at(stamp))
         return is_finite

@@ -1,4 +1,4 @@
-"""Parameter files, checked before a node reads them: it would ignore unknown parameters."""
+"""Parameter files, checked before a node reads them: the node would ignore unknown ones."""
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import difflib
 from pathlib import Path
@@ -31,7 +31,7 @@ def read(
     path : str or Path
         The file.
     node : str
-        Name of the node with its namespace, as ``/left/feedforward``.
+        Name of the node with its namespace, such as ``/left/feedforward``.
     fault : callable
         Returns what is wrong with a name and its value, or empty.
 
@@ -63,7 +63,7 @@ def read(
     if not entries:
         raise HodynError(
             f'{path}, line {min(lines.values(), default=1)}: no {VALUES} in it; the parameters '
-            f'stand under /**: and {VALUES}:')
+            f'belong under /**: and {VALUES}:')
     for names, values in entries:
         place = (*names, VALUES)
         if not isinstance(values, Mapping):

@@ -1,4 +1,4 @@
-"""Which values the node's parameters may have, and what is said about others."""
+"""Checks of the values of the node's parameters, and messages about wrong ones."""
 from __future__ import annotations
 
 from array import array
@@ -15,7 +15,7 @@ ENTRIES: dict[str, Callable[[float], bool]] = {
     'above 0': lambda number: number > 0.0,
     '0 or above 0': lambda number: number >= 0.0,
     '-1, 0 or above 0': lambda number: number == -1.0 or number >= 0.0}
-"""Whether an array may have a number, by the words that messages use for such numbers."""
+"""Checks of the numbers of arrays, by the words with which messages describe valid ones."""
 
 
 def fault_of(name: str, value: Any, row: Field[Any]) -> str:
@@ -61,7 +61,7 @@ def _fault_of_array(name: str, value: Any, default: tuple[Any, ...], entries: st
     element = type(default[0])
     if isinstance(value, str | bytes) or not isinstance(value, Sequence | array) or not all(
             _is_of(element, entry) for entry in value):
-        example = ", as ['finger_joint1=0.04']" if name == 'locked_joints' else ''
+        example = ", such as ['finger_joint1=0.04']" if name == 'locked_joints' else ''
         return f'{name} is {value!r}; expected an array of {NAMES[element]}s{example}'
     if name == 'locked_joints':
         try:
@@ -78,7 +78,7 @@ def _fault_of_array(name: str, value: Any, default: tuple[Any, ...], entries: st
 
 
 def _is_finite(number: float) -> bool:
-    """Return whether a number is finite as a float, which a whole number may not be."""
+    """Return whether a number is finite as a float; a large whole number is not."""
     return abs(number) <= sys.float_info.max
 
 

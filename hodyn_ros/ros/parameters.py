@@ -38,7 +38,7 @@ def _row(
 ) -> Any:
     """Return a row of the table; with `runtime` it may change while the node is active.
 
-    `bounds` are those of a number; `entries`, a key of `parameter_values.ENTRIES`, says which
+    `bounds` limit a number; `entries`, a key of `parameter_values.ENTRIES`, says which
     numbers an array may have.
     """
     return field(default=default, metadata={
@@ -57,8 +57,8 @@ class Parameters:
         ('',), 'Joints that do not move and their positions, rad or m, for example of a gripper: '
         'finger_joint1=0.04.')
     floating_base: bool = _row(
-        False, 'Let the root link of a URDF move as odom measures it, on a ship, a vehicle, a '
-        'drone; in a robot file its base has type: floating.')
+        False, 'Let the root link of a URDF move as odom measures it, for example on a ship; '
+        'a robot file instead has type: floating in its base.')
     inertia_check: str = _row(
         'robot', 'Whether inertias that no rigid body can have are refused (error), reported '
         '(warn), or treated as the robot file says (robot).', choices=('robot', 'error', 'warn'))
@@ -71,7 +71,7 @@ class Parameters:
         '', "Prefix of the arm's joint names, to choose one arm of several; a prefix of the "
         "robot's own (fer_) may follow it.")
     allow_other_model: bool = _row(
-        False, "Accept joints named as another robot model's (fr3_ under panda).")
+        False, 'Accept joint names of another robot model (fr3_ for the panda).')
     trigger: str = _row(
         'joint_state', 'What starts a cycle: each joint state, or a timer.',
         choices=('joint_state', 'timer'))
@@ -115,21 +115,21 @@ class Parameters:
         50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp lags by 2 over it.',
         bounds=(1.0, 1000.0))
     stream_timeout: float = _row(
-        0.1, 'How long the velocity of a streamed sample holds without a newer sample, s; to a '
-        'sample without velocity the reference moves and stays there.', bounds=(0.001, 60.0))
+        0.1, 'How long the reference keeps the velocity of a streamed sample without a newer one, '
+        's; it moves to a sample without velocity and stays there.', bounds=(0.001, 60.0))
     stream_delay: float = _row(
-        0.0, 'Time by which streamed samples are delayed, s; later ones less, so that an uneven '
-        'transport has no effect.', bounds=(0.0, 10.0))
+        0.0, 'Time by which streamed samples are delayed, s; those that arrive late less, so '
+        'that an uneven transport has no effect.', bounds=(0.0, 10.0))
     state_timeout: float = _row(
         0.0, 'Time without a joint state, at least five periods, after which the reference '
-        'stops, s; 0 chooses it: 0.05, or twice a pause that occurred twice in a minute, up '
+        'stops, s; 0 chooses 0.05, or twice a pause that occurred twice in a minute, up '
         'to 0.25.', bounds=(0.0, 60.0))
     max_time_step: float = _row(
-        0.01, 'Largest step between stamps of joint states, at least three periods, s; of a '
-        'longer gap (a hold-up, lost states, a clock that was set) all but one period is '
-        'left out: the reference continues from where it was.', bounds=(0.001, 60.0))
+        0.01, 'Largest step between stamps of joint states, at least three periods, s; a '
+        'longer gap (a hold-up, lost states, a clock that was set) counts as one period: the '
+        'reference continues from where it was.', bounds=(0.001, 60.0))
     tracking_tolerance: Sequence[float] = _row(
-        (0.0,), 'How far a joint may be away from the reference, rad or m, one for all or one a '
+        (0.0,), 'How far a joint may be away from the reference, rad or m, one for all or one per '
         'joint; beyond it the node stops and holds the arm where it is; 0 takes the value of the '
         'robot file, -1 disables the check.', entries='-1, 0 or above 0')
     limit_margin: float = _row(
@@ -154,32 +154,32 @@ class Parameters:
         'reference stops, s; 0 chooses it as state_timeout does.', bounds=(0.0, 60.0))
     base_acceleration_bandwidth: float = _row(
         0.0, "Bandwidth of the low-pass filter of a floating base's accelerations, which are "
-        'differences of the velocities of its odometry, rad/s; 0 takes them to be 0.',
+        'differences of the velocities of its odometry, rad/s; 0 assumes none.',
         bounds=(0.0, 100.0))
     base_tolerance: Sequence[float] = _row(
         (0.1, 0.05, 0.2, 0.2), 'How far position (m), orientation (rad), velocity (m/s) and '
         'angular velocity (rad/s) of a floating base may be away from ~/base_trajectory.',
         entries='above 0')
     spring_stiffness: Sequence[float] = _row(
-        (0.0,), 'Stiffness of series springs in all joints, N m/rad, one a joint; 0 keeps the '
+        (0.0,), 'Stiffness of series springs in all joints, N m/rad, one per joint; 0 keeps the '
         'actuators of the robot file.', entries='0 or above 0')
     motor_inertia: Sequence[float] = _row(
-        (0.0,), 'Link-side inertia of the motors behind spring_stiffness, kg m², one a joint.',
+        (0.0,), 'Link-side inertia of the motors behind spring_stiffness, kg m², one per joint.',
         entries='0 or above 0')
     flatness_poles: float = _row(
         0.0, 'Poles of the feedback of all states of elastic arms, rad/s: from ~/motor_states it '
         'computes ~/motor_feedback, to be added to the motor torque; 0 for none.',
         bounds=(0.0, 1000.0))
     max_motor_feedback: Sequence[float] = _row(
-        (0.0,), 'Largest value of ~/motor_feedback, N m, one for all or one a motor; needed with '
-        'flatness_poles.', entries='0 or above 0')
+        (0.0,), 'Largest value of ~/motor_feedback, N m, one for all or one per motor; needed '
+        'with flatness_poles.', entries='0 or above 0')
     motor_loop_stiffness: Sequence[float] = _row(
-        (0.0,), "Gain of the driver's motor loop by the error of the motor position, N m/rad, one "
-        'for all or one a motor: ~/motor_feedback leaves out what this loop adds.',
+        (0.0,), "Position gain of the driver's motor loop, N m/rad, one for all or one per motor: "
+        '~/motor_feedback leaves out what this loop adds.',
         entries='0 or above 0')
     motor_loop_damping: Sequence[float] = _row(
-        (0.0,), "Gain of the driver's motor loop by the error of the motor velocity, N m s/rad, "
-        'one for all or one a motor.', entries='0 or above 0')
+        (0.0,), "Velocity gain of the driver's motor loop, N m s/rad, one for all or one per "
+        'motor.', entries='0 or above 0')
     payload_link: str = _row('', 'Link that carries a payload; empty for none.', runtime=True)
     payload_mass: float = _row(
         0.0, 'Mass of the payload, kg.', bounds=(0.0, 1000.0), runtime=True)
@@ -189,7 +189,7 @@ class Parameters:
         (0.0,) * 9, "Inertia of the payload about its centre of mass in the link's axes, kg m², "
         'row by row.', runtime=True)
     publish_commands: bool = _row(
-        False, 'Publish ~/commands, the torque alone, for a forward_command_controller.')
+        False, 'Publish ~/commands, the torque as an array, for a forward_command_controller.')
     command_joints: Sequence[str] = _row(
         ('',), "The controller's joints in its order; empty for the robot's order.")
     realtime_priority: int = _row(
@@ -307,13 +307,13 @@ def check(
             return SetParametersResult(successful=False, reason=wrong)
         if change.name == 'robot' and change.value not in (robot, DESCRIPTION, *robot_names()):
             return SetParametersResult(
-                successful=False, reason='robot: a file is read at start only, given by the '
-                f'command line or a parameter file; here it may be {DESCRIPTION} or one of '
+                successful=False, reason='robot: a file can only be given at start, on the '
+                f'command line or in a parameter file; later it may be {DESCRIPTION} or one of '
                 f'{", ".join(robot_names())}')
         if change.name == 'limits_file' and change.value not in (limits_file, ''):
             return SetParametersResult(
-                successful=False, reason='limits_file: it is read at start only, given by the '
-        'command line or a parameter file')
+                successful=False, reason='limits_file: it can only be given at start, on the '
+                'command line or in a parameter file')
     return SetParametersResult(successful=True)
 
 
@@ -340,7 +340,7 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 
 def _descriptor(row: Field[Any]) -> ParameterDescriptor:
-    # Types are dynamic and checked by `fault`: the client library's errors give them as numbers.
+    # Types are dynamic and checked by `fault_of`: rclpy's errors give them as numbers.
     descriptor = ParameterDescriptor(
         description=row.metadata['description'], dynamic_typing=True)
     bounds, choices = row.metadata['bounds'], row.metadata['choices']

@@ -1,4 +1,4 @@
-"""Quality of service of topics, as the user's `qos_overrides.…` choose it."""
+"""Quality of service of topics, as the user's `qos_overrides.…` set it."""
 from rclpy.node import Node
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
@@ -22,6 +22,6 @@ def check_qos_overrides(node: Node) -> None:
     for name in given(node):
         if name.startswith(parameter_file.OF_EVERY_TOPIC) and not node.has_parameter(name):
             raise HodynError(
-                f'{name}: no such topic, or policy that can be chosen (history, depth, '
-        'reliability): qos_overrides./TOPIC.subscription.POLICY, or publisher, with the '
-        'whole name of the topic')
+                f'{name}: no such topic, or not one of the policies history, depth and '
+                'reliability; write qos_overrides./TOPIC.subscription.POLICY (or publisher) with '
+                'the full name of the topic')

@@ -99,7 +99,7 @@ def keep_awake(warn: Callable[[str], object]) -> Callable[[], object]:
     The machine uses more power meanwhile. A refusal gives one warning.
     """
     try:
-        file = io.FileIO(LATENCY, 'w')  # it counts as long as it is open
+        file = io.FileIO(LATENCY, 'w')  # it takes effect while it is open
         file.write(struct.pack('i', 0))
     except OSError as error:
         warn(f'keep_awake: not permitted ({error.strerror}: {LATENCY}); let the user of the node '

@@ -42,7 +42,7 @@ def load_with(
     if robot.n > MAX_JOINTS:
         raise HodynError(
             f'robot {robot.name!r} has {robot.n} joints that move, and the node can handle up to '
-            f'{MAX_JOINTS}: give it a robot with the arm alone')
+            f'{MAX_JOINTS}: give it a robot file with only the arm')
     return _with_springs(robot, settings)
 
 
@@ -85,7 +85,7 @@ def _with_springs(robot: Robot, settings: Parameters) -> Robot:
         if len(values) != robot.n:
             raise HodynError(
                 f'parameter {name} has {len(values)} values for {robot.n} joints; give '
-                'spring_stiffness and motor_inertia, each with one value a joint')
+                'spring_stiffness and motor_inertia, each with one value per joint')
     return with_actuators(robot, {'actuators': {
         joint: {'law': 'spring', 'stiffness': k, 'motor': {'inertia': b}}
         for joint, k, b in zip(robot.joint_names, stiffness, inertia, strict=True)}})
@@ -97,7 +97,7 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
     if given.size not in (1, robot.n):
         raise HodynError(
             f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
-            'for all or one a joint')
+            'for all or one per joint')
     tolerance = np.where(given > 0.0, given, robot.limits.tracking_tolerance)
 
     def named(*names: str) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
 
 
 def _motor_feedback(robot: Robot, settings: Parameters) -> MotorFeedbackSettings | None:
-    """Return the settings of the feedback of all states, None if it is off."""
+    """Return the settings of the motor feedback from all states, None if it is off."""
     if not settings.flatness_poles:
         return None
     if why_not := why_no_feedback(robot):
@@ -130,7 +130,7 @@ def _motor_feedback(robot: Robot, settings: Parameters) -> MotorFeedbackSettings
         if values.size not in (1, count):
             raise HodynError(
                 f'parameter {name} has {values.size} values for {count} motors; give one for all '
-                'or one a motor')
+                'or one per motor')
         one_each: Array = np.broadcast_to(values, count).astype(np.float64)
         return one_each
 
@@ -177,9 +177,10 @@ def contents_of_torque(
 
 
 def doubt_of_default(robot: Robot, joint: str, prefix: str) -> str:
-    """Return a line about the default robot, given a name in the joint states and its prefix."""
+    """Return a line about the default robot, given a joint of the states and its prefix."""
     bare = '' if prefix or not robot.joint_prefixes else (
-        f'; the joints of this robot are named {robot.joint_prefixes[0] + joint}, and '
+        f'; the joints of this robot are named {robot.joint_prefixes[0] + joint}, but '
         f'those of the joint states {joint}: are they of another arm?')
     return (
-        f'robot {Parameters.robot} (the default): -p robot:=NAME or a file for another{bare}')
+        f'robot {Parameters.robot} (the default): choose another by -p robot:=NAME or a file'
+        f'{bare}')

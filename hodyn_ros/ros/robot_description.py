@@ -25,7 +25,7 @@ class RobotDescription:
     def __init__(self, node: Node, on_arrival: Callable[[bool], object]) -> None:
         """Take the node that subscribes, and the function to call when a URDF has come.
 
-        Its argument says whether it is another URDF than the last one.
+        The function's argument says whether the URDF differs from the last one.
         """
         self.text = ''
         self._node = node
@@ -54,7 +54,7 @@ class RobotDescription:
             return
         try:
             text: str = deserialize_message(message, String).data
-        except Exception:  # the client library raises bare ones
+        except Exception:  # the client library raises bare `Exception`s
             text = ''
         if not text.lstrip().startswith('<'):
             # A message must not be able to name a file.

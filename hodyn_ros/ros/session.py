@@ -1,4 +1,4 @@
-"""Inputs and outputs of the node by topics, from activation to deactivation."""
+"""Inputs and outputs of the node on topics, from activation to deactivation."""
 from collections.abc import Callable
 from functools import partial
 import time
@@ -78,7 +78,7 @@ class Session:
             'error': lambda line: logger.error(line)}
         self.look_around()
 
-    # What comes in
+    # Inputs
 
     def on_state(self, data: bytes) -> None:
         """Answer a serialized joint state."""
@@ -99,7 +99,7 @@ class Session:
                 return
             is_answered = supervisor.take_state(position, velocity, stamp, begin)
         except HodynError as error:
-            # While the node waits, `why_waiting` says it, once all senders were heard.
+            # While the node waits, `why_waiting` says so, once all senders were heard.
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
                 return
@@ -131,7 +131,7 @@ class Session:
 
     def on_reference(self, data: bytes) -> None:
         """Follow a streamed sample, a serialized joint state."""
-        # A refused sample is not a pause either.
+        # Even a refused sample shows that the stream goes on.
         self.supervisor.stream.heard(time.monotonic())
         self._take('reference', data, MAX_STATE_BYTES, self._sample)
 
@@ -159,7 +159,7 @@ class Session:
 
     def on_motor_state(self, data: bytes) -> None:
         """Take the state of the motors, a serialized joint state."""
-        if self._motor_reader is not None:  # before, their joints are not known
+        if self._motor_reader is not None:  # until then their joints are unknown
             self._take('motor_states', data, MAX_STATE_BYTES, self._motor_state)
 
     def hold(self, why: str) -> str:
@@ -214,7 +214,7 @@ class Session:
             if now > end:
                 self._log['error'](
                     f'not at rest {LONGEST_STOP + FADES * self._settings.fade:g} s after the '
-                    'deactivation: it ends in motion')
+                    'deactivation: the node ends in motion')
                 return
             self._step(self.supervisor.stamp_at(now), now)
             self._say()
@@ -250,14 +250,14 @@ class Session:
         self._outputs.publish(controller, stamp, self.supervisor.motor_feedback)
         self.supervisor.judge(at)
 
-    # How it comes in
+    # Handling of inputs
 
     def _now(self) -> int:
         """Return the time that replaces the missing stamp of a joint state, ns."""
         if not self._has_said_unstamped:
             self._has_said_unstamped = True
             self._log['warning'](
-                'the joint states have no stamp: the time of their arrival is taken; delays then '
+                'the joint states have no stamp: the time of their arrival is taken, so delays '
                 'shift the reference; let the driver stamp them')
         return int(self._node.get_clock().now().nanoseconds)
 
@@ -365,7 +365,7 @@ class Session:
         self.supervisor.bind(joints)
         return True
 
-    # How it goes out
+    # Reports
 
     def _say(self) -> None:
         """Log what happened, publish plans that were accepted, and the state if it changed."""

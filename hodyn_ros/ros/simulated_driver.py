@@ -32,7 +32,7 @@ from hodyn_ros.simulation.example_motion import home
 Array = NDArray[np.float64]
 
 MAX_PERIODS = 5.0  # largest number of periods in one step of the arm
-MAX_TIME_STEP = 10e-3  # largest time between ticks that counts, s, as in the node's parameter
+MAX_TIME_STEP = 10e-3  # largest counted time between ticks, s, as in the node
 UNANSWERED_AT_END = 5
 
 

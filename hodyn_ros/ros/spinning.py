@@ -24,9 +24,9 @@ from hodyn_ros.ros.executables import end_signals
 SPIN_TIMEOUT = 0.1
 GRACE = 1.0  # time for the main thread to notice a signal before the process is ended, s
 END_TIMEOUT = 4.0  # additional time for the end itself, on a busy machine, s
-PATIENCE = 1.0  # time from which another signal counts as a second one, s
+PATIENCE = 1.0  # time after a signal from which a further one counts, s
 POLL = 0.05
-# What to do about errors of ROS, by words in them.
+# What to do about errors of ROS, by words in their messages.
 _HINTS = {
     'Sequence should be of same type':
         'a list has numbers with and without a point; write 0.0 for 0: ',
@@ -34,23 +34,23 @@ _HINTS = {
 
 
 class Interrupted(BaseException):
-    """Raised in the main thread by a signal when nothing has to be ended in order."""
+    """Raised in the main thread by a signal when nothing needs an orderly end."""
 
 
 class StopFlag:
     """Set by the signals that end a process, so that its loop ends while it can still publish.
 
     While nothing moves, a signal raises `Interrupted` in the main thread and so interrupts its
-    work, such as loading a robot. If the main thread does not react within `GRACE`, as while it
-    compiles, the process ends all the same. While something moves, a signal only sets the flag; a
-    second one, `PATIENCE` later or more, raises `Interrupted`.
+    work, such as loading a robot. If the main thread does not react within `GRACE`, for example
+    while it compiles, the process ends all the same. While something moves, a signal only sets the
+    flag; a second one, `PATIENCE` later or more, raises `Interrupted`.
 
     Attributes
     ----------
     is_set : bool
         Whether a signal has come.
     is_moving : callable
-        Returns whether the process has something to end in order; True unless replaced.
+        Returns whether something needs an orderly end; always True unless replaced.
     exit_code : int
         0, or 128 plus the number of the signal that cut an orderly end short.
 
@@ -194,8 +194,8 @@ def run(
 ) -> int:
     """Run a node until a signal ends it; return the exit code.
 
-    If it is moving, it is finished in order. A HodynError when the node is made, for instance for
-    wrong parameters, is logged and gives 2.
+    A moving node is brought to an orderly end by `finish`. A HodynError of `make_node`, such as
+    for wrong parameters, is logged and gives 2.
     """
     with until_told(argv) as stop:
         try:
@@ -216,9 +216,9 @@ def run(
 
 
 def spin_once(executor: Executor, node: Node, timeout: float = SPIN_TIMEOUT) -> None:
-    """Run the callbacks that are due; log errors outside those that the node guards, and go on.
+    """Run the callbacks that are due; log errors that the node does not catch, and go on.
 
-    Such errors are a message that cannot be taken, or a failure of a service.
+    Such errors come from messages that cannot be taken, and from services that fail.
     """
     try:
         executor.spin_once(timeout_sec=timeout)

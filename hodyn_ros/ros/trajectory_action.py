@@ -112,7 +112,7 @@ class _Request:
             _seconds(point.time_from_start) for point in request.trajectory.points]
 
     def tolerances(self, names: Sequence[Sequence[str]]) -> GoalTolerances:
-        """Return its own tolerances, or the parameters' if it has none.
+        """Return the request's tolerances, or the parameters' if it has none.
 
         Raises HodynError for an unknown joint or an invalid value.
         """
@@ -160,7 +160,7 @@ class _ClientsGoal(_Request):
         self._forget()
         handle = self._handle
         if handle.status == GoalStatus.STATUS_ACCEPTED:
-            # By the protocol, an accepted goal can only end after it is executed.
+            # By the protocol, an accepted goal can only end after its execution has begun.
             handle.execute()
         if code != ErrorCode.SUCCESSFUL:
             handle.abort()

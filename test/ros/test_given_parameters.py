@@ -1,4 +1,4 @@
-"""Parameters of a node's command line: -p wins over files, else the last one counts."""
+"""Parameters of a node's command line: -p wins over files, the last over others."""
 import json
 from pathlib import Path
 import subprocess
@@ -151,7 +151,7 @@ def test_the_service_names_a_parameter_that_there_is_not(live):
     assert node.set(payload_mas=1.0) == (
         "unknown parameter 'payload_mas'; did you mean 'payload_mass'?")
     assert node.set(**{'constraints.joint1.goal': 0.1}) == (
-        'constraints.joint1.goal: it is taken at start only, by -p or a parameter file')
+        'constraints.joint1.goal: can only be given at start, by -p or a parameter file')
     assert node.set(tracking_tolerance=[-0.2]) == (
         'tracking_tolerance is [-0.2]; expected finite numbers: -1, 0 or above 0')
     assert node.set(fade=0.7) == ''

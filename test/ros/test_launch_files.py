@@ -163,7 +163,7 @@ def test_the_node_itself_refuses_a_wrong_file(params_file, capfd, text, message)
 @pytest.mark.live
 @pytest.mark.parametrize(('arguments', 'message'), [
     (['--ros-args', '--params-file', '/nowhere.yaml'], 'there is no such file'),
-    (['robot:=fr3'], "'robot:=fr3' would go unnoticed"),
+    (['robot:=fr3'], "'robot:=fr3' would be ignored"),
     (['--ros-args', '-p', 'robto:=fr3'], "unknown parameter 'robto'; did you mean 'robot'?"),
     (['--ros-args', '-p', 'robot'], "'-p robot'"),
     (['--ros-args', '--log-level', 'loud'], "'--log-level loud'"),
@@ -239,4 +239,4 @@ def test_a_parameter_given_as_an_argument_does_not_go_unnoticed(monkeypatch, cap
     assert launch(monkeypatch, file, payload_mass='2', rate='30', world='empty.sdf')
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[2] for line in lines] == ['payload_mass', 'rate']
-    assert all('does not set it: write it in a params_file' in line for line in lines)
+    assert all('and is not set: write it in a params_file' in line for line in lines)

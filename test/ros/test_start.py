@@ -24,14 +24,14 @@ def test_what_the_torque_contains_is_said_at_activation(live):
 
 
 @pytest.mark.parametrize(('prefix', 'bare'), [
-    ('', '; the joints of this robot are named fer_joint1, and those of the joint states joint1: '
+    ('', '; the joints of this robot are named fer_joint1, but those of the joint states joint1: '
      'are they of another arm?'),
     ('fer_', '\n')])
 def test_a_robot_that_nobody_named_is_said_when_its_joints_are_found(live, home, prefix, bare):
     """Any arm of seven joints got the torques of a Panda."""
     node = live(joints=[f'{prefix}joint{i}' for i in range(1, 8)])
     node.first_answer(NOW, home)
-    line = f'robot panda (the default): -p robot:=NAME or a file for another{bare}'
+    line = f'robot panda (the default): choose another by -p robot:=NAME or a file{bare}'
     node.wait_log(line, PATIENCE)
     assert node.log.count('(the default)') == 1
 
@@ -63,11 +63,11 @@ def test_a_robot_file_is_named_at_start_only_and_never_quoted(live, tmp_path):
     other = tmp_path / 'other.yaml'
     other.write_text('password: hunter2\n')
     for path in (str(other), '/etc/passwd', 'other.yaml'):
-        assert 'a file is read at start only' in node.set(robot=path)
+        assert 'a file can only be given at start' in node.set(robot=path)
     assert not node.change('configure')
     assert node.set(robot='twolink') == ''
     assert node.change('configure')
-    assert 'a file is read at start only' in node.set(robot=str(other))
+    assert 'a file can only be given at start' in node.set(robot=str(other))
     assert node.change('cleanup')
     # That of the start may be taken again.
     assert node.set(robot=str(secret)) == ''

@@ -59,7 +59,7 @@ class DemoRun:
     waypoints : (times, positions)
         Times, s, and positions, rad, of the motion to follow.
     duration : float
-        Seconds from the trajectory's start to the end.
+        Time from the trajectory's start to the end of the run, s.
     bag : Path
         Folder to record to.
     retimed : bool
