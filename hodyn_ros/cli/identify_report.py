@@ -260,7 +260,7 @@ def verdict(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
         validation.worse, strict=True))
     unjudged = [name for name in robot.joint_names if name in doubted]
-    rows = [row for row in rows if row[0] not in {*unjudged, *_unmeasured(robot, validation)}]
+    rows = [row for row in rows if row[0] not in unjudged and not math.isnan(row[1])]
     better = [name for name, before, after, _ in rows if after < _BETTER * before]
     worse = [name for name, _, _, is_worse in rows if is_worse]
     alike = [name for name, *_ in rows if name not in {*better, *worse}]

@@ -1,4 +1,6 @@
 """Positions that are too large by a factor: of degrees only if no other factor explains more."""
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from recordings import messages, record, write
@@ -62,8 +64,10 @@ def test_degrees_and_another_factor_that_explain_alike_are_both_named():
 def test_velocities_that_agree_are_not_said_to_be_too_large(velocity, said):
     q, effort = recorded(np.random.default_rng(0), ROBOTS[0])
     few = DiagnosisSamples()
-    few.add(100.0 * q, effort, velocity * q[:, 1])
-    found = few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names)
+    few.add(SimpleNamespace(
+        q=100.0 * q, slow=np.stack([effort, effort], axis=1),
+        states=SimpleNamespace(velocity=velocity * q[:, 1])))
+    found = few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names, None)
     sentence, = found.sentences
     assert f'{said} ' in sentence
     assert 'Let the driver send positions, velocities and efforts of the joints' in sentence
