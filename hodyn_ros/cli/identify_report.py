@@ -167,9 +167,9 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     coarse = [doubt for doubt in found.doubts if not math.isnan(doubt.resolution)]
     said += [
         f'Efforts of {doubt.joint} are hardly larger than their resolution of '
-        f'{doubt.resolution:.2g}, within which the given file predicts them. They are left out, '
-        'and this joint is kept as it was. Record them with a finer resolution, or move so that '
-        'they are larger.' for doubt in coarse]
+        f'{doubt.resolution:.2g}, and the given file predicts them to within it. They are left '
+        'out, and this joint is kept as it was. Record them with a finer resolution, or move so '
+        'that they are larger.' for doubt in coarse]
     untold = [
         doubt for doubt in found.doubts
         if math.isnan(doubt.limit) and doubt not in (*foreign, *coarse)]
@@ -254,7 +254,8 @@ def verdict(
 ) -> str:
     """Return for which joints the file is better or worse on held-out motion, and advice.
 
-    If `has_doubts`, all joints are in doubt: they are judged, but the advice is to resolve this.
+    Joints in `doubted` are not judged. With `has_doubts` a recording as a whole is in doubt: the
+    other joints are judged, but the advice is to resolve this first.
     """
     rows = list(zip(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,

@@ -127,9 +127,10 @@ def external_efforts(
 ) -> Array:
     """Return the efforts that balance external wrenches, and their derivatives.
 
-    They are the term that `equations_of_motion` leaves out: the base wrench, if the base floats,
-    then the joint torques. By AGF26 eqs. (13) and (19), corrected, they are −Sᵀ G_c W; on a fixed
-    base, Q_ext of MK21 eqs. (27), (37), (53), whose W is −`external_wrenches`.
+    They are the term that `equations_of_motion` leaves out. The joint torques come last; on a
+    floating base the wrench on the base comes before them. By AGF26 eqs. (13) and (19),
+    corrected, they are −Sᵀ G_c W; on a fixed base, Q_ext of MK21 eqs. (27), (37), (53), whose W
+    is −`external_wrenches`.
 
     Parameters
     ----------

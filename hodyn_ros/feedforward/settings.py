@@ -8,6 +8,14 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
+def longest_end(fade: float) -> float:
+    """Return the longest time for the end of a motion: to come to rest and to fade, s.
+
+    An output that its limits hold back takes longer than `fade`.
+    """
+    return 60.0 + 4.0 * fade
+
+
 @dataclass(frozen=True, eq=False)
 class MotorFeedbackSettings:
     """Settings of the feedback of all states of elastic arms, see `MotorFeedback`.

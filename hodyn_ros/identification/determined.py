@@ -47,7 +47,8 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
 def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
     """Return which values of each kind the data do not determine, (n,) or (bags n,) masks.
 
-    Gains that are not `clear`, (n,), follow from the other gains, if these agree well enough.
+    A gain that is not `clear`, (n,), can also be determined by the other gains; it is undetermined
+    if these do not agree well enough.
     """
     out = {
         kind: model.of(kind, model.free) & (
@@ -100,7 +101,7 @@ def keep(model: Terms, theta: Array, given: Array, those: Masks) -> Array:
     for kind, mask in those.items():
         for one in _TOGETHER.get(kind, (kind,)):
             model.of(one, model.free)[mask] = False
-            if one != 'zero':  # zeros keep their quarters of a turn
+            if one != 'zero':  # a zero keeps the quarter turns found before the fit
                 model.of(one, theta)[mask] = model.of(one, given)[mask]
         if kind == 'inverse_gain':
             model.shares &= ~mask

@@ -14,8 +14,10 @@ Array = NDArray[np.float64]
 
 _MOSTLY = 0.5  # share of samples beyond limits; sound joints exceed them only for moments
 _COARSE = 1.5  # RMS of efforts over their resolution, below which they may be too coarse
-_DIGITS = 9  # decimals of efforts over their range, beyond which differences are round-off
-_WORSE_THAN_NONE = 1.2  # largest ratio of errors to the deviation of efforts that noise causes
+_DIGITS = 9  # decimals kept of efforts / their range; smaller differences are round-off
+# Errors above this multiple of the efforts' standard deviation are worse than a constant's; noise
+# alone causes less.
+_WORSE_THAN_NONE = 1.2
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
                 Doubt(names[j], common_factor(factors))
                 for j in np.flatnonzero(unknown & heard))
     else:
-        # With a payload, gains may be slightly off; a gain in another unit would widen all priors.
+        # Beside a payload, gains are fitted with one narrow prior for all joints. A single gain in
+        # another unit would widen it for all, so such joints are left out.
         recorded = found.parameters['inverse_gain'] * found.parameters['common_gain']
         far = heard & ~((recorded > 1.0 / AGREE) & (recorded < AGREE))
         if far.any():
@@ -101,8 +104,8 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
 def _coarse(robot: Robot, data: Data) -> Array:
     """Return the resolution of efforts that are too coarse for a fit, (n,); NaN if they are not.
 
-    Such efforts are about as large as their resolution, within which the given robot predicts
-    them. Gains and friction that are fitted to them are wrong, as rounding is not noise.
+    Such efforts are hardly larger than their resolution, and the given robot predicts them with
+    errors below it. Gains and friction fitted to them are wrong, as rounding is not noise.
     """
     predicted = FeedForward(robot).torque(data.q, gravity=data.gravity)[:, 0]
     found = np.full(robot.n, np.nan)

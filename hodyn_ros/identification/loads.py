@@ -63,8 +63,9 @@ class LinearPayload:
     def start(self) -> tuple[float, Array]:
         """Mass and centre of mass from which a fit starts.
 
-        For a mass that does not differ significantly from 0, this is the upper end of its
-        interval, or if larger, the least mass with this first moment.
+        If the mass does not differ significantly from 0, it is the upper end of its interval or,
+        if that is larger, the least mass with this first moment whose centre is no coordinate
+        farther than `_FARTHEST`.
         """
         mass = self.mass if self.mass > self.half else max(
             self.mass + self.half, float(np.abs(self.moment).max()) / _FARTHEST)

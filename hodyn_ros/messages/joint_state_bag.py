@@ -214,7 +214,7 @@ class JointStateBag:
         self.usable, self.in_part = tally.usable, tally.in_part
         self.unusable: dict[str, int] = {}
         for reason, count in tally.unusable.items():
-            # Which names other messages have was not known at the first message.
+            # At the first message the names in later ones were unknown: take the reason as of now.
             reason = self._joints.latest(reason)
             self.unusable[reason] = self.unusable.get(reason, 0) + count
         self.total = tally.found + sum(loss.messages or 0 for loss in self.lost)

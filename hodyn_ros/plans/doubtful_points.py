@@ -17,7 +17,8 @@ Array = NDArray[np.float64]
 
 # Velocities below this share of a joint's largest speed between points are not checked.
 CLEAR = 0.05
-# Largest ratio of the speed at a point to the mean speeds around it if the motion does not turn.
+# A motion that does not turn back has at a point at most this multiple of the mean speeds before
+# and after the point.
 TURN = 3.0
 # A jump of acceleration above the share STEP of its range is a step; if more than the share
 # MAX_STEPS of the samples (at least MIN_SAMPLES) jump, the jumps are jitter.
@@ -28,7 +29,7 @@ MIN_SAMPLES = 20
 MIN_POINTS, STEPS = 4, 5
 # Times are probably in ms if a motion longer than LEAST_MOTION, rad or m, is always slower than
 # SLOWEST, a share of the velocity limits (rad/s or m/s without a limit), or pauses longer than
-# LONGEST, s. With SLOWEST, plans in ms may be three times too fast, or 3 rad/s without a limit.
+# LONGEST, s. Plans in ms are recognized up to three times the limits (3 rad/s without a limit).
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
 CONTRADICTION = 'its velocities contradict its positions'
@@ -77,8 +78,8 @@ def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
             ways = ' and '.join(f'{way:.3g}' for way in around[:, joint])
             said = (
                 f'point {i}, joint {points.names[joint]!r}: velocity {velocity[joint]:.3g} '
-                f"{unit(robot, joint, 'velocity')}, but the positions around it move at "
-                f'{ways}: a plan through both turns back between the points')
+                f"{unit(robot, joint, 'velocity')}, but between the points around it the joint "
+                f'moves at {ways}: a plan with this velocity turns back between the points')
     return said
 
 

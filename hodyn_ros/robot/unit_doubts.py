@@ -244,7 +244,7 @@ def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -
         if name in turns and value > _ROTORS * arm
     ]:
         ask(f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
-            f'{arm:.2g}: are these in g cm², or at the link already in spite of `side: rotor`? '
+            f'{arm:.2g}: are these in g cm², or times the ratio squared already? '
             f'{", ".join(large)}')
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hodyn_ros.feedforward.settings import longest_end
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import robot_names
 from hodyn_ros.ros import parameter_file
@@ -16,7 +17,7 @@ from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, row_of
 
 TRUTH = ('', 'true', 'false')
 DRIVERS_STATES = {'panda': 'franka/joint_states', 'fr3': 'franka/joint_states'}
-END_TIMEOUT = 25.0  # time for a stop of at most 20 s and for the end of the process, s
+END_TIMEOUT = 5.0  # time for the end of the process once the arm rests, s
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def launched_node(
         parameters,
         [(topic if topic in ROOTED else f'~/{topic}', to) for topic, to in topics.items() if to],
         ['--log-level', given['log_level']] if given['log_level'] else [],
-        float(parameters.get('fade', Parameters.fade)) + END_TIMEOUT)
+        longest_end(float(parameters.get('fade', Parameters.fade))) + END_TIMEOUT)
 
 
 def check_names(given: Iterable[str], declared: Iterable[Argument]) -> list[str]:

@@ -12,6 +12,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.base_input import BaseReading
 from hodyn_ros.feedforward.base_reference import BASE_PLAN
 from hodyn_ros.feedforward.reasons import joined
+from hodyn_ros.feedforward.settings import longest_end
 from hodyn_ros.feedforward.supervisor import Supervisor
 from hodyn_ros.feedforward.trajectory_goals import ACTION, PLAN, ErrorCode, Goal, GoalRequest
 from hodyn_ros.feedforward.transitions import HEARING, State
@@ -37,8 +38,6 @@ Array = NDArray[np.float64]
 
 FOLLOW_UP_PERIOD = 0.02
 WIND_DOWN_STEP = 0.001
-# Longest time to come to rest, s, and to fade to the weight, as a multiple of `fade`.
-LONGEST_STOP, FADES = 60.0, 4.0
 # Largest messages that are read, bytes; a plan of 7 joints has some 130 bytes per point.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
@@ -208,13 +207,13 @@ class Session:
     def wind_down(self) -> None:
         """Stop the reference within limits and fade the output out, while publishing."""
         self.supervisor.deactivate()
-        end = time.monotonic() + LONGEST_STOP + FADES * self._settings.fade
+        longest = longest_end(self._settings.fade)
+        end = time.monotonic() + longest
         while self.supervisor.state is not State.ENDED:
             now = time.monotonic()
             if now > end:
                 self._log['error'](
-                    f'not at rest {LONGEST_STOP + FADES * self._settings.fade:g} s after the '
-                    'deactivation: the node ends in motion')
+                    f'not at rest {longest:g} s after the deactivation: the node ends in motion')
                 return
             self._step(self.supervisor.stamp_at(now), now)
             self._say()

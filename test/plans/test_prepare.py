@@ -156,7 +156,8 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     prepared = prepare_plan(replace(asked, settings=PlanSettings(leave_out_other_joints=True)))
     first, second, *_ = prepared.note.split('; ')
     assert first.startswith(
-        "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but the positions around it move at")
+        "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but between the points around it the "
+        'joint moves at')
     assert second == 'finger: not part of panda, left out'
     assert prepared.reservations.endswith(', but its velocities contradict its positions')
 

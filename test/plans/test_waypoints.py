@@ -86,8 +86,10 @@ def test_joints_besides_the_robots_are_left_out_on_request(joints):
 
 
 @pytest.mark.parametrize(('velocity', 'said'), [
-    (-0.62, 'velocity -0.62 rad/s, but the positions around it move at 0.07 and 0.07'),
-    (0.5, 'velocity 0.5 rad/s, but the positions around it move at 0.07 and 0.07'),
+    (-0.62, 'velocity -0.62 rad/s, but between the points around it the joint moves '
+     'at 0.07 and 0.07'),
+    (0.5, 'velocity 0.5 rad/s, but between the points around it the joint moves '
+     'at 0.07 and 0.07'),
     (0.1, ''), (0.0, ''), (0.2, '')])
 def test_a_velocity_that_contradicts_the_positions_is_named(joints, velocity, said):
     rows = [bad_row(value) for value in (0.0, 0.07, 0.14)]

@@ -1,7 +1,7 @@
-"""Motions side by side: the last axis of arrays (…, LANES) is one number in a SIMD register.
+"""Several motions at once: the last axis of an array (…, LANES) has one entry per motion.
 
-A number has one value per motion; it can be added, subtracted and multiplied. With numba switched
-off it is a numpy array.
+Along it, the entries are a *number*: one SIMD register that can be added, subtracted and
+multiplied. With numba switched off it is a numpy array.
 """
 from typing import TYPE_CHECKING, Any
 
@@ -136,8 +136,8 @@ def zeros(known: tuple[None, ...]) -> Group:
 def add_products(sums: Group, a: Rows, b: Rows) -> Group:
     """Add the first len(sums) coefficients of the scalar product a · b to `sums`.
 
-    The rows of a and b are coefficients of vectors, of six components each; if those of a have
-    three, the first three of b count.
+    Row i of a (of b) is the i-th Taylor coefficient of a vector with six components. If the rows
+    of a have only three, only the first three components of b are used.
     """
     result = list(sums)
     # In this order most numbers stay in registers, and no addition waits for the one before.

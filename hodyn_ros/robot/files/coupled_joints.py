@@ -43,8 +43,9 @@ def with_resolved_mimics(
         if leader is None:
             moving = ', '.join(name for name, one in joints.items() if one.type != 'fixed')
             raise HodynError(
-                f'{section.context}: joint {link.joint!r} mimics {mimic.joint!r}, which is not a '
-                f'joint with one position; such joints are {moving}')
+                f'{section.context}: joint {link.joint!r} mimics {mimic.joint!r}, but there '
+                f'is no joint with one degree of freedom of this name; those that move are '
+                f'{moving}')
         if leader.type == 'fixed' or mimic.multiplier == 0.0:
             return fixed_at(link, mimic.position(locked.get(mimic.joint, 0.0)))
         return replace(link, mimic=mimic)

@@ -54,7 +54,8 @@ def test_a_chain_follows_its_first_joint_in_whatever_order():
     ([mimic('j1'), mimic('j0'), WIDE], "cycle: 'j0', 'j1', 'j0'"),
     ([mimic('j0'), WIDE, WIDE], "cycle: 'j0', 'j0'"),
     ([mimic('j9'), WIDE, WIDE],
-     "joint 'j0' mimics 'j9', which is not a joint with one position; such joints are j0, j1, j2"),
+     "joint 'j0' mimics 'j9', but there is no joint with one degree of freedom of this name; "
+     'those that move are j0, j1, j2'),
     ([mimic('j1', multiplier='nan'), WIDE, WIDE], "'[jl]0'.*mimic.*not finite"),
 ])
 def test_what_cannot_be_followed_is_named(source, joints, message):
@@ -80,7 +81,7 @@ def test_what_has_several_positions_cannot_follow(types, message):
 
 @pytest.mark.parametrize('kind', ['planar', 'floating'])
 def test_what_has_several_positions_cannot_be_followed(kind):
-    with pytest.raises(ValueError, match="joint 'j1' mimics 'j0', which is not a joint with one"):
+    with pytest.raises(ValueError, match="joint 'j1' mimics 'j0', but there is no joint with one"):
         hd.load_robot(urdf('', mimic('j0'), types=[kind, 'prismatic']))
 
 

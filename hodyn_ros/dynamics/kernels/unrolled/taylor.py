@@ -12,9 +12,9 @@ which order and how it runs:
 `lanes`
     plain numbers in a register, multiplied element by element.
 
-All can be multiplied by floats, and `lanes` added to them. The compiler splits registers wider
-than the processor's, so the types serve every architecture. Numbers live inside kernels only;
-`read` and `write` convert from and to arrays of doubles.
+All can be multiplied by floats; only `lanes` can also be added to floats. The compiler splits
+registers wider than the processor's, so the types serve every architecture. Numbers live inside
+kernels only; `read` and `write` convert from and to arrays of doubles.
 """
 from collections.abc import Callable, Sequence
 import operator
@@ -209,7 +209,7 @@ def store(
 ) -> None:
     """Write a number at an index of an array; if `known`, without the last coefficient's register.
 
-    After `derivative` that coefficient is undefined, and the compiler need not compute it.
+    After `derivative` that coefficient is unknown, and the compiler need not compute it.
     """
     kept = max(1, packed.registers - known)
     for register, address in zip(
@@ -250,7 +250,8 @@ def write_motions(
 ) -> Any:
     """Write a tuple of `LANES` numbers motion by motion, the first motion's from out[start] on.
 
-    The next motion's are `apart` further. Lanes beyond `last` overwrite it, so must repeat it.
+    The next motion's are `apart` further. Lanes beyond `last` are written
+    to the place of motion `last`, so they must repeat its values.
     """
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         group, target, first, distance, end = arguments
@@ -328,7 +329,7 @@ def size(typing: Any, like: Any) -> Any:
 
 
 def derivative(builder: Any, packed: Packed, registers: Values) -> Values:
-    """Return the registers of the time derivative, whose last coefficient is undefined."""
+    """Return the registers of the time derivative, whose last coefficient is unknown: 0."""
     width, zero = packed.width, ir.Constant(packed.vector, [0.0] * packed.width)
     if packed.registers > 1:
         return [*(
