@@ -108,7 +108,9 @@ class StateMachine:
         self.left_out = 0.0
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(settings.state_timeout)
-        self.locked = LockedWatch(dict(robot.locked))
+        self.locked = LockedWatch({
+            joint: position for joint, position in robot.locked
+            if joint not in robot.harmless_locks})
         self.base = BaseInput(
             robot, settings.base_timeout, settings.base_acceleration_bandwidth,
         ) if feedforward.is_floating else None

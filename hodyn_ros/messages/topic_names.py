@@ -36,7 +36,7 @@ class TopicNames:
         self._finder = finder
         self._known: dict[tuple[str, ...], Indices | HodynError] = {}
         self._parts: dict[tuple[str, ...], None] = {}  # lists that lack joints, in order
-        self._is_found = False
+        self._is_found = self._are_whole = False
         self._said: dict[str, tuple[str, ...]] = {}
 
     def indices(self, names: Sequence[str]) -> Indices:
@@ -51,7 +51,8 @@ class TopicNames:
             error = self._explained(key, found)
             if len(self._said) < _MOST:
                 self._said[str(error)] = key
-            raise error
+            # Each raise of an error that is kept would add to its traceback, for ever.
+            raise error.with_traceback(None) from None
         return found
 
     def latest(self, said: str) -> str:
@@ -67,27 +68,34 @@ class TopicNames:
             is_part = isinstance(error, NamesError) and not isinstance(error, OtherArmError)
             if is_part and names and len(self._parts) < _MOST:
                 self._parts[names] = None
+                self._are_whole = self._have_all_joints()
             return error
         self._is_found = True
         return found
 
+    def _have_all_joints(self) -> bool:
+        """Return whether several messages that lack joints have all of them together."""
+        if len(self._parts) < 2:
+            return False
+        try:
+            self._finder.indices(list(dict.fromkeys(sum(self._parts, ()))))
+        except HodynError:
+            return False
+        return True
+
     def _explained(self, names: tuple[str, ...], error: HodynError) -> HodynError:
         """Return an error about a message in the light of the other messages."""
-        has_some = any(
-            isinstance(self._known.get(part), MissingJointsError) for part in self._parts)
         if isinstance(error, OtherArmError):
             return OtherArmError(
                 f'{", ".join(map(repr, names[:3]))} … are joints of another arm on this topic'
-            ) if self._is_found or has_some else error
+            ) if self._is_found or any(
+                isinstance(self._known.get(part), MissingJointsError) for part in self._parts
+            ) else error
         if not isinstance(error, MissingJointsError):
             return error
         if self._is_found:
             return MissingJointsError(error.missing)
-        if len(self._parts) < 2:
-            return error
-        try:
-            self._finder.indices(list(dict.fromkeys(sum(self._parts, ()))))
-        except HodynError:
+        if not self._are_whole:
             return error
         parts = '; '.join(', '.join(map(repr, part[:8])) for part in list(self._parts)[:4])
         return MissingJointsError(

@@ -146,6 +146,8 @@ class Robot:
         Pose of the base in the world; the placements of bodies on the base contain it.
     locked : tuple of (str, float)
         Joints locked when the robot was loaded, and their positions, rad or m.
+    harmless_locks : frozenset of str
+        Those of them on which no torque depends, such as wheels and the joints of another arm.
     kernel_model : KernelModel
         The bodies as the kernels read them.
     coupling : Coupling
@@ -167,6 +169,7 @@ class Robot:
     frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     base_pose: Array = field(default_factory=lambda: np.eye(4))
     locked: tuple[tuple[str, float], ...] = ()
+    harmless_locks: frozenset[str] = frozenset()
     kernel_model: KernelModel = field(init=False)
     coupling: Coupling = field(init=False)
 

@@ -1,9 +1,16 @@
 """Names of joints in several messages of one topic: what is said of each, given the others."""
+import traceback
+
 import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.common.errors import MissingJointsError, NoKnownJointError, OtherArmError
+from hodyn_ros.common.errors import (
+    HodynError,
+    MissingJointsError,
+    NoKnownJointError,
+    OtherArmError,
+)
 from hodyn_ros.messages.topic_names import TopicNames
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -71,3 +78,16 @@ def test_ever_new_names_are_refused_and_forgotten():
         said = refused(names, [f'wheel{k}'], NoKnownJointError)
         assert names.latest(said) == said
     np.testing.assert_array_equal(names.indices(JOINTS), np.arange(7))
+
+
+@pytest.mark.parametrize('others', [['wheel'], RIGHT, JOINTS[:3]])
+def test_no_memory_grows_with_messages_that_cannot_be_used(others):
+    """Each raise of the same error would add frames, and with them messages, to its traceback."""
+    names = of_topic('left_' if others is RIGHT else '')
+    depths = set()
+    for _ in range(100):
+        with pytest.raises(HodynError) as caught:
+            names.indices(others)
+        assert caught.value.__context__ is None
+        depths.add(len(list(traceback.walk_tb(caught.value.__traceback__))))
+    assert len(depths) == 1

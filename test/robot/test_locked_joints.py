@@ -1,7 +1,9 @@
 """Which names are those of a locked joint."""
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from random_robots import random_mapping
 
 import hodyn_ros as hd
 from hodyn_ros.robot.locked_joints import (
@@ -33,3 +35,35 @@ def test_locked_joints_are_found_by_the_prefix_of_the_arm():
 def test_a_joint_that_stands_and_one_that_moves_are_told_apart():
     assert elsewhere('grip', 0.02, 0.04, 0.04) == 'grip is locked at 0.02, but stands at 0.04'
     assert elsewhere('elbow', 0.5, 0.0, 2.0) == 'elbow is locked at 0.5, but moves from 0 to 2'
+
+
+@pytest.mark.parametrize('seed', range(40))
+def test_no_torque_depends_on_locks_that_are_harmless(seed):
+    rng = np.random.default_rng(seed)
+    mapping = random_mapping(rng, 6, serial=False)
+    joints = [body['joint'] for body in mapping['bodies']]
+    locked = rng.choice(joints, size=3, replace=False)
+
+    def robot(moved=()):
+        return hd.load_robot(mapping, locked_joints={
+            joint: 0.2 + 0.5 * (joint in moved) for joint in locked})
+
+    harmless = robot().harmless_locks
+    q = rng.normal(size=(20, 3, robot().n))
+    np.testing.assert_allclose(
+        hd.inverse_dynamics(robot(harmless), q), hd.inverse_dynamics(robot(), q), rtol=0.0,
+        atol=1e-9)
+
+
+def test_wheels_and_another_arm_are_no_reason_to_wait():
+    def link(name, parent, kind):
+        return {'name': name, 'joint': f'to_{name}', 'parent': parent, 'type': kind, 'mass': 1.0,
+                'com': [0.1, 0.0, 0.0], 'inertia': np.diag([0.1, 0.1, 0.1]).tolist(),
+                'axis': [0.0, 1.0, 0.0], 'placement': np.eye(4).tolist()}
+
+    robot = hd.load_robot({'name': 'cell', 'bodies': [
+        link('lift', -1, 'prismatic'), link('wheel', -1, 'revolute'),
+        link('arm', 'lift', 'revolute'), link('other', 'lift', 'revolute'),
+        link('hand', 'arm', 'revolute')]}, locked_joints={
+            'to_lift': 0.1, 'to_wheel': 0.0, 'to_other': 0.0, 'to_hand': 0.0})
+    assert robot.harmless_locks == {'to_lift', 'to_wheel', 'to_other'}

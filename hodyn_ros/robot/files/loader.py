@@ -5,7 +5,7 @@ A HodynError about a wrong file names the robot, the body and the key, and says 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 import os
 from pathlib import Path
 from typing import Any, Literal
@@ -41,7 +41,7 @@ from hodyn_ros.robot.files.reflexes import read_reflexes
 from hodyn_ros.robot.files.sources import Source, read_source, robot_names
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.mass_matrix import massless_fault
-from hodyn_ros.robot.model import STANDARD_GRAVITY, Robot
+from hodyn_ros.robot.model import STANDARD_GRAVITY, Body, Robot
 from hodyn_ros.robot.unit_doubts import ask_of_angles, ask_of_links, ask_of_robot
 
 RANGE_TOLERANCE = 1e-6  # rounding of positions and limits in files, rad or m
@@ -119,6 +119,26 @@ def _check_ranges(
                 f'within its range, {lower:g} to {upper:g} (rad, or m for a prismatic joint)')
 
 
+def _harmless_locks(
+    links: Sequence[Body], locked: Set[str], slides: Set[str],
+) -> frozenset[str]:
+    """Return the locked joints on which no torque depends, given links, parents first.
+
+    Their links neither move with other joints nor carry moving links; but on a fixed base, a
+    joint that only shifts an arm is harmless, too.
+    """
+    moves: list[bool] = []
+    carries = [link.type != 'fixed' for link in links]
+    for link in links:
+        moves.append(link.type != 'fixed' or (link.parent >= 0 and moves[link.parent]))
+    for i in range(len(links) - 1, -1, -1):
+        if links[i].parent >= 0:
+            carries[links[i].parent] |= carries[i]
+    return frozenset(
+        link.joint for i, link in enumerate(links)
+        if link.joint in locked and not moves[i] and (not carries[i] or link.joint in slides))
+
+
 def _robot(
     data: Mapping[str, Any], context: str, locked: Mapping[str, float], built_in: bool,
     max_bodies: int | None,
@@ -165,6 +185,8 @@ def _robot(
         if link.type not in ('fixed', 'floating') and link.mimic is None]
     own = [body.joint for body in bodies if body.joint in given and body.type != 'floating']
     order = [given.index(joint) for joint in own]
+    all_locked = {**read_locked(section, given), **locked}
+    slides = {link.joint for link in listed if link.type == 'prismatic'}
     friction = read_friction(section, given)
     rotor_inertia = read_rotor_inertia(section, given)
     effort_gain = read_effort_gain(section, given)
@@ -182,7 +204,8 @@ def _robot(
         actuators=read_actuators(section, own, [name for name in given if name in locked]),
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
-        locked=tuple({**read_locked(section, given), **locked}.items()),
+        locked=tuple(all_locked.items()),
+        harmless_locks=_harmless_locks(links, frozenset(all_locked), slides),
     )
     if section.has('tool'):
         robot = with_tool(robot, section, check)
