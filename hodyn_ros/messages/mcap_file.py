@@ -270,7 +270,7 @@ def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, bool, str]:
         return b'', False, 'the checksum or the size of the chunk is wrong'
     is_checked = crc != 0 and not is_cut
     if compression and chunk.doubtful and not is_checked:
-        return b'', False, 'the chunk ends at damaged bytes and has no checksum'
+        return b'', False, 'the chunk may end at damaged bytes, and no checksum can be checked'
     return raw, is_checked, 'the file ends in this chunk' if is_cut else ''
 
 

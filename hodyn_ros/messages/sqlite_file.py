@@ -86,17 +86,26 @@ def _connected(path: Path, folder: Path) -> sqlite3.Connection:
     """Return a connection that changes no file at the path, and reads only whole pages.
 
     A killed recorder leaves a log beside its database, and SQLite would merge the two. It would
-    also fill a cut page with zeros, which look like numbers, as in a file whose rest is zeros. In
-    these cases a copy is read.
+    also fill a cut page with zeros, which look like numbers. In these cases a copy is read. So it
+    is if the file ends with zeros and is not sound: a power loss may have left them.
     """
     logs = [
         log for end in ('-wal', '-journal') if (log := path.with_name(path.name + end)).exists()]
-    whole = _whole_pages(path)
-    if logs or whole < path.stat().st_size:
+    whole, before_zeros = _whole_pages(path)
+    database = _opened(path, logs, folder, whole)
+    if before_zeros < whole and not _is_sound(database):
+        database.close()
+        database = _opened(path, logs, folder, before_zeros)
+    return database
+
+
+def _opened(path: Path, logs: list[Path], folder: Path, size: int) -> sqlite3.Connection:
+    """Return a connection to the first bytes of a file and its logs."""
+    if logs or size < path.stat().st_size:
         for file in (path, *logs):
             shutil.copyfile(file, folder / file.name)
         path = folder / path.name
-        os.truncate(path, whole)
+        os.truncate(path, size)
     database = sqlite3.connect(
         path.absolute().as_uri() + ('' if logs else '?immutable=1'), uri=True)
     database.text_factory = lambda text: text.decode(errors='replace')
@@ -105,10 +114,17 @@ def _connected(path: Path, folder: Path) -> sqlite3.Connection:
     return database
 
 
-def _whole_pages(path: Path) -> int:
-    """Return the size of the whole pages before a cut, or before zeros up to the file's end.
+def _is_sound(database: sqlite3.Connection) -> bool:
+    """Return whether each page has its place; a page of zeros can only end a large row."""
+    with suppress(*_DAMAGE):
+        return bool(database.execute('PRAGMA integrity_check(1)').fetchall() == [('ok',)])
+    return False
 
-    Fewer zeros than two pages may be the end of a large message and unused space after it.
+
+def _whole_pages(path: Path) -> tuple[int, int]:
+    """Return the size of the whole pages, and of those before zeros up to the file's end.
+
+    Fewer zeros than a page may be the unused space after a large message.
     """
     with path.open('rb') as file:
         header = file.read(18)
@@ -121,8 +137,8 @@ def _whole_pages(path: Path) -> int:
             file.seek(begin)
             filled = file.read(end - begin).rstrip(b'\0')
             end = begin + len(filled)
-    whole = end if size - end >= 2 * page else size
-    return whole - whole % page
+    before_zeros = end if size - end >= page else size
+    return size - size % page, before_zeros - before_zeros % page
 
 
 def _message(received: Any, data: Any) -> Message:

@@ -1,4 +1,5 @@
 """Bags whose rest is zeros, as after a power loss: no number of a damaged message is used."""
+import sqlite3
 import struct
 from zlib import crc32
 
@@ -10,6 +11,7 @@ from recordings import FORMS, JOINT_STATE, TYPES, messages, read, record
 from rosbags.rosbag2 import Writer
 
 from hodyn_ros import HodynError
+from hodyn_ros.messages.sqlite_file import SqliteFile
 
 INDEX = 7
 RECORDING = record(duration=1.2)
@@ -133,3 +135,73 @@ def test_sqlite_gives_only_messages_as_written(tmp_path):
         assert used[zeros] >= before - 1, zeros  # its cursor gives up one row more
     assert len(used) > 60
     assert max(used.values()) > 40
+
+
+NUMBERS = np.random.default_rng(0)
+SOUND = {
+    'black images': [NUMBERS.bytes(60) + bytes(4096) if i % 2 else NUMBERS.bytes(300)
+                     for i in range(16)],
+    'efforts of zero': [NUMBERS.bytes(1500) + bytes(4096) for _ in range(20)],
+    'a large map without obstacles': [NUMBERS.bytes(300), NUMBERS.bytes(60) + bytes(300000)],
+    'small messages': [NUMBERS.bytes(300) for _ in range(100)],
+}
+
+
+def sqlite_file(path, payloads, mode='DELETE'):
+    """Write an SQLite file of a bag with one topic; return its open connection."""
+    database = sqlite3.connect(path)
+    database.execute(f'PRAGMA journal_mode = {mode}')
+    database.executescript(
+        'CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT);'
+        'CREATE TABLE messages('
+        '    id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, data BLOB);'
+        'CREATE INDEX timestamp_idx ON messages(timestamp ASC);'
+        "INSERT INTO topics VALUES(1, '/a', 'a/msg/A')")
+    database.executemany('INSERT INTO messages VALUES(NULL, 1, ?, ?)', enumerate(payloads))
+    database.commit()
+    return database
+
+
+def read_rows(path):
+    """Return the contents of the messages in an SQLite file, and what is lost."""
+    file = SqliteFile(path)
+    topic, = file.topics
+    items = list(file.read(topic))
+    file.close()
+    return ([item.data for item in items if hasattr(item, 'data')],
+            [item for item in items if not hasattr(item, 'data')])
+
+
+@pytest.mark.parametrize('space', [0, 100, 4096, 1 << 20])
+@pytest.mark.parametrize('payloads', SOUND.values(), ids=SOUND)
+def test_a_sound_sqlite_file_that_ends_with_zeros_is_whole(tmp_path, payloads, space):
+    path = tmp_path / 'bag.db3'
+    sqlite_file(path, payloads).close()
+    raw = path.read_bytes() + bytes(space)  # a file system may have reserved space
+    path.write_bytes(raw)
+    assert read_rows(path) == (payloads, [])
+    assert path.read_bytes() == raw
+
+
+@pytest.mark.parametrize('payloads', SOUND.values(), ids=SOUND)
+def test_the_log_of_a_killed_recorder_may_end_with_zeros(tmp_path, payloads):
+    (tmp_path / 'recorded').mkdir()
+    database = sqlite_file(tmp_path / 'recorded/bag.db3', payloads[:-1], 'WAL')
+    database.execute('PRAGMA wal_checkpoint(TRUNCATE)')
+    database.execute('INSERT INTO messages VALUES(NULL, 1, 99, ?)', payloads[-1:])
+    database.commit()
+    for file in ('bag.db3', 'bag.db3-wal'):
+        (tmp_path / file).write_bytes((tmp_path / 'recorded' / file).read_bytes())
+    database.close()
+    assert read_rows(tmp_path / 'bag.db3') == (payloads, [])
+
+
+def test_one_page_of_zeros_gives_no_row_from_zeros(tmp_path):
+    path = tmp_path / 'bag.db3'
+    sqlite_file(path, SOUND['small messages']).close()
+    raw = path.read_bytes()
+    for zeros in range(len(raw) - 2 * 4096 + 1, len(raw) - 4096 + 1, 97):
+        zeroed_from(path, raw, zeros)
+        rows, lost = read_rows(path)
+        assert rows == SOUND['small messages'][:len(rows)], zeros
+        assert lost, zeros
