@@ -138,9 +138,9 @@ def _robot(
             float(entry[key].get(angle) or 0.0) for angle in ('alpha', 'theta')])
         for entry, body in zip(entries, listed, strict=True)
         for key in CONVENTIONS if entry.get(key)], 'alpha and theta are', section.context)
-    links = sorted_by_parent(
-        with_resolved_mimics(with_locked(listed, locked, section), locked, section), parents,
-        section)
+    coupled, followers = with_resolved_mimics(
+        with_locked(listed, locked, section), locked, section)
+    links = sorted_by_parent(coupled, parents, section)
     bodies, frames = merge_fixed(links, section, check)
     if len(bodies) > MAX_MOVING:
         section.fail('bodies', f'{len(bodies)} of them move; at most {MAX_MOVING} can')
@@ -182,7 +182,7 @@ def _robot(
         actuators=read_actuators(section, own, [name for name in given if name in locked]),
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
-        locked=tuple({**read_locked(section, given), **locked}.items()),
+        locked=tuple({**read_locked(section, given), **locked, **followers}.items()),
     )
     if section.has('tool'):
         robot = with_tool(robot, section, check)
