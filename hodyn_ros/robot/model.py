@@ -145,7 +145,8 @@ class Robot:
     base_pose : (4, 4) array
         Pose of the base in the world; the placements of bodies on the base contain it.
     locked : tuple of (str, float)
-        Joints locked when the robot was loaded, and their positions, rad or m.
+        Positions, rad or m, of the joints that were locked when the robot was loaded, and of
+        those that follow them.
     harmless_locks : frozenset of str
         Those of them on which no torque depends, such as wheels and the joints of another arm.
     kernel_model : KernelModel

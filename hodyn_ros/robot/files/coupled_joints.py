@@ -26,14 +26,18 @@ class JointLimits(NamedTuple):
 
 def with_resolved_mimics(
     links: Sequence[Body], locked: Mapping[str, float], section: CheckedMapping,
-) -> list[Body]:
+) -> tuple[list[Body], dict[str, float]]:
     """Return the links with each coupled joint following one that moves by itself.
 
-    A joint that follows a fixed or locked one, or has the multiplier 0, is fixed itself.
+    A joint that follows a fixed or locked one, or has the multiplier 0, is fixed itself. The
+    positions, rad or m, of joints that follow a locked one are returned as well, by joint.
     """
     joints = {link.joint: link for link in links if link.type != 'floating'}
     mimics = resolved(
         {link.joint: link.mimic for link in links if link.mimic is not None}, section.context)
+    positions = {
+        joint: float(mimic.position(locked[mimic.joint]))
+        for joint, mimic in mimics.items() if mimic.joint in locked}
 
     def following(link: Body) -> Body:
         if link.mimic is None:
@@ -47,10 +51,10 @@ def with_resolved_mimics(
                 f'is no joint with one degree of freedom of this name; those that move are '
                 f'{moving}')
         if leader.type == 'fixed' or mimic.multiplier == 0.0:
-            return fixed_at(link, mimic.position(locked.get(mimic.joint, 0.0)))
+            return fixed_at(link, positions.get(link.joint, mimic.offset))
         return replace(link, mimic=mimic)
 
-    return [following(link) for link in links]
+    return [following(link) for link in links], positions
 
 
 def limit_keys(

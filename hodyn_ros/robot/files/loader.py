@@ -158,9 +158,9 @@ def _robot(
             float(entry[key].get(angle) or 0.0) for angle in ('alpha', 'theta')])
         for entry, body in zip(entries, listed, strict=True)
         for key in CONVENTIONS if entry.get(key)], 'alpha and theta are', section.context)
-    links = sorted_by_parent(
-        with_resolved_mimics(with_locked(listed, locked, section), locked, section), parents,
-        section)
+    coupled, followers = with_resolved_mimics(
+        with_locked(listed, locked, section), locked, section)
+    links = sorted_by_parent(coupled, parents, section)
     bodies, frames = merge_fixed(links, section, check)
     if len(bodies) > MAX_MOVING:
         section.fail('bodies', f'{len(bodies)} of them move; at most {MAX_MOVING} can')
@@ -185,7 +185,7 @@ def _robot(
         if link.type not in ('fixed', 'floating') and link.mimic is None]
     own = [body.joint for body in bodies if body.joint in given and body.type != 'floating']
     order = [given.index(joint) for joint in own]
-    all_locked = {**read_locked(section, given), **locked}
+    all_locked = {**read_locked(section, given), **locked, **followers}
     slides = {link.joint for link in listed if link.type == 'prismatic'}
     friction = read_friction(section, given)
     rotor_inertia = read_rotor_inertia(section, given)

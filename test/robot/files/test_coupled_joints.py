@@ -134,12 +134,34 @@ def test_who_is_warned_of_follows_a_joint_that_stays_free(locked, message):
     assert not caught or message in str(caught[0].message)
 
 
+@pytest.mark.parametrize(('locked', 'positions'), [
+    ({'j2': 0.4}, {'j2': 0.4, 'j1': 0.0, 'j0': 1.0}),  # j0 = 3 j1 + 1, j1 = −0.5 j2 + 0.2
+    ({'j1': 0.1, 'j2': 0.4}, {'j1': 0.1, 'j2': 0.4, 'j0': 1.3}),
+    ({'j3': 0.5}, {'j3': 0.5}), ({}, {})])
+def test_what_follows_a_locked_joint_is_locked_where_it_follows_to(locked, positions):
+    robot = hd.load_robot(urdf(
+        mimic('j1', multiplier=3, offset=1), mimic('j2', multiplier=-0.5, offset=0.2), WIDE,
+        WIDE, mimic('j5', offset=0.3), '', WIDE, mimic('j6', multiplier=0, offset=0.3),
+        types=['prismatic'] * 5 + ['fixed'] + ['prismatic'] * 2), locked_joints=locked)
+    assert dict(robot.locked) == pytest.approx(positions)
+    for joint, position in robot.locked:
+        placed = robot.frame(f'l{joint[1]}')[1][:3, 3]
+        np.testing.assert_allclose(placed, position * np.sqrt([0.0, 0.5, 0.5]), atol=1e-15)
+
+
+def test_a_locked_joint_without_the_one_that_it_follows_locks_no_other():
+    with pytest.warns(UserWarning, match='j1 follows j0, which is not locked'):
+        robot = hd.load_robot(urdf(WIDE, mimic('j0'), mimic('j0')), locked_joints={'j1': 0.1})
+    assert robot.locked == (('j1', 0.1),)
+
+
 @pytest.mark.parametrize(('leader', 'multiplier'), [('fixed', 1.5), ('prismatic', 0.0)])
 def test_what_follows_without_moving_is_fixed(leader, multiplier):
     text = urdf(WIDE, mimic('j0', multiplier=multiplier, offset=0.3), WIDE,
                 types=[leader, 'prismatic', 'prismatic'])
     robot = hd.load_robot(text)
     assert 'j1' not in [body.joint for body in robot.bodies]
+    assert robot.locked == ()
     np.testing.assert_allclose(
         robot.frame('l1')[1][:3, 3], [0.0, 0.3 * np.sqrt(0.5), 0.3 * np.sqrt(0.5)])
 

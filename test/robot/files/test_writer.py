@@ -61,6 +61,18 @@ def test_where_joints_were_locked_is_saved(tmp_path):
     assert both.locked == (('joint7', 0.785), ('joint6', 1.0))
 
 
+def test_joints_that_follow_a_locked_one_are_saved_as_locked(tmp_path):
+    keys = random_mapping(np.random.default_rng(3), 4, ('revolute',))
+    keys['bodies'][1]['mimic'] = {'joint': 'joint2', 'multiplier': -1.5, 'offset': 0.1}
+    keys['bodies'][3]['mimic'] = {'joint': 'joint2', 'multiplier': -1.0}
+    robot = load_robot(keys, locked_joints={'joint2': np.float64(0.3)})
+    assert dict(robot.locked) == {'joint2': 0.3, 'joint1': -1.5 * 0.3 + 0.1, 'joint3': -0.3}
+    save_robot(robot, tmp_path / 'robot.yaml')
+    back = load_robot(tmp_path / 'robot.yaml')
+    assert back.locked == robot.locked
+    assert_same(back.kernel_model.body_table, robot.kernel_model.body_table)
+
+
 def test_what_is_known_of_the_drives_is_saved(tmp_path):
     keys = random_mapping(np.random.default_rng(3), 3, ('revolute',)) | {
         'friction': {'law': 'sigmoid', 'amplitude': [1.0, 2.0, 3.0], 'slope': [20.0] * 3,
