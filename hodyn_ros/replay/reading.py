@@ -161,7 +161,7 @@ class Reading:
                 + (', or ' if self.may_be_degrees else '')
                 + ('' if self.is_in_degrees else
                    f"about {self.scale:.3g} times too large, as on the motor's side of gears "
-                   'with this ratio'))
+                   'with this ratio (a mean, if the ratios differ)'))
         if self.are_of_motors:
             said.append('positions are those of the motors, not of the links behind the springs')
         if self.load is not None:

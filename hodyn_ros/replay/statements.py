@@ -79,8 +79,9 @@ def warnings(result: Replay) -> list[str]:
     if abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
         said.append(
             f'Recorded velocities run {"behind" if lag > 0.0 else "ahead of"} the positions by '
-            f'{milliseconds(lag, deviation)} (two standard deviations), as filtered velocities '
-            'do. Take this into account in a feedback loop.')
+            f'{milliseconds(lag, deviation)} (two standard deviations), as if the '
+            f'{"velocities" if lag > 0.0 else "positions"} were filtered. Take this into account '
+            'in a feedback loop.')
     return said + _beyond_limits(result)
 
 

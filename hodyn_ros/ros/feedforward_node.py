@@ -347,7 +347,7 @@ class FeedforwardNode(LifecycleNode):
         message.header.stamp = self.get_clock().now().to_msg()
         self._diagnostics.publish(message)
 
-    def _on_hold(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+    def _on_hold(self, request: Trigger.Request, _: Trigger.Response) -> Trigger.Response:
         refusal = INACTIVE
         session = self._session
         if session is not None:
@@ -356,14 +356,14 @@ class FeedforwardNode(LifecycleNode):
             except Exception as error:  # the client must get an answer
                 refusal = f'{type(error).__name__}: {error}'
                 self._log_failure(session, 'hold', error)
-        response.success, response.message = not refusal, refusal or 'stops and holds'
-        return response
+        return Trigger.Response(success=not refusal, message=refusal or 'stops and holds')
 
     def _on_description(self, is_another: bool) -> None:
         if self._planner is not None and is_another:
+            loads = self._session is None and parameters.read(self) != self._settings
             self.get_logger().warning(
                 f'another robot came on {DESCRIPTION}; the node keeps its robot until it is '
-                'cleaned up and configured again')
+                f'{"activated" if loads else "cleaned up and configured again"}')
         elif self._planner is None and self.get_parameter('auto_activate').value:
             self._start_up()
 

@@ -13,6 +13,8 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.session import Session
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+# So that of two drivers that publish in phase both are seen, and the former one is believed.
+STATES = QoSProfile(depth=2, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
 REQUESTS: dict[Callable[..., None], str] = {
     Session.on_trajectory: PLAN, Session.on_reference: 'reference',
@@ -27,7 +29,7 @@ def inputs(*, has_base: bool) -> list[Input]:
     `has_base` adds the odometry of a moving base; raises HodynError if its type is not installed.
     """
     rows: list[Input] = [
-        (JointState, 'joint_states', Session.on_state, BEST_EFFORT),
+        (JointState, 'joint_states', Session.on_state, STATES),
         (JointTrajectory, '~/joint_trajectory', Session.on_trajectory, PLAN_QOS),
         (JointState, '~/reference', Session.on_reference, BEST_EFFORT),
         (WrenchStamped, '~/external_wrench', Session.on_wrench, BEST_EFFORT),

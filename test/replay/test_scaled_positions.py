@@ -53,7 +53,7 @@ def test_degrees_and_another_factor_that_explain_alike_are_both_named():
     for seed in (10, 12, 17, 21):
         (said,), fit = causes(seed, 52.0)
         assert said.startswith('positions and velocities are in degrees, or about ')
-        assert said.endswith("times too large, as on the motor's side of gears with this ratio")
+        assert said.endswith('gears with this ratio (a mean, if the ratios differ)')
         assert fit.reading.remedies[0] == 'Let the driver send radians.'
         assert 'not of the motors' in fit.reading.remedies[1]
 
