@@ -117,7 +117,8 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
             break
     if best > _BETTER * start:
         return plain
-    return Fit(start, *trial.with_scale(reading, best))
+    return Fit(start, reading, best) if reading.scale == 1.0 else Fit(
+        start, *trial.with_scale(reading))
 
 
 def _judged(q: Array, effort: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
@@ -137,8 +138,9 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     judged = np.flatnonzero(trial.judged).tolist()
     yield reading
     degrees = 1.0 if reading.is_in_degrees else DEGREES
-    for scale in (degrees, *trial.scales):
-        yield replace(reading, scale=scale)
+    yield replace(reading, scale=degrees)
+    if trial.is_far:  # one factor only: similar ones would displace other readings
+        yield trial.with_scale(reading, finer=())[0]
     # One cause may reverse all joints, even those whose efforts hardly determine a sign.
     yield replace(reading, reversed_effort=frozenset(range(len(reading.order))))
     for i, j in combinations(judged, 2):
@@ -172,8 +174,7 @@ class _Trial:
         self._mass = sum(body.mass for body in robot.bodies)
         self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
         # A joint has a smaller range of positions, unless it turns on and on.
-        is_far = np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS
-        self.scales: list[float] = _SCALES.tolist() if is_far else []
+        self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._compliance = series_compliance(robot)
         self.has_springs = bool(self._compliance.any())
 
@@ -206,19 +207,18 @@ class _Trial:
             reading, reversed_effort=reading.reversed_effort ^ set(
                 np.flatnonzero(is_other).tolist()))
 
-    def with_scale(self, reading: Reading, left: float) -> tuple[Reading, float]:
+    def with_scale(
+        self, reading: Reading, finer: tuple[float, ...] = _FINER,
+    ) -> tuple[Reading, float]:
         """Return a reading with the best factor of its positions, and its unexplained share.
 
         The factor is `DEGREES` unless another explains clearly more.
         """
-        if reading.scale == 1.0:
-            return reading, left
-
         def share(scale: float) -> float:
             return float(self.unexplained(replace(reading, scale=scale)).mean())
 
         best = min(_SCALES.tolist(), key=share)
-        for half in _FINER:
+        for half in finer:
             best = min((best * np.linspace(1.0 - half, 1.0 + half, 13)).tolist(), key=share)
         least, degrees = share(best), share(DEGREES)
         if least > _LIKE_DEGREES * degrees:
