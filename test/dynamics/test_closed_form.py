@@ -165,7 +165,7 @@ def test_coefficients_times_derivatives_are_the_torques(seed, coupled):
     (2, 2, 'order 2: the terms have orders 0 to 1'), (-1, 1, 'order -1'),
     (0.5, 1, r'order is 0\.5: expected a whole number'), (0, 1.5, r'k is 1\.5: expected'),
     (1, 4, 'k = 4'),
-    (1, 0, r'k = 0: derivative 1 of Q has q\^\(1\) to q\^\(3\)')])
+    (1, 0, r'k = 0: derivative 1 of Q contains q\^\(1\) to q\^\(3\)')])
 def test_a_coefficient_that_there_is_not_is_named(order, k, message):
     robot = hd.load_robot('twolink')
     with pytest.raises(ValueError, match=message):
