@@ -9,7 +9,7 @@ from hodyn_ros.ros import session
 
 @pytest.mark.parametrize('ends', [True, False])
 def test_a_deactivation_that_never_comes_to_rest_is_given_up_and_said(monkeypatch, ends):
-    monkeypatch.setattr(session, 'LONGEST_STOP', 0.02)
+    monkeypatch.setattr(session, 'longest_end', lambda fade: 0.02 + 4.0 * fade)
     supervisor = SimpleNamespace(
         state=State.ENDING, deactivate=lambda: None, stamp_at=lambda at: round(at * 1e9))
     errors, steps = [], []
