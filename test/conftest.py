@@ -29,7 +29,7 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
     for item in items:
-        if not any(item.iter_markers('slow')) and not any(item.iter_markers('live')):
+        if not any(map(item.get_closest_marker, ('slow', 'live', 'siege'))):
             item.add_marker('fast')
 
 

@@ -20,7 +20,7 @@ else:
 
 FUNCTIONS = {
     'compile', 'search', 'match', 'fullmatch', 'split', 'findall', 'finditer', 'sub', 'subn'}
-SHORT, LONG = 40, 4000  # what doubles with each repetition never ends at the one, n³ at the other
+SHORT, LONG = 40, 2000  # what doubles with each repetition never ends at the one, n³ at the other
 ENDINGS = ('', '\0', '\n', '!', '<', 'é')
 _OF_A_KIND = {
     words.CATEGORY_DIGIT: '7', words.CATEGORY_SPACE: ' ', words.CATEGORY_WORD: 'w',

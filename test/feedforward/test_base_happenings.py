@@ -40,7 +40,7 @@ def test_whatever_is_planned_or_canceled_nothing_steps(events, measures):
     keeps_limits(events, measures)
 
 
-@pytest.mark.slow
+@pytest.mark.siege
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
 @HISTORY
 def test_whatever_is_planned_or_canceled_nothing_steps_in_many(events, measures):

@@ -255,7 +255,7 @@ class ManyShipHappenings(ShipHappenings):
 TestHappenings = Happenings.TestCase
 TestShipHappenings = ShipHappenings.TestCase
 TestShipHappenings.settings = settings(Happenings.TestCase.settings, max_examples=10)
-TestManyShipHappenings = pytest.mark.slow(ManyShipHappenings.TestCase)
+TestManyShipHappenings = pytest.mark.siege(ManyShipHappenings.TestCase)
 TestManyShipHappenings.settings = settings(Happenings.TestCase.settings, max_examples=400)
-TestManyHappenings = pytest.mark.slow(ManyHappenings.TestCase)
+TestManyHappenings = pytest.mark.siege(ManyHappenings.TestCase)
 TestManyHappenings.settings = settings(Happenings.TestCase.settings, max_examples=400)

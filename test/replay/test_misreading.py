@@ -21,7 +21,7 @@ FAULTS = (
     'mounting', 'joints', 'efforts', 'sign of an effort', 'sign of a position', 'axis', 'zero',
     'degrees')
 SEEDS = pytest.mark.parametrize('seeds', [
-    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.slow)])
+    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.siege)])
 SHOWS = 0.02
 """Unexplained share, the mean of all joints, above which a mistake shows at all."""
 
@@ -107,7 +107,7 @@ def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
 
 
 @pytest.mark.parametrize('seeds', [
-    range(6), pytest.param(range(1000, 1040), marks=pytest.mark.slow)])
+    range(6), pytest.param(range(1000, 1040), marks=pytest.mark.siege)])
 def test_one_cause_of_all_joints_is_named_before_many(seeds):
     """Also if the sign of a joint that carries nothing hardly shows."""
     said = []

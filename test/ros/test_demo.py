@@ -11,7 +11,7 @@ import pytest
 from hodyn_ros.common.output_files import UNFINISHED
 from hodyn_ros.messages.bags import Bag
 
-pytestmark = [pytest.mark.live, pytest.mark.slow]
+pytestmark = pytest.mark.live
 TOPICS = {f'/hodyn_demo/{name}' for name in (
     'joint_states', 'feedforward/torque', 'feedforward/torque_rate', 'feedforward/torque_accel')}
 

@@ -116,7 +116,7 @@ def test_no_attack_leads_beyond_a_limit_or_to_a_step(ros_environment, monkeypatc
     assert siege.watch.counts['neighbours'] > 1000
 
 
-@pytest.mark.slow
+@pytest.mark.siege
 @pytest.mark.live
 def test_no_attack_leads_beyond_a_limit_or_to_a_step_in_minutes(
     ros_environment, monkeypatch, tmp_path,

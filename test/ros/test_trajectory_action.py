@@ -320,7 +320,7 @@ def test_a_client_that_is_killed_leaves_its_goal_to_its_end(arm_of, home):
     assert_no_step(node)
 
 
-@pytest.mark.slow
+@pytest.mark.siege
 def test_a_hundred_goals_preempt_one_another(arm_of, home):
     arm = arm_of()
     node = arm.live
