@@ -43,8 +43,11 @@ def print_identified(
 
     console.print(
         f'{robot.name}: identified, ± 90 % confidence{units_of_prismatic(robot)}')
+    steep = {
+        name for value, _, joints in found.bounded if value == 'slope' for name in joints}
     columns = [(heading, found.joints[key], found.intervals[key])
                for key, heading in _COLUMNS if key in found.joints]
+    slopes = found.joints.get('slope')
     several = found.offset.ndim > 1
     for number, path in enumerate(bags if several else bags[:1]):
         columns.append((
@@ -55,7 +58,9 @@ def print_identified(
         some = columns[begin:begin + 3]
         table = make_table('joint', *(heading for heading, _, _ in some))
         for i, name in enumerate(robot.joint_names):
-            table.add_row(name, *(_cell(value[i], width[i]) for _, value, width in some))
+            table.add_row(name, *(
+                _cell(value[i], width[i], 'bound' if name in steep and value is slopes else 'kept')
+                for _, value, width in some))
         console.print(table)
     if 'amplitude' in found.joints:
         console.print(
@@ -331,6 +336,7 @@ def _print_payload(
             + ': add friction to the --terms to fit it.'))
 
 
-def _cell(value: float, width: float) -> str:
-    return f'{value:.3g} (kept)' if math.isnan(width) else (
+def _cell(value: float, width: float, without: str = 'kept') -> str:
+    """Return a value with its interval, or with a word that says why it has none."""
+    return f'{value:.3g} ({without})' if math.isnan(width) else (
         f'{value:.3g} ± {float(f"{width:.2g}"):g}')

@@ -62,6 +62,12 @@ def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
     return {kind: those for kind, those in out.items() if those.any()}
 
 
+def steeper(model: Terms, found: Fit) -> Flags:
+    """Return which free slopes of friction are at their upper bound, (n,)."""
+    at_bound = model.of('slope', found.theta) == model.of('slope', model.high)
+    return np.asarray(model.of('slope', model.free) & at_bound)
+
+
 def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
     """Return which values of each kind do not differ significantly from those given, (n,) masks.
 
@@ -113,6 +119,8 @@ def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
     out = []
     for kind in ('amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'):
         value, free = model.of(kind, found.theta), model.of(kind, model.free)
+        if kind == 'slope':
+            free = free | model.steep
         for bounds in (model.low, model.high):
             bound = model.of(kind, bounds)
             at = free & (value == bound)

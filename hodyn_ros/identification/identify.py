@@ -12,6 +12,7 @@ from hodyn_ros.identification.determined import (
     insignificant,
     is_payload_significant,
     keep,
+    steeper,
     undetermined,
 )
 from hodyn_ros.identification.doubts import common_factor, doubts_of
@@ -156,6 +157,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
             mass, com = load.start
             model.of('payload', theta)[MASS], model.of('payload', theta)[COM] = np.log(mass), com
     found, at_most, given_links = fit(model, theta, like=bare), np.nan, False
+    wide: Fit | None = None  # the fit that determines what `alike` may hide
     while True:
         if 'payload' in model.terms and not (payload.any() or given_links):
             load = linear_payload(model, found)
@@ -167,17 +169,24 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
                 model.of('links', theta)[:] = model.of('links', model.start)
                 found = fit(model, theta, like=found)
         unknown = undetermined(model, found, clear)
-        same = insignificant(model, found, given)
+        steep = steeper(model, found)
         drop = payload.any() and not is_payload_significant(model, found)
-        if not (unknown or same or drop):
+        # Judged with the values that the file will have where data determine none.
+        same = {} if unknown or drop or steep.any() else insignificant(model, found, given)
+        if same:
+            wide = wide or found
+        elif not (unknown or drop or steep.any()):
+            if wide is not None:
+                found = found.uncertain_as(wide)
             if payload.any() and 'links' not in model.terms:
                 found = _with_given_links(model, found)
             return estimate_of(model, found, held, alike, clear, at_most)
         payload[:] &= not drop
+        model.leave_out_reversals(steep)
         for masks, more in ((held, unknown), (alike, same)):
             for kind, those in more.items():
                 masks[kind] = masks.get(kind, np.zeros_like(those)) | those
-        theta = keep(model, keep(model, found.theta, given, same), given, unknown)
+        theta = keep(model, found.theta, given, {**unknown, **same})
         found = fit(model, theta, settle=False, like=found)
 
 

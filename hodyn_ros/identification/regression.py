@@ -8,7 +8,7 @@ evidence of the linearised model (MacKay, Neural Computation 1992).
 Intervals come from the sandwich estimator over blocks of time, since the errors of neighbouring
 samples are correlated. They include the errors of the priors.
 """
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,17 @@ class Fit:
         variance = np.einsum('ci,ij,cj->c', rows, self.covariance, rows)
         fitted = (rows[:, self.free] != 0.0).any(axis=1)
         return np.where(fitted, np.sqrt(np.maximum(variance, 0.0)), np.nan)
+
+    def uncertain_as(self, wide: 'Fit') -> 'Fit':
+        """Return this fit with the uncertainty of one with more free parameters.
+
+        Its covariance is the mean square of the errors about the values of this fit: values that
+        were fixed since they did not differ significantly may still be wrong.
+        """
+        change = self.theta - wide.theta
+        both = np.outer(self.free, self.free)
+        return replace(self, covariance=np.where(
+            both, wide.covariance + np.outer(change, change), 0.0))
 
 
 def fit(terms: Terms, theta: Array, *, settle: bool = True, like: Fit | None = None) -> Fit:

@@ -29,6 +29,7 @@ Array = NDArray[np.float64]
 
 _SLOPES = (1.0, 300.0)  # bounds of the slope, s/rad
 _STEEPEST = 30.0  # largest slope times the joint's largest velocity, if it allows for more
+_TURNED = 5.0  # slope times velocity at which friction has its full value to 1 %
 _SLOPE_DEVIATION = 1.5  # prior deviation of the slope's logarithm
 _ASYMMETRY = 3.0  # bound of slope · velocity offset: a friction 20 times larger in one direction
 _ASYMMETRY_DEVIATION = 0.2  # prior: a tenth more in one direction, a tenth less in the other
@@ -79,6 +80,8 @@ class Terms:
         ±100 %, and the fit scales them.
     shares : (n,) bool array
         The joints to whose gains the common factor applies.
+    steep : (n,) bool array
+        The joints whose friction is steeper than the law may be, see `leave_out_reversals`.
 
     """
 
@@ -89,6 +92,7 @@ class Terms:
         self.group = np.unique(data.bag, return_inverse=True)[1] if each_bag else np.zeros(
             len(data.q), np.intp)
         self.known, self.shares = data.known, np.ones(robot.n, np.bool_)
+        self.steep = np.zeros(robot.n, np.bool_)
         velocity = np.where(self.known & data.moves, data.q[:, 1], 0.0)
         self.moving: NDArray[np.bool_] = np.asarray(
             (velocity.max(axis=0) > 0.0) & (velocity.min(axis=0) < 0.0))
@@ -161,6 +165,17 @@ class Terms:
         if {'payload', 'gains'} & self.terms:
             self.of('inverse_gain', self.free)[:] = self.moving
             self.of('common_gain', self.free)[:] = self.moving.any()
+
+    def leave_out_reversals(self, steep: NDArray[np.bool_]) -> None:
+        """Fix slopes, (n,), at their upper bounds, and leave out efforts in slow motion.
+
+        There the law cannot follow friction that is steeper. The errors of these few samples would
+        count as an asymmetry of friction, which changes the torque of all other motion.
+        """
+        self.steep |= steep
+        self.of('slope', self.free)[steep] = False
+        full = np.abs(self.data.q[:, 1]) * np.exp(self.of('slope', self.high)) > _TURNED
+        self.known &= full | ~self.steep
 
     def common_gain(self, theta: Array) -> Array:
         """Return the common factor of the drives as it applies to each, (n,)."""

@@ -87,6 +87,20 @@ def test_what_does_not_differ_significantly_is_kept_and_named(term, name):
     assert len(kept) >= 7
 
 
+def test_an_interval_includes_what_an_insignificant_value_may_hide():
+    """Guards amplitudes that contain the viscous friction they were fitted without."""
+    inside = []
+    for seed in range(10):
+        friction = replace(FRICTION, slope=np.full(7, 20.0), viscous=0.4 * SPREAD)
+        found = identify(PLAIN, data(None, rate=10.0, friction=friction, seed=seed), (
+            'friction', 'viscous', 'offsets'))
+        kept = np.isnan(found.intervals['viscous'])
+        wrong = np.abs(found.joints['amplitude'] - FRICTION.amplitude)
+        inside += (wrong <= found.intervals['amplitude'])[kept].tolist()
+    assert len(inside) >= 10
+    assert np.mean(inside) >= 0.8
+
+
 def test_friction_that_is_not_there_is_kept_at_none():
     given = data(None, rate=10.0, friction=NO_FRICTION, offset=NONE, robot=PLAIN)
     found = identify(PLAIN, given, ('friction',))
