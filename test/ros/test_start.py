@@ -6,6 +6,7 @@ from grippers import gripper_urdf
 from live_motions import NOW
 import numpy as np
 import pytest
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
@@ -167,6 +168,30 @@ def test_fingers_of_which_one_follows_the_other_move(live, tmp_path):
     np.testing.assert_allclose(answer.effort, torque, rtol=1e-12, atol=1e-12)
     node.send_trajectory((2.0, [0.03, 0.03, 0.15]))
     node.send_states_until_log('trajectory accepted', 1001.001, [0.02, 0.02, 0.1])
+
+
+@pytest.mark.parametrize(('parameters', 'names', 'wrong'), [
+    ((), ('arm_j1', 'finger1', 'finger2'), 'finger2 follows finger1: leave it out of the stream'),
+    (('locked_joints:=["finger1=0.02"]',), ('arm_j1', 'finger1'),
+     'finger1 is locked at 0.02: leave it out of the stream, or do not lock it'),
+    (('locked_joints:=["finger1=0.02"]',), ('arm_j1', 'hand'),
+     "joint 'hand' is not one of robot 'arm'; a stream may name only its joints")])
+def test_a_joint_that_a_stream_cannot_move_is_named(live, tmp_path, parameters, names, wrong):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(GRIPPER)
+    node = live(f'robot:={path}', 'inertia_check:=warn', *parameters, ready=False)
+    node.joints = ['arm_j1'] if parameters else ['arm_j1', 'finger1']
+    node.wait_ready()
+    here = [0.1, 0.02][:len(node.joints)]
+    node.first_answer(1000.0, here)
+    stream = node.publisher(JointState, '/feedforward/reference')
+    for k in range(200):
+        stream.publish(JointState(name=names, position=[0.1, 0.02, 0.02][:len(names)]))
+        node.answer(1001.0 + 0.01 * k, here)
+        if 'reference rejected' in node.log:
+            break
+    assert f'reference rejected: {wrong}' in node.log
+    assert 'streaming' not in node.states
 
 
 def test_without_control_msgs_the_node_says_so_and_goes_on(live):
