@@ -62,10 +62,11 @@ def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
     return {kind: those for kind, those in out.items() if those.any()}
 
 
-def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
+def insignificant(model: Terms, found: Fit, given: Array, unknown: Masks) -> Masks:
     """Return which values of each kind do not differ significantly from those given, (n,) masks.
 
     Kinds are tested in turn, with insignificant values of earlier kinds set to the given ones.
+    Values that are `unknown`, masks of `undetermined`, are left out of the result.
     """
     out: Masks = {}
     mean, covariance = found.theta, found.covariance
@@ -87,7 +88,9 @@ def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
             pull = by @ np.linalg.pinv(rows[those] @ by, hermitian=True)
             mean = mean - pull @ away[those]
             covariance = covariance - pull @ by.T
-    return out
+    determined = {
+        kind: those & ~unknown.get(kind, np.zeros_like(those)) for kind, those in out.items()}
+    return {kind: those for kind, those in determined.items() if those.any()}
 
 
 def is_payload_significant(model: Terms, found: Fit) -> bool:

@@ -167,7 +167,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
                 model.of('links', theta)[:] = model.of('links', model.start)
                 found = fit(model, theta, like=found)
         unknown = undetermined(model, found, clear)
-        same = insignificant(model, found, given)
+        same = insignificant(model, found, given, unknown)
         drop = payload.any() and not is_payload_significant(model, found)
         if not (unknown or same or drop):
             if payload.any() and 'links' not in model.terms:
