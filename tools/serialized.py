@@ -51,4 +51,4 @@ def assert_read_in_the_robots_order(reader, names, serialize):
         if velocity is not None:
             np.testing.assert_array_equal(velocity, v)
         assert reader.names == names
-        assert reader.sent_joints == 8
+        assert reader.other_names == ['finger']

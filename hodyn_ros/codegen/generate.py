@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+import warnings
 
 from hodyn_ros.codegen.files import file_names, files
 from hodyn_ros.codegen.functions import functions
 from hodyn_ros.codegen.origin import MARK
-from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.codegen.settings import STEEP, Settings
 from hodyn_ros.common.output_files import UNFINISHED, Contents, replacing
 from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot
@@ -130,6 +131,11 @@ def generate_c(
     settings = Settings(
         robot, prefix, order, friction, actuators, single_precision, gravity_argument,
         payload_link)
+    if steep := settings.steep_in_float:
+        warnings.warn(
+            f'friction of {", ".join(steep)}: with slopes above {STEEP:g} s/rad, Q̈ in single '
+            'precision can be wrong by 0.1 % of its value; use double precision where Q̈ matters',
+            stacklevel=2)
     made = functions(settings)
     texts = files(settings, made)
     with replacing(Path(output), generated_contents(robot, prefix), force=force) as folder:

@@ -14,6 +14,9 @@ from hodyn_ros.robot import HodynError, Robot
 
 MAX_ORDER = 4
 MAX_PREFIX = 40
+# Slope of friction, s/rad, above which Q̈ keeps too few digits in float: its rounding grows with
+# the square of the slope.
+STEEP = 100.0
 _IDENTIFIER = re.compile(rf'[A-Za-z][A-Za-z0-9_]{{0,{MAX_PREFIX - 1}}}')
 
 
@@ -107,6 +110,17 @@ class Settings:
             ('friction', robot.friction is not None and not self.friction),
             ('rotor inertia', robot.rotor_inertia is not None and not self.has_rotors),
             ('actuators', robot.actuators is not None and not self.actuators)) if there)
+
+    @property
+    def steep_in_float(self) -> tuple[str, ...]:
+        """Joints whose friction is too steep for accurate second derivatives in float."""
+        friction = self.robot.friction
+        if friction is None or not (self.friction and self.single and self.order == ORDER):
+            return ()
+        return tuple(
+            name for name, slope, amplitude in zip(
+                self.robot.joint_names, friction.slope, friction.amplitude, strict=True)
+            if slope > STEEP and amplitude)
 
     @property
     def has_dampers(self) -> bool:

@@ -156,9 +156,11 @@ class JointStateReader:
         return [] if self._layout is None else [self._layout.names[i] for i in self._indices]
 
     @property
-    def sent_joints(self) -> int:
-        """Number of joints in the last message, the robot's and others."""
-        return 0 if self._layout is None else len(self._layout.names)
+    def other_names(self) -> list[str]:
+        """The names in the last message that are not the robot's joints."""
+        own = set(self.names)
+        return [] if self._layout is None else [
+            name for name in self._layout.names if name not in own]
 
     def state(self, data: bytes) -> tuple[Array, Array | None]:
         """Return the joint positions, (n,), rad, and velocities, rad/s, or None without these.

@@ -1,5 +1,5 @@
 """Finds a robot's joints in all messages of a topic, and judges a message by the others."""
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -36,6 +36,8 @@ class TopicNames:
         self._finder = finder
         self._known: dict[tuple[str, ...], Indices | HodynError] = {}
         self._parts: dict[tuple[str, ...], None] = {}  # lists that lack joints, in order
+        self._others: dict[tuple[str, ...], None] = {}  # lists of other arms, in order
+        self._of_others: HodynError | None = None  # about all these lists together
         self._is_found = self._are_whole = False
         self._said: dict[str, tuple[str, ...]] = {}
 
@@ -65,23 +67,27 @@ class TopicNames:
         try:
             found = self._finder.indices(names)
         except HodynError as error:
-            is_part = isinstance(error, NamesError) and not isinstance(error, OtherArmError)
-            if is_part and names and len(self._parts) < _MOST:
-                self._parts[names] = None
-                self._are_whole = self._have_all_joints()
-            return error
-        self._is_found = True
-        return found
+            refused = error
+        else:
+            self._is_found = True
+            return found
+        # Not while the error is handled: those about several lists would keep it as their context.
+        if isinstance(refused, OtherArmError):
+            if len(self._others) < _MOST:
+                self._others[names] = None
+                self._of_others = self._together(self._others)
+        elif isinstance(refused, NamesError) and names and len(self._parts) < _MOST:
+            self._parts[names] = None
+            self._are_whole = self._together(self._parts) is None
+        return refused
 
-    def _have_all_joints(self) -> bool:
-        """Return whether several messages that lack joints have all of them together."""
-        if len(self._parts) < 2:
-            return False
+    def _together(self, lists: Iterable[tuple[str, ...]]) -> HodynError | None:
+        """Return the finder's error about the names in several lists together, if any."""
         try:
-            self._finder.indices(list(dict.fromkeys(sum(self._parts, ()))))
-        except HodynError:
-            return False
-        return True
+            self._finder.indices(list(dict.fromkeys(sum(lists, ()))))
+        except HodynError as error:
+            return error
+        return None
 
     def _explained(self, names: tuple[str, ...], error: HodynError) -> HodynError:
         """Return an error about a message in the light of the other messages."""
@@ -90,7 +96,7 @@ class TopicNames:
                 f'{", ".join(map(repr, names[:3]))} … are joints of another arm on this topic'
             ) if self._is_found or any(
                 isinstance(self._known.get(part), MissingJointsError) for part in self._parts
-            ) else error
+            ) else self._of_others if isinstance(self._of_others, OtherArmError) else error
         if not isinstance(error, MissingJointsError):
             return error
         if self._is_found:

@@ -11,7 +11,7 @@ from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.coupling import Mimic
-from hodyn_ros.robot.locked_joints import APART, locked_position
+from hodyn_ros.robot.locked_joints import APART, dependence, locked_position, way_out
 
 Array = NDArray[np.float64]
 
@@ -184,19 +184,19 @@ def left_out_joints(
         if name in mimics:
             leader = trajectory.names.index(prefix + mimics[name].joint)
             wrong = _contradiction(trajectory, name, place, leader, mimics[name])
-            left_out.append(f'{wrong or f"{name} follows {trajectory.names[leader]}"}, left out')
+            left_out.append(f'{wrong or f"{name} {dependence(robot, name, prefix)}"}, left out')
             doubt = COUPLING if wrong else doubt
         elif position is None:
             strange.append(name)
         elif asked and not max(abs(q - position) for q in asked) <= APART:
-            moved.append(f'{name} is locked at {position:g}, and the plan ' + (
+            moved.append(f'{name} {dependence(robot, name, prefix)}, and the plan ' + (
                 f'has it at {asked[0]:g}' if max(asked) - min(asked) <= APART
                 else f'moves it from {asked[0]:g} to {asked[-1]:g}' if asked[0] != asked[-1]
                 else f'moves it between {min(asked):g} and {max(asked):g}'))
     if strange:
         left_out.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
     return (
-        '; '.join(moved) + (': leave it out of the plan, or do not lock it' if moved else ''),
+        '; '.join(moved) + (f': {way_out("plan")}' if moved else ''),
         '; '.join(left_out), doubt)
 
 

@@ -158,6 +158,12 @@ class Planner:
         self._finished = self._submitted
         return was_busy
 
+    def abandon(self) -> None:
+        """Drop all plans that are being made, without waiting for the one that has begun."""
+        self.cancel()
+        self._submitted_base += 1
+        self._worker.abandon()
+
     def close(self) -> None:
         """End the worker."""
         self._worker.close()

@@ -11,7 +11,7 @@ from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
 from hodyn_ros.reference.fit import MAX_PIECE
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.robot.locked_joints import locked_position
+from hodyn_ros.robot.locked_joints import dependence, why_not_commanded
 
 Array = NDArray[np.float64]
 Given = Array | list[Array | None] | None
@@ -178,15 +178,12 @@ def _order(
     if len(names) > len(order) and not leave_out_other_joints:
         robot = joints.robot
         prefix = names[order[0]].removesuffix(robot.joint_names[0])
-        known = {names[i] for i in order} | {
-            prefix + body.joint for body in robot.bodies if body.mimic is not None}
+        known = {names[i] for i in order}
         # A locked joint may be named: `left_out_joints` refuses it if it moves.
-        extra = [name for name in names if name not in known
-                 and locked_position(robot, name, prefix) is None]
+        extra = [
+            name for name in names if name not in known and not dependence(robot, name, prefix)]
         if extra:
-            raise OtherJointsError(
-                f'joint {", ".join(map(repr, extra))} is not one of robot {robot.name!r}; '
-                'a trajectory may name only its joints')
+            raise OtherJointsError(why_not_commanded(robot, extra, prefix, 'trajectory'))
     return order
 
 

@@ -2,11 +2,9 @@
 from __future__ import annotations
 
 from collections import deque
-import contextlib
 from dataclasses import dataclass
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-import queue
 import signal
 import subprocess
 import threading
@@ -119,7 +117,9 @@ class PlanWorker:
 
     def __init__(self, robot: Robot, *, has_base: bool = False) -> None:
         self._begin = robot, has_base
-        self._jobs: queue.SimpleQueue[Job | BaseJob | None] = queue.SimpleQueue()
+        self._change = threading.Condition()  # guards the jobs, and the child from `abandon`
+        self._waiting: dict[type, Job | BaseJob] = {}
+        self._current: Job | BaseJob | None = None
         self._finished: dict[type, deque[Any]] = {
             kind: deque(maxlen=1) for kind in (Job, BaseJob)}
         self._settled = threading.Event()
@@ -137,13 +137,21 @@ class PlanWorker:
 
     def submit(self, job: Job | BaseJob) -> None:
         """Have a plan prepared; jobs of its kind that have not begun are dropped."""
-        kept: list[Job | BaseJob | None] = []
-        with contextlib.suppress(queue.Empty):
-            while True:
-                kept.append(self._jobs.get_nowait())
-        for each in (*kept, job):
-            if each is job or type(each) is not type(job):
-                self._jobs.put(each)
+        with self._change:
+            self._waiting.pop(type(job), None)
+            self._waiting[type(job)] = job
+            self._change.notify()
+
+    def abandon(self) -> None:
+        """Drop all jobs; another child replaces one that is at work, and an idle one stays."""
+        with self._change:
+            self._waiting.clear()
+            is_at_work = self._current is not None and self._is_ready
+            self._current = None
+            if is_at_work and self._process is not None:
+                self._is_ready = False
+                self._settled.clear()
+                self._process.kill()
 
     def poll(self, kind: type[AnyJob]) -> tuple[AnyJob, PreparedPlan] | None:
         """Return a job of a kind and its plan; None if none was finished since the last call.
@@ -160,7 +168,8 @@ class PlanWorker:
     def close(self) -> None:
         """End the child process."""
         self._closing = True
-        self._jobs.put(None)
+        with self._change:
+            self._change.notify()
         while self._thread.is_alive():
             # This is repeated, as the thread may be about to start another process.
             if (process := self._process) is not None:
@@ -168,23 +177,33 @@ class PlanWorker:
             self._thread.join(0.1)
 
     def _run(self) -> None:
-        job: Job | BaseJob | None = None
         while not self._closing:
-            was_ready = self._exchange(job)
             # If the child did not even start, the next job starts another.
-            job = None if was_ready or self._closing else self._jobs.get()
+            if not self._exchange() and not self._closing:
+                self._next()
 
-    def _exchange(self, job: Job | BaseJob | None) -> bool:
-        """Hand jobs, this one first, to a child until it dies; return whether it got ready."""
+    def _next(self) -> Job | BaseJob | None:
+        """Return the current job, or wait for the next one; None if the worker closes."""
+        with self._change:
+            self._change.wait_for(lambda: self._current or self._waiting or self._closing)
+            if self._closing:
+                return None
+            if self._current is None:
+                self._current = self._waiting.pop(next(iter(self._waiting)))
+            return self._current
+
+    def _exchange(self) -> bool:
+        """Hand jobs to a child until it dies or is replaced; return whether it got ready."""
         was_ready = False
         revision: int | None = None
         try:
             with self._start() as connection:
                 connection.send(self._begin)
                 connection.recv()
-                was_ready = self._is_ready = True
-                self._settled.set()
-                while (job := job or self._jobs.get()) is not None:
+                with self._change:
+                    was_ready = self._is_ready = True
+                    self._settled.set()
+                while (job := self._next()) is not None:
                     # The robot is large and sent only once: no cycle can run while it is pickled.
                     model = None
                     if isinstance(job, Job) and job.revision != revision:
@@ -192,23 +211,31 @@ class PlanWorker:
                     connection.send((model, isinstance(job, BaseJob), *job.arguments))
                     # Sent unpickled: no cycle could run while pickling copies it.
                     connection.send_bytes(job.data)
-                    if not connection.poll(MOST_TIME):
-                        self._finish(job, PreparedPlan(TOOK_TOO_LONG))
-                        return was_ready
-                    self._finish(job, connection.recv())
-                    job = None
+                    is_in_time = connection.poll(MOST_TIME)
+                    prepared = connection.recv() if is_in_time else PreparedPlan(TOOK_TOO_LONG)
+                    if not self._finish(job, prepared) or not is_in_time:
+                        break
         except (EOFError, OSError):  # the child died, or could not be started
-            self._settled.set()
-            if job is not None:
-                self._finish(job, PreparedPlan(DIED))
+            if (current := self._current) is not None:
+                self._finish(current, PreparedPlan(DIED))
         finally:
+            with self._change:
+                self._is_ready = False
+                # Another child is started at once in place of one that was ready.
+                (self._settled.clear if was_ready else self._settled.set)()
             if self._process is not None:
                 self._process.kill()
                 self._process.wait()
         return was_ready
 
-    def _finish(self, job: Job | BaseJob, prepared: PreparedPlan) -> None:
-        self._finished[type(job)].append((job, prepared))
+    def _finish(self, job: Job | BaseJob, prepared: PreparedPlan) -> bool:
+        """Keep a plan; return False, and drop it, if the job was abandoned."""
+        with self._change:
+            if self._current is not job:
+                return False
+            self._current = None
+            self._finished[type(job)].append((job, prepared))
+        return True
 
     def _start(self) -> Connection:
         ours, theirs = Pipe()

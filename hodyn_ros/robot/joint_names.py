@@ -91,14 +91,18 @@ class JointNames:
                 f'the given joint prefix {self.prefix!r} does not fit: no '
                 f'{self.prefix + joints[0]!r} among the names, in which the joints of robot '
                 f'{self.robot.name!r} have the prefix '
-                f'{" or ".join(map(repr, sorted(complete)))}; give this one')
+                f'{" or ".join(map(repr, sorted(complete)))}; give '
+                f'{"this one" if len(complete) == 1 else "one of these"}')
         if complete:
             own = ', '.join(map(repr, filter(None, self._own_prefixes())))
+            given = ' or '.join(sorted(complete))
             raise OtherArmError(
-                f'{complete[0] + joints[0]!r} and the others are not joints of robot '
-                f'{self.robot.name!r}{own and f" (prefixes {own})"}; load the robot they belong '
-                'to or, to use this robot for them, give their prefix: joint_prefix:='
-                f'{complete[0]} (node), --joint-prefix {complete[0]} (commands)')
+                f'{", ".join(repr(prefix + joints[0]) for prefix in sorted(complete))} and the '
+                f'others are not joints of robot {self.robot.name!r}'
+                f'{own and f" (prefixes {own})"}; load the robot they belong to or, to use this '
+                f'robot for {"them" if len(complete) == 1 else "one of these arms"}, give '
+                f'{"their" if len(complete) == 1 else "its"} prefix: joint_prefix:={given} '
+                f'(node), --joint-prefix {given} (commands)')
         raise self._missing(names)
 
     def of_driver(self, joints: Sequence[str], some: Sequence[str] = ()) -> 'JointNames':

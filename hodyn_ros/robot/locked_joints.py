@@ -43,6 +43,37 @@ def locked_position(robot: Robot, name: str, prefix: str) -> float | None:
                  if name in (joint, prefix + joint)), None)
 
 
+def dependence(robot: Robot, name: str, prefix: str) -> str:
+    """Return why a joint, named with or without a prefix, does not move by itself; else empty.
+
+    It is a clause such as ``is locked at 0.02`` or ``follows left_finger1``.
+    """
+    if (position := locked_position(robot, name, prefix)) is not None:
+        return f'is locked at {position:g}'
+    for body in robot.bodies:
+        if body.mimic is not None and name in (body.joint, prefix + body.joint):
+            return f'follows {name.removesuffix(body.joint)}{body.mimic.joint}'
+    return ''
+
+
+def way_out(what: str) -> str:
+    """Return what to do about a locked joint in a plan or stream."""
+    return f'leave it out of the {what}, or do not lock it'
+
+
+def why_not_commanded(robot: Robot, names: Sequence[str], prefix: str, what: str) -> str:
+    """Return why joints besides the robot's cannot be in a plan or stream, and what to do."""
+    found = {name: dependence(robot, name, prefix) for name in names}
+    strange = [name for name in names if not found[name]]
+    if strange:
+        return (
+            f'joint {", ".join(map(repr, strange))} is not one of robot {robot.name!r}; '
+            f'a {what} may name only its joints')
+    return '; '.join(f'{name} {why}' for name, why in found.items()) + ': ' + (
+        way_out(what) if any(locked_position(robot, name, prefix) is not None for name in names)
+        else f'leave it out of the {what}')
+
+
 def elsewhere(joint: str, locked: float, low: float, high: float) -> str:
     """Return where a joint is, between two positions, if it is not where it is locked."""
     where = f'stands at {0.5 * (low + high):.3g}' if high - low <= FAR else (

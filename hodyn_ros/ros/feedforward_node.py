@@ -204,9 +204,7 @@ class FeedforwardNode(LifecycleNode):
     def _load(self) -> None:
         """Read parameters, load the robot, compile kernels; start the process for plans once."""
         settings = parameters.read(self)
-        source = settings.robot
-        if source == DESCRIPTION:
-            source = self._description.required()
+        source = self._description.required() if settings.robot == DESCRIPTION else settings.robot
         unloaded = load_with(settings, source, self.get_logger().warning)
         robot = with_payload(unloaded, settings, self.get_logger().warning)
         of_cycle = supervisor_settings(robot, settings).controller
@@ -271,7 +269,7 @@ class FeedforwardNode(LifecycleNode):
     def _end_session(self) -> None:
         self._destroy_timer()
         session, self._session = self._session, None
-        if session is not None and self._outputs is not None:
+        if session is not None and self._outputs is not None and self._planner is not None:
             self._watch.cancel()
             self._watches = False
             try:
@@ -279,6 +277,7 @@ class FeedforwardNode(LifecycleNode):
                 self._outputs.report(self._feedforward.robot.name, 'inactive')
             finally:
                 session.supervisor.goals.close(DEACTIVATED)
+                self._planner.abandon()  # else the first plan of the next session would wait
                 self.is_moving = False
                 self._let_sleep()
                 realtime.unfreeze_gc()

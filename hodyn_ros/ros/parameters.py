@@ -293,27 +293,29 @@ def check(
 
     `current` returns the present value of a parameter; `robot` and `limits_file` are the values of
     these parameters at start. Only these files may be set later: otherwise anyone who can set
-    parameters could have any file opened.
+    parameters could have any file opened. A file that is refused in every state is refused for
+    that reason, so that nobody deactivates the node in vain.
     """
+    allowed = {
+        'robot': tuple(filter(None, (robot, DESCRIPTION, *robot_names()))),
+        'limits_file': tuple(dict.fromkeys((limits_file, '')))}
     for change in changes:
         row = row_of(change.name)
         if row is None or _is_equal(change.value, current(change.name)):
             continue
+        later = allowed.get(change.name, (change.value,))
+        if change.value not in later:
+            values = ' or '.join(value or "''" for value in later)
+            return SetParametersResult(
+                successful=False, reason=fault_of(change.name, change.value, row) or (
+                    f'{change.name}: a file can only be given at start, on the command line or '
+                    f'in a parameter file; later it may be {values}'))
         if active and not row.metadata['runtime']:
             return SetParametersResult(
                 successful=False,
                 reason=f'{change.name}: cannot change while active; deactivate the node first')
         if wrong := fault_of(change.name, change.value, row):
             return SetParametersResult(successful=False, reason=wrong)
-        if change.name == 'robot' and change.value not in (robot, DESCRIPTION, *robot_names()):
-            return SetParametersResult(
-                successful=False, reason='robot: a file can only be given at start, on the '
-                f'command line or in a parameter file; later it may be {DESCRIPTION} or one of '
-                f'{", ".join(robot_names())}')
-        if change.name == 'limits_file' and change.value not in (limits_file, ''):
-            return SetParametersResult(
-                successful=False, reason='limits_file: it can only be given at start, on the '
-                'command line or in a parameter file')
     return SetParametersResult(successful=True)
 
 

@@ -27,7 +27,7 @@ from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, NamesError, NoKnownJointError
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.robot.locked_joints import locked_indices
+from hodyn_ros.robot.locked_joints import locked_indices, why_not_commanded
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
@@ -287,8 +287,9 @@ class Session:
     def _sample(self, data: bytes) -> None:
         self._check_one_sender('~/reference')
         position, velocity = self._stream_reader.state(data)
-        if (sent := self._stream_reader.sent_joints) > len(position):
-            raise HodynError(f'{sent} joints for a robot with {len(position)}')
+        if others := self._stream_reader.other_names:
+            raise HodynError(why_not_commanded(
+                self._names.robot, others, self._prefix or '', 'stream'))
         self.supervisor.take_sample(
             position, velocity, cdr.stamp(data) or None, time.monotonic())
 

@@ -38,6 +38,20 @@ def test_the_options_reach_the_code(tmp_path):
     assert '<name>arm</name>' in (tmp_path / 'a' / 'package.xml').read_text()
 
 
+@pytest.mark.parametrize(('options', 'warns'), [
+    (('--friction', '--float'), True), (('--friction',), False), (('--float',), False),
+    (('--friction', '--float', '--order', '1'), False)])
+def test_friction_too_steep_for_single_precision_is_warned_of(tmp_path, capsys, options, warns):
+    mapping = robot_keys('panda')
+    mapping['friction']['slope'] = [10.0, 100.0, 300.0, 10.0, 101.0, 300.0, 10.0]
+    mapping['friction']['amplitude'][5] = 0.0
+    robot = tmp_path / 'steep.yaml'
+    robot.write_text(json.dumps(mapping))
+    assert generate(tmp_path / 'code', *options, robot=robot) == 0
+    said = 'friction of joint3, joint5: with slopes above 100 s/rad, Q̈ in single precision'
+    assert (said in capsys.readouterr().err) == warns
+
+
 def test_the_robot_is_the_one_that_is_used(tmp_path):
     """A payload that is always there, and a joint that is locked, are folded into the code."""
     assert generate(tmp_path / 'a', '--payload', 'link2', '1.0', '0.1', '0', '0') == 0

@@ -73,6 +73,26 @@ def test_c_gives_the_torques_of_the_library(robot, single, tmp_path):
 
 
 @needs_compiler
+@pytest.mark.parametrize(('slope', 'off'), [(10.0, 5e-6), (100.0, 6e-5), (300.0, 2e-3)])
+def test_steep_friction_in_float_is_as_accurate_as_the_page_says(slope, off, tmp_path):
+    """Of Q̈ at the same instant: compared with the largest of all motions it seems to be exact."""
+    friction = replace(PANDA.friction, slope=np.full(7, slope))
+    robot = replace(PANDA, friction=friction)
+    code = compiled(tmp_path, robot, single=True, friction=True, flags=('-O0',))
+    rng = np.random.default_rng(0)
+    q = rng.uniform(-1.0, 1.0, (2000, 5, 7)) * np.array([[2.0], [2.0], [5.0], [20.0], [100.0]])
+    slow = rng.random((2000, 7)) < 0.5
+    q[:, 1][slow] *= 10.0 ** rng.uniform(-4.0, 0.0, slow.sum())
+    q = q.astype(np.float32).astype(float)
+    found, _ = code.call('feed_forward', q, out=np.zeros((2000, 3, 7)))
+    right = hd.inverse_dynamics(robot, q) + friction.torque(q)
+    error = (np.abs(found - right) / np.abs(right).max(axis=2, keepdims=True)).max(axis=(0, 2))
+    assert error[:2].max() < 2e-5
+    assert 0.1 * off < error[2] < 1.5 * off
+    assert furthest(found, right) < SINGLE
+
+
+@needs_compiler
 @pytest.mark.parametrize('order', [0, 1, 3, 4])
 def test_c_of_a_tree_to_each_order(order, tmp_path):
     robot = tree(4)

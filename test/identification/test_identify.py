@@ -123,6 +123,19 @@ def test_joints_that_do_not_move_are_named():
     assert set(dict(identify(PLAIN, given, ('rotor',)).held)) == {'rotor_inertia'}
 
 
+def test_each_kept_value_is_named_once():
+    """Friction of a joint that hardly moves was not determined and not significant at once."""
+    given = data(None, duration=10.0, rate=10.0)
+    given.q[:, :, 2] *= 0.03
+    found = identify(PLAIN, given, ('friction', 'viscous', 'rotor', 'gains'))
+    held, alike = (
+        {(value, joint) for value, joints in kept for joint in joints}
+        for kept in (found.held, found.alike))
+    assert ('amplitude', 'joint3') in held
+    assert not held & alike
+    assert all(joints for _, joints in (*found.held, *found.alike))
+
+
 def test_values_at_the_bound_are_named():
     steep = replace(FRICTION, slope=np.full(7, 1e5), velocity_offset=NONE)
     found = identify(PLAIN, data(None, rate=50.0, friction=steep), ('friction', 'offsets'))

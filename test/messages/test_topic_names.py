@@ -72,6 +72,20 @@ def test_another_arm_is_recommended_only_while_the_own_one_is_unseen():
     assert refused(names, RIGHT, OtherArmError).startswith(unadvised)
 
 
+@pytest.mark.parametrize('parts', [(LEFT + RIGHT,), (RIGHT, LEFT), (LEFT, RIGHT, ['torso'])])
+def test_each_arm_of_a_topic_that_the_robot_may_be_is_recommended(parts):
+    names = of_topic()
+    first = ''
+    for part in parts:
+        with pytest.raises(NoKnownJointError) as caught:
+            names.indices(part)
+        first = first or str(caught.value)
+    said = names.latest(first)
+    assert "'left_joint1', 'right_joint1' and the others are not joints of robot 'panda'" in said
+    assert 'joint_prefix:=left_ or right_ (node)' in said
+    assert refused(names, parts[0], OtherArmError) == said
+
+
 def test_ever_new_names_are_refused_and_forgotten():
     names = of_topic()
     for k in range(1000):

@@ -133,6 +133,30 @@ def test_another_takes_the_place_of_one_that_does_not_end(worker, monkeypatch):
     assert first not in planners()
 
 
+def test_jobs_that_are_abandoned_delay_no_other_and_an_idle_process_stays(worker):
+    robot = hd.load_robot('panda')
+    [first] = planners()
+    worker.abandon()
+    worker.submit(job(robot, 0))
+    assert outcome(worker)[1].refusal == ''
+    worker.abandon()
+    assert planners() == [first]
+    os.kill(first, signal.SIGSTOP)  # as if it computed for minutes
+    poses = [(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0)] * 2
+    worker.submit(job(robot, 1))
+    time.sleep(0.2)
+    worker.submit(job(robot, 2))
+    worker.submit(BaseJob(base_trajectory([0.0, 4.0], poses), (np.eye(4), 0.0), 2))
+    worker.abandon()
+    assert worker.wait(TIMEOUT)  # for the other one
+    assert not is_alive(first)
+    assert worker.poll(Job) is worker.poll(BaseJob) is None
+    worker.submit(job(robot, 3))
+    made, prepared = outcome(worker)
+    assert (made.number, prepared.refusal) == (3, '')
+    assert worker.poll(BaseJob) is None
+
+
 def test_an_error_of_the_program_refuses_the_plan_with_its_traceback(monkeypatch):
     def fail(_):
         raise ZeroDivisionError('unforeseen')

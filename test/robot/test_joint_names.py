@@ -83,6 +83,19 @@ def test_a_robot_without_prefixes_takes_its_plain_names_only():
     assert JointNames(twolink, prefix='a_').indices(['a_joint1', 'a_joint2']).tolist() == [0, 1]
 
 
+def test_each_arm_that_a_robot_without_prefixes_may_be_is_named():
+    """The first one's prefix was recommended, which may be the other arm's."""
+    twolink = hd.load_robot('twolink')
+    both = ['right_joint1', 'right_joint2', 'left_joint1', 'left_joint2', 'torso']
+    with pytest.raises(ValueError, match=(
+            "'left_joint1', 'right_joint1' and the others are not joints of robot 'twolink'; "
+            'load .* for one of these arms, give its prefix: joint_prefix:=left_ or right_ '
+            r'\(node\), --joint-prefix left_ or right_ \(commands\)$')):
+        JointNames(twolink).indices(both)
+    with pytest.raises(ValueError, match="have the prefix 'left_' or 'right_'; give one of these"):
+        JointNames(twolink, prefix='upper_').indices(both)
+
+
 def test_a_command_is_in_the_controllers_order(panda):
     joints = JointNames(panda)
     assert joints.command_order(['']).tolist() == list(range(7))

@@ -175,6 +175,32 @@ def test_a_dead_planning_process_costs_one_plan(live, home):
     assert_no_step(node)
 
 
+def test_a_plan_that_is_being_made_at_the_deactivation_delays_no_later_one(live, home):
+    """The first plan with other parameters waited for it, for up to 300 s."""
+    node = live('fade:=0.2')
+    node.first_answer(NOW, home)
+    [first] = children(node.process.pid)
+    assert node.change('deactivate')
+    assert children(node.process.pid) == [first]  # an idle one stays: another takes seconds
+    assert node.change('activate')
+    node.first_answer(NOW + 10.0, home)
+    os.kill(first, signal.SIGSTOP)  # as if it computed for minutes
+    move(node, home)
+    for k in range(100):
+        assert node.answer(NOW + 10.01 + 0.01 * k, home) is not None
+    assert 'trajectory accepted' not in node.log
+    assert node.change('deactivate')
+    assert node.set(interpolation='local') == ''
+    assert node.change('activate')
+    assert not is_alive(first)
+    node.first_answer(NOW + 20.0, home)
+    move(node, home)
+    node.send_states_until_log('trajectory accepted', NOW + 20.1, home)
+    assert 'prepares plans has died' not in node.log
+    assert node.log.count('rejected') == 1
+    assert 'rejected: dropped while it was prepared: the node is deactivated' in node.log
+
+
 def test_a_killed_node_is_silent_and_the_next_starts_where_the_arm_is(live, home):
     node = live(own=True)
     t = in_motion(node, home, seconds=2.0)

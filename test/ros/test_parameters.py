@@ -145,6 +145,22 @@ def test_no_file_is_named_by_the_service(active, value):
     assert value == '' or value not in result.reason
 
 
+@pytest.mark.parametrize('active', [False, True])
+@pytest.mark.parametrize('start', ['', '/home/me/limits.yaml'])
+def test_another_file_of_limits_is_refused_for_the_same_reason_in_all_states(start, active):
+    """An active node had said to deactivate it first."""
+    def changed(value):
+        return check(
+            [Parameter('limits_file', value=value)], lambda _: 'now', active=active,
+            limits_file=start)
+
+    assert 'a file can only be given at start' in changed('/etc/passwd').reason
+    assert changed('/etc/passwd').reason.endswith(
+        "; later it may be /home/me/limits.yaml or ''" if start else "; later it may be ''")
+    for value in (start, ''):
+        assert changed(value).successful == (not active)
+
+
 @pytest.mark.parametrize('value', ['panda', 'iiwa14', 'robot_description', '/home/me/arm.yaml'])
 def test_other_robots_and_the_file_of_the_start_are_taken(value):
     assert check(

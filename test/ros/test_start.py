@@ -6,6 +6,7 @@ from grippers import gripper_urdf
 from live_motions import NOW
 import numpy as np
 import pytest
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
@@ -149,7 +150,7 @@ def test_a_gripper_is_locked_limits_are_a_files_and_inertias_are_taken(live, tmp
     node.send_trajectory((0.1, [0.3]))
     node.send_states_until_log('joint_trajectory rejected: ', 1001.001, [0.1])
     assert 'limit 0.01 rad/s' in node.log
-    assert 'limits_file: cannot change' in node.set(limits_file=str(other))
+    assert 'limits_file: a file can only be given at start' in node.set(limits_file=str(other))
 
 
 def test_fingers_of_which_one_follows_the_other_move(live, tmp_path):
@@ -167,6 +168,65 @@ def test_fingers_of_which_one_follows_the_other_move(live, tmp_path):
     np.testing.assert_allclose(answer.effort, torque, rtol=1e-12, atol=1e-12)
     node.send_trajectory((2.0, [0.03, 0.03, 0.15]))
     node.send_states_until_log('trajectory accepted', 1001.001, [0.02, 0.02, 0.1])
+
+
+def test_limits_of_the_start_are_left_out_and_taken_again(live, tmp_path):
+    """An active node asked to be deactivated first, and then refused the file all the same."""
+    robot, limits, other = (tmp_path / name for name in ('arm.urdf', 'limits.yaml', 'other.yaml'))
+    robot.write_text(gripper_urdf(centre='0 0 0'))
+    limits.write_text('limits: {arm_j1: {velocity: 0.01}}')
+    other.write_text('limits: {}')
+    node = live(f'robot:={robot}', f'limits_file:={limits}', 'fade:=0.2', 'auto_activate:=false',
+                ready=False)
+    node.joints = ['arm_j1', 'finger1']
+    refusal = (
+        'limits_file: a file can only be given at start, on the command line or in a parameter '
+        f"file; later it may be {limits} or ''")
+
+    def activated(stamp, answer):
+        node.of.forget_log()
+        assert node.change('activate')
+        node.wait_ready()
+        node.first_answer(stamp, [0.1, 0.02])
+        node.send_trajectory((2.0, [0.2, 0.02]))
+        node.send_states_until_log(answer, stamp + 1.0, [0.1, 0.02])
+        assert node.set(limits_file=str(other)) == refusal
+        assert 'deactivate the node first' in node.set(limits_file='') + node.set(
+            limits_file=str(limits))
+        assert node.change('deactivate')
+
+    assert node.set(limits_file=str(other)) == refusal
+    assert node.change('configure')
+    assert node.set(limits_file=str(other)) == refusal
+    activated(1000.0, 'limit 0.01 rad/s')
+    assert node.set(limits_file='') == ''
+    activated(1010.0, 'trajectory accepted')
+    assert node.set(limits_file=str(limits)) == ''
+    activated(1020.0, 'limit 0.01 rad/s')
+
+
+@pytest.mark.parametrize(('parameters', 'names', 'wrong'), [
+    ((), ('arm_j1', 'finger1', 'finger2'), 'finger2 follows finger1: leave it out of the stream'),
+    (('locked_joints:=["finger1=0.02"]',), ('arm_j1', 'finger1'),
+     'finger1 is locked at 0.02: leave it out of the stream, or do not lock it'),
+    (('locked_joints:=["finger1=0.02"]',), ('arm_j1', 'hand'),
+     "joint 'hand' is not one of robot 'arm'; a stream may name only its joints")])
+def test_a_joint_that_a_stream_cannot_move_is_named(live, tmp_path, parameters, names, wrong):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(GRIPPER)
+    node = live(f'robot:={path}', 'inertia_check:=warn', *parameters, ready=False)
+    node.joints = ['arm_j1'] if parameters else ['arm_j1', 'finger1']
+    node.wait_ready()
+    here = [0.1, 0.02][:len(node.joints)]
+    node.first_answer(1000.0, here)
+    stream = node.publisher(JointState, '/feedforward/reference')
+    for k in range(200):
+        stream.publish(JointState(name=names, position=[0.1, 0.02, 0.02][:len(names)]))
+        node.answer(1001.0 + 0.01 * k, here)
+        if 'reference rejected' in node.log:
+            break
+    assert f'reference rejected: {wrong}' in node.log
+    assert 'streaming' not in node.states
 
 
 def test_without_control_msgs_the_node_says_so_and_goes_on(live):

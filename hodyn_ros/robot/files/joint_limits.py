@@ -14,7 +14,7 @@ from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.file_kinds import likeness
 from hodyn_ros.robot.files.joint_properties import LIMIT_KEYS
-from hodyn_ros.robot.locked_joints import locked_position
+from hodyn_ros.robot.locked_joints import dependence
 from hodyn_ros.robot.model import Robot
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.unit_doubts import MANY_TURNS
@@ -122,10 +122,8 @@ def _joint(robot: Robot, name: str) -> int | None:
 def _why_left_out(robot: Robot, name: str) -> str:
     """Return what a joint is that has no limits in the robot."""
     for prefix in ('', *robot.joint_prefixes):
-        if (position := locked_position(robot, name, prefix)) is not None:
-            return f'is locked at {position:g}'
-    if any(name.endswith(body.joint) for body in robot.bodies if body.mimic):
-        return 'follows another'
+        if why := dependence(robot, name, prefix):
+            return why
     near = get_close_matches(name, robot.joint_names, 1, 0.8)
     return f'is not a joint of {robot.name!r}' + (f' (did you mean {near[0]!r}?)' if near else '')
 

@@ -198,7 +198,7 @@ def test_an_effort_limit_of_0_of_a_joint_without_motor_is_no_warning():
 
 def test_limits_of_followers_in_a_file_are_left_out_with_a_warning():
     robot = hd.load_robot(urdf(WIDE, mimic('j0')))
-    with pytest.warns(UserWarning, match="joint 'j1' follows another: left out"):
+    with pytest.warns(UserWarning, match="joint 'j1' follows j0: left out"):
         robot = with_limits(robot, {'limits': {'j0': {'velocity': 1.0}, 'j1': {'velocity': 2.0}}})
     assert robot.limits.velocity.tolist() == [1.0]
 
