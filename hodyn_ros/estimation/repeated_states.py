@@ -42,9 +42,9 @@ def torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
     """Return which states have positions of one sample and velocities of another.
 
     They occur if a state is read while another thread writes it. One half repeats the last
-    message bit for bit, and the other clearly does not. The next message may complete the sample: it
-    then repeats the half that was new, and its other half is new. Torn states are rare: if one half is regularly refreshed
-    less often than the other, the states are not torn.
+    message bit for bit, and the other clearly does not. The next message may complete the sample:
+    it then repeats the half that was new, and its other half is new. Torn states are rare: if one
+    half is regularly refreshed less often than the other, the states are not torn.
     """
     found = np.zeros(len(position), dtype=bool)
     if len(found) <= 2 * _AROUND:

@@ -1,4 +1,4 @@
-"""Limits of a robot's motion and efforts: those of its file, and missing ones derived from them."""
+"""Limits of a robot's motion: those of its file, and missing ones derived from them."""
 from dataclasses import dataclass
 
 import numpy as np
