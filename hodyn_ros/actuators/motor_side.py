@@ -32,7 +32,7 @@ class MotorSide:
 
     ``evaluate`` is for control cycles: it keeps the state of dampers, and the values that
     infeasible joints hold. ``along`` takes whole motions, and refuses infeasible ones.
-    `FeedForward.motor_side` is that of a robot with actuators.
+    `FeedForward.motor_side` is the MotorSide of its robot, or None without actuators.
 
     Parameters
     ----------

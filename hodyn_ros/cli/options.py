@@ -60,7 +60,8 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option --json."""
     parser.add_argument(
         '--json', type=_figures_file, metavar='FILE',
-        help='write the results as JSON to FILE; with - only they go to the standard output')
+        help='write the results as JSON to FILE; with - they go to the standard output, and '
+             'everything else to the standard error')
 
 
 def _figures_file(text: str) -> FiguresFile:

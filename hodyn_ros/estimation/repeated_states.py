@@ -5,12 +5,16 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_MIN_CHANGES = 3  # values that usually change, at least, if an unchanged state is a repeat
+# Least number of values that usually change from state to state; with fewer, an unchanged state
+# need not be a repeat.
+_MIN_CHANGES = 3
 _CLEAR_STEPS = 2.5  # steps of the resolution that noise about one value seldom exceeds
 _MOST_TORN = 0.02  # greatest share of messages that are torn
 _AROUND = 5  # messages on both sides by which the motion of the arm is judged
 _LOOKBACK = 20  # greatest number of messages by which a second publisher lags
-_LONG_READ = 20  # greatest number of reads of a state if the next may be one usual step away
+# Number of reads of one state beyond which the next step must grow with that number if the arm was
+# moving.
+_LONG_READ = 20
 
 
 def _compared(position: Array, velocity: Array, effort: Array) -> Array:
@@ -39,8 +43,8 @@ def torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
 
     They occur if a state is read while another thread writes it. One half repeats the last
     message bit for bit, and the other clearly does not. The next message may complete the sample:
-    then its other half repeats. Torn states are rare: if one half is regularly refreshed
-    less often than the other, the states are not torn.
+    it then repeats the half that was new, and its other half is new. Torn states are rare: if one
+    half is regularly refreshed less often than the other, the states are not torn.
     """
     found = np.zeros(len(position), dtype=bool)
     if len(found) <= 2 * _AROUND:
@@ -77,9 +81,9 @@ def repeats(
 ) -> NDArray[np.bool_]:
     """Return which messages repeat the last state, bit for bit, though the arm moves.
 
-    A robot at rest also repeats its state, but for longer than a reader that reads each state
-    several times. An arm whose numbers hardly ever change does not move. After states that were
-    held up, the next state is a usual step of the moving arm away.
+    A long run of equal states counts as a rest, unless the step after it is about as large as the
+    steps around it: then the arm moved and its states were only held up. An arm whose numbers
+    hardly ever change does not move.
     """
     recorded = _compared(position, velocity, effort)
     changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])
@@ -100,7 +104,8 @@ def repeats(
     for i in np.flatnonzero(rests):
         around = np.concatenate([steps[max(0, i - _AROUND):i], steps[i + 1:i + 1 + _AROUND]])
         usual = float(np.median(around)) if len(around) else 0.0
-        # If all held-up states come late, none is missing: the next is a usual step away.
+        # Held-up states may all arrive late: then none is missing, and the next step is a usual
+        # one. After very many reads, only a step in proportion to them counts.
         least = 0.5 * usual * (reads[i] / typical if reads[i] > _LONG_READ else 1.0)
         if i < len(steps) and steps[i] > least > 0.0:
             continue

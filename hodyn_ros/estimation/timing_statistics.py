@@ -23,10 +23,11 @@ class TimingStatistics:
     sampling_period : float
         The mean period by which instants were restored, s; NaN if all are the stamps.
     restored, determined : int
-        Number of samples with restored instants, and how many of these intervals the states
-        themselves determine; the stamps determine the others.
+        Number of samples with restored instants, and for how many of them the states themselves
+        determine the interval before; for the others the stamps do.
     evenly_spaced : int
-        Number of samples in bursts that are spaced evenly, since no sampling period was found.
+        Number of samples that arrived in bursts and were spaced evenly here, as no sampling period
+        was found.
     largest_move : float
         Greatest distance of an instant from the stamp under which it was first seen, s.
     counts : dict
@@ -38,7 +39,8 @@ class TimingStatistics:
     gaps, resets : lists of (ns, s)
         The first 200: the last stamp before, and the length of the pause or the jump back.
     clock_steps : list of int
-        The first stamps after the clock was set by less than a gap, ns.
+        The first 200 times that the clock was set by less than counts as a gap: the stamp after
+        each, ns.
     astray : list of (ns, int, float)
         The first positions far off their neighbours: time since the first stamp, index of the
         joint, and how far, rad.

@@ -9,7 +9,7 @@ Array = NDArray[np.float64]
 ROUND_OFF = 1e-6
 """Fraction by which round-off may exceed a limit."""
 SMALLEST_STEP = 1e-8
-"""Step of a value allowed in any interval: a fraction of it, or absolute for values below 1."""
+"""Step allowed in any interval, however short: a fraction of the value, absolute below 1."""
 
 
 @njit()

@@ -1,4 +1,4 @@
-"""The limits of a robot's motion, including efforts: from its file, or derived from these."""
+"""Limits of a robot's motion: those of its file, and missing ones derived from them."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-# Durations from which limits that the robot file does not have are derived, s.
+# If the robot file lacks acceleration or jerk limits, they are derived with these durations, s.
 STOP_TIME, JERK_TIME = 0.25, 0.05
 
 
@@ -21,8 +21,8 @@ def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> Motion
 
     If the robot file has no acceleration limit, it is the acceleration that stops the joint from
     its velocity limit (or 1 rad/s) in STOP_TIME. Without a jerk limit, it is the jerk that reaches
-    the acceleration limit in JERK_TIME. Efforts include gravity, friction and constant external
-    wrenches: the values of `wrenches`, (ORDER + 1, n_bodies, 6).
+    the acceleration limit in JERK_TIME. Efforts include gravity, friction and the external
+    wrenches, held constant: only row 0 of `wrenches`, (ORDER + 1, n_bodies, 6), is used.
     """
     limits = models[-1].robot.limits
     speed = np.where(np.isfinite(limits.velocity), limits.velocity, 1.0)

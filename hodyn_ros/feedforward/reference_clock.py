@@ -3,10 +3,9 @@ from collections import deque
 import math
 
 WINDOW = 9
-# Least number of intervals, longest that counts, s, and step of stamps always allowed, in periods.
-MIN_INTERVALS = 5
-MAX_INTERVAL = 1.0
-MAX_PERIODS = 3.0
+MIN_INTERVALS = 5  # intervals needed for a period
+MAX_INTERVAL = 1.0  # longest interval that counts, s
+MAX_PERIODS = 3.0  # step of stamps that is always allowed, in periods
 # How many times faster than this machine's clock a simulated clock may run.
 MAX_SPEED = 20.0
 # Uncertainty of times of arrival, s.

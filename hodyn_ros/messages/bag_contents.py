@@ -122,7 +122,8 @@ def count_losses(
         return tuple(known)
     if not unknown:
         return (*known, LostMessages(
-            source, '', f'it counts {expected}, but no file has these', missing))
+            source, '', f'it counts {expected}, but {missing} of these are in no file',
+            missing))
     first = unknown[0]
     places = [f'{loss.file}, {loss.place}' if loss.place else loss.file for loss in unknown[1:]]
     return (*known, replace(

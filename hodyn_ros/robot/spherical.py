@@ -1,9 +1,10 @@
 """Spherical joints of a robot: each is three revolute ones about x, y and z through one point.
 
 The body is at C = C_parent · placement · T(p) Rx(q₁) Ry(q₂) Rz(q₃) R₀ T(−p), with the joint's
-point p in the body's frame. So the three positions are a chart of SO(3), 0 at the rotation R₀ in
-the last body's placement, and singular at q₂ = ±90°. Such joints are recognised by that form, so
-a file with the three revolute joints reads as the same joint.
+point p in the body's frame. So the three positions are a chart of SO(3), singular at q₂ = ±90°.
+They are 0 at the rotation R₀, which is stored in the placement of the last of the three bodies.
+Such joints are recognised by that form, so a file with the three revolute joints reads as the same
+joint.
 """
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ Array = NDArray[np.float64]
 _FORM = 1e-9
 """Tolerance of the form's axes (1) and points (m), as numbers are rounded in files."""
 _NEAR_SINGULAR = 1e-2
-"""|cos q₂| below which the chart causes a failure of forward dynamics."""
+"""|cos q₂| below which the chart is named as the cause if dynamics fail or lose digits."""
 
 
 def spherical_joints(robot: Robot) -> Mapping[str, int]:

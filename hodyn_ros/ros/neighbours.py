@@ -92,7 +92,8 @@ class Neighbours:
         topic, received = self._states, self._monitor.received['joint_states']
         reason = f'for a joint state on {topic}'
         is_heard, self._is_heard = self._is_heard, bool(received)
-        # Others are still being found, or may send what the first message lacks.
+        # In the first second publishers are still being discovered. Right after the first message,
+        # another publisher may still send what it lacks.
         if time.monotonic() - self._began < 1.0 or is_heard != self._is_heard:
             return reason
         if received:

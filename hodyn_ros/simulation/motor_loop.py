@@ -29,7 +29,7 @@ class MotorLoop:
     Raises
     ------
     HodynError
-        Another motor has no inertia: its gains would be 0.
+        The motor of an elastic joint has no inertia: its gains would be 0.
 
     """
 
