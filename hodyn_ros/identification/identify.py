@@ -22,7 +22,6 @@ from hodyn_ros.identification.recordings import STRETCH
 from hodyn_ros.identification.regression import Fit, fit, inverse, misfit
 from hodyn_ros.identification.start_values import start_values
 from hodyn_ros.identification.terms import Terms
-from hodyn_ros.limits.margins import both
 from hodyn_ros.robot import HodynError, Robot
 
 Array = NDArray[np.float64]
@@ -114,9 +113,8 @@ def identify(
 
 def _all_doubted(doubts: Collection[Doubt]) -> str:
     beyond = [
-        f'{doubt.joint} {friction} N m, limit {limit}'
-        for doubt in doubts if doubt.limit > 0.0
-        for friction, limit in [both(doubt.friction, doubt.limit, 3)]]
+        f'{doubt.joint} {doubt.friction:.3g} N m, limit {doubt.limit:.3g}'
+        for doubt in doubts if doubt.limit > 0.0]
     far = [
         f'{doubt.joint} {doubt.recorded:.2g} times'
         for doubt in doubts if not np.isnan(doubt.recorded)]
