@@ -100,6 +100,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _print_worst(limit_report: LimitReport) -> None:
     from hodyn_ros.cli.tables import make_console, make_table
+    from hodyn_ros.limits.margins import both
 
     table = make_table(
         'joint', 'quantity', 'worst', 'limit', 'unit', 'margin', 'time (s)',
@@ -109,11 +110,11 @@ def _print_worst(limit_report: LimitReport) -> None:
         if previous not in ('', entry.joint):
             table.add_section()
         known = entry.is_known
+        value, limit = both(entry.value, entry.limit, 4) if entry.exceeded else (
+            f'{entry.value:.4g}', f'{entry.limit:.4g}')
         table.add_row(
             '' if entry.joint == previous else entry.joint, entry.quantity,
-            f'{entry.value:.4g}',
-            f'{entry.limit:.4g}' if known else 'none' if entry.is_needless else 'unknown',
-            entry.unit,
+            value, limit if known else 'none' if entry.is_needless else 'unknown', entry.unit,
             f'{entry.margin:.3g}' if known else '', f'{entry.time:.3f}',
             style='bold red' if entry.exceeded else None)
         previous = entry.joint

@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
         options, *options.bags, *options.unloaded, options.robot, contents=_contents(robot))
     if options.unloaded and 'payload' not in terms:
         raise HodynError('--unloaded only helps to find a payload: add payload to --terms')
-    warn_of_locked(options, *options.bags, *options.unloaded)
+    warn_of_locked(options, robot, *options.bags, *options.unloaded)
     # With unknown gains or zeros, the share of gravity in the efforts cannot be estimated.
     source = Source(
         robot, options.topic, options.joint_prefix,

@@ -156,6 +156,7 @@ def print_validation(console: Console, robot: Robot, validation: Validation) -> 
 def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]:
     """Return sentences on implausible properties of the recordings, and what to do."""
     from hodyn_ros.feedforward.limit_table import unit
+    from hodyn_ros.limits.margins import both
 
     said = [
         f'Positions of {", ".join(doubtful.misplaced)} are beyond their limits most of the '
@@ -199,9 +200,10 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     for doubt in found.doubts:
         if doubt.limit > 0.0:
             newton = unit(robot, robot.joint_names.index(doubt.joint), 'effort')
+            friction, limit = both(doubt.friction, doubt.limit, 3)
             said.append(
-                f'Friction of {doubt.joint} would be {doubt.friction:.3g} {newton}, beyond its '
-                f'limit of effort, {doubt.limit:.3g} {newton}: it is not written, and the '
+                f'Friction of {doubt.joint} would be {friction} {newton}, beyond its '
+                f'limit of effort, {limit} {newton}: it is not written, and the '
                 "robot's is kept. The efforts of this joint are left out: check whether they are "
                 'in another unit (gains among the --terms finds this), or whether the limit in '
                 'the robot file is wrong.')

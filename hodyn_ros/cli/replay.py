@@ -15,7 +15,7 @@ from hodyn_ros.cli.options import (
     say_what_is_lost,
 )
 from hodyn_ros.cli.replay_many import replay_many
-from hodyn_ros.cli.used_robot import for_robot, given_locked, given_payload
+from hodyn_ros.cli.used_robot import for_robot, given_payload
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,8 +104,7 @@ def run(options: argparse.Namespace) -> int:
             bag, robot, output, topic=options.topic, prefix=options.joint_prefix,
             bandwidth=options.bandwidth, csv=options.csv,
             parquet=Path('computed.parquet') if options.parquet else None, report=report,
-            payload=given_payload(options), locked=given_locked(options), progress=advance,
-            force=options.force)
+            payload=given_payload(options), progress=advance, force=options.force)
     console.print(f'{bag}, {for_robot(options, robot)}', markup=False)
     _print(console, robot, result, output / ('report.html' if report else 'summary.json'))
     say_what_is_lost('replay', result.counts)

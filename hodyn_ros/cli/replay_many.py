@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from hodyn_ros.cli.many_files import print_ranking, run_many
-from hodyn_ros.cli.used_robot import for_robot, given_locked, given_payload
+from hodyn_ros.cli.used_robot import for_robot, given_payload
 
 if TYPE_CHECKING:
     from hodyn_ros.fleet.task import Outcome
@@ -24,8 +24,7 @@ def replay_many(options: argparse.Namespace) -> int:
     task = ReplayTask(
         robot, options.output.resolve(), topic=options.topic,
         prefix=options.joint_prefix, bandwidth=options.bandwidth, csv=options.csv,
-        report=not options.no_report, payload=given_payload(options),
-        locked=tuple(given_locked(options).items()))
+        report=not options.no_report, payload=given_payload(options))
 
     def show(outcomes: Sequence[Outcome]) -> None:
         page = options.output / OVERVIEW

@@ -43,7 +43,7 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
             'this option to hodyn replay or hodyn identify')
     from hodyn_ros.robot.files import load_robot, save_robot, with_actuators
 
-    locked = given_locked(options)
+    locked = _given_locked(options)
     robot = load_robot(
         options.robot, inertia_check=options.inertia_check, limits=options.limits,
         locked_joints=locked)
@@ -67,16 +67,14 @@ def for_robot(options: argparse.Namespace, robot: Robot) -> str:
     return f'for robot {robot.name}{default}'
 
 
-def warn_of_locked(options: argparse.Namespace, *bags: Path) -> None:
-    """Print a line for each joint of --lock that moves, or is elsewhere, in a recording."""
-    if not options.lock:
-        return
+def warn_of_locked(options: argparse.Namespace, robot: Robot, *bags: Path) -> None:
+    """Print a line for each locked joint that moves, or is elsewhere, in a recording."""
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.estimation.locked_joints import locked_but_moving
 
     for bag in bags:
         for sentence in locked_but_moving(
-                bag, given_locked(options), topic=options.topic, prefix=options.joint_prefix):
+                bag, robot, topic=options.topic, prefix=options.joint_prefix):
             make_console().print(f'! {bag}: {sentence}', style='bold')
 
 
@@ -85,7 +83,7 @@ def given_payload(options: argparse.Namespace) -> tuple[str, ...]:
     return tuple(' '.join(words) for words in options.payload)
 
 
-def given_locked(options: argparse.Namespace) -> dict[str, float]:
+def _given_locked(options: argparse.Namespace) -> dict[str, float]:
     """Return the positions of the joints of --lock, by name."""
     locked: dict[str, float] = {}
     for text in options.lock:

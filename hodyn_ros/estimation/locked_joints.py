@@ -1,5 +1,5 @@
 """Recordings that contradict the assumption that joints are locked."""
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -7,53 +7,71 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.joint_state_bag import JointStateBag
-from hodyn_ros.robot.locked_joints import FAR, elsewhere, index_of
+from hodyn_ros.robot import Robot
+from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere, index_of
 
 
-class _Name:
-    """Finds one joint among a driver's names, with or without the prefix of an arm."""
+class _Finder:
+    """Finds some joints among a driver's names, and collects which joints messages name."""
 
-    def __init__(self, joint: str, prefix: str) -> None:
-        self._joint, self._prefix = joint, prefix or None
+    def __init__(self, joints: Sequence[str], prefix: str, wanted: tuple[str, ...] = ()) -> None:
+        self._joints, self._prefix, self._wanted = joints, prefix or None, wanted
+        self.named: set[tuple[str, ...]] = set()
 
     def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
-        index = index_of(self._joint, names, self._prefix)
-        if index is None:
-            raise HodynError(f'no joint {self._joint!r}')
-        return np.array([index])
+        found = {joint: index for joint in self._joints
+                 if (index := index_of(joint, names, self._prefix)) is not None}
+        self.named.add(tuple(found))
+        if not found or tuple(found) != self._wanted:
+            raise HodynError('other joints')
+        return np.array(list(found.values()))
 
 
 def locked_but_moving(
-    path: Path, locked: Mapping[str, float], *, topic: str | None = None, prefix: str = '',
+    path: Path, robot: Robot, *, topic: str | None = None, prefix: str = '',
 ) -> list[str]:
     """Return a sentence for each locked joint that is elsewhere or moves in a recording.
+
+    Joints that are not recorded, and those on which no torque depends, are skipped.
 
     Parameters
     ----------
     path : Path
         The bag.
-    locked : mapping of str to float
-        Joints and their positions, rad or m; joints that are not recorded are skipped.
+    robot : Robot
+        The robot; its `locked` joints are compared.
     topic : str, optional
         Joint state topic, when several are recorded.
     prefix : str
         Prefix of the joint names of one arm among several.
 
     """
-    said = []
-    for joint, position in locked.items():
+    locked = {joint: at for joint, at in robot.locked if joint not in robot.harmless_locks}
+    ends: dict[str, list[float]] = {}
+    groups: set[tuple[str, ...]] = {()} if locked else set()
+    while groups:
+        wanted = groups.pop()
+        finder = _Finder(tuple(locked), prefix, wanted)
         try:
-            with JointStateBag(path, _Name(joint, prefix), topic) as bag:
-                ends = [
-                    (float(block.position.min()), float(block.position.max()))
-                    for block in bag.blocks() if len(block)]
+            with JointStateBag(path, finder, topic) as bag:
+                for block in bag.blocks():
+                    for joint, column in zip(wanted, block.position.T, strict=True):
+                        ends.setdefault(joint, []).extend((column.min(), column.max()))
         except HodynError:
-            continue  # not recorded; a faulty bag is reported when the other joints are read
-        low, high = min(low for low, _ in ends), max(high for _, high in ends)
-        if max(high - position, position - low) > FAR:
-            said.append(
-                f'{elsewhere(joint, position, low, high)} in the recording: the model is not the '
-                'arm that was recorded. '
-                + (f'Lock it there, --lock {joint}={0.5 * (low + high):.3g}.'
-                   if high - low <= FAR else 'Do not lock it.'))
-    return said
+            pass  # a faulty bag is reported when the other joints are read
+        if not wanted:
+            groups = finder.named - {()}
+    return [_said(joint, at, min(ends[joint]), max(ends[joint]))
+            for joint, at in locked.items() if joint in ends
+            and max(max(ends[joint]) - at, at - min(ends[joint])) > APART]
+
+
+def _said(joint: str, locked: float, low: float, high: float) -> str:
+    is_far = max(high - locked, locked - low) > FAR
+    return (
+        f'{elsewhere(joint, locked, low, high)} in the recording: ' + (
+            'the model is not the arm that was recorded. ' if is_far else
+            'the torque is computed for the lock. ')
+        + (f'Lock it there: {joint}={0.5 * (low + high):.3g}, by --lock or where the robot file '
+           'was made.' if high - low <= APART else 'Do not lock it.' if is_far else
+           'Do not lock it if it carries a load.'))

@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.feedforward.torque import FeedForward
+from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import EFFORTS, QUANTITIES
 from hodyn_ros.reference.limits import MotionLimits, largest_ratio
 from hodyn_ros.robot import Robot
@@ -69,10 +70,10 @@ def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
     worst, share = largest_ratio(grown, np.array(robot.limits.effort))
     if share <= 1.0 + margin:
         return ''
+    needed, limit = both(weight[worst], robot.limits.effort[worst])
     return (
-        f'the weight needs {weight[worst]:.4g} from {robot.joint_names[worst]}, beyond its effort '
-        f'limit of {robot.limits.effort[worst]:g}: correct the payload, the masses of the links '
-        'or the limit')
+        f'the weight needs {needed} from {robot.joint_names[worst]}, beyond its effort limit of '
+        f'{limit}: correct the payload, the masses of the links or the limit')
 
 
 @dataclass(frozen=True)

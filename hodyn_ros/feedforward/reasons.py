@@ -10,6 +10,7 @@ import numpy as np
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import EffortExcess
 from hodyn_ros.feedforward.tracking import TrackingWatch
+from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import QUANTITIES
 from hodyn_ros.robot import Robot
 
@@ -118,9 +119,10 @@ class Reasons:
                 f'{excess.quantity} of {names[excess.place]} would be {excess.value:.4g}, which '
                 'no motion within the limits reaches from the last published value: it is not '
                 'published. Report it as a bug: no input should cause it')
+        value, limit = both(excess.value, excess.limit, 4)
         return (
-            f'{excess.quantity} of {names[excess.place]} is {excess.value:.4g}, '
-            f'beyond its limit of {excess.limit:g}')
+            f'{excess.quantity} of {names[excess.place]} is {value}, '
+            f'beyond its limit of {limit}')
 
     def of_departure(
         self, watch: TrackingWatch, joints: Sequence[str], when: str = '',

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.limits.margins import both
 from hodyn_ros.robot import HodynError, Limits
 
 Array = NDArray[np.float64]
@@ -168,9 +169,10 @@ def check_range(
     if beyond.any():
         i = int(beyond.argmax())
         low, high = limits.position_min[i], limits.position_max[i]
-        raise HodynError(f'position {position[i]:g} of joint {joints[i]!r} is ' + (
-            f'below {low:g}' if position[i] < low else f'above {high:g}'))
+        side, end = ('below', low) if position[i] < low else ('above', high)
+        said, limit = both(position[i], end)
+        raise HodynError(f'position {said} of joint {joints[i]!r} is {side} {limit}')
     if velocity is not None and (np.abs(velocity) > limits.velocity).any():
         i = int((np.abs(velocity) > limits.velocity).argmax())
-        raise HodynError(
-            f'velocity {velocity[i]:g} of joint {joints[i]!r} is beyond {limits.velocity[i]:g}')
+        said, limit = both(velocity[i], limits.velocity[i])
+        raise HodynError(f'velocity {said} of joint {joints[i]!r} is beyond {limit}')

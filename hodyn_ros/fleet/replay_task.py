@@ -33,8 +33,6 @@ class ReplayTask(Task):
         ``motion/robot=ROBOT/bag=NAME``. Existing files are replaced.
     topic, prefix, bandwidth, csv, report, payload
         As for `replay.replay_file`.
-    locked : tuple of (str, float)
-        Joints that are locked in the robot, and their positions.
 
     """
 
@@ -46,7 +44,6 @@ class ReplayTask(Task):
     csv: bool = False
     report: bool = True
     payload: tuple[str, ...] = ()
-    locked: tuple[tuple[str, float], ...] = ()
 
     key = 'bag'
 
@@ -72,7 +69,7 @@ class ReplayTask(Task):
             result = replay_file(
                 job.path, robot, report, topic=self.topic, prefix=self.prefix,
                 bandwidth=self.bandwidth, csv=self.csv, parquet=parquet, report=self.report,
-                payload=self.payload, locked=dict(self.locked), force=True)
+                payload=self.payload, force=True)
         except BaseException:
             if is_new:
                 parquet.unlink(missing_ok=True)

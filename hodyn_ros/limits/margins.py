@@ -13,6 +13,8 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-9
 # Largest number of intervals kept per column.
 LISTED = 20
+# Greatest number of digits by which a value and its limit are told apart: those of `TOLERANCE`.
+_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -101,13 +103,24 @@ class LimitMargin:
 
     def __str__(self) -> str:
         if not self.trips:
+            value, limit = both(self.value, self.limit)
             return (
-                f'{self.joint}: {self.quantity} {self.value:.6g} {self.unit} at '
-                f'{self.time:.4g} s, limit {self.limit:.6g} {self.unit}')
+                f'{self.joint}: {self.quantity} {value} {self.unit} at {self.time:.4g} s, '
+                f'limit {limit} {self.unit}')
+        value, limit = both(abs(self.value), abs(self.limit))
         return (
             f'would trip {self.reflex} at {self.tripped_at:.4g} s, {self.tripped_by}: '
-            f'{self.quantity} up to {abs(self.value):.6g} {self.unit} ({self.joint} at '
-            f'{self.time:.4g} s), {abs(self.limit):.6g} {self.unit} allowed')
+            f'{self.quantity} up to {value} {self.unit} ({self.joint} at '
+            f'{self.time:.4g} s), {limit} {self.unit} allowed')
+
+
+def both(value: float, limit: float, digits: int = 6) -> tuple[str, str]:
+    """Return a value and its limit as text, with more digits if they are close but differ."""
+    for many in (digits, *range(digits + 1, _DIGITS + 1)):
+        said = f'{value:.{many}g}', f'{limit:.{many}g}'
+        if said[0].lstrip('-') != said[1].lstrip('-'):
+            return said
+    return f'{value:.{digits}g}', f'{limit:.{digits}g}'
 
 
 def margins(values: Array, lower: Array, upper: Array) -> Array:

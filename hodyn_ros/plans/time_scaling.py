@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
-from hodyn_ros.limits.margins import TOLERANCE, LimitMargin
+from hodyn_ros.limits.margins import TOLERANCE, LimitMargin, both
 from hodyn_ros.limits.quantities import KINEMATIC
 from hodyn_ros.plans.limit_check import LimitReport, worst_margins
 from hodyn_ros.reference import Plan
@@ -167,8 +167,9 @@ def _why_static(motion: Array, table: LimitTable, instants: Array) -> str:
         float(np.ravel(part[..., table.limited[c]])[0])
         for part in table.taken(still, unloaded if is_unloaded else None))
     worst = column.margin(float(instants[sample]), value, lower, upper)
-    reached = (f'{column.joint} has {worst.quantity} {worst.value:.4g} {worst.unit}, limit '
-               f'{worst.limit:.4g} {worst.unit}')
+    found, limit = both(worst.value, worst.limit, 4)
+    reached = (
+        f'{column.joint} has {worst.quantity} {found} {worst.unit}, limit {limit} {worst.unit}')
     if is_unloaded:
         return (
             f'no stretch fixes it: at rest, even without any load, {reached}: '

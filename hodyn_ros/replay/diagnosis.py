@@ -170,11 +170,12 @@ class DiagnosisSamples:
             body.type != 'prismatic' for body in feedforward.robot.joint_bodies])
         velocities = RecordedVelocities(q[:, 1], velocity, turns)
         fit = find_misreading(feedforward, q[::every], effort[::every])
-        scale = 1.0 if fit.reading is None else fit.reading.scale
-        if fit.reading is not None and scale != 1.0 and (
-                velocities.positions_are_scaled(scale) or not np.isfinite(velocity).any()):
-            fit = replace(fit, reading=replace(fit.reading, are_velocities_scaled=False))
-            velocities = RecordedVelocities(q[:, 1] / scale, velocity, turns)
+        reading = fit.reading
+        if reading is not None and reading.scale != 1.0 and (
+                velocities.positions_are_scaled(reading.scale)
+                or not np.isfinite(velocity).any()):
+            fit = replace(fit, reading=replace(reading, are_velocities_scaled=False))
+            velocities = RecordedVelocities(q[:, 1] / reading.factors(turns), velocity, turns)
         zero = None if fit.is_wrong or np.isnan(fit.unexplained) else ZeroSearch(
             feedforward, q, effort, gains=False).small()
         return Diagnosis(

@@ -175,6 +175,7 @@ class _Trial:
         self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
         # A joint has a smaller range of positions, unless it turns on and on.
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
+        self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)
         self._compliance = series_compliance(robot)
         self.has_springs = bool(self._compliance.any())
 
@@ -212,18 +213,26 @@ class _Trial:
     ) -> tuple[Reading, float]:
         """Return a reading with the best factor of its positions, and its unexplained share.
 
-        The factor is `DEGREES` unless another explains clearly more.
+        The factor is `DEGREES`, of the joints that turn or of all, unless another explains clearly
+        more.
         """
+        def left(other: Reading) -> float:
+            return float(self.unexplained(other).mean())
+
         def share(scale: float) -> float:
-            return float(self.unexplained(replace(reading, scale=scale)).mean())
+            return left(replace(reading, scale=scale))
 
         best = min(_SCALES.tolist(), key=share)
         for half in finer:
             best = min((best * np.linspace(1.0 - half, 1.0 + half, 13)).tolist(), key=share)
-        least, degrees = share(best), share(DEGREES)
+        in_degrees = [
+            replace(reading, scale=DEGREES, are_slides_in_degrees=also)
+            for also in (self._slides_in_degrees if finer else (False,))]
+        least = share(best)
+        degrees, found = min(((left(one), one) for one in in_degrees), key=lambda each: each[0])
         if least > _LIKE_DEGREES * degrees:
-            return replace(reading, scale=DEGREES), degrees
-        return replace(reading, scale=best, may_be_degrees=least > _BETTER * degrees), least
+            return found, degrees
+        return replace(found, scale=best, may_be_degrees=least > _BETTER * degrees), least
 
     def quarters(self, reading: Reading) -> tuple[int, ...]:
         """Return the quarter turns of the zeros that explain most."""
@@ -312,6 +321,21 @@ def mountings(robot: Robot) -> list[Mounting]:
 def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:
     """Return a robot whose last link carries a point mass, kg, off its origin, (3,), m."""
     return robot.with_payload(robot.bodies[-1].name, mass, centre, np.zeros((3, 3)))
+
+
+def _slides_in_degrees(
+    robot: Robot, position: Array, slides: NDArray[np.bool_],
+) -> tuple[bool, ...]:
+    """Return whether prismatic joints' positions may be multiplied as if into degrees.
+
+    Efforts hardly determine this if they are mostly weight and friction; the ranges do.
+    """
+    low, high = robot.limits.position_min[slides], robot.limits.position_max[slides]
+    position = position[:, slides]
+    beyond = np.maximum(position.max(axis=0) - high, low - position.min(axis=0))
+    if (beyond > high - low).any():
+        return (True,)
+    return (False,) if np.isfinite(high - low).all() else (False, True)
 
 
 def series_compliance(robot: Robot) -> Array:

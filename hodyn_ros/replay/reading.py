@@ -45,6 +45,8 @@ class Reading:
     scale : float
         How many times too large the positions are: `DEGREES` for joints that turn, or another
         factor for all joints, such as on the motors' side of gears.
+    are_slides_in_degrees : bool
+        Whether positions of prismatic joints are `DEGREES` times too large as well.
     may_be_degrees : bool
         Whether the positions may be in degrees although `scale` is another factor.
     are_velocities_scaled : bool
@@ -64,6 +66,7 @@ class Reading:
     reversed_position: frozenset[int] = field(default_factory=frozenset)
     reversed_effort: frozenset[int] = field(default_factory=frozenset)
     scale: float = 1.0
+    are_slides_in_degrees: bool = False
     may_be_degrees: bool = False
     are_velocities_scaled: bool = True
     are_of_motors: bool = False
@@ -121,10 +124,15 @@ class Reading:
         """The joint of the robot under whose name each joint's effort is recorded."""
         return tuple(self.order.index(joint) for joint in self.effort_order)
 
+    def factors(self, turns: NDArray[np.bool_]) -> Array:
+        """Return how many times too large each joint's positions are, (n,)."""
+        is_part = self.is_in_degrees and not self.are_slides_in_degrees
+        return np.where(turns, self.scale, 1.0 if is_part else self.scale)
+
     def motion(self, q: Array, turns: NDArray[np.bool_]) -> Array:
         """Return recorded motions, (S, 5, n), under this reading; `turns` marks turning joints."""
         read = np.take(q, self.order, axis=2)
-        read[:, :, turns if self.is_in_degrees else slice(None)] /= self.scale
+        read /= self.factors(turns)
         read[:, :, list(self.reversed_position)] *= -1.0
         read[:, 0] += 0.5 * np.pi * np.array(self.quarters)
         return read
@@ -157,7 +165,7 @@ class Reading:
         if self.scale != 1.0:
             said.append(
                 f'positions {"and velocities " if self.are_velocities_scaled else ""}are '
-                + ('in degrees' if self.is_in_degrees or self.may_be_degrees else '')
+                + (self._in_degrees if self.is_in_degrees or self.may_be_degrees else '')
                 + (', or ' if self.may_be_degrees else '')
                 + ('' if self.is_in_degrees else
                    f"about {self.scale:.3g} times too large, as on the motor's side of gears "
@@ -173,6 +181,11 @@ class Reading:
         return said
 
     @property
+    def _in_degrees(self) -> str:
+        return 'in degrees' if not self.are_slides_in_degrees else (
+            'multiplied by 180/π as into degrees, also those of prismatic joints')
+
+    @property
     def remedies(self) -> list[str]:
         """What to do about the changes, a sentence each."""
         n = len(self.order)
@@ -184,7 +197,8 @@ class Reading:
             (any(self.quarters),
              'Turn the placements of these joints in the robot file, or use the description that '
              'the driver uses.'),
-            (self.is_in_degrees or self.may_be_degrees, 'Let the driver send radians.'),
+            (self.is_in_degrees or self.may_be_degrees, 'Let the driver send radians'
+             f'{" and metres" if self.are_slides_in_degrees else ""}.'),
             (self.scale != 1.0 and not self.is_in_degrees,
              'Let the driver send positions, velocities and efforts of the joints, not of the '
              'motors.'),

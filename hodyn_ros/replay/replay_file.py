@@ -1,5 +1,5 @@
 """A recording from its file to its report, in one call."""
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from hodyn_ros.robot import Robot
 def replay_file(
     bag: Path, robot: Robot, output: Path, *, topic: str | None = None, prefix: str = '',
     bandwidth: float | None = None, csv: bool = False, parquet: Path | None = None,
-    report: bool = True, payload: Sequence[str] = (), locked: Mapping[str, float] | None = None,
+    report: bool = True, payload: Sequence[str] = (),
     progress: Callable[[int, int], None] | None = None, force: bool = False,
 ) -> Replay:
     """Replay a bag, write its report and files, and return the results.
@@ -25,7 +25,7 @@ def replay_file(
     bag : Path
         Folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file.
     robot : Robot
-        The robot that was recorded.
+        The robot that was recorded; the recording may refute its locked joints.
     output : Path
         Folder for the report, see `replay.report.CONTENTS`.
     topic : str, optional
@@ -38,8 +38,6 @@ def replay_file(
         File for the motion and its torques; a relative path starts at `output`.
     report : bool
         Whether ``report.html`` is written and its plots drawn.
-    locked : mapping of str to float, optional
-        Joints that are locked in the robot, and their positions, which the recording may refute.
     progress : callable, optional
         Called with the number of messages in the bag, and the number done since the last call.
     force : bool
@@ -51,7 +49,7 @@ def replay_file(
         When nothing can be read from the bag, or something cannot be written.
 
     """
-    moving_locked = locked_but_moving(bag, locked or {}, topic=topic, prefix=prefix)
+    moving_locked = locked_but_moving(bag, robot, topic=topic, prefix=prefix)
     with (
         open_recording(bag, robot, prefix=prefix, topic=topic) as source,
         replacing(output, CONTENTS, force=force) as folder,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.output_files import Contents, replacing, write_text
 from hodyn_ros.feedforward import TORQUE_NAMES
+from hodyn_ros.limits.margins import both
 from hodyn_ros.replay.comparison import JointComparison, common_lag
 from hodyn_ros.replay.page import page, picture, row, table
 from hodyn_ros.replay.replay_bag import Replay
@@ -61,10 +62,11 @@ def _body(result: Replay, pictures: str) -> str:
          for i, joint in enumerate(result.joints)))
     limits = table(
         ('joint', 'quantity', 'extreme', 'limit', 'unit', 'messages beyond', 'at, s'),
-        (row(escape(extreme.joint), extreme.quantity, f'{extreme.value:.4g}',
-             f'{extreme.allowed:.4g}' if np.isfinite(extreme.allowed) else '', extreme.unit,
+        (row(escape(extreme.joint), extreme.quantity, value,
+             allowed if np.isfinite(extreme.allowed) else '', extreme.unit,
              str(extreme.beyond), f'{1e-9 * (extreme.time - result.curves.start):.3f}')
-         for extreme in result.extremes))
+         for extreme in result.extremes
+         for value, allowed in [both(extreme.value, extreme.allowed, 4)]))
     warned, said = (''.join(f'<li>{_marked_up(sentence)}</li>' for sentence in sentences)
                     for sentences in (warnings(result), facts(result)))
     if warned:

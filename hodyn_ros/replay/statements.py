@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
-from hodyn_ros.limits.margins import LimitMargin
+from hodyn_ros.limits.margins import LimitMargin, both
 from hodyn_ros.replay.comparison import Lag, common_lag, milliseconds
 from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
@@ -94,8 +94,9 @@ def _beyond_limits(result: Replay) -> list[str]:
             f'{count} limits and reflexes are exceeded by the motion as it is recorded: judge '
             'them after the mistake above is corrected.'] if count else []
     return [
-        *(f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {extreme.value:.4g} where '
-          f'{extreme.allowed:.4g} is allowed, {_times(extreme.beyond)}.' for extreme in beyond),
+        *(f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {value} where {allowed} is '
+          f'allowed, {_times(extreme.beyond)}.' for extreme in beyond
+          for value, allowed in [both(extreme.value, extreme.allowed, 4)]),
         *(f"Beyond a reflex of the vendor's controller: {reflex.reflex}, {_reflex(reflex)}."
           for reflex in reflexes)]
 

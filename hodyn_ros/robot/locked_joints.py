@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from hodyn_ros.robot.model import Robot
 
 APART = 0.01
-"""Distance, rad or m, beyond which a joint is not where it is locked."""
+"""Distance, rad or m, beyond which a joint is not where it is locked, which is reported."""
 FAR = 0.05
 """Distance, rad or m, beyond which the model is not the arm. Up to it, the torque of a link's
-weight changes by at most 5 % of its largest value; most fingers do not move further."""
+weight changes by at most 5 % of its largest value if the joint turns. Most fingers do not move
+further, and their weight changes little."""
 
 
 def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None:
@@ -76,6 +77,6 @@ def why_not_commanded(robot: Robot, names: Sequence[str], prefix: str, what: str
 
 def elsewhere(joint: str, locked: float, low: float, high: float) -> str:
     """Return where a joint is, between two positions, if it is not where it is locked."""
-    where = f'stands at {0.5 * (low + high):.3g}' if high - low <= FAR else (
+    where = f'stands at {0.5 * (low + high):.3g}' if high - low <= APART else (
         f'moves from {low:.3g} to {high:.3g}')
     return f'{joint} is locked at {locked:g}, but {where}'

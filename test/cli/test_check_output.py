@@ -247,3 +247,17 @@ def test_a_check_tells_each_quantity_with_the_limit_that_is_known_of_it(
         assert limit == (
             '0.5' if known else 'none' if quantity == 'position' else 'unknown')
         assert entry['exceeded'] == known
+
+
+def test_a_limit_exceeded_by_little_differs_from_the_value_printed(capsys, tmp_path, plan):
+    """Guards `velocity 2.175 rad/s, limit 2.175 rad/s` in refusals."""
+    assert main([*plan, '--json', '-']) == 0
+    found = json.loads(capsys.readouterr().out)['worst']
+    speed = next(one['value'] for one in found if one['quantity'] == 'velocity')
+    (tmp_path / 'limits.yaml').write_text(f'limits: {{joint1: {{velocity: {speed - 1e-7!r}}}}}')
+    assert main([*plan, '--limits', 'limits.yaml']) == 1
+    said = capsys.readouterr().out
+    value, limit = re.search(r'velocity (\S+) rad/s at .*, limit (\S+) rad/s', said).groups()
+    assert 0.0 < float(value) - float(limit) < 2e-7
+    row = next(line.split() for line in said.splitlines() if line.split()[:1] == ['velocity'])
+    assert 0.0 < float(row[1]) - float(row[2]) < 2e-7

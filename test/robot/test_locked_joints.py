@@ -6,6 +6,7 @@ import pytest
 from random_robots import random_mapping
 
 import hodyn_ros as hd
+from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.robot.locked_joints import (
     elsewhere,
     index_of,
@@ -55,7 +56,7 @@ def test_no_torque_depends_on_locks_that_are_harmless(seed):
         atol=1e-9)
 
 
-def test_wheels_and_another_arm_are_no_reason_to_wait():
+def test_wheels_and_another_arm_are_no_reason_to_wait(tmp_path):
     def link(name, parent, kind):
         return {'name': name, 'joint': f'to_{name}', 'parent': parent, 'type': kind, 'mass': 1.0,
                 'com': [0.1, 0.0, 0.0], 'inertia': np.diag([0.1, 0.1, 0.1]).tolist(),
@@ -67,3 +68,12 @@ def test_wheels_and_another_arm_are_no_reason_to_wait():
         link('hand', 'arm', 'revolute')]}, locked_joints={
             'to_lift': 0.1, 'to_wheel': 0.0, 'to_other': 0.0, 'to_hand': 0.0})
     assert robot.harmless_locks == {'to_lift', 'to_wheel', 'to_other'}
+    hd.save_robot(robot, tmp_path / 'cell.yaml')
+    assert hd.load_robot(tmp_path / 'cell.yaml').harmless_locks == robot.harmless_locks
+
+
+@pytest.mark.parametrize('harmless', ['grip', ['grip', 'other'], [1]])
+def test_only_locked_joints_can_be_harmless(harmless):
+    keys = {**robot_keys('panda'), 'locked': {'grip': 0.0}}
+    with pytest.raises(hd.HodynError, match="'harmless_locks': expected a list of joints of `loc"):
+        hd.load_robot({**keys, 'harmless_locks': harmless})

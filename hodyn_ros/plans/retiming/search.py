@@ -11,6 +11,7 @@ from hodyn_ros.common.arrays import number
 from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.limits.margins import both
 from hodyn_ros.plans.limit_check import LimitReport, check_limits, worst_margins
 from hodyn_ros.plans.retiming.linear_step import fastest_rate
 from hodyn_ros.plans.retiming.path import SMALLEST_STEP, JointPath, path_of, points_of
@@ -275,9 +276,10 @@ def _why_not(path: Plan, table: LimitTable) -> str:
     place = 100.0 * float(law.evaluate(worst.time / MAX_FACTOR)[0, 0]) / path.duration
     what = {'position': 'it is out of range', 'effort': 'this is the weight or the friction'}
     cause = worst.quantity == 'position' and out_between_points(path, table, worst)
+    value, limit = both(worst.value, worst.limit)
     return (
-        f'no timing fixes it: {worst.joint}: {worst.quantity} {worst.value:.6g} {worst.unit} at '
-        f'{place:.0f} % of the path, limit {worst.limit:.6g} {worst.unit}, even {MAX_FACTOR:g} '
+        f'no timing fixes it: {worst.joint}: {worst.quantity} {value} {worst.unit} at '
+        f'{place:.0f} % of the path, limit {limit} {worst.unit}, even {MAX_FACTOR:g} '
         f'times slower: {cause or what.get(worst.quantity, "it may not move there")}'
         f'{report.doubt}')
 

@@ -106,6 +106,16 @@ def read_locked(section: CheckedMapping, joints: list[str]) -> dict[str, float]:
     return {str(name): part.number(name) for name in names}
 
 
+def read_harmless_locks(section: CheckedMapping) -> frozenset[str]:
+    """Return the joints, among those locked before the file was written, that need no torque."""
+    if not section.has('harmless_locks'):
+        return frozenset()
+    given, locked = section.get('harmless_locks'), section.data.get('locked') or {}
+    if not isinstance(given, list) or not set(map(str, given)) <= set(locked):
+        section.fail('harmless_locks', f'expected a list of joints of `locked`, got {given!r}')
+    return frozenset(given)
+
+
 def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
     """Return a dataclass of arrays with one entry per joint, in another order of joints."""
     return replace(entries, **{f.name: getattr(entries, f.name)[order] for f in fields(entries)})

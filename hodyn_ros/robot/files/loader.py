@@ -32,6 +32,7 @@ from hodyn_ros.robot.files.joint_limits import with_limits
 from hodyn_ros.robot.files.joint_properties import (
     read_effort_gain,
     read_friction,
+    read_harmless_locks,
     read_limits,
     read_locked,
     read_rotor_inertia,
@@ -52,6 +53,7 @@ InertiaCheck = Literal['error', 'warn']
 _ROBOT_KEYS = {
     'name', 'gravity', 'base_pose', 'joint_prefixes', 'inertia_check', 'bodies', 'tool', 'limits',
     'friction', 'rotor_inertia', 'effort_gain', 'actuators', 'reflexes', 'locked',
+    'harmless_locks',
 }
 
 
@@ -205,7 +207,8 @@ def _robot(
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
         locked=tuple(all_locked.items()),
-        harmless_locks=_harmless_locks(links, frozenset(all_locked), slides),
+        harmless_locks=read_harmless_locks(section) | _harmless_locks(
+            links, frozenset(all_locked), slides),
     )
     if section.has('tool'):
         robot = with_tool(robot, section, check)

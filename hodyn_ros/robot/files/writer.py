@@ -110,6 +110,8 @@ def robot_mapping(robot: Robot) -> dict[str, Any]:
                 robot.actuators.names, robot.actuators.joints, strict=True)}
     if robot.locked:
         mapping['locked'] = dict(robot.locked)
+    if robot.harmless_locks:
+        mapping['harmless_locks'] = sorted(robot.harmless_locks)
     if robot.reflexes is not None:
         mapping['reflexes'] = {
             'period': robot.reflexes.period, 'gravity': robot.reflexes.gravity,
