@@ -5,6 +5,8 @@ from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 import io
 import multiprocessing
+from multiprocessing.connection import wait
+import os
 import signal
 import sys
 import threading
@@ -15,6 +17,7 @@ from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.robot import Robot
 
 _Draw = Callable[[int], bytes]
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _draw: _Draw  # set in each drawing process, which inherits the data by fork
 
@@ -49,7 +52,13 @@ def _drawn(draw: _Draw, count: int) -> list[bytes]:
             with ProcessPoolExecutor(
                     min(threads(), count), multiprocessing.get_context('fork'),
                     _begin, (draw,)) as pool:
-                return list(pool.map(_draw_one, orders))
+                # While the processes start, a signal would be lost, or leave them waiting.
+                mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
+                try:
+                    drawn = [pool.submit(_draw_one, order) for order in orders]
+                finally:
+                    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+                return [picture.result() for picture in drawn]
         except (BrokenProcessPool, OSError):
             pass  # no memory for the processes, or they were killed
     return [draw(order) for order in orders]
@@ -59,6 +68,18 @@ def _begin(draw: _Draw) -> None:
     global _draw
     _draw = draw
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends the processes
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDING)
+    threading.Thread(target=_end_with_the_parent, daemon=True).start()
+
+
+def _end_with_the_parent() -> None:
+    """End this process if its parent was killed, which leaves it waiting for work."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait([parent.sentinel])
+        os._exit(1)
 
 
 def _draw_one(order: int) -> bytes:

@@ -1,13 +1,17 @@
 """Pictures of a report: the same whoever draws them."""
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
 
+from known_recordings import bag
+from processes import assert_end, children
 import pytest
 
 from hodyn_ros.replay import pictures
-
-pytestmark = pytest.mark.fast
 
 
 def name_of_process(_):
@@ -52,3 +56,30 @@ def test_an_error_of_drawing_is_not_hidden(drawn):
 
     with pytest.raises(ValueError, match='0'):
         drawn(fails)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(('number', 'code', 'delay'), [
+    (signal.SIGTERM, 143, 0.0), (signal.SIGINT, 130, 0.0), (signal.SIGKILL, -9, 0.02)])
+def test_a_replay_ended_as_its_processes_start_leaves_none(tmp_path, number, code, delay):
+    """Guards a command that hung, or went on, and drawing processes that waited for ever."""
+    command = subprocess.Popen(
+        [sys.executable, '-m', 'hodyn_ros', 'replay', str(bag(tmp_path / 'bag')), '--robot',
+         'panda', '--output', str(tmp_path / 'out')],
+        env=os.environ | {'NUMBA_NUM_THREADS': '2'}, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    while not (started := children(command.pid)) and command.poll() is None:
+        time.sleep(0.001)
+    assert started
+    time.sleep(delay)
+    started = children(command.pid)
+    command.send_signal(number)
+    try:
+        assert command.wait(60) == code
+        assert_end(started, 20.0)
+    finally:
+        command.kill()
+        for pid in started:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+    assert not (tmp_path / 'out').exists()
