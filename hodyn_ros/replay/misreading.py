@@ -229,7 +229,10 @@ class _Trial:
             replace(reading, scale=DEGREES, are_slides_in_degrees=also)
             for also in (self._slides_in_degrees if finer else (False,))]
         least = share(best)
-        degrees, found = min(((left(one), one) for one in in_degrees), key=lambda each: each[0])
+        found, degrees = in_degrees[0], left(in_degrees[0])
+        for other in in_degrees[1:]:
+            if (of_all := left(other)) < _LIKE_DEGREES * degrees:
+                found, degrees = other, of_all
         if least > _LIKE_DEGREES * degrees:
             return found, degrees
         return replace(found, scale=best, may_be_degrees=least > _BETTER * degrees), least
