@@ -55,7 +55,7 @@ def test_degrees_of_all_columns_are_not_called_gears(printed, command, velocitie
 
 
 @pytest.mark.parametrize('seeds', [
-    range(8), pytest.param(range(1000, 1100), marks=pytest.mark.slow)])
+    range(8), pytest.param(range(1000, 1100), marks=pytest.mark.siege)])
 @pytest.mark.parametrize(('factor', 'words'), [
     (np.where(TURNS, 180.0 / np.pi, 1.0), 'are in degrees'),
     (np.full(4, 180.0 / np.pi), 'are multiplied by 180/π'), (np.ones(4), '')])
