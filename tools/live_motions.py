@@ -135,6 +135,7 @@ class Stepper:
         self.offset = np.zeros(7)
         node.first_answer(NOW, home)
         self.stream = node.publisher(JointState, '/feedforward/reference')
+        self.has_streamed = False
 
     def step(self, count: int = 1, until=None) -> list[JointState]:
         """Send states, and return the last answers."""
@@ -158,6 +159,9 @@ class Stepper:
 
     def sample(self, position, velocity=None, stamp: float = 0.0) -> None:
         """Send a streamed sample."""
+        if not self.has_streamed:
+            self.node.let_stream()
+            self.has_streamed = True
         message = JointState(
             name=self.node.joints, position=[float(x) for x in position],
             velocity=[] if velocity is None else [float(x) for x in velocity])

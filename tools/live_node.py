@@ -12,6 +12,8 @@ from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from hodyn_ros.feedforward.stream_schedule import PAUSE
+
 ANSWER_TIMEOUT = 5.0
 SETTLE_TIMEOUT = 60.0
 # A node that prints what it compiles.
@@ -201,6 +203,10 @@ class Live(Client):
             while (left := tick - time.monotonic()) > 0.0:
                 self._executor.spin_once(timeout_sec=left)
         assert until is None or until(), self.log
+
+    def let_stream(self) -> None:
+        """Wait until the node has seen that no stream was under way when it became active."""
+        self.spin(PAUSE + 0.1)
 
     def settle(self) -> int:
         """Read what still waits to be read; return how many torques there have been."""

@@ -69,7 +69,8 @@ class StreamSchedule:
         self._shift = 0
         self._heard_at = self._taken_at = -math.inf
         self._pause = math.inf
-        self._is_held = self._is_followed = False
+        self._why_held = ''
+        self._is_followed = False
 
     def heard(self, at: float) -> None:
         """Note that a sample came, refused or not: a stream of refused samples has not paused."""
@@ -77,16 +78,23 @@ class StreamSchedule:
 
     def hold(self) -> None:
         """Take no sample until the stream has paused."""
-        self._is_held = True
+        self._why_held = 'the reference was stopped'
         self.clear()
+
+    def begin(self, heard_at: float) -> None:
+        """Take no sample of a stream that is under way: a forgotten slider must not move the arm.
+
+        `heard_at` is when the last sample came, or when the node began to listen, s.
+        """
+        self._why_held = 'the stream was under way when the node became active'
+        self._heard_at = heard_at
 
     def check_pause(self) -> None:
         """Raise HodynError while a stopped stream goes on."""
-        if self._is_held and self._pause <= PAUSE:
+        if self._why_held and self._pause <= PAUSE:
             raise HodynError(
-                f'the reference was stopped; let the stream fall silent for {PAUSE:g} s, then '
-                'stream again')
-        self._is_held = False
+                f'{self._why_held}; let it fall silent for {PAUSE:g} s, then stream again')
+        self._why_held = ''
 
     def fell_silent(self, at: float) -> bool:
         """Return True, once, if a sample was followed and none was taken for the timeout."""

@@ -33,11 +33,11 @@ from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.given_parameters import as_overrides, read_arguments, undeclared
-from hodyn_ros.ros.inputs import REQUESTS, inputs
+from hodyn_ros.ros.inputs import REQUESTS, subscribe
 from hodyn_ros.ros.neighbours import state_of_another
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
-from hodyn_ros.ros.qos_overrides import check_qos_overrides, qos_of_user
+from hodyn_ros.ros.qos_overrides import check_qos_overrides
 from hodyn_ros.ros.robot_and_settings import (
     contents_of_torque,
     load_with,
@@ -178,11 +178,8 @@ class FeedforwardNode(LifecycleNode):
         robot, self._base = self._feedforward.robot, self._feedforward.base_name
         self._outputs = Outputs(self, self._base)
         self._diagnostics = self.create_publisher(DiagnosticArray, '/diagnostics', 10)
-        for kind, topic, callback, qos in inputs(has_base=self._feedforward.is_floating):
-            subscription = self.create_subscription(
-                kind, topic, partial(self._call, callback), qos, raw=True,
-                qos_overriding_options=qos_of_user(self))
-            self._entities.append(partial(self.destroy_subscription, subscription))
+        self._stream_heard_at = time.monotonic()
+        self._entities += subscribe(self, self._call, has_base=self._feedforward.is_floating)
         check_qos_overrides(self)
         hold = self.create_service(Trigger, '~/hold', self._on_hold)
         self._entities.append(partial(self.destroy_service, hold))
@@ -252,7 +249,8 @@ class FeedforwardNode(LifecycleNode):
                 f'another node {self.get_fully_qualified_name()} is active ({state}), and two '
                 'must not command one arm: end it, or give this one another name')
         self._session = Session(
-            self, self._settings, self._feedforward, self._planner, self._outputs)
+            self, self._settings, self._feedforward, self._planner, self._outputs,
+            self._stream_heard_at)
         self.is_moving = True
         if self._settings.trigger == 'timer':
             self._timer = self._every(1.0 / self._settings.rate, Session.on_timer)
@@ -317,6 +315,8 @@ class FeedforwardNode(LifecycleNode):
     def _call(self, callback: Callable[..., None], *arguments: Any) -> None:
         """Call a method of the session, or refuse; log and count unexpected errors."""
         session = self._session
+        if callback is Session.on_reference:
+            self._stream_heard_at = time.monotonic()
         if session is None:
             if callback in REQUESTS:
                 self._idle.reject(REQUESTS[callback], INACTIVE)

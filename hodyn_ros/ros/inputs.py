@@ -1,8 +1,10 @@
 """The topics that the node subscribes to."""
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
@@ -10,6 +12,7 @@ from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 from hodyn_ros.feedforward.base_reference import BASE_PLAN
 from hodyn_ros.feedforward.trajectory_goals import PLAN
 from hodyn_ros.robot import HodynError
+from hodyn_ros.ros.qos_overrides import qos_of_user
 from hodyn_ros.ros.session import Session
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -23,11 +26,22 @@ REQUESTS: dict[Callable[..., None], str] = {
 Input = tuple[Any, str, Callable[[Session, bytes], None], QoSProfile]
 
 
-def inputs(*, has_base: bool) -> list[Input]:
-    """Return type, topic, method and quality of service of each input.
+def subscribe(
+    node: Node, call: Callable[..., None], *, has_base: bool,
+) -> list[Callable[[], object]]:
+    """Pass serialized messages on to `call`, after the method that handles them.
 
-    `has_base` adds the odometry of a moving base; raises HodynError if its type is not installed.
+    Returns functions that end the subscriptions. `has_base` adds the odometry of a moving base;
+    raises HodynError if its type is not installed.
     """
+    return [
+        partial(node.destroy_subscription, node.create_subscription(
+            kind, topic, partial(call, method), qos, raw=True,
+            qos_overriding_options=qos_of_user(node)))
+        for kind, topic, method, qos in _inputs(has_base=has_base)]
+
+
+def _inputs(*, has_base: bool) -> list[Input]:
     rows: list[Input] = [
         (JointState, 'joint_states', Session.on_state, STATES),
         (JointTrajectory, '~/joint_trajectory', Session.on_trajectory, PLAN_QOS),

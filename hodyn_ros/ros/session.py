@@ -49,11 +49,12 @@ class Session:
 
     def __init__(
         self, node: Node, settings: Parameters, feedforward: FeedForward, planner: Planner,
-        outputs: Outputs,
+        outputs: Outputs, stream_heard_at: float,
     ) -> None:
         robot = feedforward.robot
         self.monitor = Monitor(node.get_logger().error)
         self.supervisor = Supervisor(feedforward, supervisor_settings(robot, settings), planner)
+        self.supervisor.stream.begin(stream_heard_at)
         self._node = node
         self._settings = settings
         self._planner = planner
@@ -129,8 +130,7 @@ class Session:
             goal.end(ErrorCode.INVALID_GOAL, why)
 
     def on_reference(self, data: bytes) -> None:
-        """Follow a streamed sample, a serialized joint state."""
-        # Even a refused sample shows that the stream goes on.
+        """Follow a streamed sample; a refused one, too, shows that the stream goes on."""
         self.supervisor.stream.heard(time.monotonic())
         self._take('reference', data, MAX_STATE_BYTES, self._sample)
 

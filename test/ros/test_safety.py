@@ -185,7 +185,7 @@ def test_hold_on_request_from_any_state(live, home, gentle_panda):
         stream_on()
     for _ in range(50):
         stream_on()
-    assert 'reference rejected: the reference was stopped; let the stream fall silent' in node.log
+    assert 'reference rejected: the reference was stopped; let it fall silent' in node.log
     assert node.states[-1] == 'holding'
     assert node.reason == 'held on request'
     assert abs(arm.q[0] - goal[0]) > 0.1, node.log

@@ -22,6 +22,7 @@ pytestmark = pytest.mark.live
 def test_a_slow_slider_and_a_single_sample_are_reached_without_overshoot(live, home):
     """A step of 0.15 rad streamed at 5 Hz had the reference swing to 40 rad."""
     node = live()
+    node.let_stream()
     node.drive(20.0, home, until=lambda: 'holding' in node.states)
     stream = node.publisher(JointState, '/feedforward/reference')
     begin = list(home)
@@ -120,6 +121,7 @@ def test_stamps_order_a_stream_and_with_a_delay_they_time_it(live, home):
 def test_a_slow_slider_after_a_hold_is_refused_until_it_pauses(live, home):
     """At 5 Hz each sample came after a silence: the first after the stop moved the arm on."""
     node = live()
+    node.let_stream()
     node.drive(20.0, home, until=lambda: 'holding' in node.states)
     stream = node.publisher(JointState, '/feedforward/reference')
     client = node.node.create_client(Trigger, '/feedforward/hold')
@@ -152,9 +154,50 @@ def test_a_slow_slider_after_a_hold_is_refused_until_it_pauses(live, home):
     assert_no_step(node)
 
 
+def test_a_stream_under_way_does_not_move_an_arm_that_becomes_active(live, home):
+    """A forgotten slider moved the arm by a radian within a second of the activation."""
+    node = live()
+    arm = Stepper(node, home)
+    goal = beside(home, 1.0)
+
+    def slide(count: int, steps: int = 5) -> None:
+        for _ in range(count):
+            arm.stream.publish(JointState(name=node.joints, position=goal))
+            for _ in range(steps):
+                arm.step()
+            node.spin(0.02)
+
+    refused = 'reference rejected: the stream was under way when the node became active; let it'
+    slide(60)  # from the start on
+    assert refused in node.log
+    assert arm.q == home
+    arm.sample(goal)
+    arm.step(40, until=lambda: node.states[-1] == 'streaming')
+    slide(5)
+    assert node.change('deactivate')
+    slide(5, steps=0)
+    node.of.forget_log()
+    assert node.change('activate')
+    slide(1, steps=0)
+    arm.time += 1.0
+    node.first_answer(arm.time, arm.q)
+    held = arm.q
+    slide(100)
+    assert refused in node.log
+    assert node.states[-1] == 'holding'
+    assert arm.q == held
+    arm.has_streamed = False
+    arm.sample(goal)
+    arm.step(500, until=lambda: node.states[-1] == 'streaming')
+    arm.rest()
+    np.testing.assert_allclose(arm.q, goal, atol=1e-6)
+    assert_no_step(node)
+
+
 def test_a_continuing_stream_does_not_move_a_departed_or_lost_arm(live, home):
     """The arm is blocked, then its driver silent; the streamer knows nothing of either."""
     node = live('tracking_tolerance:=[0.0]', 'state_timeout:=0.2')
+    node.let_stream()
     node.drive(20.0, home, until=lambda: 'holding' in node.states)
     stream = node.publisher(JointState, '/feedforward/reference')
 
@@ -174,7 +217,7 @@ def test_a_continuing_stream_does_not_move_a_departed_or_lost_arm(live, home):
     assert abs(references[led].velocity[0]) < 0.2
     assert 'the arm is held where it is' in '\n'.join(node.reasons)
     np.testing.assert_array_equal(streamed(0.5, 1.0), home)
-    assert 'let the stream fall silent for 2 s' in node.log
+    assert 'let it fall silent for 2 s' in node.log
     node.drive(2.2, home)
     streamed(0.2, 0.1)
     assert node.states[-1] == 'streaming'
@@ -213,6 +256,7 @@ def test_a_streamed_target_needing_too_much_torque_is_refused_and_named(live, ho
 
 def test_a_streamed_reference(live, home):
     node = live('stream_timeout:=0.2')
+    node.let_stream()
     node.first_answer(NOW, home)
     publisher = node.publisher(JointState, '/feedforward/reference')
 
