@@ -13,8 +13,8 @@ Array = NDArray[np.float64]
 TOLERANCE = 1e-9
 # Largest number of intervals kept per column.
 LISTED = 20
-# Greatest number of digits by which a value and its limit are told apart: those of `TOLERANCE`.
-_DIGITS = 12
+# Number of digits by which any two numbers differ.
+_DIGITS = 17
 
 
 @dataclass(frozen=True)

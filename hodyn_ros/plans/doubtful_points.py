@@ -11,7 +11,7 @@ from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.coupling import Mimic
-from hodyn_ros.robot.locked_joints import APART, dependence, locked_position, way_out
+from hodyn_ros.robot.locked_joints import APART, dependence, locked_position, mimic_of, way_out
 
 Array = NDArray[np.float64]
 
@@ -175,15 +175,14 @@ def left_out_joints(
     """
     moved, left_out, strange, doubt = [], [], [], ''
     prefix = kept[0].removesuffix(robot.joint_names[0])
-    mimics = {prefix + body.joint: body.mimic for body in robot.bodies if body.mimic is not None}
     for place, name in enumerate(trajectory.names):
         if name in kept:
             continue
         position = locked_position(robot, name, prefix)
         asked = [float(row[place]) for row in trajectory.positions if len(row) > place]
-        if name in mimics:
-            leader = trajectory.names.index(prefix + mimics[name].joint)
-            wrong = _contradiction(trajectory, name, place, leader, mimics[name])
+        if (mimic := mimic_of(robot, name, prefix)) is not None:
+            leader = trajectory.names.index(prefix + mimic.joint)
+            wrong = _contradiction(trajectory, name, place, leader, mimic)
             left_out.append(f'{wrong or f"{name} {dependence(robot, name, prefix)}"}, left out')
             doubt = COUPLING if wrong else doubt
         elif position is None:

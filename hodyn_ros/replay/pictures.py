@@ -58,7 +58,11 @@ def _drawn(draw: _Draw, count: int) -> list[bytes]:
                     drawn = [pool.submit(_draw_one, order) for order in orders]
                 finally:
                     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-                return [picture.result() for picture in drawn]
+                try:
+                    return [picture.result() for picture in drawn]
+                except BaseException:
+                    pool.shutdown(cancel_futures=True)
+                    raise
         except (BrokenProcessPool, OSError):
             pass  # no memory for the processes, or they were killed
     return [draw(order) for order in orders]

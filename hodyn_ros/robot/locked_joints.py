@@ -1,6 +1,7 @@
 """Locked joints that are measured or planned elsewhere: the model is then not the arm."""
 from collections.abc import Sequence
 
+from hodyn_ros.robot.coupling import Mimic
 from hodyn_ros.robot.model import Robot
 
 APART = 0.01
@@ -51,10 +52,14 @@ def dependence(robot: Robot, name: str, prefix: str) -> str:
     """
     if (position := locked_position(robot, name, prefix)) is not None:
         return f'is locked at {position:g}'
-    for body in robot.bodies:
-        if body.mimic is not None and name in (body.joint, prefix + body.joint):
-            return f'follows {name.removesuffix(body.joint)}{body.mimic.joint}'
-    return ''
+    mimic = mimic_of(robot, name, prefix)
+    return '' if mimic is None else f'follows {prefix}{mimic.joint}'
+
+
+def mimic_of(robot: Robot, name: str, prefix: str) -> Mimic | None:
+    """Return what a joint, named with or without a prefix, follows; None if nothing."""
+    return next((body.mimic for body in robot.bodies
+                 if body.mimic is not None and name in (body.joint, prefix + body.joint)), None)
 
 
 def way_out(what: str) -> str:

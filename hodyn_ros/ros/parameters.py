@@ -297,7 +297,7 @@ def check(
     that reason, so that nobody deactivates the node in vain.
     """
     allowed = {
-        'robot': tuple(filter(None, (robot, DESCRIPTION, *robot_names()))),
+        'robot': tuple(dict.fromkeys(filter(None, (robot, DESCRIPTION, *robot_names())))),
         'limits_file': tuple(dict.fromkeys((limits_file, '')))}
     for change in changes:
         row = row_of(change.name)

@@ -217,20 +217,20 @@ def test_a_joint_that_follows_is_no_stranger_and_may_not_contradict(tmp_path):
     (tmp_path / 'arm.urdf').write_text(gripper_urdf(centre='0 0 0'))
     arm = load_robot(str(tmp_path / 'arm.urdf'))
 
-    def prepared(prefix, last):
-        names = tuple(prefix + name for name in ('finger2', 'arm_j1', 'finger1'))
+    def prepared(prefix, own, last):
+        names = (f'{own}finger2', f'{prefix}arm_j1', f'{prefix}finger1')
         points = [[0.0101, 0.1, 0.01], [last, 0.2, 0.02]]
         return prepare_plan(PlanRequest(
             JointWaypoints(names, [0.0, 5.0], points), arm,
             PlanSettings(allow_other_model=True)))
 
-    for prefix in ('', 'left_'):
-        good = prepared(prefix, 0.0202)
-        assert f'{prefix}finger2 follows {prefix}finger1, left out' in good.note
+    for prefix, own in (('', ''), ('left_', 'left_'), ('left_', '')):
+        good = prepared(prefix, own, 0.0202)
+        assert f'{own}finger2 follows {prefix}finger1, left out' in good.note
         assert not good.refusal
         assert not good.reservations
-        wrong = prepared(prefix, -0.02)
-        assert (f'point 1 has {prefix}finger2 at -0.02, but it follows {prefix}finger1 and is at '
+        wrong = prepared(prefix, own, -0.02)
+        assert (f'point 1 has {own}finger2 at -0.02, but it follows {prefix}finger1 and is at '
                 '0.02, left out') in wrong.note
         assert wrong.reservations == (
             ', but positions of joints that follow others contradict these')
