@@ -15,8 +15,11 @@ PAUSES = 2.0
 MEMORY = 60.0
 # How late a call of the watch may be, in its periods.
 LATE = 2.0
-# Number of states in a row with the same stamp, from which their clock stands still.
-SAME_STAMPS = 3
+# Number of states in a row with the same stamp, and time without another stamp, s, from which
+# their clock stands still.
+SAME_STAMPS, STILL = 3, 0.1
+# Number of stamps in a row with several states each, from which the stamps are coarse.
+COARSE_STAMPS = 3
 STANDS_STILL = (
     'the clock of the joint states stands still: their stamps do not change. Let the driver, or '
     'the simulator, go on')
@@ -49,7 +52,8 @@ class StateArrivals:
         self._is_late = False
         self._watched_at = 0.0
         self._is_excused = False
-        self._same_stamps = 0
+        self._same_stamps = self._coarse_stamps = self._repeats = 0
+        self._stands_still = False
 
     @property
     def period(self) -> float:
@@ -70,8 +74,10 @@ class StateArrivals:
     def arrived(self, at: float) -> None:
         """Note the time at which a state arrived."""
         interval, self.last = at - self.last if self.last else 0.0, at
-        self._is_late = False
-        self._same_stamps = 0
+        self._is_late = self._stands_still = False
+        is_coarse = self._same_stamps > 1 and interval < STILL
+        self._coarse_stamps = self._coarse_stamps + 1 if is_coarse else 0
+        self._repeats, self._same_stamps = self._same_stamps, 0
         if interval > 0.0:
             self.gaps += 0.0 < MAX_PERIODS * self.period < interval
             self._intervals.add(min(interval, MAX_PERIOD))
@@ -80,15 +86,20 @@ class StateArrivals:
             if 0.5 * SHORTEST < interval < LONGEST:
                 self._pauses.append((at, interval))
 
-    def stale(self, *, is_same: bool) -> str:
+    def stale(self, at: float, *, is_same: bool) -> str:
         """Note a state with the last stamp or an older one; return what is wrong with it."""
         self._same_stamps = self._same_stamps + 1 if is_same else 0
+        self._stands_still = self._same_stamps >= SAME_STAMPS and at - self.last > STILL
+        if is_same and not self._stands_still and self._coarse_stamps >= COARSE_STAMPS:
+            return (
+                f'the stamps are coarse: {self._repeats + 1} states in a row have the same one, '
+                'and only the first is answered. Let the driver stamp them more finely')
         return self.stands_still or 'a stamp is not newer than the last'
 
     @property
     def stands_still(self) -> str:
         """Sentence about a clock of the states that stands still; empty if it goes on."""
-        return STANDS_STILL if self._same_stamps >= SAME_STAMPS else ''
+        return STANDS_STILL if self._stands_still else ''
 
     def may_judge(self, at: float, period: float) -> bool:
         """Return whether a watch that is called every `period`, s, may judge now.

@@ -308,7 +308,7 @@ class Supervisor(StateMachine):
         clock = self.clock
         back = self._last_stamp - stamp
         if 0 <= back <= clock.max_step:
-            raise HodynError(self.arrivals.stale(is_same=not back))
+            raise HodynError(self.arrivals.stale(at, is_same=not back))
         if back > 0 and stamp < clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
             # The starts of waiting plans are times of the clock before it was set.

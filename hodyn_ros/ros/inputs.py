@@ -32,8 +32,14 @@ def subscribe(
     """Pass serialized messages on to `call`, after the method that handles them.
 
     Returns functions that end the subscriptions. `has_base` adds the odometry of a moving base;
-    raises HodynError if its type is not installed.
+    raises HodynError if its type is not installed, or if the node itself publishes an input.
     """
+    own = {publisher.topic_name for publisher in node.publishers}
+    for _, topic, *_ in _inputs(has_base=has_base):
+        if (name := node.resolve_topic_name(topic)) in own:
+            raise HodynError(
+                f'{name} would be both published and read (as {topic}) by this node: correct the '
+                'remapping')
     return [
         partial(node.destroy_subscription, node.create_subscription(
             kind, topic, partial(call, method), qos, raw=True,

@@ -76,9 +76,10 @@ class StopFlag:
         self._ends, self.is_moving = True, lambda: False
 
     def close(self) -> None:
-        """Restore the former signal handlers."""
+        """Restore the former signal handlers, or ignore signals if one has ended the process."""
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            # One more, as the interpreter ends, would make a failure of an orderly end.
+            signal.signal(number, signal.SIG_IGN if self.is_set else handler)
         signal.set_wakeup_fd(-1)
         os.close(self._writer)
 

@@ -90,9 +90,35 @@ def test_a_watch_that_was_held_up_itself_is_excused_once():
 
 def test_a_clock_that_stands_still_is_named_and_one_old_stamp_is_not():
     arrivals, at = arrive([0.01] * 20)
-    said = [arrivals.stale(is_same=is_same) for is_same in (True, False, True, True)]
-    assert said == ['a stamp is not newer than the last'] * 4
+    said = [
+        arrivals.stale(at + 0.01 * k, is_same=is_same)
+        for k, is_same in enumerate((True, False, *[True] * 8))]
+    assert said == ['a stamp is not newer than the last'] * 10
     assert not arrivals.stands_still
-    assert arrivals.stale(is_same=True).startswith('the clock of the joint states stands still')
-    arrivals.arrived(at + 0.1)
+    said = arrivals.stale(at + 0.11, is_same=True)
+    assert said == arrivals.stands_still
+    assert said.startswith('the clock of the joint states stands still')
+    arrivals.arrived(at + 0.12)
     assert not arrivals.stands_still
+
+
+@pytest.mark.parametrize('states', [4, 8])
+def test_coarse_stamps_are_named_and_no_clock_that_stands_still(states):
+    """At 400 Hz, by a clock of 10 or 20 ms."""
+    arrivals, at = StateArrivals(0.0), 1.0
+    said = []
+    for k in range(10 * states):
+        if k % states == 0:
+            arrivals.arrived(at)
+        else:
+            said.append(arrivals.stale(at, is_same=True))
+        at += 0.0025
+    assert not any('stands still' in one for one in said)
+    assert said[-1].startswith(
+        f'the stamps are coarse: {states} states in a row have the same one, and only the first')
+    # Two that publish the same states are not coarse.
+    for _ in range(3):
+        arrivals.arrived(at)
+        last = arrivals.stale(at, is_same=True)
+        at += 0.0025
+    assert last == 'a stamp is not newer than the last'

@@ -77,6 +77,7 @@ def test_inputs_of_another_arm_are_refused_and_those_of_this_arm_taken(
             wrenches.publish(wrench(frame, 10.0))
             moved = sender.state(step=0.01)
         node.spin(0.3)
+    node.let_stream()
     sender.until('streaming', stream, JointState(name=LEFT, position=home))
     node.spin(0.2)
     sender.until('fell silent: it goes to the last sample')

@@ -133,6 +133,7 @@ def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(
 def test_a_stream_whose_process_is_killed_ends_at_its_last_sample(
         live, home, talker, gentle_panda):
     node = live(f'robot:={gentle_panda}', 'stream_timeout:=0.5', 'stream_bandwidth:=10.0')
+    node.let_stream()
     node.drive(PATIENCE, home, until=lambda: 'holding' in node.states)
     stream = talker('/feedforward/reference', node.joints, home, swing=0.3)
     node.drive(PATIENCE, home, until=lambda: moved_by(node, home) > 0.05)

@@ -164,6 +164,7 @@ def test_streams_keep_the_torque_rate_at_the_largest_bandwidth(live, home):
 def test_a_stamped_stream_is_followed_whatever_the_drivers_clock_says(live, home):
     """The driver's clock was set ahead, and samples were refused for as long as that."""
     node = live('max_time_step:=0.01')
+    node.let_stream()
     stream = node.publisher(JointState, '/feedforward/reference')
     node.first_answer(NOW, home)
     t, q = NOW, list(home)

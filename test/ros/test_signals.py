@@ -129,6 +129,20 @@ def test_one_signal_that_comes_twice_is_one_and_the_motion_ends_in_order(live, h
     assert_no_step(node)
 
 
+def test_a_second_signal_as_the_process_ends_makes_no_failure_of_it(live, home):
+    """Within half a second after an end in order, it ended the interpreter with -2."""
+    node = live(own=True)
+    node.first_answer(NOW, home)
+    node.process.send_signal(signal.SIGINT)
+    end = time.monotonic() + PATIENCE
+    while node.process.poll() is None:
+        assert time.monotonic() < end, node.log
+        time.sleep(0.01)
+        if 'inactive' in node.log:
+            node.process.send_signal(signal.SIGINT)
+    assert node.process.returncode == 0, node.log
+
+
 def test_a_second_signal_ends_an_end_that_takes_long(live, home):
     node = live('fade:=10.0', 'tracking_tolerance:=[0.0]')
     node.first_answer(NOW, home)

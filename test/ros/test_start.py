@@ -260,6 +260,16 @@ def test_a_tolerance_for_a_joint_that_there_is_not_is_refused(live):
     assert node.process.wait(PATIENCE) == 2
 
 
+def test_a_node_that_would_read_what_it_publishes_is_refused(live):
+    node = live(ready=False, command=[
+        sys.executable, '-m', 'hodyn_ros.ros.feedforward_node', '--ros-args', '-p',
+        'robot:=twolink', '-r', '~/torque:=/joint_states'])
+    node.wait_log(
+        'not configured: /joint_states would be both published and read (as joint_states) by this '
+        'node: correct the remapping', PATIENCE)
+    assert node.process.wait(PATIENCE) == 2
+
+
 def test_the_robot_of_a_topic_and_never_a_file_of_a_message(live, home, tmp_path):
     node = live('robot:=robot_description', ready=False)
     node.wait_log('waiting for a robot', 60.0)

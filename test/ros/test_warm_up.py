@@ -50,6 +50,7 @@ def test_an_active_node_compiles_nothing(live, home, parameters):
         t += 0.01
         assert node.answer(t, home) is not None
     assert node.spin_until(lambda: node.states[-1] == 'fault', 20.0), node.log
+    node.let_stream()
     stream = node.publisher(JointState, '/feedforward/reference')
     node.drive(30.0, home, until=lambda: node.states[-1] == 'holding')
     for velocity in ([], [0.0] * 7):
