@@ -120,7 +120,7 @@ def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
     for kind in ('amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'):
         value, free = model.of(kind, found.theta), model.of(kind, model.free)
         if kind == 'slope':
-            free = free | model.steep
+            free = free | model.steep & model.of('amplitude', model.free)
         for bounds in (model.low, model.high):
             bound = model.of(kind, bounds)
             at = free & (value == bound)

@@ -243,8 +243,8 @@ def _joint_values(model: Terms, found: Fit) -> tuple[dict[str, Array], dict[str,
     put('gains', 'effort_gain', gain, NORMAL_90 * found.deviation_of(
         model.by_gain(theta)) * np.abs(gain / k))
     if 'friction' in model.terms and robot.friction is not None:
+        kept = np.isnan(intervals['amplitude'])  # the law is kept or fitted whole
         for key in ('slope', 'velocity_offset'):  # kept values stay the same to the last digit
-            kept = np.isnan(intervals[key])
             joints[key][kept] = getattr(robot.friction, key)[kept]
     return joints, intervals
 

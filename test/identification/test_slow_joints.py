@@ -1,4 +1,5 @@
 """The friction of a joint is found however slowly it moves: its noise decides, no velocity."""
+import dataclasses
 import json
 
 import numpy as np
@@ -13,13 +14,14 @@ PEAK = 0.0212
 """Largest velocity of `made` for `scale` 1, rad/s or m/s."""
 
 
-def made(folder, kind, scale, *, law, moves=True):
+def made(folder, kind, scale, *, law, moves=True, friction=None):
     """Record 15 moves of 2 s each, 0.01 to 0.04 rad or m long; return the command's arguments."""
     file = folder / 'robot.yaml'
     file.write_text(yaml.safe_dump({'name': 'one', 'gravity': [0.0, 0.0, 0.0], 'bodies': [{
         'name': 'link', 'joint': 'joint', 'parent': -1, 'type': kind, 'axis': [0, 0, 1],
         'placement': np.eye(4).tolist(),
-        'mass': 0.3, 'com': [0.0, 0.0, 0.0], 'inertia': (1e-3 * np.eye(3)).tolist()}]}), 'utf-8')
+        'mass': 0.3, 'com': [0.0, 0.0, 0.0], 'inertia': (1e-3 * np.eye(3)).tolist()}],
+        **({} if friction is None else {'friction': friction})}), 'utf-8')
     points = scale * np.random.default_rng(42).uniform(0.01, 0.04, 16)
     time = np.arange(3000) / 100.0
     q = hd.fit_plan(np.linspace(0.0, 30.0, 16), points[:, None]).evaluate(time)[:, :5]
@@ -27,7 +29,8 @@ def made(folder, kind, scale, *, law, moves=True):
         q[:, 0], q[:, 1:] = points[0], 0.0
     rng = np.random.default_rng(1)
     robot, noise = hd.load_robot(file), rng.standard_normal((3, len(time), 1))
-    effort = hd.inverse_dynamics(robot, q)[:, 0] + law(q[:, 1]) + 0.01 * noise[2]
+    arm = dataclasses.replace(robot, friction=None)
+    effort = hd.inverse_dynamics(arm, q)[:, 0] + law(q[:, 1]) + 0.01 * noise[2]
     stamp = 10 ** 11 + np.round(1e9 * time).astype(np.int64)
     bag = write(folder / 'bag', {'/joint_states': [
         (int(s), joint_state(s, robot.joint_names, *values)) for s, *values in zip(
@@ -78,19 +81,26 @@ def test_friction_far_steeper_than_the_robots_is_found(tmp_path, scale):
 
 @pytest.mark.parametrize('law', [np.sign, lambda velocity: np.tanh(velocity / 1e-3)], ids=[
     'coulomb', 'smooth'])
+@pytest.mark.parametrize('given', [None, {
+    'law': 'sigmoid', 'amplitude': [2.0], 'slope': [10.0], 'velocity_offset': [0.0]}])
 @pytest.mark.parametrize('scale', [1.0, 10.0, 30.0])
 def test_friction_steeper_than_the_law_stays_the_same_in_both_directions(
-    tmp_path, capsys, scale, law,
+    tmp_path, capsys, scale, law, given,
 ):
     """Guards a friction of 5 N m in one direction and 1 N m in the other, for 3 N m in both."""
     viscous, offset = 20.0 / scale, 0.3
     joint = found_of(made(
         tmp_path, 'revolute', scale,
-        law=lambda velocity: 3.0 * law(velocity) + viscous * velocity + offset), tmp_path, (
-            'friction', 'viscous', 'offsets'))
+        law=lambda velocity: 3.0 * law(velocity) + viscous * velocity + offset,
+        friction=given), tmp_path, ('friction', 'viscous', 'offsets'))
     friction = joint['friction']
     slope, shift = (friction[key]['value'] for key in ('slope', 'velocity_offset'))
     assert abs(slope * shift) < 0.1
+    assert slope == pytest.approx(max(300.0, 30.0 / (PEAK * scale)), rel=0.01)
+    assert joint['rms_after'] < 0.9  # of the file, which has no offset
+    written = hd.load_robot(tmp_path / 'out/one_identified.yaml').friction
+    assert written.slope[0] == slope
+    assert written.amplitude[0] == friction['amplitude']['value']
     for found, truth in (
             (friction['amplitude'], 6.0), (friction['viscous'], viscous),
             (joint['offset'], offset)):
