@@ -2,29 +2,10 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.messages.joint_state_bag import JointStateBag
+from hodyn_ros.messages.joint_state_bag import position_ranges
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere, index_of
-
-
-class _Finder:
-    """Finds some joints among a driver's names, and collects which joints messages name."""
-
-    def __init__(self, joints: Sequence[str], prefix: str, wanted: tuple[str, ...] = ()) -> None:
-        self._joints, self._prefix, self._wanted = joints, prefix or None, wanted
-        self.named: set[tuple[str, ...]] = set()
-
-    def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
-        found = {joint: index for joint in self._joints
-                 if (index := index_of(joint, names, self._prefix)) is not None}
-        self.named.add(tuple(found))
-        if not found or tuple(found) != self._wanted:
-            raise HodynError('other joints')
-        return np.array(list(found.values()))
 
 
 def locked_but_moving(
@@ -47,23 +28,17 @@ def locked_but_moving(
 
     """
     locked = {joint: at for joint, at in robot.locked if joint not in robot.harmless_locks}
-    ends: dict[str, list[float]] = {}
-    groups: set[tuple[str, ...]] = {()} if locked else set()
-    while groups:
-        wanted = groups.pop()
-        finder = _Finder(tuple(locked), prefix, wanted)
-        try:
-            with JointStateBag(path, finder, topic) as bag:
-                for block in bag.blocks():
-                    for joint, column in zip(wanted, block.position.T, strict=True):
-                        ends.setdefault(joint, []).extend((column.min(), column.max()))
-        except HodynError:
-            pass  # a faulty bag is reported when the other joints are read
-        if not wanted:
-            groups = finder.named - {()}
-    return [_said(joint, at, min(ends[joint]), max(ends[joint]))
-            for joint, at in locked.items() if joint in ends
-            and max(max(ends[joint]) - at, at - min(ends[joint])) > APART]
+
+    def find(names: Sequence[str]) -> dict[str, int]:
+        found = {joint: index_of(joint, names, prefix or None) for joint in locked}
+        return {joint: index for joint, index in found.items() if index is not None}
+
+    try:
+        ranges = position_ranges(path, find, topic) if locked else {}
+    except HodynError:
+        return []  # a faulty bag is reported when the other joints are read
+    return [_said(joint, at, *ranges[joint]) for joint, at in locked.items() if joint in ranges
+            and max(ranges[joint][1] - at, at - ranges[joint][0]) > APART]
 
 
 def _said(joint: str, locked: float, low: float, high: float) -> str:
@@ -72,6 +47,6 @@ def _said(joint: str, locked: float, low: float, high: float) -> str:
         f'{elsewhere(joint, locked, low, high)} in the recording: ' + (
             'the model is not the arm that was recorded. ' if is_far else
             'the torque is computed for the lock. ')
-        + (f'Lock it there: {joint}={0.5 * (low + high):.3g}, by --lock or where the robot file '
-           'was made.' if high - low <= APART else 'Do not lock it.' if is_far else
-           'Do not lock it if it carries a load.'))
+        + (f'Lock it at {0.5 * (low + high):.3g} instead: by --lock or, if the robot file locks '
+           'it, when that file is made.' if high - low <= APART else
+           'Do not lock it.' if is_far else 'Do not lock it if it carries a load.'))

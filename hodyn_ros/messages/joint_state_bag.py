@@ -3,7 +3,7 @@
 The topic is found by its type, joints by their names. Each message is counted as usable, unusable
 or lost.
 """
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_contents import LostMessages, Topic
 from hodyn_ros.messages.bags import Bag
 from hodyn_ros.messages.cdr import MAX_VALUE
-from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout
+from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout, SomePositions
 from hodyn_ros.messages.topic_names import JointFinder, TopicNames
 from hodyn_ros.messages.whole_turns import WholeTurns
 
@@ -294,6 +294,29 @@ class JointStateBag:
             return known[key]
         except HodynError as error:
             return str(error)
+
+
+def position_ranges(
+    path: Path, find: Callable[[Sequence[str]], dict[str, int]], topic: str | None = None,
+) -> dict[str, tuple[float, float]]:
+    """Return the least and largest recorded positions, rad or m, of some joints.
+
+    `find` is that of `SomePositions`. Messages without these joints or positions are skipped.
+    """
+    ranges: dict[str, tuple[float, float]] = {}
+    reader = SomePositions(find)
+    with Bag(path) as bag:
+        for item in bag.read(_chosen(bag, topic)):
+            if isinstance(item, LostMessages):
+                continue
+            try:
+                positions = reader.read(item.data)
+            except HodynError:
+                continue
+            for joint, position in positions.items():
+                low, high = ranges.get(joint, (position, position))
+                ranges[joint] = min(low, position), max(high, position)
+    return ranges
 
 
 def _chosen(bag: Bag, name: str | None) -> Topic:

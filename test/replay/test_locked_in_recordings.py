@@ -28,7 +28,8 @@ def test_a_lock_of_the_robot_file_is_compared(printed, command):
     said = printed(command, 0.04, '--robot', 'locked.yaml')
     assert (
         '! joint7 is locked at 0, but stands at 0.04 in the recording: the torque is computed for '
-        'the lock. Lock it there: joint7=0.04, by --lock or where the robot file was made.'
+        'the lock. Lock it at 0.04 instead: by --lock or, if the robot file locks it, when that '
+        'file is made.'
     ) in said.replace('! bag: ', '! ')
 
 
@@ -37,6 +38,8 @@ def test_a_lock_of_the_robot_file_is_compared(printed, command):
     (np.linspace(0.0, 0.04, 1000),
      'but moves from 0 to 0.04 in the recording: the torque is computed for the lock. Do not'),
     (np.full(1000, 0.3), 'but stands at 0.3 in the recording: the model is not the arm that'),
+    # A whole block of messages without its position.
+    (np.r_[np.full(800, np.nan), np.full(200, 0.3)], 'but stands at 0.3 in the recording'),
     (np.linspace(0.0, 0.3, 1000), 'but moves from 0 to 0.3 in the recording: the model is not'),
 ])
 def test_the_sentence_says_how_far_a_locked_joint_is(printed, positions, said):
