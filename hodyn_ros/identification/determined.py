@@ -84,7 +84,9 @@ def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
         away = value - model.of(kind, given)
         half = NORMAL_90 * np.sqrt(np.maximum(np.einsum(
             'ci,ij,cj->c', rows, covariance, rows), 0.0))
-        those = model.of(kind, model.free) & (np.abs(away) <= half)
+        # A gain is stated as 1 / k, whose interval is half / k².
+        far = np.abs(away * value) if kind == 'inverse_gain' else np.abs(away)
+        those = model.of(kind, model.free) & (far <= half)
         if kind == 'amplitude':  # friction that differs significantly from 0 is always fitted
             those &= half > value
         if those.any():

@@ -101,6 +101,32 @@ def test_an_interval_includes_what_an_insignificant_value_may_hide():
     assert np.mean(inside) >= 0.8
 
 
+@pytest.mark.parametrize('terms', [
+    ('friction', 'viscous', 'offsets'), ('friction', 'viscous', 'rotor', 'gains', 'offsets')],
+    ids=['friction', 'all'])
+@pytest.mark.parametrize('seed', [2, 5])
+def test_no_stated_interval_contains_the_robots_value(terms, seed):
+    """Guards a rotor of 0.235 ± 0.27 kg m²: the interval was widened after the test."""
+    weak = np.random.default_rng(seed).uniform(0.0, 0.4, 7)
+    friction = replace(
+        FRICTION, amplitude=weak * FRICTION.amplitude, slope=np.full(7, 20.0),
+        viscous=0.15 * SPREAD)
+    found = identify(
+        PLAIN, data(None, rate=10.0, friction=friction, robot=PLAIN, seed=seed), terms)
+    named = {(value, joint) for value, joints in (*found.held, *found.alike) for joint in joints}
+    stated = 0
+    for name in {'amplitude', 'viscous', 'rotor_inertia', 'effort_gain'} & set(found.joints):
+        before = float(name == 'effort_gain')
+        for joint, value, width in zip(
+                PLAIN.joint_names, found.joints[name], found.intervals[name], strict=True):
+            if np.isfinite(width):
+                assert abs(value - before) > width
+                stated += 1
+            else:
+                assert (name, joint) in named
+    assert stated
+
+
 def test_friction_that_is_not_there_is_kept_at_none():
     given = data(None, rate=10.0, friction=NO_FRICTION, offset=NONE, robot=PLAIN)
     found = identify(PLAIN, given, ('friction',))
