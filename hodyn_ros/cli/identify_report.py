@@ -49,9 +49,12 @@ def print_identified(
                for key, heading in _COLUMNS if key in found.joints]
     slopes = found.joints.get('slope')
     several = found.offset.ndim > 1
+    offset_unit = (
+        'N m' if 'effort_gain' not in found.joints else 'unit of effort'
+        if robot.effort_gain is None else 'N m by the given gains')
     for number, path in enumerate(bags if several else bags[:1]):
         columns.append((
-            f'offset in {path.name}' if several else 'offset, N m',
+            f'offset{f" in {path.name}" if several else ""}, {offset_unit}',
             *(np.atleast_2d(values)[number]
               for values in (found.offset, found.offset_interval))))
     for begin in range(0, len(columns), 3):  # more columns would be wider than a terminal

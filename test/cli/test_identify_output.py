@@ -95,6 +95,15 @@ def test_no_table_is_wider_than_a_terminal():
     assert rows(lines, 'offset, N m')['joint5'][-1] == '0.04 ± 0.023'
 
 
+@pytest.mark.parametrize(('given', 'unit'), [
+    (None, 'unit of effort'), (np.full(N, 10.0), 'N m by the given gains')])
+def test_offsets_beside_gains_have_the_unit_of_the_efforts(given, unit):
+    found = replace(
+        OFFSETS, joints={'effort_gain': 9.0 + BEFORE}, intervals={'effort_gain': 0.1 * BEFORE})
+    lines = printed(found, robot=replace(PANDA, effort_gain=given))
+    assert rows(lines, f'offset, {unit}')['joint5'][-1] == '0.04 ± 0.023'
+
+
 def test_offsets_of_each_recording_have_its_name():
     found = replace(
         OFFSETS, offset=np.stack([OFFSETS.offset, 1.0 + OFFSETS.offset]),
