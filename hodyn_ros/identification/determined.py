@@ -108,7 +108,7 @@ def keep(model: Terms, theta: Array, given: Array, those: Masks) -> Array:
     theta = theta.copy()
     for kind, mask in those.items():
         for one in _TOGETHER.get(kind, (kind,)):
-            model.of(one, model.free)[mask] = False
+            model.of(one, model.free)[mask] = model.of(one, model.considered)[mask] = False
             if one != 'zero':  # a zero keeps the quarter turns found before the fit
                 model.of(one, theta)[mask] = model.of(one, given)[mask]
         if kind == 'inverse_gain':

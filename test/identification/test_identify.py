@@ -64,6 +64,26 @@ def test_the_sensors_offsets_leave_no_counterpart_in_the_friction(seed):
     assert np.all(found.offset_interval > 0.05 * truth.amplitude)
 
 
+@pytest.mark.parametrize('share', [0.1, 0.3])
+def test_offsets_beside_an_asymmetric_friction_know_of_it(share):
+    """Guards 1.26 ± 0.06 N for 0: the shape of friction near reversals decided."""
+    coulomb, inside, known = 2.0 * FRICTION.amplitude, [], []
+    for seed in range(4):
+        quiet = data(None, friction=NO_FRICTION, offset=NONE, seed=seed)
+        velocity = quiet.q[:, 1]
+        law = coulomb * np.tanh(40.0 * velocity) * np.where(velocity > 0.0, 1.0 + share, 1.0)
+        found = identify(PLAIN, replace(quiet, effort=quiet.effort + law), (
+            'friction', 'viscous', 'offsets'))
+        inside += (np.abs(found.offset) <= found.offset_interval).tolist()
+        amplitude = found.joints['amplitude'] - (2.0 + share) * coulomb
+        known += (np.abs(amplitude) <= found.intervals['amplitude']).tolist()
+        assert np.all(found.offset_interval < 0.25 * coulomb)
+        assert not found.joints['velocity_offset'].any()
+        assert np.all(found.intervals['velocity_offset'] > 0.2 / found.joints['slope'])
+    assert np.mean(inside) >= 0.8
+    assert np.mean(known) >= 0.8
+
+
 def test_without_offsets_an_asymmetry_of_friction_is_found():
     truth = replace(FRICTION, velocity_offset=0.8 / FRICTION.slope)
     found = identify(PANDA, data(None, friction=truth, offset=0.0), ('friction',))
