@@ -130,7 +130,8 @@ def fit(terms: Terms, theta: Array, *, settle: bool = True, like: Fit | None = N
     if terms.considered.any():
         covariance += _of_considered(terms, theta, spread, design)
     return Fit(
-        theta, terms.free.copy(), terms.free | terms.considered, covariance, curvature, precision, spread, design, levels)
+        theta, terms.free.copy(), terms.free | terms.considered, covariance, curvature, precision,
+        spread, design, levels)
 
 
 def _usual(terms: Terms, kind: str) -> tuple[float, float]:
