@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
         print_identified,
         verdict,
     )
-    from hodyn_ros.cli.identify_warnings import changed_parts
+    from hodyn_ros.cli.identify_warnings import changed_parts, implausible_links
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.identification.doubts import doubtful_joints
     from hodyn_ros.identification.identify import identify
@@ -137,8 +137,9 @@ def run(options: argparse.Namespace) -> int:
         if lag.is_large:
             console.print(f'! {one.path}: {lag.sentence} {_LATE}', style='bold')
         say_what_is_lost(f'identify: {one.path}', count)
+    implausible = implausible_links(robot, found)
     for sentence in (
-            *changed_parts(robot, found, paths), *doubts(robot, found, doubtful),
+            *changed_parts(robot, found, paths), *implausible, *doubts(robot, found, doubtful),
             *missing_terms(found), *far_gains(robot, found), *differing_loads(found, paths)):
         console.print(f'! {sentence}', style='bold')
     print_identified(
@@ -152,8 +153,9 @@ def run(options: argparse.Namespace) -> int:
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
-        has_doubts = bool(found.changes) or any(lag.is_large for lag in lags) or any(
-            motion.gravity_doubt(terms) for motion in motions)
+        has_doubts = bool(found.changes or implausible) or any(
+            lag.is_large for lag in lags) or any(
+                motion.gravity_doubt(terms) for motion in motions)
         console.print(verdict(robot, validation, doubted, has_doubts=has_doubts), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 

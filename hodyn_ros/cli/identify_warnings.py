@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.estimate import Estimate
     from hodyn_ros.robot import Robot
 
+_FACTOR = 3.0  # from a mass found to the given one, beyond which the link is implausible
+
 
 def changed_parts(robot: Robot, found: Estimate, bags: Sequence[Path]) -> list[str]:
     """Return sentences on the parts of recordings whose efforts do not fit."""
@@ -41,6 +43,21 @@ def changed_parts(robot: Robot, found: Estimate, bags: Sequence[Path]) -> list[s
                 f'{_errors(robot, gradual, "with constant ones,")} with changing ones. Does '
                 'friction fall as the arm warms up? Record it warm.')
     return said
+
+
+def implausible_links(robot: Robot, found: Estimate) -> list[str]:
+    """Return a warning about links whose mass is far from the given one."""
+    far = ', '.join(
+        f'{body.name} {link.mass:.3g} ± {width[0]:.2g} kg instead of {body.mass:.3g}'
+        for body, link, width in zip(
+            robot.bodies, found.links, found.links_interval, strict=False)
+        if body.mass > 0.0 and not (
+            link.mass - width[0] < _FACTOR * body.mass
+            and link.mass + width[0] > body.mass / _FACTOR))
+    return [
+        f'Masses of links are implausible: {far}. Either the given links are wrong, or something '
+        'that is not part of the model acts on the arm: springs and counterbalances are not. '
+        'Subtract their torques from the efforts.'] if far else []
 
 
 def _errors(robot: Robot, changes: Sequence[Change], than: str) -> str:

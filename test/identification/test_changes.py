@@ -80,3 +80,18 @@ def test_no_change_is_named_without_one(seed):
 def test_no_change_is_named_in_the_recording_of_a_real_arm(real_bag, tmp_path):
     summary = identified(tmp_path / 'out', real_bag, terms=('friction', 'viscous', 'offsets'))
     assert summary['changes'] == []
+
+
+def test_links_that_absorb_a_counterbalance_are_named(tmp_path, capsys):
+    """Guards a link of 59 ± 20 kg for 5 kg, with the file said to be better."""
+    said = 'Masses of links are implausible: '
+    for spring, is_named in ((0.0, False), (-10.0, True)):
+        recording = record(rate=RATE, duration=20.0, position_noise=1e-5)
+        recording.effort = efforts(recording.q, PANDA, None, FRICTION, 0.0, seed=1)
+        recording.effort[:, 1] += spring * np.sin(recording.q[:, 0, 1])
+        path = write(tmp_path / f'bag{is_named}', {'/joint_states': messages(recording)})
+        identified(tmp_path / f'out{is_named}', path, terms=('links', 'friction'))
+        out = ' '.join(capsys.readouterr().out.split())
+        assert (said in out) is is_named
+    assert 'springs and counterbalances are not' in out
+    assert 'resolve the doubts above' in out
