@@ -231,6 +231,18 @@ def test_where_no_payload_is_found_it_is_told_how_heavy_it_is_at_most():
     assert printed(gains, terms=('payload',), is_compared=True)[-1] == f'{said}.'
 
 
+def test_the_other_hand_of_a_tree_is_said_not_to_be_searched():
+    """Guards a load of 1.2 kg in the other hand that friction absorbs without a word."""
+    arms = replace(PANDA, bodies=tuple(
+        replace(body, parent=0) if i == 4 else body for i, body in enumerate(PANDA.bodies)))
+    for found in (LOADED, replace(OFFSETS, payload_at_most=0.345)):
+        text = '\n'.join(printed(found, terms=('payload',), robot=arms))
+        assert 'A load on another tip (link4) is not searched for' in text
+        assert 'list the bodies of that arm last in a copy of the robot file' in text
+        assert 'another tip' not in '\n'.join(printed(found, terms=('payload',)))
+    assert 'another tip' not in '\n'.join(printed(OFFSETS, robot=arms))
+
+
 def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():
     last = PANDA.bodies[-1]
     slides = replace(PANDA, bodies=(*PANDA.bodies[:-1], replace(last, type='prismatic')))
