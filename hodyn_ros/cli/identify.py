@@ -73,6 +73,7 @@ def run(options: argparse.Namespace) -> int:
         print_identified,
         verdict,
     )
+    from hodyn_ros.cli.identify_warnings import changed_parts, implausible_links
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.identification.doubts import doubtful_joints
     from hodyn_ros.identification.identify import identify
@@ -95,6 +96,7 @@ def run(options: argparse.Namespace) -> int:
     recordings = [
         *(Recording(bag) for bag in options.bags),
         *(Recording(bag, loaded=False) for bag in options.unloaded)]
+    paths = [one.path for one in recordings]
     data, counts = read_data(recordings, source)
     pairs = list(zip(recordings, counts, strict=True))
     console = make_console()
@@ -135,13 +137,13 @@ def run(options: argparse.Namespace) -> int:
         if lag.is_large:
             console.print(f'! {one.path}: {lag.sentence} {_LATE}', style='bold')
         say_what_is_lost(f'identify: {one.path}', count)
+    implausible = implausible_links(robot, found)
     for sentence in (
-            *doubts(robot, found, doubtful), *missing_terms(found),
-            *far_gains(robot, found),
-            *differing_loads(found, [one.path for one in recordings])):
+            *changed_parts(robot, found, paths), *implausible, *doubts(robot, found, doubtful),
+            *missing_terms(found), *far_gains(robot, found), *differing_loads(found, paths)):
         console.print(f'! {sentence}', style='bold')
     print_identified(
-        console, robot, found, validation, bags=[one.path for one in recordings],
+        console, robot, found, validation, bags=paths,
         terms=terms, gravity=data.gravity, is_compared=bool(options.unloaded))
     console.print(
         f'{file}: the robot with the identified terms' if found.is_of_the_robot else
@@ -151,8 +153,9 @@ def run(options: argparse.Namespace) -> int:
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
-        has_doubts = any(lag.is_large for lag in lags) or any(
-            motion.gravity_doubt(terms) for motion in motions)
+        has_doubts = bool(found.changes or implausible) or any(
+            lag.is_large for lag in lags) or any(
+                motion.gravity_doubt(terms) for motion in motions)
         console.print(verdict(robot, validation, doubted, has_doubts=has_doubts), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 

@@ -49,9 +49,12 @@ def print_identified(
                for key, heading in _COLUMNS if key in found.joints]
     slopes = found.joints.get('slope')
     several = found.offset.ndim > 1
+    offset_unit = (
+        'N m' if 'effort_gain' not in found.joints else 'unit of effort'
+        if robot.effort_gain is None else 'N m by the given gains')
     for number, path in enumerate(bags if several else bags[:1]):
         columns.append((
-            f'offset in {path.name}' if several else 'offset, N m',
+            f'offset{f" in {path.name}" if several else ""}, {offset_unit}',
             *(np.atleast_2d(values)[number]
               for values in (found.offset, found.offset_interval))))
     for begin in range(0, len(columns), 3):  # more columns would be wider than a terminal
@@ -106,6 +109,7 @@ def print_identified(
         _print_payload(
             console, robot, found, is_friction_fitted='friction' in terms,
             is_compared=is_compared)
+        _print_other_tips(console, robot)
 
 
 def _unmeasured(robot: Robot, validation: Validation) -> list[str]:
@@ -336,6 +340,20 @@ def _print_payload(
             '.' if is_friction_fitted else ', and assumes the friction of the robot file'
             + (', which has none' if robot.friction is None else '')
             + ': add friction to the --terms to fit it.'))
+
+
+def _print_other_tips(console: Console, robot: Robot) -> None:
+    """Name the tips of a tree on which no payload is searched for, and say how to choose one."""
+    last = robot.bodies[-1]
+    parents = {body.parent for body in robot.bodies}
+    others = ', '.join(
+        body.name for i, body in enumerate(robot.bodies[:-1])
+        if i not in parents and body.parent != last.parent)
+    if others:
+        console.print(
+            f'• A load on another tip ({others}) is not searched for: friction, offsets and the '
+            f'payload on {last.name} would absorb it. To search there instead, list the bodies '
+            'of that arm last in a copy of the robot file (in a URDF, its joints).')
 
 
 def _cell(value: float, width: float, without: str = 'kept') -> str:

@@ -84,7 +84,9 @@ def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
         away = value - model.of(kind, given)
         half = NORMAL_90 * np.sqrt(np.maximum(np.einsum(
             'ci,ij,cj->c', rows, covariance, rows), 0.0))
-        those = model.of(kind, model.free) & (np.abs(away) <= half)
+        # A gain is stated as 1 / k, whose interval is half / k².
+        far = np.abs(away * value) if kind == 'inverse_gain' else np.abs(away)
+        those = model.of(kind, model.free) & (far <= half)
         if kind == 'amplitude':  # friction that differs significantly from 0 is always fitted
             those &= half > value
         if those.any():
@@ -106,7 +108,7 @@ def keep(model: Terms, theta: Array, given: Array, those: Masks) -> Array:
     theta = theta.copy()
     for kind, mask in those.items():
         for one in _TOGETHER.get(kind, (kind,)):
-            model.of(one, model.free)[mask] = False
+            model.of(one, model.free)[mask] = model.of(one, model.considered)[mask] = False
             if one != 'zero':  # a zero keeps the quarter turns found before the fit
                 model.of(one, theta)[mask] = model.of(one, given)[mask]
         if kind == 'inverse_gain':

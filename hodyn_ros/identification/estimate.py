@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.dynamics.regressor import PARAMETERS
+from hodyn_ros.identification.changes import Change, changes
 from hodyn_ros.identification.determined import (
     UNDETERMINED,
     Masks,
@@ -97,7 +98,9 @@ class Estimate:
     bounded : tuple of (str, float, tuple of str)
         Values at the bound of the search.
     missing : tuple of (str, tuple of str)
-        Terms that were not fitted and are significant, with their joints.
+        Terms that were not fitted and are significant, with their joints; none beside `changes`.
+    changes : tuple of Change
+        Parts of the recordings whose efforts do not fit.
     friction : SigmoidFriction or None
         The fitted law; `joints` has those of its values whose terms were fitted.
     parameters : dict of str to array
@@ -133,6 +136,7 @@ class Estimate:
     gains_by_others: tuple[str, ...] = ()
     bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
     missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    changes: tuple[Change, ...] = ()
     friction: SigmoidFriction | None = None
     parameters: dict[str, Array] = field(default_factory=dict)
     doubts: tuple[Doubt, ...] = ()
@@ -192,6 +196,7 @@ def estimate_of(
             for j in np.flatnonzero(those.reshape(-1, n).any(axis=0)))
 
     base, told = link_ranks(model, found)
+    changed = changes(model, found)
     parameters = {kind: model.of(kind, theta).copy() for kind in model.places}
     parameters['inverse_gain'] = model.effort_per_torque(theta) / parameters['common_gain']
     return Estimate(
@@ -205,7 +210,9 @@ def estimate_of(
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         base_parameters=base, told_parameters=told,
         missing=tuple(
-            (term, named(those)) for term, those in missing_terms(model, found).items()),
+            (term, named(those)) for term, those in missing_terms(model, found).items()
+            if not changed),
+        changes=changed,
         friction=model.friction(theta), parameters=parameters,
         held=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in held.items()),
         alike=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in alike.items()),

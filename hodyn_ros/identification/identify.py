@@ -170,17 +170,18 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
                 found = fit(model, theta, like=found)
         unknown = undetermined(model, found, clear)
         steep = steeper(model, found)
-        drop = payload.any() and not is_payload_significant(model, found)
-        # Judged with the values that the file will have where data determine none.
-        same = {} if unknown or drop or steep.any() else insignificant(model, found, given)
-        if same:
+        # Judged with the values and intervals that are stated if nothing more is kept.
+        told = found if wide is None else found.uncertain_as(wide)
+        drop = payload.any() and not is_payload_significant(model, told)
+        same: Masks = {}
+        if not (unknown or drop or steep.any()):
+            same = insignificant(model, told, given)
+            if not same and payload.any() and 'links' not in model.terms:
+                told = _with_given_links(model, told, wide)
+                same = insignificant(model, told, given)
+            if not same:
+                return estimate_of(model, told, held, alike, clear, at_most)
             wide = wide or found
-        elif not (unknown or drop or steep.any()):
-            if wide is not None:
-                found = found.uncertain_as(wide)
-            if payload.any() and 'links' not in model.terms:
-                found = _with_given_links(model, found)
-            return estimate_of(model, found, held, alike, clear, at_most)
         payload[:] &= not drop
         model.leave_out_reversals(steep)
         for masks, more in ((held, unknown), (alike, same)):
@@ -190,13 +191,13 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
         found = fit(model, theta, settle=False, like=found)
 
 
-def _with_given_links(model: Terms, found: Fit) -> Fit:
+def _with_given_links(model: Terms, found: Fit, wide: Fit | None) -> Fit:
     """Return a fit with the given links and gains, if these explain the data equally well.
 
     The written file has the given links, and the given gains unless gains are a term: a payload
     fitted beside other links would leave errors. The deviations stay those of the free fit. If the
     given values explain the data worse, another fit starts from them, as `found` may be in a flat
-    valley between links and payload; the better fit is returned.
+    valley between links and payload; the better fit is returned, as uncertain as `wide`.
     """
     free, theta = model.free.copy(), found.theta.copy()
     for kind in ('links', *(
@@ -212,6 +213,7 @@ def _with_given_links(model: Terms, found: Fit) -> Fit:
     if chdtrc(determined, max(more, 0.0)) > _CHANCE:
         return replace(found, theta=given.theta)
     again = fit(model, given.theta, settle=False, like=found)
+    again = again if wide is None else again.uncertain_as(wide)
     return min(found, again, key=lambda one: _objective(model, one))
 
 

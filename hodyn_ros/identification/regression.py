@@ -6,7 +6,8 @@ standard deviations. The prior deviations of links and gains are estimated from 
 evidence of the linearised model (MacKay, Neural Computation 1992).
 
 Intervals come from the sandwich estimator over blocks of time, since the errors of neighbouring
-samples are correlated. They include the errors of the priors.
+samples are correlated. They include the errors of the priors, and those of the offsets if
+considered parameters, which keep the robot's values, are off by their prior deviations.
 """
 from dataclasses import dataclass, replace
 
@@ -44,8 +45,10 @@ class Fit:
         All parameters.
     free : (p,) bool array
         Which of them were fitted.
+    uncertain : (p,) bool array
+        Which of them were fitted or considered.
     covariance : (p, p) array
-        Of all parameters; 0 if not fitted.
+        Of all parameters; 0 if not uncertain.
     curvature, precision : (f, f) and (f,) arrays
         Information of the data and of the priors about the free parameters.
     spread, design : (n,) arrays
@@ -57,6 +60,7 @@ class Fit:
 
     theta: Array
     free: Flags
+    uncertain: Flags
     covariance: Array
     curvature: Array
     precision: Array
@@ -66,14 +70,14 @@ class Fit:
 
     @property
     def deviation(self) -> Array:
-        """Standard deviations of all parameters, (p,); NaN if not fitted."""
+        """Standard deviations of all parameters, (p,); NaN if not uncertain."""
         return self.deviation_of(np.eye(len(self.theta)))
 
     def deviation_of(self, rows: Array) -> Array:
-        """Return the deviations of values with derivatives `rows`, (c, p); NaN if not fitted."""
+        """Return deviations of values with derivatives `rows`, (c, p); NaN if not uncertain."""
         variance = np.einsum('ci,ij,cj->c', rows, self.covariance, rows)
-        fitted = (rows[:, self.free] != 0.0).any(axis=1)
-        return np.where(fitted, np.sqrt(np.maximum(variance, 0.0)), np.nan)
+        uncertain = (rows[:, self.uncertain] != 0.0).any(axis=1)
+        return np.where(uncertain, np.sqrt(np.maximum(variance, 0.0)), np.nan)
 
     def uncertain_as(self, wide: 'Fit') -> 'Fit':
         """Return this fit with the uncertainty of one with more free parameters.
@@ -82,7 +86,7 @@ class Fit:
         were fixed since they did not differ significantly may still be wrong.
         """
         change = self.theta - wide.theta
-        both = np.outer(self.free, self.free)
+        both = np.outer(self.uncertain, self.uncertain)
         return replace(self, covariance=np.where(
             both, wide.covariance + np.outer(change, change), 0.0))
 
@@ -123,8 +127,11 @@ def fit(terms: Terms, theta: Array, *, settle: bool = True, like: Fit | None = N
     covariance = np.zeros((len(theta), len(theta)))
     covariance[np.ix_(terms.free, terms.free)] = _covariance(
         terms, left, slope, curvature, precision, design)
+    if terms.considered.any():
+        covariance += _of_considered(terms, theta, spread, design)
     return Fit(
-        theta, terms.free.copy(), covariance, curvature, precision, spread, design, levels)
+        theta, terms.free.copy(), terms.free | terms.considered, covariance, curvature, precision,
+        spread, design, levels)
 
 
 def _usual(terms: Terms, kind: str) -> tuple[float, float]:
@@ -295,6 +302,22 @@ def _covariance(
     variance = np.maximum(np.diag(classic), 1e-300)
     grow = np.sqrt(np.maximum(variance / np.maximum(np.diag(robust), 1e-9 * variance), 1.0))
     return np.asarray(robust * np.outer(grow, grow))
+
+
+def _of_considered(terms: Terms, theta: Array, spread: Array, design: Array) -> Array:
+    """Return the covariance of all parameters due to the considered ones, (p, p).
+
+    The offsets absorb an error of a considered parameter: they change by the mean of its effect.
+    """
+    offsets = np.zeros_like(terms.free)
+    terms.of('offset', offsets)[:] = terms.of('offset', terms.free)
+    both = offsets | terms.considered
+    _, slope, inside = _weighed(terms, *terms.evaluate(theta, both), spread, design)
+    slope *= inside[:, None]
+    by_offset, by_considered = slope[:, offsets[both]], slope[:, terms.considered[both]]
+    change = np.eye(len(theta))[:, terms.considered]  # of all parameters, by a considered one
+    change[offsets] = -inverse(by_offset.T @ by_offset) @ (by_offset.T @ by_considered)
+    return np.asarray((change * terms.prior[terms.considered] ** 2) @ change.T)
 
 
 def misfit(terms: Terms, theta: Array, like: Fit) -> float:

@@ -72,6 +72,9 @@ def write_summary(
             {'value': value, 'bound': bound, 'joints': joints}
             for value, bound, joints in found.bounded],
         'missing': [{'term': term, 'joints': joints} for term, joints in found.missing],
+        'changes': [
+            {**asdict(change), 'bag': str(recordings[change.bag][0].path)}
+            for change in found.changes],
         'doubts': [asdict(doubt) for doubt in found.doubts],
         'doubtful': asdict(doubtful),
         'rests_left_out': found.rests_left_out,

@@ -69,6 +69,9 @@ class Terms:
         The robot's values, which are the means of the priors; and bounds.
     free : (p,) bool array
         Which parameters are fitted.
+    considered : (p,) bool array
+        Which parameters keep the robot's values, though their prior deviations count in the
+        uncertainty of the offsets.
     curved : (p,) bool array
         In which parameters the model is far from linear.
     known : (T, n) bool array
@@ -106,7 +109,7 @@ class Terms:
             end = self.places[name].stop
             rows.append(row)
         self.start, self.prior, self.low, self.high = np.concatenate(rows, axis=1)
-        self.free, self.curved = np.zeros((2, end), np.bool_)
+        self.free, self.considered, self.curved = np.zeros((3, end), np.bool_)
         self.of('slope', self.curved)[:] = self.of('asymmetry', self.curved)[:] = True
         self._set_free(kinds)
         self.move_to(self.start)
@@ -139,7 +142,8 @@ class Terms:
             'slope': _Kind(
                 'friction', np.log(slope_given), _SLOPE_DEVIATION, np.log(_SLOPES[0]),
                 np.log(steepest)),
-            # Fast motion cannot distinguish an asymmetry from an offset.
+            # Only the shape of friction near a reversal, which real friction does not share
+            # with the law, distinguishes an asymmetry from an offset.
             'asymmetry': _Kind(
                 'friction', asymmetry,
                 _ASYMMETRY_DEVIATION if 'offsets' in self.terms else _ASYMMETRY, -most, most),
@@ -160,6 +164,9 @@ class Terms:
                 part = self.of(name, self.free)
                 those = self.moving if kind.needs_motion else heard
                 part[:] = np.tile(those, len(part) // len(those))
+        if 'offsets' in self.terms:
+            self.of('asymmetry', self.considered)[:] = self.of('asymmetry', self.free)
+            self.of('asymmetry', self.free)[:] = False
         # Wrong links or gains look like a payload, so they are fitted along with it.
         self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
         if {'payload', 'gains'} & self.terms:
@@ -170,7 +177,7 @@ class Terms:
         """Fix slopes, (n,), at their upper bounds, and leave out efforts in slow motion.
 
         There the law cannot follow friction that is steeper. The errors of these few samples would
-        count as an asymmetry of friction, which changes the torque of all other motion.
+        change its amplitude and, without offsets, its asymmetry, and so all other torques.
         """
         self.steep |= steep
         self.of('slope', self.free)[steep] = False
@@ -239,27 +246,32 @@ class Terms:
                         turned, gravity=self.data.gravity, friction=False)[:, 0])
                 self._turned[:, :, j] = (both[0] - both[1]) / (2.0 * _ANGLE_STEP)
 
-    def evaluate(self, theta: Array) -> tuple[Array, Array]:
-        """Return the efforts (T, n) and their derivative by the free parameters (T, n, f)."""
-        data, n = self.data, self.robot.n
-        count = len(data.q)
-        column = np.cumsum(self.free) - 1  # of each free parameter
-        derivative = np.zeros((count, n, int(self.free.sum())))
+    def evaluate(
+        self, theta: Array, by: NDArray[np.bool_] | None = None,
+    ) -> tuple[Array, Array]:
+        """Return the efforts (T, n) and their derivative by some parameters (T, n, f).
 
-        def put(kind: str, by: Array) -> None:
-            """Set derivatives by free parameters of a kind: one per joint, (T, n), or all."""
-            those = np.flatnonzero(self.of(kind, self.free))
+        These are the free parameters, or those in the mask `by`, (p,).
+        """
+        data, n, free = self.data, self.robot.n, self.free if by is None else by
+        count = len(data.q)
+        column = np.cumsum(free) - 1  # of each of these parameters
+        derivative = np.zeros((count, n, int(free.sum())))
+
+        def put(kind: str, slopes: Array) -> None:
+            """Set derivatives by the parameters of a kind: one per joint, (T, n), or all."""
+            those = np.flatnonzero(self.of(kind, free))
             at = column[self.places[kind]][those]
-            if by.ndim == 2:
-                derivative[:, those, at] = by[:, those]
+            if slopes.ndim == 2:
+                derivative[:, those, at] = slopes[:, those]
             else:
-                derivative[:, :, at] = by[:, :, those]
+                derivative[:, :, at] = slopes[:, :, those]
 
         rows = self.of('links', theta).reshape(-1, PARAMETERS)
         inner = self._remainder + (self.regressor @ np.concatenate(
             [rigid_body(row).parameters for row in rows])).reshape(count, n)
         by_body = self.regressor.reshape(count * n, -1, PARAMETERS)
-        if self.of('links', self.free).any():
+        if self.of('links', free).any():
             put('links', np.concatenate([
                 by_body[:, b] @ slope(row) for b, row in enumerate(rows)], axis=1).reshape(
                     count, n, -1))

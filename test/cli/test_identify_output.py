@@ -95,6 +95,15 @@ def test_no_table_is_wider_than_a_terminal():
     assert rows(lines, 'offset, N m')['joint5'][-1] == '0.04 ± 0.023'
 
 
+@pytest.mark.parametrize(('given', 'unit'), [
+    (None, 'unit of effort'), (np.full(N, 10.0), 'N m by the given gains')])
+def test_offsets_beside_gains_have_the_unit_of_the_efforts(given, unit):
+    found = replace(
+        OFFSETS, joints={'effort_gain': 9.0 + BEFORE}, intervals={'effort_gain': 0.1 * BEFORE})
+    lines = printed(found, robot=replace(PANDA, effort_gain=given))
+    assert rows(lines, f'offset, {unit}')['joint5'][-1] == '0.04 ± 0.023'
+
+
 def test_offsets_of_each_recording_have_its_name():
     found = replace(
         OFFSETS, offset=np.stack([OFFSETS.offset, 1.0 + OFFSETS.offset]),
@@ -220,6 +229,18 @@ def test_where_no_payload_is_found_it_is_told_how_heavy_it_is_at_most():
     gains = replace(none, joints=ones, intervals=ones)
     assert 'gains are those of an arm without a payload' in printed(gains, terms=('payload',))[-1]
     assert printed(gains, terms=('payload',), is_compared=True)[-1] == f'{said}.'
+
+
+def test_the_other_hand_of_a_tree_is_said_not_to_be_searched():
+    """Guards a load of 1.2 kg in the other hand that friction absorbs without a word."""
+    arms = replace(PANDA, bodies=tuple(
+        replace(body, parent=0) if i == 4 else body for i, body in enumerate(PANDA.bodies)))
+    for found in (LOADED, replace(OFFSETS, payload_at_most=0.345)):
+        text = '\n'.join(printed(found, terms=('payload',), robot=arms))
+        assert 'A load on another tip (link4) is not searched for' in text
+        assert 'list the bodies of that arm last in a copy of the robot file' in text
+        assert 'another tip' not in '\n'.join(printed(found, terms=('payload',)))
+    assert 'another tip' not in '\n'.join(printed(OFFSETS, robot=arms))
 
 
 def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():

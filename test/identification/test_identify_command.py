@@ -71,7 +71,7 @@ def test_each_recording_may_have_its_own_offsets(tmp_path, capsys):
         options=['--offsets-per-bag'])
     assert [len(joint['offsets']) for joint in summary['joints']] == 7 * [2]
     out = capsys.readouterr().out
-    assert re.search(r'joint +offset in one +offset in two *\n', out)
+    assert re.search(r'joint +offset in one, N m +offset in two, N m *\n', out)
     value = summary['joints'][1]['offsets'][1]['value']
     assert re.search(rf'joint2 .*{value:.3g} ± ', out)
 

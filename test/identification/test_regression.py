@@ -20,7 +20,8 @@ class Line:
             q=np.zeros((count, 5, 1)), effort=effort[:, None],
             block=np.arange(count) if block is None else block)
         self.known = np.isfinite(self.data.effort)
-        self.free, self.curved = np.ones(size, bool), np.zeros(size, bool)
+        self.free = np.ones(size, bool)
+        self.considered, self.curved = np.zeros((2, size), bool)
         self.start = np.zeros(size)
         self.low, self.high = np.full(size, -np.inf), np.full(size, np.inf)
         self.prior = np.full(size, np.inf)

@@ -1,0 +1,70 @@
+"""Warnings of ``hodyn identify`` about efforts that the model cannot explain."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hodyn_ros.identification.changes import Change
+    from hodyn_ros.identification.estimate import Estimate
+    from hodyn_ros.robot import Robot
+
+_FACTOR = 3.0  # from a mass found to the given one, beyond which the link is implausible
+
+
+def changed_parts(robot: Robot, found: Estimate, bags: Sequence[Path]) -> list[str]:
+    """Return sentences on the parts of recordings whose efforts do not fit."""
+    said = []
+    for bag, path in enumerate(bags):
+        own = [change for change in found.changes if change.bag == bag]
+        short = sorted(
+            (change for change in own if not change.is_lasting), key=lambda one: one.begin)
+        while short:
+            some = [short.pop(0)]
+            while short and short[0].begin < max(one.end for one in some):
+                some.append(short.pop(0))
+            begin, end = some[0].begin, max(one.end for one in some)
+            said.append(
+                f'{path}: from {begin:g} to {end:g} s the efforts do not fit: '
+                f'{_errors(robot, some, "instead of")}. A contact, or another load? It changes '
+                'the values found: leave this part out.')
+        sudden = [change for change in own if change.is_lasting and change.begin > 0.0]
+        gradual = [change for change in own if change.is_lasting and not change.begin]
+        if sudden:
+            begin = max(sudden, key=lambda one: one.error / one.usual).begin
+            said.append(
+                f'{path}: from about {begin:g} s on, the efforts do not fit the same load, '
+                f'friction and offsets as before: {_errors(robot, sudden, "with one model,")} '
+                'with two. Was a load picked up or put down? Identify the two parts separately.')
+        if gradual:
+            said.append(
+                f'{path}: load, friction or offsets seem to change gradually: '
+                f'{_errors(robot, gradual, "with constant ones,")} with changing ones. Does '
+                'friction fall as the arm warms up? Record it warm.')
+    return said
+
+
+def implausible_links(robot: Robot, found: Estimate) -> list[str]:
+    """Return a warning about links whose mass is far from the given one."""
+    far = ', '.join(
+        f'{body.name} {link.mass:.3g} ± {width[0]:.2g} kg instead of {body.mass:.3g}'
+        for body, link, width in zip(
+            robot.bodies, found.links, found.links_interval, strict=False)
+        if body.mass > 0.0 and not (
+            link.mass - width[0] < _FACTOR * body.mass
+            and link.mass + width[0] > body.mass / _FACTOR))
+    return [
+        f'Masses of links are implausible: {far}. Either the given links are wrong, or something '
+        'that is not part of the model acts on the arm: springs and counterbalances are not. '
+        'Subtract their torques from the efforts.'] if far else []
+
+
+def _errors(robot: Robot, changes: Sequence[Change], than: str) -> str:
+    """Return the RMS errors of the joints in changes, with the usual ones."""
+    from hodyn_ros.feedforward.limit_table import unit
+
+    return 'RMS errors of ' + ', '.join(
+        f'{one.joint} {one.error:.2g} '
+        f'{unit(robot, robot.joint_names.index(one.joint), "effort")} {than} {one.usual:.2g}'
+        for one in changes)

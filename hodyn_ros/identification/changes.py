@@ -1,0 +1,180 @@
+"""Parts of recordings whose efforts do not fit: contacts, loads picked up, friction that warms."""
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.identification.recordings import FOLDS, STRETCH
+from hodyn_ros.identification.regression import Fit, inverse
+from hodyn_ros.identification.terms import Terms
+
+Array = NDArray[np.float64]
+Blocks = NDArray[np.intp]
+
+_FEWEST = 12  # least number of blocks of a recording in which changes are searched
+_MUCH = 10.0  # multiple of the usual squared error from which a block does not fit
+_SCATTER = 6.0  # robust standard deviations of the squared errors' logarithms, likewise
+_NORMAL = 1.4826  # standard deviation over median deviation of normal values
+_LONG = 2  # least number of successive blocks that do not fit
+_LARGE = 0.1  # least error of such blocks, over the standard deviation of the joint's efforts
+_PARTS = 4  # number of parts of the blocks, each predicted from the others
+_EXPLAINED = 0.5  # least share of the squared error that a change in time must explain
+_SWITCHES = np.linspace(0.2, 0.8, 7)  # shares of the recording after which something may change
+
+
+@dataclass(frozen=True)
+class Change:
+    """A part of a recording in which the efforts of a joint do not fit, or fit another model.
+
+    Attributes
+    ----------
+    joint : str
+        Name of the joint.
+    bag : int
+        Number of the recording.
+    begin, end : float
+        The part, s from the start of the recording.
+    error, usual : float
+        RMS errors, N m: in the part and outside of it; or, if the model changes at `begin`, of
+        the whole recording without and with this change.
+    is_lasting : bool
+        Whether the model changes at `begin`, or gradually if this is 0, up to the end.
+
+    """
+
+    joint: str
+    bag: int
+    begin: float
+    end: float
+    error: float
+    usual: float
+    is_lasting: bool
+
+
+def changes(model: Terms, found: Fit) -> tuple[Change, ...]:
+    """Return the parts of the recordings whose efforts do not fit."""
+    data, theta = model.data, found.theta
+    error = np.where(
+        model.known, (data.effort - model.evaluate(theta)[0]) / model.effort_per_torque(theta),
+        np.nan)
+    law = model.friction(theta)
+    moves = np.tanh(0.5 * law.slope * data.q[:, 1])
+    load = model.load_columns(theta, np.ones(len(data.q), np.bool_))
+    out: list[Change] = []
+    first = 0
+    for bag in np.unique(data.bag):
+        own = data.bag == bag
+        block = data.block[own] - first
+        for j in np.flatnonzero(model.known[own].any(axis=0)):
+            columns = np.column_stack([
+                np.ones(len(block)), moves[own, j], data.q[own, 1, j], load[own, j]])
+            torque = data.effort[own, j] / model.effort_per_torque(theta)[j]
+            for part in _of_joint(error[own, j], torque, columns, block):
+                out.append(Change(model.robot.joint_names[j], int(bag), *part))
+        cycle = STRETCH * FOLDS
+        first += (int(block.max()) // cycle + 1) * cycle
+    return tuple(out)
+
+
+def _of_joint(
+    error: Array, torque: Array, columns: Array, block: Blocks,
+) -> list[tuple[float, float, float, float, bool]]:
+    """Return the other attributes of the changes of a joint in a recording."""
+    known = np.isfinite(error)
+    error, torque, columns, block = error[known], torque[known], columns[known], block[known]
+    times, order, count = np.unique(block, return_inverse=True, return_counts=True)
+    if len(times) < _FEWEST:
+        return []
+    short = _short(error, torque, order, times)
+    fits = np.ones(len(times), np.bool_)
+    for begin, end, *_ in short:
+        fits &= (times < begin) | (times >= end)
+    fits &= count >= 0.3 * np.median(count)
+    return [*short, *_lasting(error, columns, order, times, fits)]
+
+
+def _short(
+    error: Array, torque: Array, order: Blocks, times: Blocks,
+) -> list[tuple[float, float, float, float, bool]]:
+    """Return successive blocks with large errors, as of a contact.
+
+    The median of a block does not count a reversal, at which real friction differs for a moment.
+    """
+    squares = np.array([
+        np.median(error[order == k] ** 2) for k in range(len(times))])
+    size = np.log(np.maximum(squares, 1e-12 * squares.max() + 1e-300))
+    middle = float(np.median(size))
+    scatter = _NORMAL * float(np.median(np.abs(size - middle)))
+    large = size > middle + max(np.log(_MUCH), _SCATTER * scatter)
+    out = []
+    edges = np.flatnonzero(np.diff(times) > 1) + 1
+    for run in np.split(np.arange(len(times)), np.union1d(
+            edges, np.flatnonzero(np.diff(large.astype(int)) != 0) + 1)):
+        if large[run].all() and len(run) >= _LONG:
+            inside = np.isin(order, run)
+            much = _rms(error[inside])
+            if much > _LARGE * np.std(torque):
+                out.append((
+                    float(times[run[0]]), float(times[run[-1]] + 1), much,
+                    _rms(error[np.isin(order, np.flatnonzero(~large))]), False))
+    return out
+
+
+def _lasting(
+    error: Array, columns: Array, order: Blocks, times: Blocks, fits: NDArray[np.bool_],
+) -> list[tuple[float, float, float, float, bool]]:
+    """Return the change of friction, offset and load in time that explains most of the error.
+
+    A change is the same columns with other coefficients, later or gradually. It explains what it
+    predicts of blocks that were not used to find it, beyond what unchanged columns predict.
+    """
+    size = columns.shape[1]
+    both = np.column_stack([columns, error])
+    sums = np.zeros((len(times), size + 1, size + 1))
+    for k in np.flatnonzero(fits):
+        own = both[order == k]
+        sums[k] = own.T @ own
+    where = np.cumsum(fits) - 1
+    part = where // 2 % _PARTS
+    share = (times - times[0]) / max(float(times[-1] - times[0]), 1.0)
+    before = _predicted(sums, np.zeros((0, len(times))), part, fits)
+    best, begin = before, 0.0
+    for switch in (0.0, *_SWITCHES):
+        change = share - 0.5 if switch == 0.0 else (share >= switch).astype(float)
+        left = _predicted(sums, change[None], part, fits)
+        if left < best:
+            best, begin = left, switch
+    if not best < (1.0 - _EXPLAINED) * before:
+        return []
+    count = float(np.isin(order, np.flatnonzero(fits)).sum())
+    start = float(times[np.argmax(share >= begin)]) if begin else 0.0
+    return [(
+        start, float(times[-1] + 1), float(np.sqrt(before / count)),
+        float(np.sqrt(max(best, 0.0) / count)), True)]
+
+
+def _predicted(
+    sums: Array, change: Array, part: Blocks, fits: NDArray[np.bool_],
+) -> float:
+    """Return the squared error of blocks, each predicted by a fit to the other parts.
+
+    `sums` are products of columns and errors of each block, (b, c + 1, c + 1); `change`, (k, b),
+    are factors of the columns that are added.
+    """
+    size = sums.shape[1] - 1
+    factors = np.stack([np.ones(len(sums)), *change])
+    products = np.einsum('kb,lb,bij->bkilj', factors, factors, sums[:, :size, :size]).reshape(
+        len(sums), len(factors) * size, -1)
+    moment = np.einsum('kb,bi->bki', factors, sums[:, :size, size]).reshape(len(sums), -1)
+    total = 0.0
+    for one in range(_PARTS):
+        own, others = fits & (part == one), fits & (part != one)
+        found = inverse(products[others].sum(axis=0)) @ moment[others].sum(axis=0)
+        total += float(
+            sums[own, size, size].sum() - 2.0 * found @ moment[own].sum(axis=0)
+            + found @ products[own].sum(axis=0) @ found)
+    return total
+
+
+def _rms(values: Array) -> float:
+    return float(np.sqrt(np.mean(values ** 2)))

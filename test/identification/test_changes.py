@@ -1,0 +1,97 @@
+"""What changes during a recording is named, and nothing else is."""
+from dataclasses import replace
+
+from known_recordings import (
+    FRICTION,
+    PAYLOAD,
+    RATE,
+    SPREAD,
+    data,
+    efforts,
+    heavier,
+    identified,
+)
+import numpy as np
+import pytest
+from recordings import PANDA, messages, record, write
+
+from hodyn_ros.identification.identify import identify
+
+TERMS = ('friction', 'viscous', 'payload', 'offsets')
+
+
+def test_a_payload_picked_up_in_between_is_named(tmp_path, capsys):
+    """It was said to be 0.74 ± 0.51 kg, and the file to be better."""
+    recording = record(rate=RATE, duration=30.0, position_noise=1e-5)
+    later = np.arange(len(recording.q))[:, None] >= 15.0 * RATE
+    bare, loaded = (
+        efforts(recording.q, PANDA, payload, FRICTION, 0.0, seed=1)
+        for payload in (None, PAYLOAD))
+    recording.effort = np.where(later, loaded, bare)
+    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
+    summary = identified(tmp_path / 'out', path, terms=TERMS)
+    assert {change['joint'] for change in summary['changes']} >= {'joint2', 'joint4', 'joint6'}
+    for change in summary['changes']:
+        assert change['is_lasting']
+        assert change['bag'] == str(path)
+        assert change['begin'] == pytest.approx(15.0, abs=2.0)
+        assert change['usual'] < 0.7 * change['error']
+    out = ' '.join(capsys.readouterr().out.split())
+    assert 'from about 15 s on, the efforts do not fit the same load' in out
+    assert 'resolve the doubts above' in out
+
+
+def test_a_contact_is_named_and_blames_no_rotor():
+    given = data(None, duration=40.0)
+    time = np.arange(len(given.q)) / 25.0
+    given.effort[(time > 22.0) & (time < 26.0)] += np.array([0.0, 8.0, 0.0, 4.0, 0.0, 0.0, 0.0])
+    found = identify(PANDA, given, TERMS)
+    assert found.missing == ()
+    assert 'joint2' in {change.joint for change in found.changes}
+    for change in found.changes:
+        assert change.joint in {'joint2', 'joint4'}
+        assert not change.is_lasting
+        assert (change.begin, change.end) == pytest.approx((22.0, 26.0), abs=1.0)
+        assert change.error > 10.0 * change.usual
+
+
+def test_friction_that_falls_as_the_arm_warms_up_is_named():
+    given = data(None, duration=40.0)
+    warmth = np.linspace(0.0, 1.0, len(given.q))[:, None]
+    given.effort[:] += SPREAD * given.q[:, 1] * (12.0 - 6.0 * warmth)
+    found = identify(PANDA, given, ('friction', 'viscous', 'offsets'))
+    assert len(found.changes) >= 5
+    assert {(change.begin, change.is_lasting) for change in found.changes} == {(0.0, True)}
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_no_change_is_named_without_one(seed):
+    """Guards errors that neighbours share, wrong links, a load and steep friction."""
+    rng = np.random.default_rng(seed)
+    friction = replace(
+        FRICTION, amplitude=rng.uniform(0.0, 4.0, 7), slope=rng.uniform(5.0, 200.0, 7))
+    given = data(
+        None if seed % 2 else PAYLOAD, duration=20.0, seed=seed, friction=friction,
+        robot=heavier(PANDA, rng, 0.05))
+    shared = SPREAD * rng.standard_normal((20, 7)).repeat(25, axis=0)
+    assert not identify(PANDA, replace(given, effort=given.effort + shared), TERMS).changes
+
+
+def test_no_change_is_named_in_the_recording_of_a_real_arm(real_bag, tmp_path):
+    summary = identified(tmp_path / 'out', real_bag, terms=('friction', 'viscous', 'offsets'))
+    assert summary['changes'] == []
+
+
+def test_links_that_absorb_a_counterbalance_are_named(tmp_path, capsys):
+    """Guards a link of 59 ± 20 kg for 5 kg, with the file said to be better."""
+    said = 'Masses of links are implausible: '
+    for spring, is_named in ((0.0, False), (-10.0, True)):
+        recording = record(rate=RATE, duration=20.0, position_noise=1e-5)
+        recording.effort = efforts(recording.q, PANDA, None, FRICTION, 0.0, seed=1)
+        recording.effort[:, 1] += spring * np.sin(recording.q[:, 0, 1])
+        path = write(tmp_path / f'bag{is_named}', {'/joint_states': messages(recording)})
+        identified(tmp_path / f'out{is_named}', path, terms=('links', 'friction'))
+        out = ' '.join(capsys.readouterr().out.split())
+        assert (said in out) is is_named
+    assert 'springs and counterbalances are not' in out
+    assert 'resolve the doubts above' in out
