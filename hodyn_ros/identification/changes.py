@@ -18,7 +18,7 @@ _NORMAL = 1.4826  # standard deviation over median deviation of normal values
 _LONG = 2  # least number of successive blocks that do not fit
 _LARGE = 0.1  # least error of such blocks, over the standard deviation of the joint's efforts
 _PARTS = 4  # number of parts of the blocks, each predicted from the others
-_EXPLAINED = 0.5  # least share of the squared error that a change in time must explain
+_EXPLAINED = 0.6  # least share of the squared error that a change in time must explain
 _SWITCHES = np.linspace(0.2, 0.8, 7)  # shares of the recording after which something may change
 
 
@@ -67,7 +67,8 @@ def changes(model: Terms, found: Fit) -> tuple[Change, ...]:
         block = data.block[own] - first
         for j in np.flatnonzero(model.known[own].any(axis=0)):
             columns = np.column_stack([
-                np.ones(len(block)), moves[own, j], data.q[own, 1, j], load[own, j]])
+                np.ones(len(block)), moves[own, j], data.q[own, 1, j], load[own, j],
+                data.q[own, 2, j]])
             torque = data.effort[own, j] / model.effort_per_torque(theta)[j]
             for part in _of_joint(error[own, j], torque, columns, block):
                 out.append(Change(model.robot.joint_names[j], int(bag), *part))
@@ -112,11 +113,11 @@ def _short(
             edges, np.flatnonzero(np.diff(large.astype(int)) != 0) + 1)):
         if large[run].all() and len(run) >= _LONG:
             inside = np.isin(order, run)
-            much = _rms(error[inside])
-            if much > _LARGE * np.std(torque):
+            much, usual = (_rms(error[those]) for those in (
+                inside, np.isin(order, np.flatnonzero(~large))))
+            if much > max(_LARGE * np.std(torque), np.sqrt(_MUCH) * usual):
                 out.append((
-                    float(times[run[0]]), float(times[run[-1]] + 1), much,
-                    _rms(error[np.isin(order, np.flatnonzero(~large))]), False))
+                    float(times[run[0]]), float(times[run[-1]] + 1), much, usual, False))
     return out
 
 
@@ -125,8 +126,9 @@ def _lasting(
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return the change of friction, offset and load in time that explains most of the error.
 
-    A change is the same columns with other coefficients, later or gradually. It explains what it
-    predicts of blocks that were not used to find it, beyond what unchanged columns predict.
+    A change is the same columns with other coefficients, later or gradually; the last column, that
+    of a rotor, does not change. It explains what it predicts of blocks that were not used to find
+    it, beyond what unchanged columns predict.
     """
     size = columns.shape[1]
     both = np.column_stack([columns, error])
@@ -159,13 +161,16 @@ def _predicted(
     """Return the squared error of blocks, each predicted by a fit to the other parts.
 
     `sums` are products of columns and errors of each block, (b, c + 1, c + 1); `change`, (k, b),
-    are factors of the columns that are added.
+    are factors of the columns that are added, all but the last.
     """
     size = sums.shape[1] - 1
+    used = [*range(size), *(
+        size * k + i for k in range(1, 1 + len(change)) for i in range(size - 1))]
     factors = np.stack([np.ones(len(sums)), *change])
     products = np.einsum('kb,lb,bij->bkilj', factors, factors, sums[:, :size, :size]).reshape(
-        len(sums), len(factors) * size, -1)
-    moment = np.einsum('kb,bi->bki', factors, sums[:, :size, size]).reshape(len(sums), -1)
+        len(sums), len(factors) * size, -1)[:, used][:, :, used]
+    moment = np.einsum('kb,bi->bki', factors, sums[:, :size, size]).reshape(
+        len(sums), -1)[:, used]
     total = 0.0
     for one in range(_PARTS):
         own, others = fits & (part == one), fits & (part != one)
