@@ -104,9 +104,10 @@ class Diagnosis:
         said = [self._misread] if self.fit.is_wrong else []
         said += [] if self.zero is None else [self._small_zero(self.zero)]
         if self.wrong_velocities:
+            clauses = '; '.join(self.wrong_velocities)
             said.append(
                 'Recorded velocities contradict the positions, from which the motion is '
-                f'estimated: {"; ".join(self.wrong_velocities)}. Correct the driver.')
+                f'estimated: {clauses}{"" if clauses.endswith("?") else "."} Correct the driver.')
         return said
 
     def without(self, terms: Collection[str]) -> 'Diagnosis':

@@ -258,6 +258,19 @@ def test_velocities_in_another_unit_are_named(seed, turning, sliding, said):
     assert wrong_velocities(moved, found, tuple('abcdefg'), turns) == said
 
 
+@pytest.mark.parametrize(('factor', 'turns', 'said'), [
+    (2.0, 5, '2'), (2.0, 7, '2'), (0.1, 7, '0.1'), (10.0, 7, '10'), (30.0 / np.pi, 5, '9.5'),
+    (30.0 / np.pi, 7, ''), (180.0 / np.pi, 7, ''), (1.2, 7, '')])
+@pytest.mark.parametrize('seed', range(5))
+def test_one_factor_of_all_velocities_asks_for_the_times(seed, factor, turns, said):
+    """Not if it is that of a unit, which the velocities of joints that turn may have."""
+    moved = motion(np.random.default_rng(seed), ROBOTS[0])[:, 1]
+    found = wrong_velocities(moved, factor * moved, tuple('abcdefg'), np.arange(7) < turns)
+    assert [one for one in found if 'the times' in one] == ([
+        f'those of all moving joints are about {said} times as large, so the times, or all '
+        'velocities, are wrong by this factor: are the stamps of another rate?'] if said else [])
+
+
 @pytest.mark.parametrize('seed', range(40))
 def test_velocities_that_are_filtered_and_noisy_are_sound(seed):
     rng = np.random.default_rng(seed)
