@@ -73,8 +73,8 @@ def warnings(result: Replay) -> list[str]:
     late = _lag(result)
     if late.is_large:
         said.append(
-            f'{late.sentence} Friction and inertia identified from them would be wrong: shift the '
-            'efforts by the lag, or correct their stamps.')
+            f'{late.sentence} Friction and inertia identified from them would be wrong: '
+            f'{late.remedy}.')
     lag, deviation = result.velocity_lag
     if abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
         said.append(

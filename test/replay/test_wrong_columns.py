@@ -1,12 +1,17 @@
 """Recordings of an arm on a slide with wrong columns: times, units, order, stamps of efforts."""
+import re
+from shutil import rmtree
+
 from known_recordings import lifted_arm
 import numpy as np
 import pytest
 from recordings import messages, record, write
+from rough_recordings import ROBOTS, recorded
 
 import hodyn_ros as hd
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.comparison import EffortComparison, common_lag
 
 ARM = lifted_arm()
 FRICTION = np.array([1.0, 0.3, 0.2, 0.05])
@@ -35,6 +40,7 @@ def printed(tmp_path, monkeypatch, capsys):
     def run(command, change, *options):
         recording = sound()
         change(recording)
+        rmtree(tmp_path / 'bag', ignore_errors=True)
         write(tmp_path / 'bag', {'/joint_states': messages(recording)})
         assert main((command, 'bag', '--robot', 'arm.yaml', *options)) in (0, 2)
         return ' '.join(capsys.readouterr().out.split())
@@ -56,3 +62,43 @@ def test_times_that_are_stretched_are_suspected(printed, command):
 def test_of_a_sound_recording_nothing_is_said(printed, command):
     said = printed(command, lambda recording: None)
     assert ' ! ' not in said.replace('! The model has no friction', ''), said
+
+
+def delay(recording, joint, seconds):
+    """Delay the efforts of one joint by whole samples."""
+    samples = round(100 * seconds)
+    recording.effort[samples:, joint] = recording.effort[:-samples, joint].copy()
+
+
+def test_a_lag_of_one_joint_is_not_that_of_all(printed):
+    for command in ('replay', 'identify'):
+        said = printed(command, lambda recording: delay(recording, 1, 0.1), '--force')
+        assert re.search(
+            r'Recorded efforts of shoulder run behind the prediction by (98|99|100|101)(\.\d+)? ± '
+            r'\S+ ms \(two standard deviations\), unlike those of other joints\. Friction and '
+            r'inertia .*: shift only the efforts of shoulder by its own lag, or correct', said)
+        assert 'for all' not in said
+
+
+@pytest.mark.parametrize('seeds', [
+    range(20), pytest.param(range(1000, 1200), marks=pytest.mark.siege)])
+def test_no_joint_of_a_sound_recording_has_its_own_lag(seeds):
+    instants = 100_000_000 * np.arange(100)
+    for seed in seeds:
+        rng, robot = np.random.default_rng(seed), ROBOTS[seed % len(ROBOTS)]
+        q, effort = recorded(
+            rng, robot, off=rng.choice([0.0, 0.1, 0.2]), size=rng.choice([0.1, 1.0]))
+        predicted = FeedForward(robot).torque(q, friction=False)[:, :2]
+        found = EffortComparison(robot.joint_names)
+        found.add(instants, instants, predicted, effort,
+                  np.stack([predicted[:, 0], effort], axis=1), q[:, 1])
+        assert not common_lag(found.joints).own, seed
+
+
+def test_a_lag_of_all_joints_has_no_exception(printed):
+    def late(recording):
+        for joint in range(4):
+            delay(recording, joint, 0.1)
+    said = printed('replay', late)
+    assert 'estimated for all joints together' in said
+    assert 'unlike those' not in said
