@@ -160,8 +160,9 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
 
     said = [
         f'Positions of {", ".join(doubtful.misplaced)} are beyond their limits most of the '
-        'time. Before using the file, check whether they are in degrees, or have other zeros than '
-        'the model (zeros among the --terms finds these).'] if doubtful.misplaced else []
+        'time. Before using the file, check whether they are in rad (m if the joint slides), or '
+        'have other zeros than the model (zeros among the --terms finds those of revolute '
+        'joints).'] if doubtful.misplaced else []
     foreign = [doubt for doubt in found.doubts if not math.isnan(doubt.recorded)]
     if foreign:
         names = ', '.join(f'{doubt.joint} {doubt.recorded:.2g}' for doubt in foreign)

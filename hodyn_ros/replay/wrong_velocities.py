@@ -60,6 +60,11 @@ class RecordedVelocities:
         turning = self._alike & self._turns
         return bool(turning.any() and self._are(1.0 / scale)[turning].all())
 
+    def are_slower(self, factors: Array) -> NDArray[np.bool_]:
+        """Return where velocities are slower than the positions by these factors, (n,)."""
+        return np.asarray([
+            bool(self._are(1.0 / factor)[joint]) for joint, factor in enumerate(factors)])
+
     def clauses(self, names: tuple[str, ...]) -> list[str]:
         """Return the differences, a clause each.
 

@@ -43,7 +43,7 @@ def printed(tmp_path, monkeypatch, capsys):
         rmtree(tmp_path / 'bag', ignore_errors=True)
         write(tmp_path / 'bag', {'/joint_states': messages(recording)})
         assert main((command, 'bag', '--robot', 'arm.yaml', *options)) in (0, 2)
-        return ' '.join(capsys.readouterr().out.split())
+        return ' '.join(' '.join(capsys.readouterr()).split())
     return run
 
 
@@ -102,3 +102,60 @@ def test_a_lag_of_all_joints_has_no_exception(printed):
     said = printed('replay', late)
     assert 'estimated for all joints together' in said
     assert 'unlike those' not in said
+
+
+@pytest.mark.parametrize('command', ['replay', 'identify'])
+@pytest.mark.parametrize(('joint', 'factor', 'unit'), [
+    (1, 1e3, 'in N mm'), (2, 1e3, 'in N mm'), (3, 1e3, 'in N mm'), (3, 1e-3, 'in kN m')])
+def test_the_efforts_of_one_joint_in_another_unit_are_named(printed, command, joint, factor, unit):
+    def scale(recording):
+        recording.effort[:, joint] *= factor
+    said = printed(command, scale)
+    assert (
+        f'Efforts of {ARM.joint_names[joint]} are about {factor:g} times those of the model: '
+        f'are they {unit}') in said
+    for other in (
+            'torque, neither', 'torque, more', 'torque, far', 'last link carries', "motor's side",
+            'another unit than N m'):
+        assert other not in said, other
+
+
+@pytest.mark.parametrize('command', ['replay', 'identify'])
+@pytest.mark.parametrize('velocities_too', [True, False])
+@pytest.mark.parametrize(('factor', 'unit'), [(1000.0, 'mm'), (100.0, 'cm')])
+def test_a_slide_in_other_units_of_length_is_named(
+        printed, command, velocities_too, factor, unit):
+    def scale(recording):
+        recording.position[:, 0] *= factor
+        recording.velocity[:, 0] *= factor if velocities_too else 1.0
+    said = printed(command, scale)
+    assert (
+        f'Positions of lift are about {factor:g} times as large as its range allows: are they in '
+        f'{unit}? Let the driver send metres.') in said
+    for other in (
+            'degrees', 'Recorded velocities', 'does not fit the model', 'without gravity', 'Beyond'):
+        assert other not in said, other
+    assert ('nothing is identified' in said) == (command == 'identify')
+
+
+def test_mm_of_a_slide_beside_degrees_are_named(printed):
+    def scale(recording):
+        recording.position *= np.array([1000.0, *np.full(3, 180.0 / np.pi)])
+        recording.velocity *= np.array([1000.0, *np.full(3, 180.0 / np.pi)])
+    said = printed('replay', scale)
+    assert 'Positions of lift are about 1000 times as large' in said
+    assert 'positions and velocities are in degrees' in said
+
+
+@pytest.mark.parametrize('command', ['replay', 'identify'])
+def test_swapped_columns_are_known_by_the_ranges(printed, command):
+    """Also if friction explains the efforts, whatever the order."""
+    def swap(recording):
+        recording.effort += 20.0 * FRICTION * np.tanh(recording.velocity / 0.03)
+        for values in (recording.position, recording.velocity, recording.effort):
+            values[:, [0, 1]] = values[:, [1, 0]]
+    said = printed(command, swap)
+    assert 'Positions of lift are mostly outside the range. All are inside if the joints ' in said
+    assert 'lift and shoulder are swapped' in said
+    assert 'efforts without gravity' not in said
+    assert ('nothing is identified' in said) == (command == 'identify')
