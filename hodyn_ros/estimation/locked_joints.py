@@ -32,7 +32,8 @@ def locked_but_moving(
 ) -> list[str]:
     """Return a sentence for each locked joint that is elsewhere or moves in a recording.
 
-    Joints that are not recorded, and those on which no torque depends, are skipped.
+    Joints that are not recorded, and those on which no torque depends, are skipped. A joint that
+    only shifts the arm may be anywhere, but moves with accelerations on which torques depend.
 
     Parameters
     ----------
@@ -46,7 +47,8 @@ def locked_but_moving(
         Prefix of the joint names of one arm among several.
 
     """
-    locked = {joint: at for joint, at in robot.locked if joint not in robot.harmless_locks}
+    locked = {joint: at for joint, at in robot.locked
+              if joint not in robot.harmless_locks or joint in robot.shifting_locks}
     ends: dict[str, list[float]] = {}
     groups: set[tuple[str, ...]] = {()} if locked else set()
     while groups:
@@ -61,9 +63,17 @@ def locked_but_moving(
             pass  # a faulty bag is reported when the other joints are read
         if not wanted:
             groups = finder.named - {()}
-    return [_said(joint, at, min(ends[joint]), max(ends[joint]))
-            for joint, at in locked.items() if joint in ends
-            and max(max(ends[joint]) - at, at - min(ends[joint])) > APART]
+    said = []
+    for joint, at in locked.items():
+        low, high = min(ends.get(joint, [at])), max(ends.get(joint, [at]))
+        if joint in robot.shifting_locks:
+            if high - low > APART:
+                said.append(
+                    f'{joint} is locked, but moves from {low:.3g} to {high:.3g} in the '
+                    'recording: its accelerations are left out. Do not lock it.')
+        elif max(high - at, at - low) > APART:
+            said.append(_said(joint, at, low, high))
+    return said
 
 
 def _said(joint: str, locked: float, low: float, high: float) -> str:

@@ -159,3 +159,22 @@ def test_swapped_columns_are_known_by_the_ranges(printed, command):
     assert 'lift and shoulder are swapped' in said
     assert 'efforts without gravity' not in said
     assert ('nothing is identified' in said) == (command == 'identify')
+
+
+@pytest.mark.parametrize('command', ['replay', 'identify'])
+@pytest.mark.parametrize('from_file', [False, True])
+@pytest.mark.parametrize('moves', [False, True])
+def test_a_locked_slide_that_moves_is_named(printed, command, from_file, moves):
+    """One that stands elsewhere changes no torque."""
+    def stand(recording):
+        if not moves:
+            recording.position[:, 0], recording.velocity[:, 0] = 0.5, 0.0
+    options = ('--lock', 'lift=0.3')
+    if from_file:
+        hd.save_robot(hd.load_robot('arm.yaml', locked_joints={'lift': 0.3}), 'locked.yaml')
+        options = ('--robot', 'locked.yaml')
+    said = printed(command, stand, *options)
+    assert bool(re.search(
+        r'lift is locked, but moves from 0\.\d+ to 0\.\d+ in the recording: its accelerations are '
+        r'left out\. Do not lock it\.', said)) == moves
+    assert moves or 'is locked' not in said
