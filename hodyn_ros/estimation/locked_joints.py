@@ -1,5 +1,5 @@
-"""Recordings that contradict the assumption that joints are locked."""
-from collections.abc import Sequence
+"""Recordings that contradict the assumption that joints are locked, or follow others."""
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +9,10 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere, index_of
+
+Array = NDArray[np.float64]
+
+_MOSTLY = 0.5  # share of samples in which a follower must be elsewhere
 
 
 class _Finder:
@@ -27,20 +31,21 @@ class _Finder:
         return np.array(list(found.values()))
 
 
-def locked_but_moving(
+def dependent_but_elsewhere(
     path: Path, robot: Robot, *, topic: str | None = None, prefix: str = '',
 ) -> list[str]:
-    """Return a sentence for each locked joint that is elsewhere or moves in a recording.
+    """Return a sentence for each joint that is not where others or locks put it in a recording.
 
-    Joints that are not recorded, and those on which no torque depends, are skipped. A joint that
-    only shifts the arm may be anywhere, but moves with accelerations on which torques depend.
+    Joints that are not recorded, and locked ones on which no torque depends, are skipped. A joint
+    that only shifts the arm may be anywhere, but moves with accelerations on which torques depend.
+    A follower may lag its leader: it must be elsewhere most of the time.
 
     Parameters
     ----------
     path : Path
         The bag.
     robot : Robot
-        The robot; its `locked` joints are compared.
+        The robot; its `locked` joints and its followers are compared.
     topic : str, optional
         Joint state topic, when several are recorded.
     prefix : str
@@ -50,19 +55,9 @@ def locked_but_moving(
     locked = {joint: at for joint, at in robot.locked
               if joint not in robot.harmless_locks or joint in robot.shifting_locks}
     ends: dict[str, list[float]] = {}
-    groups: set[tuple[str, ...]] = {()} if locked else set()
-    while groups:
-        wanted = groups.pop()
-        finder = _Finder(tuple(locked), prefix, wanted)
-        try:
-            with JointStateBag(path, finder, topic) as bag:
-                for block in bag.blocks():
-                    for joint, column in zip(wanted, block.position.T, strict=True):
-                        ends.setdefault(joint, []).extend((column.min(), column.max()))
-        except HodynError:
-            pass  # a faulty bag is reported when the other joints are read
-        if not wanted:
-            groups = finder.named - {()}
+    for positions in _positions(path, tuple(locked), topic, prefix):
+        for joint, column in positions.items():
+            ends.setdefault(joint, []).extend((column.min(), column.max()))
     said = []
     for joint, at in locked.items():
         low, high = min(ends.get(joint, [at])), max(ends.get(joint, [at]))
@@ -73,7 +68,49 @@ def locked_but_moving(
                     'recording: its accelerations are left out. Do not lock it.')
         elif max(high - at, at - low) > APART:
             said.append(_said(joint, at, low, high))
-    return said
+    return said + _contradicting_followers(path, robot, topic, prefix)
+
+
+def _contradicting_followers(
+    path: Path, robot: Robot, topic: str | None, prefix: str,
+) -> list[str]:
+    mimics = {body.joint: body.mimic for body in robot.bodies if body.mimic is not None}
+    joints = tuple(dict.fromkeys([*mimics, *(mimic.joint for mimic in mimics.values())]))
+    apart, total = dict.fromkeys(mimics, 0), dict.fromkeys(mimics, 0)
+    worst = dict.fromkeys(mimics, (0.0, ''))
+    for positions in _positions(path, joints, topic, prefix):
+        for joint, mimic in mimics.items():
+            if joint not in positions or mimic.joint not in positions:
+                continue
+            found = positions[joint]
+            distance, i, due = mimic.distance(positions[mimic.joint], found)
+            apart[joint] += int(np.count_nonzero(distance > APART))
+            total[joint] += len(found)
+            worst[joint] = max(worst[joint], (
+                float(distance[i]),
+                f'{joint} is at {found[i]:.3g} in the recording, but it follows {mimic.joint} and '
+                f'is at {due[i]:.3g} then: the torque is computed for the latter. Correct its '
+                '`mimic` in the robot file, or the driver.'))
+    return [worst[joint][1] for joint in mimics if apart[joint] > _MOSTLY * total[joint]]
+
+
+def _positions(
+    path: Path, joints: tuple[str, ...], topic: str | None, prefix: str,
+) -> Iterator[dict[str, Array]]:
+    """Yield positions of joints, by name, for each block of messages that name the same ones."""
+    groups: set[tuple[str, ...]] = {()} if joints else set()
+    while groups:
+        wanted = groups.pop()
+        finder = _Finder(joints, prefix, wanted)
+        try:
+            with JointStateBag(path, finder, topic) as bag:
+                for block in bag.blocks():
+                    if len(block.position):
+                        yield dict(zip(wanted, block.position.T, strict=True))
+        except HodynError:
+            pass  # a faulty bag is reported when the other joints are read
+        if not wanted:
+            groups = finder.named - {()}
 
 
 def _said(joint: str, locked: float, low: float, high: float) -> str:

@@ -1,4 +1,5 @@
 """Recordings of an arm on a slide with wrong columns: times, units, order, stamps of efforts."""
+from pathlib import Path
 import re
 from shutil import rmtree
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from recordings import messages, record, write
 from rough_recordings import ROBOTS, recorded
+import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.cli import main
@@ -178,3 +180,28 @@ def test_a_locked_slide_that_moves_is_named(printed, command, from_file, moves):
         r'lift is locked, but moves from 0\.\d+ to 0\.\d+ in the recording: its accelerations are '
         r'left out\. Do not lock it\.', said)) == moves
     assert moves or 'is locked' not in said
+
+
+@pytest.mark.parametrize('command', ['replay', 'identify'])
+@pytest.mark.parametrize('contradicts', [False, True])
+def test_a_follower_that_contradicts_its_leader_is_named(printed, command, contradicts):
+    """The follower of the model has no mass, so that no torque depends on it."""
+    keys = yaml.safe_load(Path('arm.yaml').read_text())
+    keys['bodies'].append({
+        **keys['bodies'][-1], 'name': 'pointer', 'joint': 'pointer_joint', 'parent': 'tilt_link',
+        'mass': 1e-6, 'com': [0.0, 0.0, 0.0], 'inertia': np.diag([1e-9] * 3).tolist(),
+        'mimic': {'joint': 'tilt', 'multiplier': -1.1, 'offset': 0.05}})
+    hd.save_robot(hd.load_robot(keys), 'coupled.yaml')
+
+    def follow(recording):
+        due = -1.1 * recording.position[:, 3] + 0.05
+        recording.names = [*recording.names, 'pointer_joint']
+        for name, column in (
+                ('position', -due if contradicts else due),
+                ('velocity', -1.1 * recording.velocity[:, 3]), ('effort', 0.0 * due)):
+            setattr(recording, name, np.column_stack([getattr(recording, name), column]))
+    said = printed(command, follow, '--robot', 'coupled.yaml')
+    assert bool(re.search(
+        r'pointer_joint is at \S+ in the recording, but it follows tilt and is at \S+ then: the '
+        'torque is computed for the latter. Correct its `mimic` in the robot file', said)
+    ) == contradicts
