@@ -115,7 +115,7 @@ class Diagnosis:
                 f'{"a thousandth" if is_far else "a thousand times"} as fast. They seem to be '
                 f'{"in milliseconds" if is_far else "divided by 1000"}: let the driver stamp in '
                 'seconds and nanoseconds.']
-        said = self._other_lengths
+        said = self.other_lengths
         said += [self._misread] if self.fit.is_wrong else []
         said += [] if self.zero is None else [self._small_zero(self.zero)]
         if self.wrong_velocities:
@@ -136,7 +136,8 @@ class Diagnosis:
         return replace(rest, fit=Fit(self.fit.left))
 
     @property
-    def _other_lengths(self) -> list[str]:
+    def other_lengths(self) -> list[str]:
+        """Sentences on positions of prismatic joints that are not in metres."""
         said = []
         for factor in sorted({*self.lengths} - {1.0}):
             names = [name for name, one in zip(self.names, self.lengths, strict=True)
