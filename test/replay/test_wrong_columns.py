@@ -135,7 +135,8 @@ def test_a_slide_in_other_units_of_length_is_named(
         f'Positions of lift are about {factor:g} times as large as its range allows: are they in '
         f'{unit}? Let the driver send metres.') in said
     for other in (
-            'degrees', 'Recorded velocities', 'not fit the model', 'without gravity', 'Beyond'):
+            'degrees', 'Recorded velocities', 'does not fit the model', 'without gravity',
+            'Beyond'):
         assert other not in said, other
     assert ('nothing is identified' in said) == (command == 'identify')
 
