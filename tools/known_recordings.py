@@ -47,6 +47,26 @@ def scara():
                      'viscous': [0.8, 0.4, 5.0, 0.01]}})
 
 
+def lifted_arm():
+    """Return an arm of three joints on a vertical slide; only the last one tilts its link."""
+    places = np.tile(np.eye(4), (4, 1, 1))
+    places[0, 2, 3], places[1, 0, 3], places[2, 0, 3], places[3, 0, 3] = 0.4, 0.1, 0.35, 0.3
+    links = (
+        ('lift', 'prismatic', 2, 6.0, [0.05, 0.0, 0.02], 0.05),
+        ('shoulder', 'revolute', 2, 4.0, [0.18, 0.01, 0.03], 0.06),
+        ('elbow', 'revolute', 2, 2.5, [0.14, -0.01, 0.0], 0.03),
+        ('tilt', 'revolute', 1, 0.8, [0.02, 0.0, -0.08], 0.003))
+    return load_robot({
+        'name': 'lifted_arm',
+        'bodies': [
+            {'name': f'{joint}_link', 'joint': joint, 'type': kind, 'parent': k - 1,
+             'axis': np.eye(3)[axis].tolist(), 'mass': mass, 'com': com,
+             'inertia': (inertia * np.eye(3)).tolist(), 'placement': places[k].tolist()}
+            for k, (joint, kind, axis, mass, com, inertia) in enumerate(links)],
+        'limits': {'position': [[0.0, 0.6], [-2.5, 2.5], [-2.6, 2.6], [-1.5, 1.5]],
+                   'effort': [400.0, 120.0, 60.0, 15.0]}})
+
+
 def efforts(q, robot, payload, friction, offset, seed, *, gravity=True):
     """Return what noisy sensors with offsets report along a motion, (T, n)."""
     arm = robot if payload is None else payload.fixed_to(robot)

@@ -31,7 +31,7 @@ _MISREAD = (
 
 _LATE = (
     'Friction and inertia found with this lag are not to be trusted, and their intervals do not '
-    'include its effect: shift the efforts by it, or correct their stamps, and identify again.')
+    'include its effect: {remedy}, and identify again.')
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -135,7 +135,8 @@ def run(options: argparse.Namespace) -> int:
         for sentence in filter(None, [*count.sentences, small]):
             console.print(f'• {one.path}: {sentence}')
         if lag.is_large:
-            console.print(f'! {one.path}: {lag.sentence} {_LATE}', style='bold')
+            console.print(
+                f'! {one.path}: {lag.sentence} {_LATE.format(remedy=lag.remedy)}', style='bold')
         say_what_is_lost(f'identify: {one.path}', count)
     implausible = implausible_links(robot, found)
     for sentence in (

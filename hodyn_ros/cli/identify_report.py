@@ -162,10 +162,18 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     from hodyn_ros.feedforward.limit_table import unit
     from hodyn_ros.limits.margins import both
 
-    said = [
-        f'Positions of {", ".join(doubtful.misplaced)} are beyond their limits most of the '
-        'time. Before using the file, check whether they are in degrees, or have other zeros than '
-        'the model (zeros among the --terms finds these).'] if doubtful.misplaced else []
+    said = []
+    for slides in (False, True):
+        misplaced = [
+            name for name, body in zip(robot.joint_names, robot.joint_bodies, strict=True)
+            if name in doubtful.misplaced and (body.type == 'prismatic') == slides]
+        if misplaced:
+            said.append(
+                f'Positions of {", ".join(misplaced)} are beyond their limits most of the time. '
+                'Before using the file, check whether they are in ' + (
+                    'mm, or have another zero than the model.' if slides else
+                    'degrees, or have other zeros than the model (zeros among the --terms finds '
+                    'these).'))
     foreign = [doubt for doubt in found.doubts if not math.isnan(doubt.recorded)]
     if foreign:
         names = ', '.join(f'{doubt.joint} {doubt.recorded:.2g}' for doubt in foreign)

@@ -70,10 +70,10 @@ def for_robot(options: argparse.Namespace, robot: Robot) -> str:
 def warn_of_locked(options: argparse.Namespace, robot: Robot, *bags: Path) -> None:
     """Print a line for each locked joint that moves, or is elsewhere, in a recording."""
     from hodyn_ros.cli.tables import make_console
-    from hodyn_ros.estimation.locked_joints import locked_but_moving
+    from hodyn_ros.estimation.locked_joints import dependent_but_elsewhere
 
     for bag in bags:
-        for sentence in locked_but_moving(
+        for sentence in dependent_but_elsewhere(
                 bag, robot, topic=options.topic, prefix=options.joint_prefix):
             make_console().print(f'! {bag}: {sentence}', style='bold')
 

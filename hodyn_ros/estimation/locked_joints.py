@@ -1,44 +1,84 @@
-"""Recordings that contradict the assumption that joints are locked."""
+"""Recordings that contradict the assumption that joints are locked, or follow others."""
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.messages.joint_state_bag import position_ranges
+from hodyn_ros.messages.joint_state_bag import some_positions
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.coupling import Mimic
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere, index_of
 
+_MOSTLY = 0.5  # share of samples in which a follower must be elsewhere
 
-def locked_but_moving(
+
+def dependent_but_elsewhere(
     path: Path, robot: Robot, *, topic: str | None = None, prefix: str = '',
 ) -> list[str]:
-    """Return a sentence for each locked joint that is elsewhere or moves in a recording.
+    """Return a sentence for each joint that is not where others or locks put it in a recording.
 
-    Joints that are not recorded, and those on which no torque depends, are skipped.
+    Joints that are not recorded, and locked ones on which no torque depends, are skipped. A joint
+    that only shifts the arm may be anywhere, but moves with accelerations on which torques depend.
+    A follower may lag its leader: it must be elsewhere most of the time.
 
     Parameters
     ----------
     path : Path
         The bag.
     robot : Robot
-        The robot; its `locked` joints are compared.
+        The robot; its `locked` joints and its followers are compared.
     topic : str, optional
         Joint state topic, when several are recorded.
     prefix : str
         Prefix of the joint names of one arm among several.
 
     """
-    locked = {joint: at for joint, at in robot.locked if joint not in robot.harmless_locks}
+    locked = {joint: at for joint, at in robot.locked
+              if joint not in robot.harmless_locks or joint in robot.shifting_locks}
+    mimics = {body.joint: body.mimic for body in robot.bodies if body.mimic is not None}
+    joints = {*locked, *mimics, *(mimic.joint for mimic in mimics.values())}
 
     def find(names: Sequence[str]) -> dict[str, int]:
-        found = {joint: index_of(joint, names, prefix or None) for joint in locked}
+        found = {joint: index_of(joint, names, prefix or None) for joint in joints}
         return {joint: index for joint, index in found.items() if index is not None}
 
+    ends: dict[str, list[float]] = {}
+    apart, total = dict.fromkeys(mimics, 0), dict.fromkeys(mimics, 0)
+    worst = dict.fromkeys(mimics, (0.0, ''))
     try:
-        ranges = position_ranges(path, find, topic) if locked else {}
+        for positions in some_positions(path, find, topic) if joints else ():
+            for joint in locked.keys() & positions.keys():
+                column = positions[joint]
+                ends.setdefault(joint, []).extend((column.min(), column.max()))
+            for joint, mimic in mimics.items():
+                if joint in positions and mimic.joint in positions:
+                    found = positions[joint]
+                    distance, i, due = mimic.distance(positions[mimic.joint], found)
+                    apart[joint] += int(np.count_nonzero(distance > APART))
+                    total[joint] += len(found)
+                    worst[joint] = max(worst[joint], (
+                        float(distance[i]), _contradiction(joint, mimic, found[i], due[i])))
     except HodynError:
         return []  # a faulty bag is reported when the other joints are read
-    return [_said(joint, at, *ranges[joint]) for joint, at in locked.items() if joint in ranges
-            and max(ranges[joint][1] - at, at - ranges[joint][0]) > APART]
+    said = []
+    for joint, at in locked.items():
+        low, high = min(ends.get(joint, [at])), max(ends.get(joint, [at]))
+        if joint in robot.shifting_locks:
+            if high - low > APART:
+                said.append(
+                    f'{joint} is locked, but moves from {low:.3g} to {high:.3g} in the '
+                    'recording: its accelerations are left out. Do not lock it.')
+        elif max(high - at, at - low) > APART:
+            said.append(_said(joint, at, low, high))
+    return said + [worst[joint][1] for joint in mimics if apart[joint] > _MOSTLY * total[joint]]
+
+
+def _contradiction(joint: str, mimic: Mimic, found: float, due: float) -> str:
+    return (
+        f'{joint} is at {found:.3g} in the recording, but it follows {mimic.joint} and is at '
+        f'{due:.3g} then: the torque is computed for the latter. Correct its `mimic` in the robot '
+        'file, or the driver.')
 
 
 def _said(joint: str, locked: float, low: float, high: float) -> str:

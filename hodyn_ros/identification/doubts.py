@@ -8,11 +8,12 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Doubt, Estimate
 from hodyn_ros.replay.effort_unit import AGREE
+from hodyn_ros.replay.position_ranges import mostly_outside
 from hodyn_ros.robot import Robot
 
 Array = NDArray[np.float64]
 
-_MOSTLY = 0.5  # share of samples beyond limits; sound joints exceed them only for moments
+_MOSTLY = 0.5  # share of efforts beyond limits; sound joints exceed them only for moments
 _COARSE = 1.5  # RMS of efforts over their resolution, below which they may be too coarse
 _DIGITS = 9  # decimals kept of efforts / their range; smaller differences are round-off
 # Errors above this multiple of the efforts' standard deviation are worse than a constant's; noise
@@ -134,7 +135,6 @@ def doubtful_joints(
     limits, position, known = robot.limits, data.q[:, 0], np.isfinite(data.effort)
     heard = known.any(axis=0)
     effort = data.effort * found.gain_factors(robot)
-    outside = (position < limits.position_min) | (position > limits.position_max)
     beyond = known & (np.abs(effort) > limits.effort)
     worse = heard & (held_out > _WORSE_THAN_NONE * np.nanstd(np.where(heard, effort, 0.0), axis=0))
     judged = ~np.isin(robot.joint_names, [doubt.joint for doubt in found.doubts])
@@ -143,5 +143,5 @@ def doubtful_joints(
         return tuple(robot.joint_names[j] for j in np.flatnonzero(those))
 
     return DoubtfulJoints(
-        named(outside.mean(axis=0) > _MOSTLY),
+        named(mostly_outside(robot, position)),
         named(judged & (beyond.sum(axis=0) > _MOSTLY * known.sum(axis=0))), named(judged & worse))

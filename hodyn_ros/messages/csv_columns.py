@@ -49,6 +49,8 @@ class JointTable:
         Numbers of a log's lines that are left out, by reason.
     says_seconds : bool
         Whether the header says that the times are in s, as `time [s]` or `t_s` does.
+    units : dict of str to (str, str)
+        First column with a unit in brackets of each joint, as it is written, and rad or m.
 
     """
 
@@ -58,6 +60,7 @@ class JointTable:
     lines: list[int] = field(default_factory=list)
     left_out: dict[str, list[int]] = field(default_factory=dict)
     says_seconds: bool = False
+    units: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> JointTable:
@@ -105,7 +108,8 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
         lines = [(number, [value.replace(',', '.') for value in line]) for number, line in lines]
     columns = _columns(header, path, used)
     table = JointTable(
-        tuple(columns['position']), [], {kind: [] for kind in columns}, says_seconds=says_seconds)
+        tuple(columns['position']), [], {kind: [] for kind in columns}, says_seconds=says_seconds,
+        units=_units_of_joints(written, header))
     at = header.index('time')
     for number, line in lines:
         is_last = number == lines[-1][0]
@@ -218,6 +222,18 @@ def _without_units(header: list[str], path: Path) -> list[str]:
             column = name
         names.append(column)
     return names
+
+
+def _units_of_joints(written: list[str], header: list[str]) -> dict[str, tuple[str, str]]:
+    units: dict[str, tuple[str, str]] = {}
+    for column, plain in zip(written, header, strict=True):
+        if column != plain and plain != 'time':
+            name, _, kind = plain.rpartition('.')
+            unit = column[len(plain):].strip(' []()')
+            units.setdefault(
+                name if name and kind in ('position', *KINDS) else plain,
+                (column, 'rad' if unit.startswith('rad') or 'm' in unit[1:] else 'm'))
+    return units
 
 
 def _check_words(header: list[str], path: Path) -> None:

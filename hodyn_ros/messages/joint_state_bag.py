@@ -296,14 +296,15 @@ class JointStateBag:
             return str(error)
 
 
-def position_ranges(
+def some_positions(
     path: Path, find: Callable[[Sequence[str]], dict[str, int]], topic: str | None = None,
-) -> dict[str, tuple[float, float]]:
-    """Return the least and largest recorded positions, rad or m, of some joints.
+) -> Iterator[dict[str, Array]]:
+    """Yield recorded positions, (T,), rad or m, of some joints, by name, in blocks.
 
-    `find` is that of `SomePositions`. Messages without these joints or positions are skipped.
+    `find` is that of `SomePositions`. Messages are grouped by the joints whose positions they
+    have; messages without any are skipped.
     """
-    ranges: dict[str, tuple[float, float]] = {}
+    rows: dict[tuple[str, ...], list[list[float]]] = {}
     reader = SomePositions(find)
     with Bag(path) as bag:
         for item in bag.read(_chosen(bag, topic)):
@@ -313,10 +314,15 @@ def position_ranges(
                 positions = reader.read(item.data)
             except HodynError:
                 continue
-            for joint, position in positions.items():
-                low, high = ranges.get(joint, (position, position))
-                ranges[joint] = min(low, position), max(high, position)
-    return ranges
+            if positions:
+                group = rows.setdefault(tuple(positions), [])
+                group.append(list(positions.values()))
+                if len(group) == _READ_AT_ONCE:
+                    yield dict(zip(positions, np.array(group).T, strict=True))
+                    group.clear()
+    for names, group in rows.items():
+        if group:
+            yield dict(zip(names, np.array(group).T, strict=True))
 
 
 def _chosen(bag: Bag, name: str | None) -> Topic:

@@ -1,6 +1,6 @@
 """trajectory_msgs/JointTrajectory as bytes; no ROS installation is needed."""
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 import struct
 
 import numpy as np
@@ -30,6 +30,8 @@ class JointWaypoints:
         One row per point; empty for a point without the quantity.
     efforts : sequence of rows
         Rows like those of velocities; plans do not use them.
+    units : mapping of str to (str, str)
+        Name of a column and its unit, rad or m, for joints whose file gives a unit.
 
     """
 
@@ -39,6 +41,7 @@ class JointWaypoints:
     velocities: Rows = ()
     accelerations: Rows = ()
     efforts: Rows = ()
+    units: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 def decode(data: bytes) -> JointWaypoints:
@@ -52,7 +55,8 @@ def read(cursor: cdr.Cursor) -> JointWaypoints:
     if points > MAX_POINTS:
         raise HodynError(f'{points} points; at most {MAX_POINTS} are read')
     times: list[float] = []
-    rows: tuple[list[Sequence[float]], ...] = ([], [], [], [])
+    positions, velocities, accelerations, efforts = rows = tuple(
+        list[Sequence[float]]() for _ in range(4))
     try:
         for _ in range(points):
             for quantity in rows:
@@ -62,7 +66,7 @@ def read(cursor: cdr.Cursor) -> JointWaypoints:
         raise HodynError(
             f'not a serialized {MESSAGE_TYPE}: point {len(times) + 1} of {points}: {error}'
         ) from None
-    return JointWaypoints(names, times, *rows)
+    return JointWaypoints(names, times, positions, velocities, accelerations, efforts)
 
 
 def is_empty(data: bytes) -> bool:

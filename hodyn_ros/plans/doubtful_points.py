@@ -204,9 +204,8 @@ def _contradiction(
 ) -> str:
     """Return where a coupled joint is farthest from its place; empty if it is near everywhere."""
     asked, led = (np.array([row[i] for row in trajectory.positions]) for i in (place, leader))
-    due = mimic.multiplier * led + mimic.offset
-    i = int(np.abs(asked - due).argmax())
-    if abs(asked[i] - due[i]) <= COUPLED:
+    distance, i, due = mimic.distance(led, asked)
+    if distance[i] <= COUPLED:
         return ''
     return (
         f'point {i} has {name} at {asked[i]:g}, but it follows {trajectory.names[leader]} and is '

@@ -233,7 +233,9 @@ def _numbers(values: Any, where: str) -> list[float]:
 
 def _read_csv(path: Path) -> JointWaypoints:
     table = read_table(path, _KINDS)
-    return JointWaypoints(table.names, table.times, *(table.rows[kind] for kind in _KINDS))
+    positions, velocities, accelerations = (table.rows[kind] for kind in _KINDS)
+    return JointWaypoints(
+        table.names, table.times, positions, velocities, accelerations, units=table.units)
 
 
 def _message(annotated: Annotated) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
 from hodyn_ros.reference.fit import MAX_PIECE
-from hodyn_ros.robot import HodynError
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.robot.locked_joints import dependence, why_not_commanded
 
@@ -96,14 +96,15 @@ def accept(
     EndedError
         The last point is less than `elapsed` seconds after the start.
     HodynError
-        No points; rows of the wrong length, points without positions; values that are not finite;
-        times that do not increase.
+        No points; units of other joint types; rows of the wrong length, points without positions;
+        values that are not finite; times that do not increase.
 
     """
     names = trajectory.names
     if not len(trajectory.times):
         raise HodynError('the trajectory has no points')
     order = _order(names, joints, leave_out_other_joints=leave_out_other_joints)
+    _check_units(trajectory, order, joints.robot)
     times = _times(trajectory.times)
     positions, velocities, accelerations = (
         _rows(getattr(trajectory, quantity), quantity, names, len(times), order)
@@ -185,6 +186,18 @@ def _order(
         if extra:
             raise OtherJointsError(why_not_commanded(robot, extra, prefix, 'trajectory'))
     return order
+
+
+def _check_units(
+    trajectory: JointWaypoints, order: NDArray[np.intp], robot: Robot,
+) -> None:
+    for i, body in zip(order, robot.joint_bodies, strict=True):
+        column, unit = trajectory.units.get(trajectory.names[i], ('', ''))
+        right = 'm' if body.type == 'prismatic' else 'rad'
+        if column and unit != right:
+            raise HodynError(
+                f'column {column!r}: {trajectory.names[i]} is {body.type}, {right}: convert the '
+                'values, and the unit in the brackets')
 
 
 def _times(values: Sequence[float]) -> Array:

@@ -17,6 +17,10 @@ _SURE = 2.0  # standard deviations beyond which a lag is reported
 _SMALL = 1e-3  # s, below which small errors of the model may look like a lag
 _LARGE = 5e-3  # s, from which a lag spoils what is identified from the efforts
 _CHANCE = 0.01  # probability below which the lags of the joints count as different
+# A joint has a lag of its own if it differs from the others' by more than _APART, s, and _CERTAIN
+# standard deviations, and leaves at most the share _EXPLAINED of the error's square: errors of
+# models and presliding friction also cause apparent lags, but these explain little.
+_APART, _CERTAIN, _EXPLAINED = 0.01, 6.0, 0.25
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,10 @@ class JointComparison:
         explain.
     coulomb_left, viscous_left : float
         Coefficients of this friction, which the prediction lacks, N m and N m s/rad.
+    own_lag, own_deviation : float
+        Lag about the shift that suits this joint best, and its standard deviation, s.
+    lag_left : float
+        Share of the error's square beside friction that this lag leaves.
 
     """
 
@@ -73,6 +81,9 @@ class JointComparison:
     friction_share: float
     coulomb_left: float
     viscous_left: float
+    own_lag: float = np.nan
+    own_deviation: float = np.nan
+    lag_left: float = np.nan
 
 
 def milliseconds(seconds: float, deviation: float) -> str:
@@ -89,10 +100,20 @@ def milliseconds(seconds: float, deviation: float) -> str:
 
 @dataclass(frozen=True)
 class Lag:
-    """The lag of the efforts of all joints, and its standard deviation, s; NaN if unknown."""
+    """The lag of the efforts, and its standard deviation, s; NaN if unknown.
+
+    Attributes
+    ----------
+    seconds, deviation : float
+        The lag of all joints that have no lag of their own.
+    own : tuple of (str, float, float)
+        Joints with a lag of their own: name, lag and deviation.
+
+    """
 
     seconds: float = np.nan
     deviation: float = np.nan
+    own: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def is_large(self) -> bool:
@@ -100,28 +121,59 @@ class Lag:
 
         False if the lag may be chance.
         """
-        return abs(self.seconds) > max(_LARGE, _SURE * self.deviation)
+        return bool(self.own) or abs(self.seconds) > max(_LARGE, _SURE * self.deviation)
 
     @property
     def sentence(self) -> str:
         """A sentence about the lag; empty if it may be chance or an error of the model."""
-        if not abs(self.seconds) > max(_SMALL, _SURE * self.deviation):
-            return ''
-        reach = STEP * STEPS
-        size = milliseconds(self.seconds, self.deviation) + ' (two standard deviations)' if abs(
-            self.seconds) < reach + 0.5 * STEP else f'at least {1e3 * reach:.0f} ms'
-        return (
-            f'Recorded efforts run {"behind" if self.seconds > 0.0 else "ahead of"} the '
-            f'prediction by {size}, estimated for all joints together, along with the friction of '
-            'each.')
+        said = ' '.join(
+            f'Recorded efforts of {name} run {_behind(seconds, deviation)}, unlike those of '
+            'other joints.' for name, seconds, deviation in self.own)
+        if not abs(self.seconds) > max(_LARGE if self.own else _SMALL, _SURE * self.deviation):
+            return said
+        of_all = (
+            f'run {_behind(self.seconds, self.deviation)}, estimated for all '
+            f'{"these " if self.own else ""}joints together, along with the friction of each.')
+        return f'{said} The others {of_all}' if said else f'Recorded efforts {of_all}'
+
+    @property
+    def remedy(self) -> str:
+        """What to do about a lag, as part of a sentence."""
+        if not self.own:
+            return 'shift the efforts by the lag, or correct their stamps'
+        names = ', '.join(name for name, *_ in self.own)
+        lags = 'its own lag' if len(self.own) == 1 else 'their own lags'
+        return f'shift only the efforts of {names} by {lags}, or correct their stamps'
+
+
+def _behind(seconds: float, deviation: float) -> str:
+    reach = STEP * STEPS
+    size = milliseconds(seconds, deviation) + ' (two standard deviations)' if abs(
+        seconds) < reach + 0.5 * STEP else f'at least {1e3 * reach:.0f} ms'
+    return f'{"behind" if seconds > 0.0 else "ahead of"} the prediction by {size}'
 
 
 def common_lag(joints: Sequence[JointComparison]) -> Lag:
-    """Return the mean lag of all joints, weighted by inverse variances.
+    """Return the mean lag of all joints, weighted by inverse variances, and lags of single joints.
 
-    If their lags differ significantly, the deviation is increased by the Birge ratio: other
-    effects, such as presliding friction, then cause a different apparent lag in each.
+    If the lags differ significantly, the deviation is increased by the Birge ratio: other effects,
+    such as presliding friction, then cause a different apparent lag in each. A lag that explains
+    most of the error of its joint is real, and left out of the mean if it differs from it.
     """
+    late = [
+        joint for joint in joints if joint.own_deviation > 0.0 and joint.lag_left < _EXPLAINED
+        and max(_APART, _CERTAIN * joint.own_deviation) < abs(joint.own_lag) < STEP * STEPS]
+    rest = _mean_lag([joint for joint in joints if joint not in late])
+    if late and np.isnan(rest.seconds):
+        rest = Lag(float(np.median([joint.own_lag for joint in late])), 0.0)
+    own = [joint for joint in late if abs(joint.own_lag - rest.seconds) > max(
+        _APART, _CERTAIN * float(np.hypot(joint.own_deviation, rest.deviation)))]
+    mean = _mean_lag([joint for joint in joints if joint not in own])
+    return Lag(mean.seconds, mean.deviation, tuple(
+        (joint.name, joint.own_lag, joint.own_deviation) for joint in own))
+
+
+def _mean_lag(joints: Sequence[JointComparison]) -> Lag:
     known = [joint for joint in joints if joint.lag_deviation > 0.0]
     if not known:
         return Lag()
@@ -241,7 +293,8 @@ class EffortComparison:
         deviation = deviation / np.sqrt(free)
         columns = (
             error, effort, error / _positive(effort), bias, self._worst, self._worst_stamp,
-            accounted, fast, lag, deviation, slow, slow / _positive(slow_effort), *friction)
+            accounted, fast, lag, deviation, slow, slow / _positive(slow_effort), *friction,
+            *np.where(changes, self._shifted.own(removed, fast ** 2), np.nan))
         return [
             JointComparison(name, *values)
             for name, *values in zip(self.names, *(one.tolist() for one in columns), strict=True)]

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.effort_unit import motor_side
+from hodyn_ros.replay.effort_unit import in_joint_units, motor_side
 from hodyn_ros.replay.gravity_share import gravity_doubt
 from hodyn_ros.replay.misreading import Fit, find_misreading, series_compliance
+from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostly_outside
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
@@ -16,6 +17,7 @@ from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 Array = NDArray[np.float64]
 
 _FEW = 8  # number of pieces of a recording that are judged
+_SAME = 0.02  # difference of unexplained shares of the efforts that does not decide
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class Diagnosis:
         How many times too far apart the stamps are; NaN if they may be right.
     has_springs : bool
         Whether the robot has springs, so that motor and link positions differ.
+    lengths : tuple of float
+        How many times too large the positions of each joint are: 1, or the factor of a unit in
+        `LENGTHS`; empty if unknown.
+    misplaced : tuple of str
+        Joints mostly outside their ranges.
     zero : SmallZero or None
         A zero that is off by a small angle, which explains most of the error. Wrong links may
         have the same effect, so the recording does not count as misread.
@@ -49,11 +56,19 @@ class Diagnosis:
     stamp_factor: float = np.nan
     has_springs: bool = False
     zero: SmallZero | None = None
+    lengths: tuple[float, ...] = ()
+    misplaced: tuple[str, ...] = ()
 
     @property
     def is_wrong(self) -> bool:
         """Whether conclusions from the recording would mislead."""
-        return self.fit.is_wrong or bool(np.isfinite(self.stamp_factor))
+        return self.fit.is_wrong or self._is_scaled
+
+    @property
+    def _is_scaled(self) -> bool:
+        """Whether the stamps, or positions of prismatic joints, are in another unit."""
+        return bool(np.isfinite(self.stamp_factor)) or any(
+            factor != 1.0 for factor in self.lengths)
 
     @property
     def is_comparable(self) -> bool:
@@ -74,21 +89,20 @@ class Diagnosis:
     @property
     def has_a_cause(self) -> bool:
         """Whether the cause of a misfit is known."""
-        return self.fit.reading is not None or bool(np.isfinite(self.stamp_factor))
+        return self.fit.reading is not None or self._is_scaled
 
     @property
     def is_misread(self) -> bool:
         """Whether the recording must be read differently; a missing load alone does not count."""
         reading = self.fit.reading
-        return bool(np.isfinite(self.stamp_factor)) or (
+        return self._is_scaled or (
             reading is not None and reading.without({'payload'}).changes > 0)
 
     @property
     def is_motion_misread(self) -> bool:
         """Whether the motion is misread, so that excess of limits says nothing."""
         reading = self.fit.reading
-        return bool(np.isfinite(self.stamp_factor)) or (
-            reading is not None and reading.moves_differently)
+        return self._is_scaled or (reading is not None and reading.moves_differently)
 
     @property
     def sentences(self) -> list[str]:
@@ -101,12 +115,14 @@ class Diagnosis:
                 f'{"a thousandth" if is_far else "a thousand times"} as fast. They seem to be '
                 f'{"in milliseconds" if is_far else "divided by 1000"}: let the driver stamp in '
                 'seconds and nanoseconds.']
-        said = [self._misread] if self.fit.is_wrong else []
+        said = self.other_lengths
+        said += [self._misread] if self.fit.is_wrong else []
         said += [] if self.zero is None else [self._small_zero(self.zero)]
         if self.wrong_velocities:
+            clauses = '; '.join(self.wrong_velocities)
             said.append(
                 'Recorded velocities contradict the positions, from which the motion is '
-                f'estimated: {"; ".join(self.wrong_velocities)}. Correct the driver.')
+                f'estimated: {clauses}{"" if clauses.endswith("?") else "."} Correct the driver.')
         return said
 
     def without(self, terms: Collection[str]) -> 'Diagnosis':
@@ -119,6 +135,19 @@ class Diagnosis:
             return rest
         return replace(rest, fit=Fit(self.fit.left))
 
+    @property
+    def other_lengths(self) -> list[str]:
+        """Sentences on positions of prismatic joints that are not in metres."""
+        said = []
+        for factor in sorted({*self.lengths} - {1.0}):
+            names = [name for name, one in zip(self.names, self.lengths, strict=True)
+                     if one == factor]
+            whose = 'its range allows' if len(names) == 1 else 'their ranges allow'
+            said.append(
+                f'Positions of {", ".join(names)} are about {factor:g} times as large as {whose}: '
+                f'are they in {LENGTHS[factor]}? Let the driver send metres.')
+        return said
+
     def _small_zero(self, zero: SmallZero) -> str:
         name = self.names[zero.joint]
         return (
@@ -130,6 +159,12 @@ class Diagnosis:
     @property
     def _misread(self) -> str:
         fit = self.fit
+        if fit.misplaced and fit.reading is not None:
+            names = ', '.join(self.names[joint] for joint in fit.misplaced)
+            return (
+                f'Positions of {names} are mostly outside the range. All are inside if '
+                f'{"; ".join(fit.reading.causes(self.names))}, and the efforts fit the model no '
+                f'less then. {" ".join(fit.reading.remedies)}')
         said = (
             f'The recording does not fit the model, which leaves {100 * fit.unexplained:.0f} % of '
             'the efforts unexplained, whatever bias, friction and gain each joint has')
@@ -169,7 +204,15 @@ class DiagnosisSamples:
         turns = np.array([
             body.type != 'prismatic' for body in feedforward.robot.joint_bodies])
         velocities = RecordedVelocities(q[:, 1], velocity, turns)
-        fit = find_misreading(feedforward, q[::every], effort[::every])
+        robot = feedforward.robot
+        factors, fit = _lengths_and_fit(
+            feedforward, q[::every], effort[::every], efforts.gear_ratios)
+        # Recorded velocities of a joint may be in m/s although its positions are not in m.
+        are_right = velocities.are_slower(factors)
+        misplaced = tuple(np.array(names)[mostly_outside(robot, q[:, 0])].tolist())
+        q = q / factors
+        velocities = RecordedVelocities(
+            q[:, 1] * np.where(are_right, 1.0, factors), velocity, turns)
         reading = fit.reading
         if reading is not None and reading.scale != 1.0 and (
                 velocities.positions_are_scaled(reading.scale)
@@ -177,7 +220,35 @@ class DiagnosisSamples:
             fit = replace(fit, reading=replace(reading, are_velocities_scaled=False))
             velocities = RecordedVelocities(q[:, 1] / reading.factors(turns), velocity, turns)
         zero = None if fit.is_wrong or np.isnan(fit.unexplained) else ZeroSearch(
-            feedforward, q, effort, gains=False).small()
+            feedforward, q, in_joint_units(effort, efforts.gear_ratios), gains=False).small()
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            bool(series_compliance(feedforward.robot).any()), zero)
+            bool(series_compliance(robot).any()), zero, tuple(factors.tolist()), misplaced)
+
+
+def _lengths_and_fit(
+    feedforward: FeedForward, q: Array, effort: Array, gear_ratios: Array,
+) -> tuple[Array, Fit]:
+    """Return by which factors positions of prismatic joints are too large, and the fit without.
+
+    If a factor of all positions puts these joints inside their ranges, it is the cause.
+    """
+    robot = feedforward.robot
+    none, fit = np.ones(robot.n), find_misreading(
+        feedforward, q, in_joint_units(effort, gear_ratios))
+    # Ratios of efforts are those to the torques of the motion as it is recorded.
+    units = lengths(robot, q[:, 0])
+    if not units:
+        return none, fit
+    slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])
+    if fit.reading is not None and fit.reading.scale != 1.0 and are_inside(
+            robot, fit.reading.motion(q, ~slides)[:, 0])[slides].all():
+        return none, fit
+    # With a free gain, the efforts of a joint hardly determine the size of its motion.
+    left = [
+        float(np.sum(ZeroSearch(feedforward, q / factors, effort, gains=False).unexplained(
+            np.zeros(robot.n)))) for factors in units.values()]
+    factors = next(
+        factors for factors, one in zip(units.values(), left, strict=True)
+        if not one > min(left) + _SAME)
+    return factors, find_misreading(feedforward, q / factors, effort)

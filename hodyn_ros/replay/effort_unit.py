@@ -20,11 +20,13 @@ _MIN_SAMPLES = 10
 _EXPLAINS = 0.5
 _MATCHES = 0.9
 _ALIKE = 1.5  # largest ratio of a joint's two factors
+# Least power of ten of a unit, such as 1000 of N mm, and largest ratio of a factor to it.
+_UNITS, _NEAR = 2, 1.25
 
 
 def effort_unit(
     gravity: Array, inertial: Array, velocity: Array, effort: Array, known: NDArray[np.bool_],
-    block: NDArray[np.intp],
+    block: NDArray[np.intp], limit: Array,
 ) -> tuple[float, Array]:
     """Return the factors of efforts that are in another unit.
 
@@ -40,6 +42,8 @@ def effort_unit(
         Which efforts count.
     block : (T,) int array
         Number of the block of time of each sample; blocks count as independent.
+    limit : (n,) array
+        Limits of the efforts; infinite if unknown.
 
     Returns
     -------
@@ -49,7 +53,9 @@ def effort_unit(
     gear_ratios : (n,) array
         How many times too small the efforts of each joint are; NaN if they may fit. Torques on the
         motor's side of a gear are too small by its ratio. No load and no error of the model causes
-        a constant factor in each of several joints; that of a single joint is not reported.
+        a constant factor in each of several joints. That of a single joint is only reported if it
+        is close to that of a unit, such as 0.001 for N mm, while other joints have a factor near
+        1. A missing load may also enlarge efforts of a wrist, but not beyond its limit.
 
     """
     fit = FrictionFit(effort.shape[1], 2)
@@ -65,13 +71,27 @@ def effort_unit(
         factor = np.nan
     least = np.where(clear, coefficients, np.inf).min(axis=1)
     largest = np.where(clear, coefficients, -np.inf).max(axis=1)
-    small = (errors < (1.0 - _MATCHES) * left) & clear.any(axis=1) & (least > 0.0) & (
-        largest < 1.0 / FAR) & (largest < _ALIKE * least)
-    ratios = np.full(len(small), np.nan)
-    if small.sum() > 1:
-        # If both torques determine a factor, their geometric mean counts.
-        ratios[small] = 1.0 / np.sqrt(least[small] * largest[small])
-    return factor, ratios
+    is_one = (errors < (1.0 - _MATCHES) * left) & clear.any(axis=1) & (least > 0.0) & (
+        largest < _ALIKE * least)
+    # If both torques determine a factor, their geometric mean counts.
+    ratio = 1.0 / np.sqrt(np.where(is_one, least * largest, np.nan))
+    small = is_one & (largest < 1.0 / FAR)
+    power = np.round(np.log10(ratio))
+    single = is_one & (np.abs(power) >= _UNITS) & (
+        np.abs(np.log(ratio) - power * np.log(10.0)) < np.log(_NEAR))
+    is_near = is_one & (np.abs(np.log(ratio)) < np.log(AGREE))
+    largest = np.abs(np.where(known, effort, 0.0)).max(axis=0, initial=0.0)
+    bound = np.minimum(limit, np.abs(gravity + inertial).max(initial=0.0))
+    single &= (power > 0) | (largest > bound)
+    if small.sum() < 2 and single.sum() == 1 and is_near.sum() > 0 and np.isnan(factor):
+        return factor, np.where(single, 10.0 ** power, np.nan)
+    return factor, np.where(small, ratio, np.nan) if small.sum() > 1 else np.full(
+        len(small), np.nan)
+
+
+def in_joint_units(effort: Array, gear_ratios: Array) -> Array:
+    """Return efforts, (T, n), times the ratios by which they are too small, if these are known."""
+    return effort * np.where(np.isfinite(gear_ratios), gear_ratios, 1.0)
 
 
 def _of_most(factors: Array) -> float:
@@ -85,9 +105,16 @@ def _of_most(factors: Array) -> float:
 
 def motor_side(names: Sequence[str], gear_ratios: Array) -> str:
     """Return a sentence that asks whether small efforts are motor torques; '' if none is."""
-    far = [
-        f'{name} {ratio:.0f} times' for name, ratio in zip(names, gear_ratios, strict=True)
-        if np.isfinite(ratio)]
+    said = [(name, ratio) for name, ratio in zip(names, gear_ratios, strict=True)
+            if np.isfinite(ratio)]
+    if len(said) == 1:
+        (name, ratio), = said
+        unit = {-3: 'in N mm (or mN, if it slides)', -2: 'in N cm (or cN, if it slides)',
+                3: 'in kN m (or kN, if it slides)'}.get(round(np.log10(ratio)), 'in another unit')
+        return (
+            f'Efforts of {name} are about {1.0 / ratio:.6g} times those of the model: are they '
+            f'{unit}? Let the driver send N m (or N).')
+    far = [f'{name} {ratio:.0f} times' for name, ratio in said]
     if not far:
         return ''
     return (

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
+from hodyn_ros.replay.position_ranges import mostly_outside, swaps
 from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.robot import Robot
@@ -52,12 +53,15 @@ class Fit:
         The reading with which the share falls to a quarter or less, if there is one.
     left : float
         The share that this reading leaves unexplained.
+    misplaced : tuple of int
+        Joints mostly outside their ranges, for which the joints count as swapped.
 
     """
 
     unexplained: float
     reading: Reading | None = None
     left: float = np.nan
+    misplaced: tuple[int, ...] = ()
 
     @property
     def is_wrong(self) -> bool:
@@ -101,7 +105,7 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     # Efforts that hardly change are mostly noise, which no model has to explain.
     plain = Fit(float(np.mean(joints * trial.notable)))
     if joints.max() < _POOR:
-        return trial.of_motors(start) or plain
+        return trial.of_motors(start) or trial.swapped(plain)
     held, last = [(start, start, reading)], start
     for _ in range(_CHANGES):
         readings = {other for *_, one in held for other in _changes(one, trial)}
@@ -116,7 +120,7 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
         if best < _RIGHT:
             break
     if best > _BETTER * start:
-        return plain
+        return trial.swapped(plain)
     return Fit(start, reading, best) if reading.scale == 1.0 else Fit(
         start, *trial.with_scale(reading))
 
@@ -198,6 +202,20 @@ class _Trial:
         reading = replace(Reading.plain(len(self.judged)), are_of_motors=True)
         left = float(self.unexplained(reading).mean())
         return None if left > _BETTER * start else Fit(start, reading, left)
+
+    def swapped(self, plain: Fit) -> Fit:
+        """Return the fit of swapped joints if only these are inside their ranges.
+
+        Efforts may hardly determine this, as those of friction; they must not contradict it.
+        """
+        start = float(self.unexplained(Reading.plain(len(self.judged))).mean())
+        tried = [(float(self.unexplained(reading).mean()), reading)
+                 for reading in swaps(self.robot, self._q[:, 0])]
+        if not tried:
+            return plain
+        left, reading = min(tried, key=lambda each: each[0])
+        misplaced = np.flatnonzero(mostly_outside(self.robot, self._q[:, 0])).tolist()
+        return plain if left > start else Fit(start, reading, left, tuple(misplaced))
 
     def with_signs(self, reading: Reading) -> tuple[float, Reading]:
         """Return the least unexplained share over signs of efforts, and its reading."""

@@ -12,7 +12,7 @@ from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, Ru
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.cut_efforts import CutEfforts, cut_efforts, repeated_extremes, uncut
-from hodyn_ros.replay.effort_unit import effort_unit
+from hodyn_ros.replay.effort_unit import effort_unit, in_joint_units
 from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.gravity_share import contain_gravity
 from hodyn_ros.replay.uncertainty import torque_deviation
@@ -106,9 +106,11 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
     gravity = torque - weightless
 
     def contents(cut: CutEfforts) -> EffortContents:
-        rest = cut.without(effort) - weightless
-        measured = np.isfinite(rest) & changes
-        factor, gear_ratios = effort_unit(gravity, inertial, velocity, effort, measured, block)
+        known = cut.without(effort)
+        measured = np.isfinite(known) & changes
+        factor, gear_ratios = effort_unit(
+            gravity, inertial, velocity, effort, measured, block, feedforward.robot.limits.effort)
+        rest = in_joint_units(known, gear_ratios) - weightless
         square = float(np.sum(gravity[measured] ** 2))
         product = float(np.sum((gravity * rest)[measured]))
         return EffortContents(

@@ -200,7 +200,7 @@ def replay(
     payload : sequence of str
         The loads given for this replay; if the model fits badly, they are named as suspects.
     moving_locked : sequence of str
-        Sentences of `locked_but_moving` about the recording.
+        Sentences of `dependent_but_elsewhere` about the recording.
     force : bool
         Whether existing files are replaced, see `common.output_files.replacing`.
 

@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 from hodyn_ros.common.output_files import replacing
-from hodyn_ros.estimation.locked_joints import locked_but_moving
+from hodyn_ros.estimation.locked_joints import dependent_but_elsewhere
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.replay_bag import Replay, replay
@@ -49,7 +49,7 @@ def replay_file(
         When nothing can be read from the bag, or something cannot be written.
 
     """
-    moving_locked = locked_but_moving(bag, robot, topic=topic, prefix=prefix)
+    moving_locked = dependent_but_elsewhere(bag, robot, topic=topic, prefix=prefix)
     with (
         open_recording(bag, robot, prefix=prefix, topic=topic) as source,
         replacing(output, CONTENTS, force=force) as folder,

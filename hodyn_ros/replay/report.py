@@ -143,7 +143,8 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
         'effort_factor': efforts.factor,
         'velocity_lag': dict(zip(('seconds', 'deviation'), result.velocity_lag, strict=True)),
         'unexplained': fit.unexplained,
-        'misread': [] if fit.reading is None else fit.reading.causes(result.names),
+        'misread': result.diagnosis.other_lengths + (
+            [] if fit.reading is None else fit.reading.causes(result.names)),
         'shifted_zeros': {result.names[joint]: turn for joint, turn in fit.zeros.items()},
         'lag': asdict(common_lag(result.joints)),
         'warnings': warnings(result),

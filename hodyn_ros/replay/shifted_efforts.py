@@ -55,24 +55,58 @@ class ShiftedEfforts:
         The search starts at 0 and follows falling errors: at a far shift, a wrong model may fit by
         chance. `variance`, (n,), of filtered noise is added to that of each joint's errors.
         """
-        errors = [self._size(fit, variance) for fit in self._fits]
-        k = STEPS
-        while True:
-            nearest = min((i for i in (k - 1, k, k + 1) if 0 <= i < len(errors)),
-                          key=lambda i: errors[i])
-            if not errors[nearest] < errors[k]:
-                return STEP * (k - STEPS), self._fits[k]
-            k = nearest
-
-    def _size(self, fit: FrictionFit, variance: Array) -> float:
-        """Return the mean logarithm of the joints' errors that rate and friction leave."""
-        samples, all_samples = fit.samples, self._fits[STEPS].samples
         used = self._square > 0.0
-        if not used.any() or np.any(samples[used] < _MOST * all_samples[used]):
-            return np.inf
-        left = fit.coefficients[2][used] / samples[used]
-        least = _TINY * self._square[used] / all_samples[used]
-        return float(np.mean(np.log(np.maximum(left + variance[used], least))))
+        sizes = self._sizes(variance)
+        k = _first_minimum([float(np.mean(size[used])) if used.any() else np.inf
+                            for size in sizes])
+        return STEP * (k - STEPS), self._fits[k]
+
+    def own(self, variance: Array, fast: Array) -> tuple[Array, Array, Array]:
+        """Return each joint's own lag and its deviation, s, and the share of the error it leaves.
+
+        (n,) each; NaN for joints without efforts. The error is that which friction leaves, and
+        `fast`, (n,), is the variance that changes from one sample to the next.
+        """
+        sizes = np.array(self._sizes(variance))
+        found = np.full((3, len(self._square)), np.nan)
+        first = self._fits[STEPS]
+        start = self._left(first.left[:, -1, -1], first, variance)
+        for joint in np.flatnonzero(self._square > 0.0):
+            k = _first_minimum(sizes[:, joint].tolist())
+            fit, left = self._fits[k], np.exp(sizes[k, joint])
+            lag, moved, _ = fit.coefficients
+            free = max(first.samples[joint] * min(1.0, fast[joint] / left), 1.0)
+            found[:, joint] = (
+                STEP * (k - STEPS) + lag[joint, 0],
+                np.sqrt(moved[joint, 0] * left * fit.samples[joint] / free), left / start[joint])
+        lags, deviations, shares = found
+        return lags, deviations, shares
+
+    def _sizes(self, variance: Array) -> list[Array]:
+        """Return the logarithms of the errors that rate and friction leave, for each shift."""
+        samples = self._fits[STEPS].samples
+        used = self._square > 0.0
+        return [
+            np.full(len(used), np.inf)
+            if not used.any() or np.any(fit.samples[used] < _MOST * samples[used])
+            else np.log(self._left(fit.coefficients[2], fit, variance)) for fit in self._fits]
+
+    def _left(self, square: Array, fit: FrictionFit, variance: Array) -> Array:
+        """Return the mean of squared errors, (n,), but no round-off."""
+        least = _TINY * self._square / np.maximum(self._fits[STEPS].samples, 1.0)
+        found = square / np.maximum(fit.samples, 1.0) + np.nan_to_num(variance)
+        return np.maximum(found, np.maximum(least, 1e-300))
+
+
+def _first_minimum(errors: list[float]) -> int:
+    """Return the shift at which errors, followed downwards from shift 0, are least."""
+    k = STEPS
+    while True:
+        nearest = min((i for i in (k - 1, k, k + 1) if 0 <= i < len(errors)),
+                      key=lambda i: errors[i])
+        if not errors[nearest] < errors[k]:
+            return k
+        k = nearest
 
 
 def _at(wanted: Array, time: Array, values: Array) -> Array:

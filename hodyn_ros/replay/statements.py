@@ -73,8 +73,8 @@ def warnings(result: Replay) -> list[str]:
     late = _lag(result)
     if late.is_large:
         said.append(
-            f'{late.sentence} Friction and inertia identified from them would be wrong: shift the '
-            'efforts by the lag, or correct their stamps.')
+            f'{late.sentence} Friction and inertia identified from them would be wrong: '
+            f'{late.remedy}.')
     lag, deviation = result.velocity_lag
     if abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
         said.append(
@@ -226,7 +226,7 @@ def facts(result: Replay) -> list[str]:
             who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    if result.diagnosis.is_comparable:
+    if result.diagnosis.is_comparable and not result.diagnosis.misplaced:
         said += gravity_facts(result.diagnosis.efforts.gravity_share)
     if not _lag(result).is_large:
         said += filter(None, [_lag(result).sentence])
@@ -244,7 +244,8 @@ def facts(result: Replay) -> list[str]:
 
 def _lag(result: Replay) -> Lag:
     """Return the lag of the efforts; NaN if they do not determine it, as with a wrong zero."""
-    is_judged = result.diagnosis.is_comparable and result.diagnosis.zero is None
+    diagnosis = result.diagnosis
+    is_judged = diagnosis.is_comparable and diagnosis.zero is None and not diagnosis.of_motors
     return common_lag(result.joints) if is_judged else Lag()
 
 

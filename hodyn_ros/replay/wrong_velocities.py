@@ -8,6 +8,7 @@ Array = NDArray[np.float64]
 
 _LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, up to a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
+_SAME = 0.03  # difference of logarithms below which one cause gives all joints their factors
 _OTHER = 0.4  # logarithm from which a factor differs from 1
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
 _DEGREES = 180.0 / np.pi
@@ -27,7 +28,8 @@ class RecordedVelocities:
         squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
         product = recorded.T @ moved
         self._turns = turns
-        self._are_zero = (squares[1] == 0.0) & (squares[0] > _MOVES ** 2 * len(moved))
+        self._move = squares[0] > _MOVES ** 2 * len(moved)
+        self._are_zero = (squares[1] == 0.0) & self._move
         self._like = product / np.sqrt(np.maximum(np.outer(squares[1], squares[0]), 1e-300))
         self._factor = np.diag(product) / np.maximum(squares[0], 1e-300)
 
@@ -40,10 +42,28 @@ class RecordedVelocities:
                 return factor
         return np.nan
 
+    @property
+    def _common_factor(self) -> float:
+        """How many times too fast all moving joints are; NaN if they differ, or it is a unit's."""
+        factors = self._factor[self._move]
+        if len(factors) < 2 or not self._alike[self._move].all():
+            return np.nan
+        factor = float(np.exp(np.mean(np.log(factors))))
+        is_one = self._are(factor, _SAME)[self._move].all() and abs(np.log(factor)) > _OTHER
+        is_unit = abs(np.log(factor / _DEGREES)) < _NEAR
+        if self._turns[self._move].all():
+            is_unit |= any(abs(np.log(factor / unit)) < _SAME for unit, _ in _OF_TURNS)
+        return factor if is_one and not is_unit else np.nan
+
     def positions_are_scaled(self, scale: float) -> bool:
         """Whether the velocities show that only the positions are `scale` times too large."""
         turning = self._alike & self._turns
         return bool(turning.any() and self._are(1.0 / scale)[turning].all())
+
+    def are_slower(self, factors: Array) -> NDArray[np.bool_]:
+        """Return where velocities are slower than the positions by these factors, (n,)."""
+        return np.asarray([
+            bool(self._are(1.0 / factor)[joint]) for joint, factor in enumerate(factors)])
 
     def clauses(self, names: tuple[str, ...]) -> list[str]:
         """Return the differences, a clause each.
@@ -56,6 +76,10 @@ class RecordedVelocities:
             for joint in np.flatnonzero(own < -_LIKE)]
         if self._are_zero.any():
             said.append(f'those of {_listed(names, self._are_zero)} are 0')
+        if np.isfinite(factor := self._common_factor):
+            return [
+                f'those of all moving joints are about {factor:.2g} times as large, so the times, '
+                'or all velocities, are wrong by this factor: are the stamps of another rate?']
         left = self._alike & ~self._are(1.0, _OTHER)
         for of_unit, units in ((self._turns, _OF_TURNS), (~self._turns, _OF_SLIDES)):
             for factor, unit in units:

@@ -48,6 +48,15 @@ class Mimic:
         """Return the follower's position, rad or m, from the other joint's."""
         return self.multiplier * leader + self.offset
 
+    def distance(self, leader: Array, follower: Array) -> tuple[Array, int, Array]:
+        """Return how far a follower is from its place, where it is farthest, and its places.
+
+        Positions are (T,), rad or m.
+        """
+        due = self.multiplier * leader + self.offset
+        distance = np.abs(follower - due)
+        return distance, int(distance.argmax()), due
+
 
 def resolved(mimics: Mapping[str, Mimic], context: str) -> dict[str, Mimic]:
     """Return mimics without chains: each follows a joint that is not coupled itself.

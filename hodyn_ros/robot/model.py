@@ -149,6 +149,8 @@ class Robot:
         those that follow them.
     harmless_locks : frozenset of str
         Those of them on which no torque depends, such as wheels and the joints of another arm.
+    shifting_locks : frozenset of str
+        Those of `harmless_locks` that shift the arm, so that torques depend on their acceleration.
     kernel_model : KernelModel
         The bodies as the kernels read them.
     coupling : Coupling
@@ -171,6 +173,7 @@ class Robot:
     base_pose: Array = field(default_factory=lambda: np.eye(4))
     locked: tuple[tuple[str, float], ...] = ()
     harmless_locks: frozenset[str] = frozenset()
+    shifting_locks: frozenset[str] = frozenset()
     kernel_model: KernelModel = field(init=False)
     coupling: Coupling = field(init=False)
 

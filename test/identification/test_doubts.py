@@ -2,7 +2,7 @@
 from dataclasses import replace
 import re
 
-from known_recordings import FRICTION, bag, identified, scara
+from known_recordings import FRICTION, bag, identified, lifted_arm, scara
 import numpy as np
 import pytest
 from recordings import PANDA, messages, motion, record, write
@@ -116,6 +116,11 @@ def test_positions_that_are_mostly_beyond_their_limits_are_named():
     said, = doubts(PANDA, Estimate(), found)
     assert said.startswith('Positions of ')
     assert 'degrees' in said
+    arm = lifted_arm()
+    said, = doubts(arm, Estimate(), DoubtfulJoints(misplaced=('lift',)))
+    assert said.startswith('Positions of lift are beyond')
+    assert 'in mm' in said
+    assert 'degrees' not in said
 
 
 def test_gains_that_no_command_has_are_named():

@@ -24,7 +24,8 @@ def recorded_factor(given):
         FeedForward(PANDA).torque(given.q, gravity=gravity, friction=False)[:, 0]
         for gravity in (True, False))
     return effort_unit(
-        whole - weightless, weightless, given.q[:, 1], given.effort, given.known, given.block)[0]
+        whole - weightless, weightless, given.q[:, 1], given.effort, given.known, given.block,
+        PANDA.limits.effort)[0]
 
 
 @pytest.mark.parametrize('scale', [1e-3, 0.1, 10.0, 100.0])

@@ -54,8 +54,8 @@ def test_friction_found_from_late_efforts_is_not_recommended(tmp_path, capsys):
         out = ' '.join(capsys.readouterr().out.split())
         is_late = late > 0.0
         assert bool(re.search(
-            r'! \S+: Recorded efforts run behind .*not to be trusted.*shift the efforts by it',
-            out)) == is_late
+            r'! \S+: Recorded efforts run behind .*not to be trusted.*shift the efforts by the '
+            'lag', out)) == is_late
         assert ('resolve the doubts above before using it' in out) == is_late
         summary = json.loads((output / 'identification.json').read_text())
         assert len(summary['recordings'][0]['findings']) == is_late

@@ -198,7 +198,7 @@ def test_what_has_no_rate_or_no_effort_has_no_lag(motion):
     assert np.isnan(still.lag)
     for value in (none.rms_error, none.bias, none.lag, none.friction_share, none.slow_share):
         assert np.isnan(value)
-    assert np.isnan(astuple(common_lag([still, none]))).all()
+    assert np.isnan(astuple(common_lag([still, none]))[:2]).all()
 
 
 def test_the_lag_of_all_joints_is_weighed_by_their_variances():
@@ -208,7 +208,7 @@ def test_the_lag_of_all_joints_is_weighed_by_their_variances():
         replace(joint, lag=np.nan, lag_deviation=np.nan),
         # What is said to be without any error is of no noise at all, and says nothing.
         replace(joint, lag=99.0, lag_deviation=0.0)]
-    lag, deviation = astuple(common_lag(joints))
+    lag, deviation, _ = astuple(common_lag(joints))
     assert lag == pytest.approx((2.0 + 4.0 / 4.0) / 1.25)
     assert deviation == pytest.approx(1.25 ** -0.5)
 
@@ -220,7 +220,7 @@ def test_joints_that_contradict_each_other_have_no_lag_in_common():
         replace(joint, lag=lag, lag_deviation=deviation) for lag, deviation in (
             (3.0, 1.9), (5.1, 3.5), (1.4, 2.0), (18.0, 3.0), (34.0, 6.5), (-1.0, 6.0),
             (48.0, 10.0))]
-    lag, deviation = astuple(common_lag(joints))
+    lag, deviation, _ = astuple(common_lag(joints))
     assert lag < 3.0 * deviation
     weights = np.array([one.lag_deviation ** -2.0 for one in joints])
     spread = np.sum(weights * (np.array([one.lag for one in joints]) - lag) ** 2) / 6.0

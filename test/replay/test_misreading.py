@@ -150,7 +150,7 @@ def gear_ratios(robot, q, effort):
     weightless = model.torque(q, gravity=False)[:, 0]
     return effort_unit(
         model.torque(q)[:, 0] - weightless, model.torque(q, gravity=False, friction=False)[:, 0],
-        q[:, 1], effort, np.isfinite(effort), np.arange(len(q)) // 10)[1]
+        q[:, 1], effort, np.isfinite(effort), np.arange(len(q)) // 10, robot.limits.effort)[1]
 
 
 @SEEDS
@@ -179,6 +179,21 @@ def test_efforts_on_the_motors_side_are_found_joint_by_joint(seeds):
         found.append(known[ratios > 1.0].mean())
     assert np.mean(found) > 0.75
     assert np.mean(near) > 0.99
+
+
+@SEEDS
+@pytest.mark.parametrize('factor', [1e3, 1e-3])
+def test_the_effort_of_one_joint_in_another_unit_is_found(seeds, factor):
+    found = []
+    for _, rng, robot in robots_of(seeds):
+        q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.1]))
+        joint = int(rng.integers(robot.n))
+        effort[:, joint] *= factor
+        known = np.isfinite(said := gear_ratios(robot, q, effort))
+        assert not known[np.arange(robot.n) != joint].any()
+        assert not known[joint] or said[joint] == pytest.approx(1.0 / factor)
+        found.append(known[joint])
+    assert np.mean(found) > 0.75
 
 
 def test_efforts_without_gravity_are_no_mistake():
@@ -213,7 +228,8 @@ def diagnosed(q, effort, velocity):
     few = DiagnosisSamples()
     few.add(SimpleNamespace(
         q=q, slow=np.stack([effort, effort], axis=1), states=SimpleNamespace(velocity=velocity)))
-    return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names, None)
+    return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
+        SimpleNamespace(gear_ratios=np.full(7, np.nan)))
 
 
 @pytest.mark.parametrize(('factor', 'said'), [
@@ -256,6 +272,19 @@ def test_velocities_in_another_unit_are_named(seed, turning, sliding, said):
     turns = np.arange(7) < 5
     found = np.where(turns, turning, sliding) * moved
     assert wrong_velocities(moved, found, tuple('abcdefg'), turns) == said
+
+
+@pytest.mark.parametrize(('factor', 'turns', 'said'), [
+    (2.0, 5, '2'), (2.0, 7, '2'), (0.1, 7, '0.1'), (10.0, 7, '10'), (30.0 / np.pi, 5, '9.5'),
+    (30.0 / np.pi, 7, ''), (180.0 / np.pi, 7, ''), (1.2, 7, '')])
+@pytest.mark.parametrize('seed', range(5))
+def test_one_factor_of_all_velocities_asks_for_the_times(seed, factor, turns, said):
+    """Not if it is that of a unit, which the velocities of joints that turn may have."""
+    moved = motion(np.random.default_rng(seed), ROBOTS[0])[:, 1]
+    found = wrong_velocities(moved, factor * moved, tuple('abcdefg'), np.arange(7) < turns)
+    assert [one for one in found if 'the times' in one] == ([
+        f'those of all moving joints are about {said} times as large, so the times, or all '
+        'velocities, are wrong by this factor: are the stamps of another rate?'] if said else [])
 
 
 @pytest.mark.parametrize('seed', range(40))

@@ -67,7 +67,8 @@ def test_velocities_that_agree_are_not_said_to_be_too_large(velocity, said):
     few.add(SimpleNamespace(
         q=100.0 * q, slow=np.stack([effort, effort], axis=1),
         states=SimpleNamespace(velocity=velocity * q[:, 1])))
-    found = few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names, None)
+    found = few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
+        SimpleNamespace(gear_ratios=np.full(7, np.nan)))
     sentence, = found.sentences
     assert f'{said} ' in sentence
     assert 'Let the driver send positions, velocities and efforts of the joints' in sentence

@@ -106,13 +106,13 @@ def read_locked(section: CheckedMapping, joints: list[str]) -> dict[str, float]:
     return {str(name): part.number(name) for name in names}
 
 
-def read_harmless_locks(section: CheckedMapping) -> frozenset[str]:
-    """Return the joints, among those locked before the file was written, that need no torque."""
-    if not section.has('harmless_locks'):
+def read_harmless_locks(section: CheckedMapping, key: str) -> frozenset[str]:
+    """Return the joints, among those locked before the file was written, that a key lists."""
+    if not section.has(key):
         return frozenset()
-    given, locked = section.get('harmless_locks'), section.data.get('locked') or {}
+    given, locked = section.get(key), section.data.get('locked') or {}
     if not isinstance(given, list) or not set(map(str, given)) <= set(locked):
-        section.fail('harmless_locks', f'expected a list of joints of `locked`, got {given!r}')
+        section.fail(key, f'expected a list of joints of `locked`, got {given!r}')
     return frozenset(given)
 
 

@@ -53,7 +53,7 @@ InertiaCheck = Literal['error', 'warn']
 _ROBOT_KEYS = {
     'name', 'gravity', 'base_pose', 'joint_prefixes', 'inertia_check', 'bodies', 'tool', 'limits',
     'friction', 'rotor_inertia', 'effort_gain', 'actuators', 'reflexes', 'locked',
-    'harmless_locks',
+    'harmless_locks', 'shifting_locks',
 }
 
 
@@ -123,11 +123,11 @@ def _check_ranges(
 
 def _harmless_locks(
     links: Sequence[Body], locked: Set[str], slides: Set[str],
-) -> frozenset[str]:
-    """Return the locked joints on which no torque depends, given links, parents first.
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the locked joints on which no torque depends, and those of them that shift an arm.
 
-    Their links neither move with other joints nor carry moving links; but on a fixed base, a
-    joint that only shifts an arm is harmless, too.
+    Links, parents first, of harmless joints neither move with other joints nor carry moving links;
+    but on a fixed base, a joint that only shifts an arm is harmless as long as it stands.
     """
     moves: list[bool] = []
     carries = [link.type != 'fixed' for link in links]
@@ -136,9 +136,10 @@ def _harmless_locks(
     for i in range(len(links) - 1, -1, -1):
         if links[i].parent >= 0:
             carries[links[i].parent] |= carries[i]
-    return frozenset(
-        link.joint for i, link in enumerate(links)
-        if link.joint in locked and not moves[i] and (not carries[i] or link.joint in slides))
+    still = [(link.joint, carries[i]) for i, link in enumerate(links)
+             if link.joint in locked and not moves[i]]
+    shifting = frozenset(joint for joint, has_load in still if has_load and joint in slides)
+    return shifting | {joint for joint, has_load in still if not has_load}, shifting
 
 
 def _robot(
@@ -194,6 +195,7 @@ def _robot(
     effort_gain = read_effort_gain(section, given)
     limits = read_limits(section, given)
     _check_ranges(locked, given, limits, section)
+    harmless, shifting = _harmless_locks(links, frozenset(all_locked), slides)
     robot = Robot(
         name=section.text('name'),
         gravity=gravity,
@@ -207,8 +209,8 @@ def _robot(
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
         locked=tuple(all_locked.items()),
-        harmless_locks=read_harmless_locks(section) | _harmless_locks(
-            links, frozenset(all_locked), slides),
+        harmless_locks=read_harmless_locks(section, 'harmless_locks') | harmless,
+        shifting_locks=read_harmless_locks(section, 'shifting_locks') | shifting,
     )
     if section.has('tool'):
         robot = with_tool(robot, section, check)

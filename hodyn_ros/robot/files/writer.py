@@ -110,8 +110,9 @@ def robot_mapping(robot: Robot) -> dict[str, Any]:
                 robot.actuators.names, robot.actuators.joints, strict=True)}
     if robot.locked:
         mapping['locked'] = dict(robot.locked)
-    if robot.harmless_locks:
-        mapping['harmless_locks'] = sorted(robot.harmless_locks)
+    for key in ('harmless_locks', 'shifting_locks'):
+        if getattr(robot, key):
+            mapping[key] = sorted(getattr(robot, key))
     if robot.reflexes is not None:
         mapping['reflexes'] = {
             'period': robot.reflexes.period, 'gravity': robot.reflexes.gravity,

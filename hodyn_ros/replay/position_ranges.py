@@ -1,0 +1,69 @@
+"""What the ranges of the joints say about the units and the order of recorded positions."""
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hodyn_ros.replay.reading import Reading
+from hodyn_ros.robot import Robot
+
+Array = NDArray[np.float64]
+
+LENGTHS = {1000.0: 'mm', 100.0: 'cm'}
+"""Units of length, by how many times too large positions in them are."""
+
+_MOSTLY = 0.5  # share of samples outside the range; sound joints leave it only for moments
+_ROOM = 0.02  # share of the range by which positions may leave it
+_FAR = 5.0  # distance from the range, in its widths, beyond which no zero and no error leads
+
+
+def mostly_outside(robot: Robot, position: Array) -> NDArray[np.bool_]:
+    """Return which joints, (n,), are mostly outside their ranges; positions are (S, n)."""
+    limits = robot.limits
+    outside = (position < limits.position_min) | (position > limits.position_max)
+    return np.asarray(outside.mean(axis=0) > _MOSTLY)
+
+
+def are_inside(robot: Robot, position: Array) -> NDArray[np.bool_]:
+    """Return which joints, (n,), are always inside their ranges, if these are known."""
+    low, high = robot.limits.position_min, robot.limits.position_max
+    room = np.where(np.isfinite(high - low), _ROOM * (high - low), 0.0)
+    return np.asarray(((position >= low - room) & (position <= high + room)).all(axis=0))
+
+
+def lengths(robot: Robot, position: Array) -> dict[float, Array]:
+    """Return by which factors, (n,), positions of prismatic joints may be too large.
+
+    The keys are the units that are assumed first. Only joints far outside a known range count;
+    there is no key if there are none.
+    """
+    low, high = robot.limits.position_min, robot.limits.position_max
+    slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])
+    beyond = np.maximum(position.max(axis=0) - high, low - position.min(axis=0))
+    far = slides & np.isfinite(high - low) & (beyond > _FAR * (high - low))
+    found = {}
+    for first in LENGTHS:
+        factors = np.ones(robot.n)
+        for unit in sorted(LENGTHS, key=lambda unit: unit == first):
+            factors[far & are_inside(robot, position / unit)] = unit
+        if (factors == first).any():
+            found[first] = factors
+    return found
+
+
+def swaps(robot: Robot, position: Array) -> Iterator[Reading]:
+    """Yield readings with two swapped joints that put all positions inside their ranges.
+
+    None if no joint is mostly outside its range as it is recorded.
+    """
+    if not mostly_outside(robot, position).any():
+        return
+    plain = Reading.plain(robot.n)
+    for i, j in combinations(range(robot.n), 2):
+        order = list(range(robot.n))
+        order[i], order[j] = j, i
+        if are_inside(robot, position[:, order]).all():
+            yield replace(plain, order=tuple(order), effort_order=tuple(order))
+            yield replace(plain, order=tuple(order))
