@@ -36,7 +36,8 @@ def changed_parts(robot: Robot, found: Estimate, bags: Sequence[Path]) -> list[s
             said.append(
                 f'{path}: from about {begin:g} s on, the efforts do not fit the same load, '
                 f'friction and offsets as before: {_errors(robot, sudden, "with one model,")} '
-                'with two. Was a load picked up or put down? Identify the two parts separately.')
+                'with two. Was a load picked up or put down? Identify the two parts separately. '
+                'Or did another motion begin, with a term that the model lacks?')
         if gradual:
             said.append(
                 f'{path}: load, friction or offsets seem to change gradually: '

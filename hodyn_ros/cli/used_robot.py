@@ -68,7 +68,7 @@ def for_robot(options: argparse.Namespace, robot: Robot) -> str:
 
 
 def warn_of_locked(options: argparse.Namespace, robot: Robot, *bags: Path) -> None:
-    """Print a line for each locked joint that moves, or is elsewhere, in a recording."""
+    """Print a line for each joint that is not where a lock or its leader puts it in a bag."""
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.estimation.locked_joints import dependent_but_elsewhere
 

@@ -60,7 +60,7 @@ def dependent_but_elsewhere(
                     worst[joint] = max(worst[joint], (
                         float(distance[i]), _contradiction(joint, mimic, found[i], due[i])))
     except HodynError:
-        return []  # a faulty bag is reported when the other joints are read
+        pass  # a faulty bag is reported when the other joints are read
     said = []
     for joint, at in locked.items():
         low, high = min(ends.get(joint, [at])), max(ends.get(joint, [at]))

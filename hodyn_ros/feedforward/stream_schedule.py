@@ -68,13 +68,14 @@ class StreamSchedule:
         self._last: tuple[int, int] | None = None
         self._shift = 0
         self._heard_at = self._taken_at = -math.inf
-        self._pause = math.inf
         self._why_held = ''
         self._is_followed = False
 
     def heard(self, at: float) -> None:
         """Note that a sample came, refused or not: a stream of refused samples has not paused."""
-        self._pause, self._heard_at = at - self._heard_at, at
+        if at - self._heard_at > PAUSE:
+            self._why_held = ''
+        self._heard_at = at
 
     def hold(self) -> None:
         """Take no sample until the stream has paused."""
@@ -91,10 +92,9 @@ class StreamSchedule:
 
     def check_pause(self) -> None:
         """Raise HodynError while a stopped stream goes on."""
-        if self._why_held and self._pause <= PAUSE:
+        if self._why_held:
             raise HodynError(
                 f'{self._why_held}; let it fall silent for {PAUSE:g} s, then stream again')
-        self._why_held = ''
 
     def fell_silent(self, at: float) -> bool:
         """Return True, once, if a sample was followed and none was taken for the timeout."""

@@ -17,6 +17,7 @@ _SCATTER = 6.0  # robust standard deviations of the squared errors' logarithms, 
 _NORMAL = 1.4826  # standard deviation over median deviation of normal values
 _LONG = 2  # least number of successive blocks that do not fit
 _LARGE = 0.1  # least error of such blocks, over the standard deviation of the joint's efforts
+_NOTABLE = 0.02  # least error with a model that changes later or gradually, likewise
 _PARTS = 4  # number of parts of the blocks, each predicted from the others
 _EXPLAINED = 0.6  # least share of the squared error that a change in time must explain
 _SWITCHES = np.linspace(0.2, 0.8, 7)  # shares of the recording after which something may change
@@ -86,27 +87,35 @@ def _of_joint(
     times, order, count = np.unique(block, return_inverse=True, return_counts=True)
     if len(times) < _FEWEST:
         return []
-    short = _short(error, torque, order, times)
+    short = _short(error, torque, columns, order, times)
     fits = np.ones(len(times), np.bool_)
     for begin, end, *_ in short:
         fits &= (times < begin) | (times >= end)
     fits &= count >= 0.3 * np.median(count)
-    return [*short, *_lasting(error, columns, order, times, fits)]
+    return [*short, *_lasting(error, torque, columns, order, times, fits)]
 
 
 def _short(
-    error: Array, torque: Array, order: Blocks, times: Blocks,
+    error: Array, torque: Array, columns: Array, order: Blocks, times: Blocks,
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return successive blocks with large errors, as of a contact.
 
     The median of a block does not count a reversal, at which real friction differs for a moment.
+    Errors that the columns explain as in the other blocks are those of a term that was not fitted.
     """
-    squares = np.array([
-        np.median(error[order == k] ** 2) for k in range(len(times))])
-    size = np.log(np.maximum(squares, 1e-12 * squares.max() + 1e-300))
+    def sizes(error: Array) -> Array:
+        squares = np.array([np.median(error[order == k] ** 2) for k in range(len(times))])
+        return np.asarray(np.log(np.maximum(squares, 1e-12 * squares.max() + 1e-300)))
+
+    size = sizes(error)
     middle = float(np.median(size))
     scatter = _NORMAL * float(np.median(np.abs(size - middle)))
-    large = size > middle + max(np.log(_MUCH), _SCATTER * scatter)
+    most = middle + max(np.log(_MUCH), _SCATTER * scatter)
+    large = size > most
+    if large.any():
+        usual_ones = ~large[order]
+        found = np.linalg.lstsq(columns[usual_ones], error[usual_ones], rcond=1e-9)[0]
+        large &= sizes(error - columns @ found) > most
     out = []
     edges = np.flatnonzero(np.diff(times) > 1) + 1
     for run in np.split(np.arange(len(times)), np.union1d(
@@ -122,7 +131,8 @@ def _short(
 
 
 def _lasting(
-    error: Array, columns: Array, order: Blocks, times: Blocks, fits: NDArray[np.bool_],
+    error: Array, torque: Array, columns: Array, order: Blocks, times: Blocks,
+    fits: NDArray[np.bool_],
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return the change of friction, offset and load in time that explains most of the error.
 
@@ -146,9 +156,10 @@ def _lasting(
         left = _predicted(sums, change[None], part, fits)
         if left < best:
             best, begin = left, switch
-    if not best < (1.0 - _EXPLAINED) * before:
-        return []
     count = float(np.isin(order, np.flatnonzero(fits)).sum())
+    if not best < (1.0 - _EXPLAINED) * before or (
+            before < count * (_NOTABLE * np.std(torque)) ** 2):
+        return []
     start = float(times[np.argmax(share >= begin)]) if begin else 0.0
     return [(
         start, float(times[-1] + 1), float(np.sqrt(before / count)),

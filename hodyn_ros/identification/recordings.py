@@ -259,7 +259,7 @@ def read_data(
         for piece in motion.pieces():
             index = np.arange(-offset % stride, len(piece.q), stride)
             offset += len(piece.q)
-            last = max(last, int(piece.block.max(initial=0)))
+            last = max(last, int(piece.block[index].max(initial=0)))
             pieces.append(replace(
                 piece[index], block=piece.block[index] + first, bag=np.full(len(index), number),
                 loaded=np.full(len(index), recording.loaded)))

@@ -113,7 +113,8 @@ def motor_side(names: Sequence[str], gear_ratios: Array) -> str:
                 3: 'in kN m (or kN, if it slides)'}.get(round(np.log10(ratio)), 'in another unit')
         return (
             f'Efforts of {name} are about {1.0 / ratio:.6g} times those of the model: are they '
-            f'{unit}? Let the driver send N m (or N).')
+            f'{unit}{", or on the motor side of a gear" if ratio > 1.0 else ""}? Let the driver '
+            'send N m (or N) of the joint.')
     far = [f'{name} {ratio:.0f} times' for name, ratio in said]
     if not far:
         return ''

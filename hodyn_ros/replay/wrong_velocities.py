@@ -51,8 +51,9 @@ class RecordedVelocities:
         factor = float(np.exp(np.mean(np.log(factors))))
         is_one = self._are(factor, _SAME)[self._move].all() and abs(np.log(factor)) > _OTHER
         is_unit = abs(np.log(factor / _DEGREES)) < _NEAR
-        if self._turns[self._move].all():
-            is_unit |= any(abs(np.log(factor / unit)) < _SAME for unit, _ in _OF_TURNS)
+        turn = self._turns[self._move]
+        units = _OF_TURNS if turn.all() else () if turn.any() else _OF_SLIDES
+        is_unit |= any(abs(np.log(factor / unit)) < _SAME for unit, _ in units)
         return factor if is_one and not is_unit else np.nan
 
     def positions_are_scaled(self, scale: float) -> bool:

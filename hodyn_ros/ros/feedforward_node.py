@@ -236,6 +236,7 @@ class FeedforwardNode(LifecycleNode):
         self._unloaded_robot, self._feedforward = unloaded, feedforward
 
     def _activate(self) -> None:
+        deaf_since = time.monotonic()  # no sample is heard meanwhile: a stream may go on
         if self._planner is None or parameters.read(self) != self._settings:
             self._load()
         if self._outputs is None or self._planner is None:
@@ -250,7 +251,7 @@ class FeedforwardNode(LifecycleNode):
                 'must not command one arm: end it, or give this one another name')
         self._session = Session(
             self, self._settings, self._feedforward, self._planner, self._outputs,
-            self._stream_heard_at)
+            self._stream_heard_at + time.monotonic() - deaf_since)
         self.is_moving = True
         if self._settings.trigger == 'timer':
             self._timer = self._every(1.0 / self._settings.rate, Session.on_timer)

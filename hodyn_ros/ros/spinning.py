@@ -1,4 +1,5 @@
 """Runs a node until a signal, so that it can still publish when the signal comes."""
+import atexit
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -76,10 +77,12 @@ class StopFlag:
         self._ends, self.is_moving = True, lambda: False
 
     def close(self) -> None:
-        """Restore the former signal handlers, or ignore signals if one has ended the process."""
+        """Restore the former signal handlers."""
         for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if self.is_set:
             # One more, as the interpreter ends, would make a failure of an orderly end.
-            signal.signal(number, signal.SIG_IGN if self.is_set else handler)
+            atexit.register(_ignore_signals)
         signal.set_wakeup_fd(-1)
         os.close(self._writer)
 
@@ -116,6 +119,11 @@ class StopFlag:
                 os._exit(128 + number)
             elif self._is_put_off:
                 signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+
+def _ignore_signals() -> None:
+    for number in end_signals():
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _is_called_by_compiler(frame: FrameType | None) -> bool:

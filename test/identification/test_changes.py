@@ -13,8 +13,9 @@ from known_recordings import (
 )
 import numpy as np
 import pytest
-from recordings import PANDA, messages, record, write
+from recordings import PANDA, messages, motion, record, write
 
+from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 
 TERMS = ('friction', 'viscous', 'payload', 'offsets')
@@ -95,3 +96,16 @@ def test_links_that_absorb_a_counterbalance_are_named(tmp_path, capsys):
         assert (said in out) is is_named
     assert 'springs and counterbalances are not' in out
     assert 'resolve the doubts above' in out
+
+
+def test_fast_motion_without_its_viscous_friction_is_no_contact():
+    """Two fast parts in slow motion: the term that was not fitted is named, and nothing else."""
+    time = np.arange(1000) / 25.0
+    fast = np.isin(time.astype(int), [12, 13, 14, 25, 26, 27])[:, None, None]
+    slow = motion(0.1 * time) * 0.1 ** np.arange(5)[:, None]
+    q = np.where(fast, motion(time), slow)
+    friction = replace(FRICTION, viscous=np.full(7, 2.0))
+    effort = efforts(q, PANDA, None, friction, 0.0, seed=1)
+    found = identify(PANDA, Data(q, effort, time.astype(np.intp), True), ('friction', 'offsets'))
+    assert found.changes == ()
+    assert 'viscous' in dict(found.missing)

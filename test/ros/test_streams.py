@@ -1,4 +1,5 @@
 """Whatever is streamed, the reference follows it within its limits, or says why it does not."""
+import sys
 import time
 
 from live_motions import (
@@ -11,6 +12,7 @@ from live_motions import (
     move,
     table,
 )
+from node_process import arguments
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -192,6 +194,57 @@ def test_a_stream_under_way_does_not_move_an_arm_that_becomes_active(live, home)
     arm.rest()
     np.testing.assert_allclose(arm.q, goal, atol=1e-6)
     assert_no_step(node)
+
+
+# A node whose activation takes long if its parameters have changed.
+SLOW = """
+import sys
+import time
+from hodyn_ros.ros import feedforward_node
+load = feedforward_node.FeedforwardNode._load
+def load_slowly(node):
+    load(node)
+    time.sleep(2.5)
+feedforward_node.FeedforwardNode._load = load_slowly
+sys.exit(feedforward_node.main(['node', *sys.argv[1:]]))
+"""
+
+
+def test_a_slow_stream_is_under_way_though_an_activation_takes_longer(live, home):
+    """A sample each second: while the node loads, it hears none."""
+    node = live(command=[sys.executable, '-c', SLOW, *arguments()])
+    arm = Stepper(node, home)
+    goal = beside(home, 1.0)
+    assert node.change('deactivate')
+    assert node.set(fade=0.7) == ''
+    node.let_stream()
+    arm.stream.publish(JointState(name=node.joints, position=goal))
+    node.spin(0.5)
+    assert node.change('activate')
+    arm.time += 10.0
+    node.first_answer(arm.time, arm.q)
+    for _ in range(3):
+        arm.stream.publish(JointState(name=node.joints, position=goal))
+        for _ in range(10):
+            arm.step()
+        node.spin(0.5)
+    assert 'the stream was under way when the node became active' in node.log
+    assert arm.q == home
+
+
+def test_a_refused_first_sample_does_not_make_a_new_stream_one_under_way(live, home):
+    """A slider that begins out of range was refused for ever, also within the range."""
+    node = live()
+    node.let_stream()
+    arm = Stepper(node, home)
+    arm.has_streamed = True
+    arm.sample([9.0] * 7)
+    node.wait_log('reference rejected: position 9 of joint')
+    for _ in range(20):
+        arm.sample(beside(home, 0.1))
+        arm.step()
+    assert node.states[-1] == 'streaming'
+    assert 'under way' not in node.log
 
 
 def test_a_continuing_stream_does_not_move_a_departed_or_lost_arm(live, home):
