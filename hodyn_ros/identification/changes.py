@@ -87,7 +87,7 @@ def _of_joint(
     times, order, count = np.unique(block, return_inverse=True, return_counts=True)
     if len(times) < _FEWEST:
         return []
-    short = _short(error, torque, columns, order, times)
+    short = _short(error, torque, order, times)
     fits = np.ones(len(times), np.bool_)
     for begin, end, *_ in short:
         fits &= (times < begin) | (times >= end)
@@ -96,26 +96,18 @@ def _of_joint(
 
 
 def _short(
-    error: Array, torque: Array, columns: Array, order: Blocks, times: Blocks,
+    error: Array, torque: Array, order: Blocks, times: Blocks,
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return successive blocks with large errors, as of a contact.
 
     The median of a block does not count a reversal, at which real friction differs for a moment.
-    Errors that the columns explain as in the other blocks are those of a term that was not fitted.
     """
-    def sizes(error: Array) -> Array:
-        squares = np.array([np.median(error[order == k] ** 2) for k in range(len(times))])
-        return np.asarray(np.log(np.maximum(squares, 1e-12 * squares.max() + 1e-300)))
-
-    size = sizes(error)
+    squares = np.array([
+        np.median(error[order == k] ** 2) for k in range(len(times))])
+    size = np.log(np.maximum(squares, 1e-12 * squares.max() + 1e-300))
     middle = float(np.median(size))
     scatter = _NORMAL * float(np.median(np.abs(size - middle)))
-    most = middle + max(np.log(_MUCH), _SCATTER * scatter)
-    large = size > most
-    if large.any():
-        usual_ones = ~large[order]
-        found = np.linalg.lstsq(columns[usual_ones], error[usual_ones], rcond=1e-9)[0]
-        large &= sizes(error - columns @ found) > most
+    large = size > middle + max(np.log(_MUCH), _SCATTER * scatter)
     out = []
     edges = np.flatnonzero(np.diff(times) > 1) + 1
     for run in np.split(np.arange(len(times)), np.union1d(
