@@ -18,8 +18,9 @@ def pytest_configure(config):
         'NUMBA_CACHE_DIR', str(config.rootpath / '.pytest_cache' / 'kernels'))
     # Threads that spin for small matrices triple the time of tests that run beside others.
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
-    # What is tested ends by it, also where the tests run under nohup.
+    # What is tested ends by them, also where the tests run under nohup or in the background.
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # How long an example takes is the machine's affair.
     if settings.default.deadline is not None:
         settings.register_profile('untimed', deadline=None)
