@@ -73,7 +73,7 @@ class Client:
     def __init__(self, of: NodeProcess, name: str = 'client') -> None:
         self.of = of
         self.process = of.popen
-        self._closed = False
+        self._closed = self._has_asked = False
         self._context = Context()
         rclpy.init(context=self._context, domain_id=of.domain)
         self.node = Node(name, context=self._context)
@@ -99,6 +99,10 @@ class Client:
         """Call a service of the node and return its response."""
         client = self.node.create_client(kind, f'/feedforward/{service}')
         assert self.spin_until(client.service_is_ready, MATCH_TIMEOUT), self.log
+        if not self._has_asked:
+            # The node may not know this process yet: its answer would be lost.
+            self.spin(0.1)
+            self._has_asked = True
         future = client.call_async(request)
         assert self.spin_until(future.done, MATCH_TIMEOUT), self.log
         self.node.destroy_client(client)
