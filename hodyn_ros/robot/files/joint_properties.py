@@ -106,7 +106,7 @@ def read_locked(section: CheckedMapping, joints: list[str]) -> dict[str, float]:
     return {str(name): part.number(name) for name in names}
 
 
-def read_harmless_locks(section: CheckedMapping, key: str) -> frozenset[str]:
+def read_lock_names(section: CheckedMapping, key: str) -> frozenset[str]:
     """Return the joints, among those locked before the file was written, that a key lists."""
     if not section.has(key):
         return frozenset()

@@ -32,8 +32,8 @@ from hodyn_ros.robot.files.joint_limits import with_limits
 from hodyn_ros.robot.files.joint_properties import (
     read_effort_gain,
     read_friction,
-    read_harmless_locks,
     read_limits,
+    read_lock_names,
     read_locked,
     read_rotor_inertia,
     reordered,
@@ -209,8 +209,8 @@ def _robot(
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
         locked=tuple(all_locked.items()),
-        harmless_locks=read_harmless_locks(section, 'harmless_locks') | harmless,
-        shifting_locks=read_harmless_locks(section, 'shifting_locks') | shifting,
+        harmless_locks=read_lock_names(section, 'harmless_locks') | harmless,
+        shifting_locks=read_lock_names(section, 'shifting_locks') | shifting,
     )
     if section.has('tool'):
         robot = with_tool(robot, section, check)
