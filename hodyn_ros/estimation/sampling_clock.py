@@ -58,6 +58,7 @@ _WITHIN = {True: 1e-4, False: 0.5}  # weight of the middle of the bounds, if pol
 _STIFF = 5.0  # cost, in periods, of a kink of one period in the drift
 _SMOOTH = 25  # number of deliveries over which the mean course of the stamps is averaged
 _MIN_PART = 100  # least number of samples between two settings of a clock
+_CLOCKED = 0.7  # least share of samples in parts with a clock, if a clock was set between them
 # The drift follows a clock that was set if more than a share `_MOST_TILTED` of the instants are
 # more than `_TILTED` periods beyond their bounds.
 _TILTED, _MOST_TILTED = 0.15, 0.05
@@ -131,8 +132,14 @@ def sampling_instants(
     if len(breaks):
         # Split only at the clearest break: it bends the drift, so that other breaks may be false.
         at = int(breaks[np.argmax(clock.off[breaks - 1])])
-        return [found for part in (slice(at), slice(at, None)) for found in sampling_instants(
+        parts = [found for part in (slice(at), slice(at, None)) for found in sampling_instants(
             stamps[part], older[part], position[part], velocity[part])]
+        clocked = sum(len(part.time) for part in parts if np.isfinite(part.sampling_period))
+        if clocked > _CLOCKED * len(stamps):
+            return parts
+        # A clock that is not determined cannot have been seen to be set.
+        misfits = [part.misfit for part in parts if np.isfinite(part.misfit)] or [np.nan]
+        return [log.space_evenly(replace(as_stamped, misfit=float(np.median(misfits))))]
     if clock.error > _ON_THE_CLOCK or np.any(np.diff(clock.time) <= 0.0):
         return [log.space_evenly(as_stamped)]
     # A common delay is not observable: the least delay of received states is set to 0.

@@ -176,7 +176,7 @@ class _Trial:
         self._known = np.broadcast_to(judged, effort.shape)
         self._variance = np.var(effort, axis=0)
         self._mass = sum(body.mass for body in robot.bodies)
-        self._turns = np.array([body.type == 'revolute' for body in robot.joint_bodies])
+        self._turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
         # A joint has a smaller range of positions, unless it turns on and on.
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)

@@ -2,6 +2,7 @@
 from made_logs import analysed, moving
 import numpy as np
 import pytest
+from recordings import motion
 
 from hodyn_ros.estimation.sampling_clock import sampling_instants
 
@@ -366,3 +367,15 @@ def test_a_slow_reader_of_a_quick_clock_is_not_restored_to_long_before(rate, see
     time = np.concatenate([part.time for part in parts])
     assert np.median(stamps - time) <= 1.0 / rate + 2 * 4e-3
     assert np.std(time - true) < 1.1 * np.std(stamps - true)
+
+
+def test_rounded_positions_do_not_make_late_stamps_a_clock_that_was_set():
+    period, quantum = 5e-4, 1e-3
+    true = period * np.arange(12_000)
+    late = np.random.default_rng(24).exponential(0.3 * period, len(true))
+    stamps = np.maximum.accumulate(true + late + 1e-8 * np.arange(len(true)))
+    q = motion(true)
+    position = quantum * np.round(q[:, 0] / quantum)
+    velocity = q[:, 1] + 1e-3 * np.random.default_rng(25).standard_normal(position.shape)
+    found, = sampling_instants(stamps, never(stamps), position, velocity)
+    np.testing.assert_array_equal(found.time, stamps)

@@ -77,3 +77,11 @@ def test_only_locked_joints_can_be_harmless(harmless):
     keys = {**robot_keys('panda'), 'locked': {'grip': 0.0}}
     with pytest.raises(hd.HodynError, match="'harmless_locks': expected a list of joints of `loc"):
         hd.load_robot({**keys, 'harmless_locks': harmless})
+
+
+def test_only_harmless_locks_can_shift_the_arm():
+    keys = {**robot_keys('panda'), 'locked': {'lift': 0.0, 'grip': 0.0}}
+    lock = {'harmless_locks': ['lift'], 'shifting_locks': ['lift']}
+    assert hd.load_robot({**keys, **lock}).shifting_locks == {'lift'}
+    with pytest.raises(hd.HodynError, match="'shifting_locks': expected a list of joints of `har"):
+        hd.load_robot({**keys, **lock, 'shifting_locks': ['grip']})

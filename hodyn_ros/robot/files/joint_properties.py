@@ -106,13 +106,13 @@ def read_locked(section: CheckedMapping, joints: list[str]) -> dict[str, float]:
     return {str(name): part.number(name) for name in names}
 
 
-def read_lock_names(section: CheckedMapping, key: str) -> frozenset[str]:
-    """Return the joints, among those locked before the file was written, that a key lists."""
+def read_lock_names(section: CheckedMapping, key: str, among: str) -> frozenset[str]:
+    """Return the joints that a key lists; all are among those of another key."""
     if not section.has(key):
         return frozenset()
-    given, locked = section.get(key), section.data.get('locked') or {}
-    if not isinstance(given, list) or not set(map(str, given)) <= set(locked):
-        section.fail(key, f'expected a list of joints of `locked`, got {given!r}')
+    given, known = section.get(key), section.data.get(among) or ()
+    if not isinstance(given, list) or not set(map(str, given)) <= set(known):
+        section.fail(key, f'expected a list of joints of `{among}`, got {given!r}')
     return frozenset(given)
 
 

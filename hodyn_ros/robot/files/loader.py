@@ -209,8 +209,9 @@ def _robot(
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
         locked=tuple(all_locked.items()),
-        harmless_locks=read_lock_names(section, 'harmless_locks') | harmless,
-        shifting_locks=read_lock_names(section, 'shifting_locks') | shifting,
+        harmless_locks=read_lock_names(section, 'harmless_locks', 'locked') | harmless,
+        shifting_locks=read_lock_names(
+            section, 'shifting_locks', 'harmless_locks') | shifting,
     )
     if section.has('tool'):
         robot = with_tool(robot, section, check)
