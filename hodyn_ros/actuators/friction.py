@@ -3,13 +3,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hodyn_ros.common.arrays import check_array, check_motion, numbers
+from hodyn_ros.common.arrays import Array, check_array, check_motion, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

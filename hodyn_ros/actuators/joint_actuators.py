@@ -8,10 +8,8 @@ from numpy.typing import NDArray
 
 from hodyn_ros.actuators.laws import EXPONENTIAL, N_PARAMETERS, QUADRATIC, RIGID, VARIABLE, Law
 from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.errors import HodynError
-
-Array = NDArray[np.float64]
-
 
 # Columns of `Actuators.motors`.
 INERTIA, VISCOUS, COULOMB, COULOMB_VELOCITY = range(4)
@@ -117,7 +115,7 @@ class Actuators:
         return len(self.motors)
 
     @property
-    def variable(self) -> NDArray[np.bool_]:
+    def variable(self) -> Flags:
         """Which joints have a variable stiffness, (n,)."""
         return np.array([
             joint.law.kind in (VARIABLE, EXPONENTIAL, QUADRATIC)
@@ -143,9 +141,9 @@ class Actuators:
         return np.repeat(np.arange(self.n), np.diff(self.motor_of))
 
     @property
-    def rigid(self) -> NDArray[np.bool_]:
+    def rigid(self) -> Flags:
         """Which joints have no spring, (n,)."""
-        rigid: NDArray[np.bool_] = self.kinds == RIGID
+        rigid: Flags = self.kinds == RIGID
         return rigid
 
     def motor_limits(self) -> Array:

@@ -5,10 +5,8 @@ from numpy.typing import NDArray
 from hodyn_ros.actuators.joint_actuators import COULOMB, COULOMB_VELOCITY, VISCOUS, Actuators
 from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.actuators.springs import forces
-from hodyn_ros.common.arrays import check_array
+from hodyn_ros.common.arrays import Array, Flags, check_array
 from hodyn_ros.common.jit import njit
-
-Array = NDArray[np.float64]
 
 
 class LinkSide:
@@ -37,7 +35,7 @@ class LinkSide:
     """
 
     def __init__(
-        self, actuators: Actuators, external: NDArray[np.bool_] | None = None,
+        self, actuators: Actuators, external: Flags | None = None,
     ) -> None:
         parameters = np.array(actuators.parameters)
         if external is not None:

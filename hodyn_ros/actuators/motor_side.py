@@ -13,12 +13,17 @@ from hodyn_ros.actuators.joint_actuators import (
 )
 from hodyn_ros.actuators.laws import EXPONENTIAL, LINEAR, QUADRATIC, TABULATED, VARIABLE
 from hodyn_ros.actuators.springs import damped_acceleration, elongations
-from hodyn_ros.common.arrays import check_array, check_finite, check_motion, number, numbers
+from hodyn_ros.common.arrays import (
+    Array,
+    Flags,
+    check_array,
+    check_finite,
+    check_motion,
+    number,
+    numbers,
+)
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
-
-Array = NDArray[np.float64]
-
 
 MEMORY = 5
 """Number of rows of the dampers' state, kept between instants."""
@@ -243,7 +248,7 @@ def evaluate_instant(
     kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
     motor_of: NDArray[np.int64], motors: Array, q: Array, torque: Array, stiffness: Array,
     dt: float, started: bool, memory: Array, out: Array, elongation: Array, margin: Array,
-    feasible: NDArray[np.bool_],
+    feasible: Flags,
 ) -> bool:
     """Write one instant's reference; return whether the values of all joints are finite.
 
@@ -311,7 +316,7 @@ def _evaluate_many(
     kinds: NDArray[np.int64], parameters: Array, tables: Array, table_rows: NDArray[np.int64],
     motor_of: NDArray[np.int64], motors: Array, times: Array, q: Array, torque: Array,
     stiffness: Array, memory: Array, out: Array, elongation: Array, margin: Array,
-    feasible: NDArray[np.bool_],
+    feasible: Flags,
 ) -> None:
     continuous = times.size > 0
     for t in range(len(q)):

@@ -4,7 +4,6 @@ Elongations are x = θ − q; antagonistic pairs have x₁ = θ₁ − q and x�
 the values of one joint, and write results to arrays of the caller.
 """
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.laws import (
     CUBIC,
@@ -15,9 +14,8 @@ from hodyn_ros.actuators.laws import (
     TABULATED,
     VARIABLE,
 )
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
-
-Array = NDArray[np.float64]
 
 MAX_STEPS = 20
 """Largest number of Newton steps on a piece of a table; tests never needed more than 14."""

@@ -11,6 +11,7 @@ from hodyn_ros.actuators import friction, laws, motor_side, springs
 from hodyn_ros.codegen.expressions import Graph, Number
 from hodyn_ros.codegen.table_search import POINT, found_point, search_operations
 from hodyn_ros.codegen.tracing import Tree, explore, on_expressions
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.formulations import Formulation, any_order_kernels
 from hodyn_ros.dynamics.inverse_dynamics import NO_WRENCHES
 from hodyn_ros.feedforward import torque as feedforward
@@ -247,7 +248,7 @@ def _named(name: str, array: Expressions, column: int = 0) -> dict[str, Number |
     return {f'{name}[{k}][{column + i}]': value for (k, i), value in np.ndenumerate(array)}
 
 
-def without_round_off(table: NDArray[np.float64]) -> NDArray[np.float64]:
+def without_round_off(table: Array) -> Array:
     """Return the table with exact zeros and ones instead of round-off from changes of axes."""
     table = table.copy()
     groups = (

@@ -15,12 +15,11 @@ from hodyn_ros.actuators.laws import (
     TabulatedSpring,
 )
 from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot, lie
 from hodyn_ros.robot import inertia as inertias
-
-Array = NDArray[np.float64]
 
 VECTORS = 12
 PERIOD = 0.001

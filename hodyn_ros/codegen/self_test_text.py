@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.codegen.c_text import Language, comment, initializer
 from hodyn_ros.codegen.functions import Function, arguments_of_torque
 from hodyn_ros.codegen.self_test import PERIOD, Samples, samples
 from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.common.arrays import Array
 
 TOLERANCE, SINGLE_TOLERANCE = 1e-9, 1e-4
 """Tolerance of the self-test, as a share of a row's largest entry over all instants."""
@@ -59,7 +59,7 @@ def self_test_text(settings: Settings, made: list[Function]) -> Iterator[str]:
 def _arrays(
     settings: Settings, given: Samples, names: set[str], language: Language,
 ) -> Iterator[str]:
-    arrays: dict[str, NDArray[np.float64]] = {'q': given.q, 'right_torque': given.torque}
+    arrays: dict[str, Array] = {'q': given.q, 'right_torque': given.torque}
     if settings.robot.floating:
         arrays |= {
             'base_pose': given.base_pose, 'base_twist': given.base_twist,

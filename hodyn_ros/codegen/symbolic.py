@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hodyn_ros.codegen.expressions import Expression, Graph, made_of, translated
 from hodyn_ros.codegen.routines import recursion, without_round_off
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import how_to_install
 from hodyn_ros.robot import HodynError, Robot, body_table
 from hodyn_ros.robot import inertia as inertias
@@ -207,7 +208,7 @@ def _row(robot: Robot, index: int, given: Mapping[str, Any]) -> dict[int, Any]:
     return columns
 
 
-def _fractions(matrix: NDArray[np.float64]) -> Expressions:
+def _fractions(matrix: Array) -> Expressions:
     return np.array([[_number(float(x)) for x in row] for row in matrix], dtype=object)
 
 

@@ -1,7 +1,8 @@
-"""Checks that arrays suit kernels: float64, C-contiguous, aligned, writeable, of a given shape.
+"""Types of arrays, and checks that arrays suit kernels.
 
-For any other type numba would compile the kernel anew, which takes seconds. Kernels do not check
-shapes: they would read and write beyond the end of a smaller array.
+Kernels take arrays of float64 that are C-contiguous, aligned and writeable: for any other type
+numba would compile the kernel anew, which takes seconds. Kernels do not check shapes: they would
+read and write beyond the end of a smaller array.
 """
 from collections.abc import Sequence
 import reprlib
@@ -12,6 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from hodyn_ros.common.errors import HodynError
 
 Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Indices = NDArray[np.intp]
+Stamps = NDArray[np.int64]  # ns
 
 FLOAT64 = np.dtype(np.float64)
 

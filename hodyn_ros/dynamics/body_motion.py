@@ -3,15 +3,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import Motions
 from hodyn_ros.dynamics.kernels.composite_body import body_inertias
 from hodyn_ros.dynamics.kernels.kinematics import body_poses, body_twists
 from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 
 class Bodies(NamedTuple):

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import checked_motions, external
 from hodyn_ros.dynamics.kernels import closed_form as kernels
 from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

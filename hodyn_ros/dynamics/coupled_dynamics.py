@@ -6,19 +6,17 @@ M ν⁽ᵏ⁺¹⁾ plus the Q⁽ᵏ⁾ of a motion with 0 for the unknown deriva
 inverse dynamics and O(n³) operations.
 """
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.mass_matrix import SINGULAR_MASS
 
-Array = NDArray[np.float64]
-
 
 def hybrid_dynamics_batch(
     robot: Robot, state: Array, base_pose: Array, base_twist: Array,
-    prescribed: NDArray[np.bool_], inputs: Array, base_prescribed: bool, base_inputs: Array,
+    prescribed: Flags, inputs: Array, base_prescribed: bool, base_inputs: Array,
     wrenches: Array, outputs: Array, base_outputs: Array, round_off: Array,
 ) -> int:
     """Write the unknown accelerations and torques, as the kernel of the same name does.

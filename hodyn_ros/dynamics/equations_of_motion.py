@@ -9,15 +9,14 @@ coefficients give every time derivative.
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import checked, motions_and_base
 from hodyn_ros.dynamics.body_motion import bodies_in_motion
 from hodyn_ros.dynamics.kernels import composite_body
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 
 class EquationsOfMotion(NamedTuple):

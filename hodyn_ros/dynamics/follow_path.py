@@ -1,8 +1,8 @@
 """The joint motion by which a link follows a path of poses."""
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.dynamics.argument_checks import checked
 from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
 from hodyn_ros.dynamics.pose_motion import pose_twist
@@ -10,8 +10,6 @@ from hodyn_ros.dynamics.pose_solver import solve_pose
 from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 MAX_JUMP = 0.1
 """Largest distance, rad or m, of a joint from the Taylor series of the previous sample."""

@@ -5,11 +5,11 @@ from numba.core import config
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import closed_form, rnea_body_fixed, rnea_spatial
 from hodyn_ros.dynamics.kernels.unrolled import body_fixed, spatial
 from hodyn_ros.robot import Robot
 
-Array = NDArray[np.float64]
 Formulation = Literal['spatial', 'body_fixed', 'closed_form']
 FORMULATIONS: tuple[Formulation, ...] = get_args(Formulation)
 

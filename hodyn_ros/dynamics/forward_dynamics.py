@@ -5,9 +5,9 @@ Also the partial derivatives of the accelerations with respect to state and effo
 from typing import Any, NamedTuple, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import check_array, numbers
+from hodyn_ros.common.arrays import Array, check_array, numbers
 from hodyn_ros.dynamics.argument_checks import checked_motions
 from hodyn_ros.dynamics.hybrid_dynamics import singular_mass, solve
 from hodyn_ros.dynamics.inverse_dynamics_derivatives import inverse_dynamics_derivatives
@@ -15,8 +15,6 @@ from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.dynamics.spherical_joints import Rotations, forward_on_rotations
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 
 @overload

@@ -1,15 +1,14 @@
 """Forward kinematics of any order: poses, twists, Jacobians and their time derivatives."""
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import motions_and_base
 from hodyn_ros.dynamics.body_motion import joints_and_base
 from hodyn_ros.dynamics.kernels.kinematics import jacobian_columns, link_motions
 from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
-
-Array = NDArray[np.float64]
 
 SINGULAR_JACOBIAN = 1e-10  # a singular value of J up to this times the largest one counts as zero
 

@@ -4,9 +4,9 @@ from typing import overload
 import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, Flags, numbers
 from hodyn_ros.dynamics import coupled_dynamics
 from hodyn_ros.dynamics.argument_checks import (
     base_state,
@@ -19,8 +19,6 @@ from hodyn_ros.dynamics.kernels import articulated_body
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.spherical import singular_chart
-
-Array = NDArray[np.float64]
 
 MAX_ROUND_OFF = 1e-6
 """Round-off of an acceleration, relative or in rad/s² (m/s²), above which a warning is given."""
@@ -115,7 +113,7 @@ def hybrid_dynamics(
 
 
 def solve(
-    robot: Robot, q: ArrayLike, inputs: ArrayLike, name: str, prescribed: NDArray[np.bool_],
+    robot: Robot, q: ArrayLike, inputs: ArrayLike, name: str, prescribed: Flags,
     base_pose: ArrayLike | None, base_twist: ArrayLike | None, base_wrench: ArrayLike | None,
     base_motion: ArrayLike | None, external_wrenches: ArrayLike | None,
 ) -> Array | tuple[Array, Array]:
@@ -198,7 +196,7 @@ def singular_mass(robot: Robot, index: int, positions: Array) -> str:
 
 
 def _warn_of_round_off(
-    robot: Robot, positions: Array, error: Array, prescribed: NDArray[np.bool_], found: Array,
+    robot: Robot, positions: Array, error: Array, prescribed: Flags, found: Array,
 ) -> None:
     """Warn of the largest round-off, if above `MAX_ROUND_OFF`; arrays are (T, n)."""
     if not found.size:

@@ -4,9 +4,9 @@ import reprlib
 from typing import Any, Literal, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.dynamics.argument_checks import base_state, checked
 from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from hodyn_ros.dynamics.spherical_joints import (
@@ -19,7 +19,6 @@ from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.spherical import singular_chart, spherical_joints
 
-Array = NDArray[np.float64]
 Law = Callable[..., ArrayLike]
 """Function of t, state, pose and twist of a floating base, and rotations if these are given."""
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.common.arrays import check_array
+from hodyn_ros.common.arrays import Array, check_array
 from hodyn_ros.dynamics.argument_checks import base_state, check_result, checked_motions, external
 from hodyn_ros.dynamics.formulations import (
     FORMULATIONS,
@@ -26,7 +26,6 @@ from hodyn_ros.dynamics.threads import ThreadScratch, check_threads, in_threads
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
 
-Array = NDArray[np.float64]
 NO_WRENCHES = np.zeros((1, 0, 0, 0))
 """The argument of kernels if no external wrenches act."""
 

@@ -8,9 +8,9 @@ import threading
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import check_array
+from hodyn_ros.common.arrays import Array, check_array
 from hodyn_ros.dynamics.argument_checks import external, motions_and_base
 from hodyn_ros.dynamics.inverse_dynamics import NO_WRENCHES, model_of, refuse_without_base
 from hodyn_ros.dynamics.kernels import state_derivatives
@@ -19,8 +19,6 @@ from hodyn_ros.dynamics.kernels.lanes import LANES
 from hodyn_ros.dynamics.threads import ThreadScratch, check_threads, in_threads
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 
 class InverseDynamicsDerivatives(functools.partial[None]):

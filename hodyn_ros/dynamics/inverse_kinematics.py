@@ -3,9 +3,9 @@ from collections.abc import Mapping
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.dynamics import forward_kinematics as kinematics
 from hodyn_ros.dynamics.argument_checks import checked
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN
@@ -19,8 +19,6 @@ from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 
 def inverse_kinematics(

@@ -2,13 +2,13 @@
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import external, motions_and_base
 from hodyn_ros.dynamics.kernels import rnea_spatial
 from hodyn_ros.robot import HodynError, Robot
 
-Array = NDArray[np.float64]
 WrenchFrame = Literal['body', 'joint', 'world']
 
 

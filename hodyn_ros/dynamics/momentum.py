@@ -9,15 +9,14 @@ import functools
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import motions_and_base
 from hodyn_ros.dynamics.body_motion import Bodies, bodies_in_motion
 from hodyn_ros.dynamics.taylor_coefficients import factorials, product
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.body_table import MASS
-
-Array = NDArray[np.float64]
 
 
 class Energy(NamedTuple):

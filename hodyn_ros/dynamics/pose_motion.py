@@ -1,14 +1,12 @@
 """Time derivatives of poses from twists, and back (AGF26 Remark 1, eq. 20)."""
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.dynamics.argument_checks import checked, checked_pose
 from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, lie
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 1e-6
 """Largest symmetric part of an angular velocity matrix, relative to the derivatives."""

@@ -2,8 +2,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics import forward_kinematics as kinematics
 from hodyn_ros.dynamics.argument_checks import checked, checked_pose
 from hodyn_ros.dynamics.kernels.kinematics import (
@@ -14,8 +15,6 @@ from hodyn_ros.dynamics.kernels.kinematics import (
 )
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 RESTARTS = 20
 

@@ -1,12 +1,10 @@
 """Rotors of a flying base: the map from their squared speeds to the wrench on the base."""
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.dynamics.argument_checks import checked, checked_pose
 from hodyn_ros.robot import lie
-
-Array = NDArray[np.float64]
 
 
 def tilted_hexagon(radius: float, alpha: ArrayLike, beta: ArrayLike) -> Array:

@@ -5,16 +5,15 @@ Atkeson, An and Hollerbach, IJRR 1986: τ = Y(q, q̇, q̈) π, with π the ten p
 from typing import overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import Motions, checked, motions_and_base
 from hodyn_ros.dynamics.pose_motion import pose_derivatives
 from hodyn_ros.dynamics.taylor_coefficients import factorials, product, transposed
 from hodyn_ros.robot import Body, Robot
 from hodyn_ros.robot.inertia import pack
 from hodyn_ros.robot.lie import ad, skew
-
-Array = NDArray[np.float64]
 
 PARAMETERS = 10
 """Parameters per body: m, m c (3), inertia about its frame's origin (xx yy zz xy xz yz)."""

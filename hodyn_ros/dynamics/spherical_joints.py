@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.dynamics.argument_checks import checked, checked_motions
 from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
 from hodyn_ros.dynamics.taylor_coefficients import (
@@ -27,7 +27,6 @@ from hodyn_ros.robot import HodynError, Limits, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.spherical import first_body
 
-Array = NDArray[np.float64]
 Rotations = Mapping[str, ArrayLike]
 """Rotations (3, 3) or (T, 3, 3) by the names of spherical joints."""
 

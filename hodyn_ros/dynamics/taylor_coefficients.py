@@ -3,9 +3,8 @@ from collections.abc import Callable
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array
 
 
 def coefficients(derivatives: Array, orders: int) -> Array:

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import threading
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import HodynError
 
 
@@ -22,7 +22,7 @@ class ThreadScratch(threading.local):
 
     """
 
-    def __init__(self, make: Callable[[], NDArray[np.float64]]) -> None:
+    def __init__(self, make: Callable[[], Array]) -> None:
         self.array = make()
 
 

@@ -2,17 +2,15 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.dynamics.argument_checks import checked, checked_pose, external, motions_and_base
 from hodyn_ros.dynamics.body_motion import bodies_in_motion
 from hodyn_ros.dynamics.kernels.kinematics import com_motions, wrenches_to_world
 from hodyn_ros.dynamics.taylor_coefficients import coefficients, factorials
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.body_table import MASS
-
-Array = NDArray[np.float64]
 
 
 def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:

@@ -1,8 +1,7 @@
 """Single positions that no arm can have had: far off the positions before and after."""
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array
 
 _AROUND = 10  # messages on both sides by which the motion of the arm is judged
 _OFF = 8.0  # least jump, over the usual deviation nearby; noise and motion stay below it

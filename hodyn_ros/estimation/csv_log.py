@@ -6,13 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.csv_columns import JointTable, read_table
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
 from hodyn_ros.messages.message_types import TYPES
-
-Array = NDArray[np.float64]
 
 TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
@@ -103,7 +102,7 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
 
 def _usable(
     table: JointTable, times: Array, position: Array,
-) -> tuple[NDArray[np.bool_], dict[str, list[int]]]:
+) -> tuple[Flags, dict[str, list[int]]]:
     """Return which rows have a time and all positions, and all other lines by reason."""
     lines, left_out = np.array(table.lines, dtype=int), dict(table.left_out)
     timed, missing = np.isfinite(times), np.isnan(position)

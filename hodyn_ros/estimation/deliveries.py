@@ -1,9 +1,7 @@
 """Messages that are delivered together: regularly in bursts, or once after a pause."""
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from hodyn_ros.common.arrays import Array, Flags, Indices
 
 # Messages whose stamps are closer than this share of a period were delivered together.
 _TOGETHER = 0.1
@@ -28,7 +26,7 @@ def burst_size(steps: Array, period: float) -> int:
     return max(2, round(float(np.mean(sizes)))) if np.mean(sizes > 1) > _IN_BURSTS else 1
 
 
-def were_held_up(steps: Array, period: float) -> NDArray[np.bool_]:
+def were_held_up(steps: Array, period: float) -> Flags:
     """Return which steps are pauses whose samples come all at once afterwards."""
     pauses = np.append(np.flatnonzero(steps > _AFTER_PAUSE * period), len(steps))
     at_once = pauses[np.searchsorted(pauses, np.arange(len(steps)), side='right').clip(

@@ -11,14 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import threads
 from hodyn_ros.estimation import kalman
 from hodyn_ros.robot import HodynError
-
-Array = NDArray[np.float64]
 
 _FLOOR = 1e-12
 _MULTIPLE = 0.01  # steps of rounded numbers are multiples of the least step, to this share of it

@@ -1,10 +1,8 @@
 """A low-pass filter without delay, the same that estimates the motion."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation import kalman
-
-Array = NDArray[np.float64]
 
 _WIDE = 1e6  # prior deviation of the first slope, over the noise: so wide that it has no effect
 

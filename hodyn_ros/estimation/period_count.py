@@ -1,10 +1,8 @@
 """The number of the period in which each sample was taken."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
-
-Array = NDArray[np.float64]
 
 MAX_MOVE = 20
 """Samples are counted within this many periods of the bounds that their stamps set."""

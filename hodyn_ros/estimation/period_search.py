@@ -1,8 +1,7 @@
 """Search for the period: the intervals between samples are whole multiples of it."""
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array
 
 DETERMINED = 0.25
 """Standard deviation of an interval, in periods, below which its number of periods is certain."""

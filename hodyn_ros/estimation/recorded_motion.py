@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.jit import threads
 from hodyn_ros.estimation.derivatives import (
     Motion,
@@ -35,7 +36,6 @@ from hodyn_ros.estimation.timing_statistics import TimingStatistics
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.robot import HodynError
 
-Array = NDArray[np.float64]
 T = TypeVar('T')
 P = TypeVar('P', bound='MotionPiece')
 Runs = list[tuple[Run, Motion]]
@@ -82,12 +82,12 @@ class MotionPiece:
     states: JointStates
     stamps: NDArray[np.int64]
     instants: NDArray[np.int64]
-    used: NDArray[np.bool_]
-    begins: NDArray[np.bool_]
+    used: Flags
+    begins: Flags
     q: Array
     q_deviation: Array
 
-    def __getitem__(self: P, index: slice | NDArray[np.bool_]) -> P:
+    def __getitem__(self: P, index: slice | Flags) -> P:
         return type(self)(*(getattr(self, one.name)[index] for one in fields(self)))
 
 

@@ -1,9 +1,7 @@
 """Messages without a new sample: read again, repeated by a second publisher, or torn."""
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from hodyn_ros.common.arrays import Array, Flags, Indices
 
 # Least number of values that usually change from state to state; with fewer, an unchanged state
 # need not be a repeat.
@@ -38,7 +36,7 @@ def _clear_changes(recorded: Array) -> Indices:
     return np.concatenate([[len(recorded[0])], clear])
 
 
-def torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
+def torn(position: Array, velocity: Array) -> Flags:
     """Return which states have positions of one sample and velocities of another.
 
     They occur if a state is read while another thread writes it. One half repeats the last
@@ -63,7 +61,7 @@ def torn(position: Array, velocity: Array) -> NDArray[np.bool_]:
     return found
 
 
-def seen_before(position: Array, velocity: Array, effort: Array) -> NDArray[np.bool_]:
+def seen_before(position: Array, velocity: Array, effort: Array) -> Flags:
     """Return which states repeat an earlier message, with a different one in between."""
     recorded = _compared(position, velocity, effort)
     rows = np.unique(np.nan_to_num(recorded), axis=0, return_inverse=True)
@@ -78,7 +76,7 @@ def seen_before(position: Array, velocity: Array, effort: Array) -> NDArray[np.b
 
 def repeats(
     time: Array, position: Array, velocity: Array, effort: Array,
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Return which messages repeat the last state, bit for bit, though the arm moves.
 
     A long run of equal states counts as a rest, unless the step after it is about as large as the

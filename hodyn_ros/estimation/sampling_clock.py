@@ -19,8 +19,8 @@ from functools import partial
 from itertools import product
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.estimation.deliveries import burst_size, ends_of_deliveries
 from hodyn_ros.estimation.period_count import MAX_MOVE, count_periods
 from hodyn_ros.estimation.period_search import (
@@ -32,9 +32,6 @@ from hodyn_ros.estimation.period_search import (
     rate_of_stamps,
 )
 from hodyn_ros.estimation.state_intervals import WIDE, WINDOWS, state_intervals
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 _LEAST_DEVIATION = 0.03  # least standard deviation of an interval, in periods
 _MIN_REPEATS = 5  # least number of samples that a polling reader reads again
@@ -89,7 +86,7 @@ class Instants:
 
     time: Array
     sampling_period: float
-    determined: NDArray[np.bool_]
+    determined: Flags
     misfit: float
     evenly_spaced: bool
 
@@ -161,7 +158,7 @@ class _Clock:
     deviation: Array
 
     @property
-    def determined(self) -> NDArray[np.bool_]:
+    def determined(self) -> Flags:
         """Which intervals are accurate enough to determine their number of periods."""
         return np.asarray(self.deviation < DETERMINED * self.period)
 

@@ -1,10 +1,8 @@
 """The time between samples, from the states: advances of the positions divided by velocities."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
-
-Array = NDArray[np.float64]
 
 WINDOWS = (5, 12, 30)
 """Numbers of samples on both sides over which slopes of the positions are taken."""

@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.common.jit import njit
 from hodyn_ros.estimation.astray_positions import astray
 from hodyn_ros.estimation.deliveries import burst_size, were_held_up
@@ -18,9 +19,6 @@ from hodyn_ros.estimation.period_count import MAX_MOVE
 from hodyn_ros.estimation.repeated_states import repeats, seen_before, torn
 from hodyn_ros.estimation.sampling_clock import Instants, sampling_instants
 from hodyn_ros.messages.joint_state_bag import JointStates
-
-Array = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 GAP_PERIODS = 5.0
 """Number of typical periods from which a pause is a gap."""
@@ -116,7 +114,7 @@ class Timing:
     stamps: NDArray[np.int64]
     period: float
     status: NDArray[np.int8]
-    republished: NDArray[np.bool_]
+    republished: Flags
     off: Array
     runs: tuple[Run, ...]
 

@@ -2,12 +2,10 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation.timing import Run, StampStatus, Timing
 from hodyn_ros.messages.joint_state_bag import JointStates
-
-Array = NDArray[np.float64]
 
 _LISTED = 200  # greatest number of gaps, resets, … that are listed one by one
 

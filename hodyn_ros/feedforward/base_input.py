@@ -3,16 +3,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.displacement import NOISE, QUICKEST, Displacement
 from hodyn_ros.feedforward.plausible_state import LONGEST, PERSISTENCE
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
 from hodyn_ros.feedforward.stream_schedule import SET_BACK
 from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import HodynError, Robot, lie
-
-Array = NDArray[np.float64]
 
 NO_ODOMETRY = 'no odometry yet, so its tilt is unknown'
 UNLIKE = 'three readings in a row must agree with each other'

@@ -2,8 +2,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.base_input import BaseInput
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.moving_base import FollowedBase
@@ -11,8 +11,6 @@ from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
 from hodyn_ros.feedforward.plausible_state import PERSISTENCE
 from hodyn_ros.feedforward.reasons import Level, Reasons
 from hodyn_ros.robot import HodynError, lie
-
-Array = NDArray[np.float64]
 
 BASE_PLAN = 'base_trajectory'
 CLOCK_SET_BACK = 'the clock was set back'

@@ -4,8 +4,8 @@ from functools import partial
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.motion_limits import (
     EffortExcess,
     EffortWatch,
@@ -30,8 +30,6 @@ from hodyn_ros.reference.limits import largest_ratio, within_range
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.smoothing import SmoothingFilter
 from hodyn_ros.robot import HodynError
-
-Array = NDArray[np.float64]
 
 MAX_FADE = 60.0  # longest fade from one model to another, s
 # Time after which limits for a stream or a stiffness are computed anew, ns.

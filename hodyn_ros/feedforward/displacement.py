@@ -2,11 +2,9 @@
 from collections import deque
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import HodynError, lie
-
-Array = NDArray[np.float64]
 
 WINDOW, LONGEST_STEP = 0.1, 0.25
 """Time over which pose and twist are compared, and longest time between two readings, s."""

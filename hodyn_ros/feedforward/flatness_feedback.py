@@ -9,18 +9,16 @@ from collections.abc import Callable
 from math import factorial
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hodyn_ros.actuators.laws import EXPONENTIAL, QUADRATIC, RIGID, VARIABLE, LinearSpring
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.common.arrays import check_array, check_finite, numbers
+from hodyn_ros.common.arrays import Array, check_array, check_finite, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.dynamics.forward_dynamics import ForwardDynamics, forward_dynamics
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 DEGREE, STIFFNESS_DEGREE = 4, 2
 """Relative degrees of the flat outputs: derivatives until the motors' torques appear."""

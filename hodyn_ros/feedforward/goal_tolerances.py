@@ -8,12 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.limits import largest_ratio
-
-Array = NDArray[np.float64]
 
 QUANTITIES = ('position', 'velocity')
 # Value that removes a default tolerance, within the epsilon of single precision.

@@ -1,10 +1,8 @@
 """The last check of values before they are published: by the limits and the last values."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
-
-Array = NDArray[np.float64]
 
 ROUND_OFF = 1e-6
 """Fraction by which round-off may exceed a limit."""

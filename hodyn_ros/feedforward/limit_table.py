@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.limits.margins import TOLERANCE, Extremes, LimitMargin, margins, shares
@@ -29,7 +30,6 @@ from hodyn_ros.limits.quantities import (
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.reflexes import COMMANDS, Commands, Reflex
 
-Array = NDArray[np.float64]
 Places = NDArray[np.intp]
 
 COMMANDED_RATE = 'commanded_rate'
@@ -300,7 +300,7 @@ class LimitTable:
         return found
 
     def worst_of_reflexes(
-        self, gathered: Extremes, known: Sequence[bool] | NDArray[np.bool_] | None = None,
+        self, gathered: Extremes, known: Sequence[bool] | Flags | None = None,
     ) -> tuple[LimitMargin, ...]:
         """Return each reflex at its closest joint, by gathered shares, the closest reflex first.
 

@@ -2,16 +2,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import EFFORTS, QUANTITIES
 from hodyn_ros.reference.limits import MotionLimits, largest_ratio
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 # If the robot file lacks acceleration or jerk limits, they are derived with these durations, s.
 STOP_TIME, JERK_TIME = 0.25, 0.05

@@ -6,16 +6,14 @@ the correction c is s (τ_m − τ_m,d − τ_l), cut to its bound and rate. The
 The feed-forward does not depend on c.
 """
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
 from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.reference_clock import MAX_PERIODS
 from hodyn_ros.feedforward.settings import MotorFeedbackSettings
 from hodyn_ros.robot import HodynError, Robot
-
-Array = NDArray[np.float64]
 
 SWEEP = 0.01
 """Least time from 0 to the bound at a joint without an effort-rate limit, s."""

@@ -1,15 +1,13 @@
 """The published reference of the motors: without steps in θ, θ̇, τ_m, and within their limits."""
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import COULOMB, COULOMB_VELOCITY, INERTIA, VISCOUS
 from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.motion_limits import EffortExcess
 from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.soft_limit import soft_limit, soft_part
-
-Array = NDArray[np.float64]
 
 MOST_CARRIED = 0.9
 """Largest load counted, as a share of a motor's torque limit: the rest is for acceleration."""
@@ -79,7 +77,7 @@ class MotorStage:
         return not self._all_feasible or self.is_changing
 
     @property
-    def held(self) -> NDArray[np.bool_]:
+    def held(self) -> Flags:
         """Whether a joint's motor reference is held or returning, not the motion's, (n,)."""
         held = ~self.feasible
         if self._theta is not None and self._load is not None:
@@ -149,8 +147,8 @@ class MotorStage:
 
 @njit()
 def _load(
-    motors: Array, reference: Array, feasible: NDArray[np.bool_],
-    was_feasible: NDArray[np.bool_], out: Array,
+    motors: Array, reference: Array, feasible: Flags,
+    was_feasible: Flags, out: Array,
 ) -> tuple[bool, bool]:
     """Write the motors' load, τ_m without their own inertia and friction, to out[0].
 

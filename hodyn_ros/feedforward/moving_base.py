@@ -7,16 +7,14 @@ its momentary origin and velocity, which loses no digits far from the world's or
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.feedforward.torque import ORDER, FeedForward, add_rotors
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.held_base import with_base_held
-
-Array = NDArray[np.float64]
 
 WRENCH_NAMES = ('base_wrench', 'base_wrench_rate', 'base_wrench_accel')
 """Names of the topics of the wrench on the base and its derivatives."""

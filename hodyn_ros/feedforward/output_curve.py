@@ -25,14 +25,12 @@ margin, for any sequence of causes. `last_gate` checks this independently: a val
 is not published, and P continues from the last published value.
 """
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.last_gate import first_wrong
 from hodyn_ros.feedforward.soft_limit import before_limit, soft_limit
 from hodyn_ros.reference.smoothing import advance_joint
-
-Array = NDArray[np.float64]
 
 BANDWIDTH = 100.0
 """ω, rad/s: values added sample by sample, such as a measured deviation, are delayed by 5/ω."""
@@ -78,7 +76,7 @@ def _clock(rate: float, second: float, limit: float) -> tuple[float, float]:
 
 @njit()
 def go_over(
-    state: Array, wanted: Array, which: NDArray[np.bool_], ahead: float, fade: float,
+    state: Array, wanted: Array, which: Flags, ahead: float, fade: float,
 ) -> None:
     """Start the transition of each marked quantity from its published to its wanted values."""
     for i in range(wanted.shape[1]):

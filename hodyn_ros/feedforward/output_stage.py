@@ -1,7 +1,7 @@
 """Published quantities that follow every change smoothly, by the curves of `output_curve`."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.feedforward import output_curve
 from hodyn_ros.feedforward.output_curve import (
     BANDWIDTH,
@@ -23,8 +23,6 @@ from hodyn_ros.feedforward.output_curve import (
     WAIT,
 )
 from hodyn_ros.feedforward.soft_limit import soft_part
-
-Array = NDArray[np.float64]
 
 
 class OutputStage:
@@ -81,9 +79,9 @@ class OutputStage:
         return bool(self._flags & SATURATED)
 
     @property
-    def changing(self) -> NDArray[np.bool_]:
+    def changing(self) -> Flags:
         """Which quantities, (n,), are still on their way to the wanted values."""
-        changing: NDArray[np.bool_] = self._state[WAIT] > 0.0
+        changing: Flags = self._state[WAIT] > 0.0
         return changing
 
     @property
@@ -93,7 +91,7 @@ class OutputStage:
         return raw
 
     def go_over(
-        self, wanted: Array, which: NDArray[np.bool_] | None = None, ahead: float = 0.0,
+        self, wanted: Array, which: Flags | None = None, ahead: float = 0.0,
     ) -> None:
         """Start a transition to another curve, given its present value and derivatives.
 

@@ -2,9 +2,7 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.reference.manager import ReferenceManager
 from hodyn_ros.reference.plan import Plan
 from hodyn_ros.robot import Robot
@@ -75,7 +73,7 @@ class PlanMaker(Protocol):
     def poll(self, reference: ReferenceManager, now: int) -> Accepted | Refused | None:
         """Let the reference follow a plan that is ready; return the answer, None without one."""
 
-    def submit_base(self, data: bytes, placement: NDArray[np.float64], now: int) -> int:
+    def submit_base(self, data: bytes, placement: Array, now: int) -> int:
         """Make a plan of the base from serialized poses; return the stamp of its start, ns.
 
         `placement`, (4, 4), is the pose of the moving frame in the axes of the base's body; `now`

@@ -2,13 +2,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.robot import Limits, Robot
 
-Array = NDArray[np.float64]
 _State = tuple[Array, Array, int]
 
 PERSISTENCE = 3

@@ -2,10 +2,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array
 
 
 def longest_end(fade: float) -> float:

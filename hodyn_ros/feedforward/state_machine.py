@@ -3,8 +3,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.base_reference import BaseReference
 from hodyn_ros.feedforward.controller import FeedforwardController
@@ -29,8 +29,6 @@ from hodyn_ros.feedforward.trajectory_goals import (
 from hodyn_ros.feedforward.transitions import DEACTIVATED, HEARING, TRANSITIONS, Cause, State
 from hodyn_ros.feedforward.wrench_inputs import WrenchInputs
 from hodyn_ros.robot import HodynError
-
-Array = NDArray[np.float64]
 
 STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'

@@ -1,11 +1,9 @@
 """The requested stiffness of variable joints, as far as motors and springs can follow."""
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.reference.smoothing import SmoothingFilter
-
-Array = NDArray[np.float64]
 
 STEPS = 64
 """Number of steps towards the requested stiffness at which the motors' reference is checked."""

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.limits.margins import both
 from hodyn_ros.robot import HodynError, Limits
-
-Array = NDArray[np.float64]
 
 MAX_WAITING = 1000
 # Largest relative error of the rate of a sender's clock.

@@ -5,8 +5,8 @@ The table of `transitions` defines its states; the controller computes each cycl
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.base_reference import CLOCK_SET_BACK
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
@@ -25,8 +25,6 @@ from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.feedforward.trajectory_goals import PLAN, REPLACED, ErrorCode, Goal
 from hodyn_ros.feedforward.transitions import HEARING, Cause, State
 from hodyn_ros.robot import HodynError
-
-Array = NDArray[np.float64]
 
 WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""

@@ -6,16 +6,13 @@ torques that are checked offline are the published ones.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.common.arrays import check_array, check_kind
+from hodyn_ros.common.arrays import Array, check_array, check_kind
 from hodyn_ros.common.jit import njit
 from hodyn_ros.dynamics.inverse_dynamics import InverseDynamics
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 ORDER = 2
 """Order to which derivatives of torques are published; motions therefore include the snap."""

@@ -2,16 +2,13 @@
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.motion_limits import EffortExcess
 from hodyn_ros.feedforward.moving_base import BaseMotion, MovingBaseFeedForward
 from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.torque import FeedForward
-
-Array = NDArray[np.float64]
-
 
 QUANTITIES = ('torque', 'torque rate', "torque's second derivative")
 

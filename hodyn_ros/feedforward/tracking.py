@@ -1,11 +1,7 @@
 """Whether the arm is where the reference says."""
-import numpy as np
-from numpy.typing import NDArray
-
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.plausible_state import PERSISTENCE
 from hodyn_ros.reference.limits import largest_ratio
-
-Array = NDArray[np.float64]
 
 WARN_FRACTION = 0.5
 

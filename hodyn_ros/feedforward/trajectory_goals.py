@@ -6,13 +6,11 @@ import time
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.goal_tolerances import QUANTITIES, GoalTolerances, violation
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
-
-Array = NDArray[np.float64]
 
 ACTION = 'follow_joint_trajectory'
 PLAN = 'joint_trajectory'

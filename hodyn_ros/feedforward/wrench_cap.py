@@ -6,12 +6,10 @@ the joint torques of the output do too. Their rate is at most the distance betwe
 times max h, since ∫ḣ = 0 and ∫|ḣ| = 2 max h.
 """
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.reference.smoothing import MAX_SLOPE
 from hodyn_ros.robot import Limits
-
-Array = NDArray[np.float64]
 
 RATE_SHARE = 0.5
 """Share of the effort-rate limits that wrenches may use; the rest is for the motion."""

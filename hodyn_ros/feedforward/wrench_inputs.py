@@ -1,11 +1,9 @@
 """Measured wrenches: scaled to their limits, and faded out when their messages stop."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.robot import HodynError, Robot, lie
-
-Array = NDArray[np.float64]
 
 
 class WrenchInputs:

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.identification.recordings import FOLDS, STRETCH
 from hodyn_ros.identification.regression import Fit, inverse
 from hodyn_ros.identification.terms import Terms
 
-Array = NDArray[np.float64]
 Blocks = NDArray[np.intp]
 
 _FEWEST = 12  # least number of blocks of a recording in which changes are searched
@@ -124,7 +124,7 @@ def _short(
 
 def _lasting(
     error: Array, torque: Array, columns: Array, order: Blocks, times: Blocks,
-    fits: NDArray[np.bool_],
+    fits: Flags,
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return the change of friction, offset and load in time that explains most of the error.
 
@@ -159,7 +159,7 @@ def _lasting(
 
 
 def _predicted(
-    sums: Array, change: Array, part: Blocks, fits: NDArray[np.bool_],
+    sums: Array, change: Array, part: Blocks, fits: Flags,
 ) -> float:
     """Return the squared error of blocks, each predicted by a fit to the other parts.
 

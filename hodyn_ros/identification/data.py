@@ -2,9 +2,8 @@
 from dataclasses import dataclass, field, fields, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array, Flags, Indices
 
 BLOCK = 1.0
 """Length of the blocks of time whose errors count as independent, s."""
@@ -40,12 +39,12 @@ class Data:
 
     q: Array
     effort: Array
-    block: NDArray[np.intp]
+    block: Indices
     gravity: bool = True
-    bag: NDArray[np.intp] = field(default_factory=lambda: np.empty(0, np.intp))
-    loaded: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
-    stands: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 0), np.bool_))
-    moves: NDArray[np.bool_] = field(default_factory=lambda: np.empty((0, 0), np.bool_))
+    bag: Indices = field(default_factory=lambda: np.empty(0, np.intp))
+    loaded: Flags = field(default_factory=lambda: np.empty(0, np.bool_))
+    stands: Flags = field(default_factory=lambda: np.empty((0, 0), np.bool_))
+    moves: Flags = field(default_factory=lambda: np.empty((0, 0), np.bool_))
     factor: float = np.nan
 
     def __post_init__(self) -> None:
@@ -58,13 +57,13 @@ class Data:
         if not len(self.moves):
             object.__setattr__(self, 'moves', np.ones(self.effort.shape, np.bool_))
 
-    def __getitem__(self, index: NDArray[np.bool_] | NDArray[np.intp]) -> 'Data':
+    def __getitem__(self, index: Flags | Indices) -> 'Data':
         return replace(self, **{
             f.name: getattr(self, f.name)[index] for f in fields(self) if np.ndim(
                 getattr(self, f.name))})
 
     @property
-    def known(self) -> NDArray[np.bool_]:
+    def known(self) -> Flags:
         """Which efforts are recorded while the joint moves, (T, n)."""
         return np.asarray(np.isfinite(self.effort) & ~self.stands)
 

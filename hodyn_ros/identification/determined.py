@@ -4,15 +4,13 @@ A value that the data do not determine, or that does not differ significantly fr
 keeps the value of the robot.
 """
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.dynamics.regressor import base_parameters
 from hodyn_ros.identification.payload import MASS
 from hodyn_ros.identification.regression import NORMAL_90, Fit, inverse, solve_linear
 from hodyn_ros.identification.terms import Terms
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Masks = dict[str, Flags]
 
 UNDETERMINED = 0.8  # share of the prior's deviation above which a value is undetermined

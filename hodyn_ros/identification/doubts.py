@@ -2,16 +2,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.estimate import Doubt, Estimate
 from hodyn_ros.replay.effort_unit import AGREE
 from hodyn_ros.replay.position_ranges import mostly_outside
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 _MOSTLY = 0.5  # share of efforts beyond limits; sound joints exceed them only for moments
 _COARSE = 1.5  # RMS of efforts over their resolution, below which they may be too coarse
@@ -139,7 +137,7 @@ def doubtful_joints(
     worse = heard & (held_out > _WORSE_THAN_NONE * np.nanstd(np.where(heard, effort, 0.0), axis=0))
     judged = ~np.isin(robot.joint_names, [doubt.joint for doubt in found.doubts])
 
-    def named(those: NDArray[np.bool_]) -> tuple[str, ...]:
+    def named(those: Flags) -> tuple[str, ...]:
         return tuple(robot.joint_names[j] for j in np.flatnonzero(those))
 
     return DoubtfulJoints(

@@ -2,9 +2,9 @@
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.dynamics.regressor import PARAMETERS
 from hodyn_ros.identification.changes import Change, changes
 from hodyn_ros.identification.determined import (
@@ -19,8 +19,6 @@ from hodyn_ros.identification.payload import COM, EXTENT, Payload, listed_slope,
 from hodyn_ros.identification.regression import NORMAL_90, Fit
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 # A payload's inertia is determined if its extent is known to this share of the prior deviation.
 _EXCITED = 0.5
@@ -124,7 +122,7 @@ class Estimate:
     payload: Payload | None = None
     payload_interval: Array = field(default_factory=lambda: np.full(PARAMETERS, np.nan))
     inertia_excited: bool = False
-    com_determined: NDArray[np.bool_] = field(default_factory=lambda: np.ones(3, np.bool_))
+    com_determined: Flags = field(default_factory=lambda: np.ones(3, np.bool_))
     payload_at_most: float = np.nan
     differing_loads: tuple[DifferingLoad, ...] = ()
     link_level: float = np.nan

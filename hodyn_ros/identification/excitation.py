@@ -7,14 +7,12 @@ the sines and two of the cosines.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import null_space
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.regressor import base_parameters, torque_regressor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.robot import HodynError, Robot
-
-Array = NDArray[np.float64]
 
 MIN_HARMONICS = 3
 

@@ -3,7 +3,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from hodyn_ros.identification.data import Data
@@ -24,8 +23,6 @@ from hodyn_ros.identification.regression import Fit, fit, inverse, misfit
 from hodyn_ros.identification.start_values import start_values
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.robot import HodynError, Robot
-
-Array = NDArray[np.float64]
 
 MIN_BLOCKS = 8
 

@@ -2,14 +2,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.identification.payload import COM, MASS, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit, inverse, solve_linear
 from hodyn_ros.identification.terms import Terms
-
-Array = NDArray[np.float64]
 
 _CLEAR = 5.0  # standard deviations from which a difference is certain
 _ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's

@@ -8,13 +8,11 @@ moments are positive definite.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES, pack
-
-Array = NDArray[np.float64]
 
 MASS, COM, EXTENT, SHEAR = 0, slice(1, 4), slice(4, 7), slice(7, 10)
 """Indices of log m, c, log diag L and the rest of L among the ten numbers."""

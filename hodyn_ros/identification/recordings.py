@@ -7,8 +7,8 @@ from tempfile import TemporaryFile, gettempdir
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
@@ -22,8 +22,6 @@ from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.gravity_share import is_opposite
 from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError, Robot
-
-Array = NDArray[np.float64]
 
 MAX_SAMPLES = 2000
 """Number of samples to which bags are thinned evenly: more add little and take time."""
@@ -77,7 +75,7 @@ class Motion:
     diagnosis: Diagnosis
     lag: Lag
     slow: Array
-    measured: NDArray[np.bool_]
+    measured: Flags
     unmeasured: list[str]
     _file: IO[bytes]
     _pieces: int

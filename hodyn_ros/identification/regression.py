@@ -12,12 +12,9 @@ considered parameters, which keep the robot's values, are off by their prior dev
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.identification.terms import Terms
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 NORMAL_90 = 1.6449
 """Half width of an interval of 90 % in standard deviations."""
@@ -170,7 +167,7 @@ def _design_effects(terms: Terms, value: Array, spread: Array) -> Array:
         1.0, np.sum(sums ** 2, axis=0) / np.maximum(np.sum(left ** 2, axis=0), 1e-300)))
 
 
-def _sums_over_blocks(values: Array, block: NDArray[np.intp]) -> Array:
+def _sums_over_blocks(values: Array, block: Indices) -> Array:
     order = np.unique(block, return_inverse=True)[1]
     sums = np.zeros((order.max() + 1, values.shape[1]))
     np.add.at(sums, order, values)

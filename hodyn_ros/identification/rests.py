@@ -2,8 +2,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from hodyn_ros.common.arrays import Array, Flags
+
 Instants = NDArray[np.int64]
 
 MIN_REST = 0.3

@@ -1,9 +1,9 @@
 """The start of a fit: quarter turns, gains and friction by rough least squares."""
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from hodyn_ros.actuators.friction import sigmoid
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.dynamics.regressor import PARAMETERS
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.estimate import Estimate
@@ -11,9 +11,6 @@ from hodyn_ros.identification.payload import rigid_body
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
-
-Array = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 
 _QUARTER = 0.5 * np.pi
 _CANDIDATES = 16  # number of slopes of friction from which the best is chosen

@@ -5,9 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.output_files import write_text
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.identification.doubts import DoubtfulJoints
@@ -17,8 +15,6 @@ from hodyn_ros.identification.recordings import Recording
 from hodyn_ros.identification.validation import Validation
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.plain_values import plain
-
-Array = NDArray[np.float64]
 
 
 def write_summary(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters, torque_regressor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
@@ -24,8 +25,6 @@ from hodyn_ros.identification.payload import (
     uncertainty,
 )
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 _SLOPES = (1.0, 300.0)  # bounds of the slope, s/rad
 _STEEPEST = 30.0  # largest slope times the joint's largest velocity, if it allows for more
@@ -97,7 +96,7 @@ class Terms:
         self.known, self.shares = data.known, np.ones(robot.n, np.bool_)
         self.steep = np.zeros(robot.n, np.bool_)
         velocity = np.where(self.known & data.moves, data.q[:, 1], 0.0)
-        self.moving: NDArray[np.bool_] = np.asarray(
+        self.moving: Flags = np.asarray(
             (velocity.max(axis=0) > 0.0) & (velocity.min(axis=0) < 0.0))
         self.places: dict[str, slice] = {}
         rows = []
@@ -158,7 +157,7 @@ class Terms:
             'payload': _Kind('payload', *_PAYLOAD)}
 
     def _set_free(self, kinds: dict[str, _Kind]) -> None:
-        heard: NDArray[np.bool_] = np.asarray(self.known.any(axis=0))
+        heard: Flags = np.asarray(self.known.any(axis=0))
         for name, kind in kinds.items():
             if kind.term in self.terms and name not in ('links', 'payload', 'common_gain'):
                 part = self.of(name, self.free)
@@ -173,7 +172,7 @@ class Terms:
             self.of('inverse_gain', self.free)[:] = self.moving
             self.of('common_gain', self.free)[:] = self.moving.any()
 
-    def leave_out_reversals(self, steep: NDArray[np.bool_]) -> None:
+    def leave_out_reversals(self, steep: Flags) -> None:
         """Fix slopes, (n,), at their upper bounds, and leave out efforts in slow motion.
 
         There the law cannot follow friction that is steeper. The errors of these few samples would
@@ -200,7 +199,7 @@ class Terms:
             :, None]
         return out
 
-    def load_columns(self, theta: Array, carries: NDArray[np.bool_]) -> Array:
+    def load_columns(self, theta: Array, carries: Flags) -> Array:
         """Return the derivative of efforts by a load's mass and first moment, (T, n, 4).
 
         The load is on the last body, at the samples `carries`, (T,).
@@ -247,7 +246,7 @@ class Terms:
                 self._turned[:, :, j] = (both[0] - both[1]) / (2.0 * _ANGLE_STEP)
 
     def evaluate(
-        self, theta: Array, by: NDArray[np.bool_] | None = None,
+        self, theta: Array, by: Flags | None = None,
     ) -> tuple[Array, Array]:
         """Return the efforts (T, n) and their derivative by some parameters (T, n, f).
 

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
@@ -16,7 +17,6 @@ from hodyn_ros.identification.identify import MIN_BLOCKS, identify
 from hodyn_ros.identification.recordings import FOLDS, STRETCH, Recording, Source
 from hodyn_ros.identification.robot_writer import write_robot
 
-Array = NDArray[np.float64]
 Blocks = NDArray[np.intp]
 
 _WORSE, _DEVIATIONS = 1.01, 2.0  # ratio and deviations above which held-out errors are worse
@@ -55,7 +55,7 @@ class Validation:
     bags: list[Array]
     held_out: Array
     held_out_less_mean: Array
-    worse: NDArray[np.bool_]
+    worse: Flags
     by_bag: bool
 
 
@@ -107,7 +107,7 @@ class BlockErrors:
             out[bag] = out.get(bag, 0.0) + sums
         return out
 
-    def excess(self, robot: int, other: int, factor: Array) -> NDArray[np.bool_]:
+    def excess(self, robot: int, other: int, factor: Array) -> Flags:
         """Return for which joints one robot's squared errors exceed another's significantly.
 
         The errors of the other robot are multiplied by `factor`, (n,).

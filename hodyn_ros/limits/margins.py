@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array
 
 # Allowed excess for round-off, so that a peak that was scaled to its limit passes.
 TOLERANCE = 1e-9

@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
-
-Array = NDArray[np.float64]
 
 ROWS = 5
 """Number of rows of a law, (5, n): constant limit (rad/s), lower and upper stopping position

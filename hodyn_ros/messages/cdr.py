@@ -9,8 +9,9 @@ import struct
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 
 ENCAPSULATION = 4  # bytes of the header; alignment counts from its end
@@ -35,7 +36,7 @@ def reading(data: bytes, what: str) -> Iterator[None]:
 
 
 def check_values(
-    values: NDArray[np.float64], names: Sequence[str], largest: ArrayLike = MAX_VALUE,
+    values: Array, names: Sequence[str], largest: ArrayLike = MAX_VALUE,
 ) -> None:
     """Raise HodynError, with the name, if a value is not finite or beyond ±`largest`."""
     wrong = ~(np.abs(values) <= largest)

@@ -1,16 +1,14 @@
 """std_msgs/Float64MultiArray as bytes: the commands of ros2_controllers' forward controllers."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Indices
 from hodyn_ros.messages import cdr
-
-Array = NDArray[np.float64]
 
 
 class CommandWriter:
     """A serialized command, built once: one value per joint, in the controller's order."""
 
-    def __init__(self, order: NDArray[np.intp]) -> None:
+    def __init__(self, order: Indices) -> None:
         """Take each value's index in the command, (n,)."""
         self._order = order
         message = cdr.Builder()

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags, Indices, Stamps
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_contents import LostMessages, Topic
 from hodyn_ros.messages.bags import Bag
@@ -18,14 +18,11 @@ from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout, SomePositions
 from hodyn_ros.messages.topic_names import JointFinder, TopicNames
 from hodyn_ros.messages.whole_turns import WholeTurns
 
-Array = NDArray[np.float64]
-Stamps = NDArray[np.int64]
-
 USUAL_NAME = 'joint_states'
 _READ_AT_ONCE = 4096
 _MAX_KEPT = 1 << 27  # bytes kept in memory: 12 min of 7 joints at 1 kHz
 _MAX_REASONS = 20  # largest number of listed reasons; damaged bytes cause ever new ones
-_Mapping = tuple[Layout, NDArray[np.intp]]  # a layout, and the joints' indices in its arrays
+_Mapping = tuple[Layout, Indices]  # a layout, and the joints' indices in its arrays
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +53,7 @@ class JointStates:
         """Bytes of the arrays."""
         return sum(getattr(self, field.name).nbytes for field in fields(self))
 
-    def __getitem__(self, index: slice | NDArray[np.intp]) -> 'JointStates':
+    def __getitem__(self, index: slice | Indices) -> 'JointStates':
         return JointStates(*(getattr(self, field.name)[index] for field in fields(self)))
 
     @classmethod
@@ -165,7 +162,7 @@ class JointStateBag:
 
     def __init__(
         self, path: Path, joints: JointFinder, topic: str | None = None, *,
-        effort_gain: Array | None = None, turns: NDArray[np.bool_] | None = None,
+        effort_gain: Array | None = None, turns: Flags | None = None,
     ) -> None:
         """Open a bag and choose its topic, by name or as the only possible one.
 

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Stamps
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.topic_names import JointFinder
-
-Array = NDArray[np.float64]
-Stamps = NDArray[np.int64]
 
 MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
 

@@ -3,13 +3,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 import struct
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
 
-Array = NDArray[np.float64]
 Rows = Sequence[Sequence[float]]
 
 MESSAGE_TYPE = 'trajectory_msgs/msg/JointTrajectory'

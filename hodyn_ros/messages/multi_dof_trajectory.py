@@ -1,13 +1,11 @@
 """trajectory_msgs/MultiDOFJointTrajectory of one body as bytes."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.joint_trajectory import read_header, read_time_from_start
 from hodyn_ros.messages.odometry import unit_quaternion
-
-Array = NDArray[np.float64]
 
 MESSAGE_TYPE = 'trajectory_msgs/msg/MultiDOFJointTrajectory'
 MAX_POSES = 300

@@ -1,11 +1,9 @@
 """nav_msgs/Odometry as bytes."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
-
-Array = NDArray[np.float64]
 
 LENGTH_TOLERANCE = 1e-3
 """Largest deviation of a quaternion's length from 1."""

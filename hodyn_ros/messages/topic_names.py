@@ -2,12 +2,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hodyn_ros.common.arrays import Indices
 from hodyn_ros.common.errors import HodynError, MissingJointsError, NamesError, OtherArmError
-
-Indices = NDArray[np.intp]
 
 MERGE = ('merge these into one topic first, for example by joint_state_publisher with its '
          'parameter source_list')
@@ -18,7 +14,7 @@ _MOST = 64
 class JointFinder(Protocol):
     """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
 
-    def indices(self, names: Sequence[str]) -> NDArray[np.intp]:
+    def indices(self, names: Sequence[str]) -> Indices:
         """Return the index in a list of names of each joint, in the robot's order.
 
         Raises HodynError if joints are missing.

@@ -2,10 +2,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
-Stamps = NDArray[np.int64]
+from hodyn_ros.common.arrays import Array, Flags, Stamps
 
 _TURN = 2.0 * np.pi
 _NEAR = 1.0  # rad; a change is a jump if it is this close to a whole turn
@@ -22,7 +20,7 @@ class WholeTurns:
 
     """
 
-    def __init__(self, turns: NDArray[np.bool_]) -> None:
+    def __init__(self, turns: Flags) -> None:
         self._turns = turns
         self._jumps = np.zeros(len(turns), dtype=np.intp)
         self._whole, self._change = np.zeros(len(turns)), np.zeros(len(turns))

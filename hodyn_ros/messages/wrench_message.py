@@ -1,11 +1,9 @@
 """geometry_msgs/WrenchStamped as bytes."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
-
-Array = NDArray[np.float64]
 
 
 def frame_and_wrench(data: bytes) -> tuple[str, Array]:

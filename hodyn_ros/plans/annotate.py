@@ -2,14 +2,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import encode
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
-
-Array = NDArray[np.float64]
 
 PERIOD = 5e-3
 MIN_PERIOD, MAX_PERIOD = 1e-3, 1.0

@@ -1,7 +1,7 @@
 """The motion of a base through given poses, as a plan that a cycle can evaluate."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.base_input import (
     LARGEST_ACCELERATION,
     LARGEST_TURN,
@@ -12,8 +12,6 @@ from hodyn_ros.reference import Plan, PosePlan, fit_pose_plan
 from hodyn_ros.reference.extrema import sample_times
 from hodyn_ros.reference.pieces import divided
 from hodyn_ros.robot import HodynError, lie
-
-Array = NDArray[np.float64]
 
 ACCURACY = 1e-13
 """Error of Taylor coefficients between a table's knots, relative to its largest entry."""

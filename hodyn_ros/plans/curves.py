@@ -4,9 +4,9 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.common import plot_style
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
@@ -14,8 +14,6 @@ from hodyn_ros.plans.limit_check import MAX_STEP
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.extrema import sample_times
 from hodyn_ros.robot import HodynError
-
-Array = NDArray[np.float64]
 
 MIN_SHARE = 0.1
 """Least share of an axis's height that a curve takes; else the limits are written, not drawn."""

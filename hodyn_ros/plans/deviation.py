@@ -4,15 +4,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.plans.retiming.result import Retimed
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 ROUND_OFF = 1e-12
 THROUGH = 1e-6

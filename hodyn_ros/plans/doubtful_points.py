@@ -2,8 +2,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.retiming.path import comparable_speed
@@ -12,8 +13,6 @@ from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.coupling import Mimic
 from hodyn_ros.robot.locked_joints import APART, dependence, locked_position, mimic_of, way_out
-
-Array = NDArray[np.float64]
 
 # Velocities below this share of a joint's largest speed between points are not checked.
 CLEAR = 0.05

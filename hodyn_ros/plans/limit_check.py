@@ -10,16 +10,14 @@ torque leaves these out.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.margins import LimitMargin, margins
 from hodyn_ros.limits.peaks import largest
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.extrema import sample_times
-
-Array = NDArray[np.float64]
 
 MAX_STEP = 5e-3
 """Largest time between samples of torques, s."""

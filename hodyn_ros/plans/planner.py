@@ -2,8 +2,8 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.messages import cdr
@@ -130,7 +130,7 @@ class Planner:
         return Accepted(
             prepared.plan, pace, prepared.summary, prepared.message, (start - now) * 1e-9, dropped)
 
-    def submit_base(self, data: bytes, placement: NDArray[np.float64], now: int) -> int:
+    def submit_base(self, data: bytes, placement: Array, now: int) -> int:
         """Have poses of a base prepared; return their start's stamp, `now` if they have none.
 
         See `PlanMaker.submit_base`. Raises HodynError as `submit` does.

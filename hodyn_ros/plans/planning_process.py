@@ -9,8 +9,8 @@ import traceback
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import compiling
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
 from hodyn_ros.messages.multi_dof_trajectory import read_poses
@@ -86,7 +86,7 @@ def answer(make: Callable[..., PreparedPlan], *job: Any) -> PreparedPlan:
 
 def prepare(
     robot: Robot, settings: PlanSettings, data: bytes, annotate: bool,
-    state: NDArray[np.float64], start: int, skipped: float,
+    state: Array, start: int, skipped: float,
 ) -> PreparedPlan:
     """Return the plan of a job; HodynError if its message is not a trajectory or too long."""
     trajectory = _from_now(decode(data), skipped)
@@ -100,14 +100,14 @@ def prepare(
         prepared, annotated=None, limit_report=None, retimed=None, points=None, message=message)
 
 
-def prepare_base(data: bytes, placement: NDArray[np.float64], skipped: float) -> PreparedPlan:
+def prepare_base(data: bytes, placement: Array, skipped: float) -> PreparedPlan:
     """Return the plan of a base; raise as `base_plan`, or if it ended before `skipped` seconds."""
     times, positions, turns = read_poses(data)
     _check_end(times, skipped)
     return PreparedPlan('', plan=base_plan(times, positions, turns, placement))
 
 
-def _check_end(times: Sequence[float] | NDArray[np.float64], skipped: float) -> None:
+def _check_end(times: Sequence[float] | Array, skipped: float) -> None:
     """Refuse a trajectory that is too long, or ended before `skipped` s after its start."""
     if not len(times):
         return

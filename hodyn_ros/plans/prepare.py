@@ -9,8 +9,8 @@ import reprlib
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable, unit
@@ -48,7 +48,6 @@ from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.robot.reflexes import COMMANDS, Commands
 from hodyn_ros.robot.robot_check import check_robot
 
-Array = NDArray[np.float64]
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
 Fault = Literal['', 'joints', 'past', 'other']
 

@@ -2,16 +2,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import COMMANDED_RATE, LimitTable
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.limits.quantities import EFFORTS, KINEMATIC
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot.reflexes import Commands
-
-Array = NDArray[np.float64]
 
 # Number of samples that are checked at once.
 BLOCK = 20_000

@@ -2,16 +2,14 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.margins import TOLERANCE, LimitMargin, both
 from hodyn_ros.limits.quantities import KINEMATIC
 from hodyn_ros.plans.limit_check import LimitReport, worst_margins
 from hodyn_ros.reference import Plan
-
-Array = NDArray[np.float64]
 
 # Largest factor that is tried, and ratio of the factors of a scan.
 MAX_FACTOR = 1000.0

@@ -5,15 +5,14 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Indices
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, Rows
 from hodyn_ros.reference.fit import MAX_PIECE
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.robot.locked_joints import dependence, why_not_commanded
 
-Array = NDArray[np.float64]
 Given = Array | list[Array | None] | None
 
 REST = 1e-3
@@ -170,7 +169,7 @@ def with_resting_ends(
 
 def _order(
     names: Sequence[str], joints: JointNames, *, leave_out_other_joints: bool,
-) -> NDArray[np.intp]:
+) -> Indices:
     """Return the indices of the robot's joints among the names."""
     try:
         order = joints.indices(names)
@@ -189,7 +188,7 @@ def _order(
 
 
 def _check_units(
-    trajectory: JointWaypoints, order: NDArray[np.intp], robot: Robot,
+    trajectory: JointWaypoints, order: Indices, robot: Robot,
 ) -> None:
     for i, body in zip(order, robot.joint_bodies, strict=True):
         column, unit = trajectory.units.get(trajectory.names[i], ('', ''))
@@ -221,7 +220,7 @@ def _times(values: Sequence[float]) -> Array:
 
 
 def _rows(
-    rows: Rows, quantity: str, names: tuple[str, ...], count: int, order: NDArray[np.intp],
+    rows: Rows, quantity: str, names: tuple[str, ...], count: int, order: Indices,
 ) -> Given:
     """Return the rows in the robot's order, as one array if every point has a row."""
     lengths = np.array([len(row) for row in rows])

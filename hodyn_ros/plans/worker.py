@@ -10,9 +10,7 @@ import subprocess
 import threading
 from typing import Any, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.plans import child_process
 from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
 from hodyn_ros.robot import Robot
@@ -63,7 +61,7 @@ class Job:
     settings: PlanSettings
     revision: int
     annotate: bool
-    state: NDArray[np.float64]
+    state: Array
     start: int
     skipped: float
     requested: int | None
@@ -93,7 +91,7 @@ class BaseJob:
     """
 
     data: bytes
-    arguments: tuple[NDArray[np.float64], float]
+    arguments: tuple[Array, float]
     number: int
 
 

@@ -11,9 +11,12 @@ from __future__ import annotations
 from math import comb, factorial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hodyn_ros.reference.pieces import DEGREE, ENDS, Array
+from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.reference.pieces import (
+    DEGREE,
+    ENDS,
+)
 from hodyn_ros.reference.spline import smoothest_knots
 
 # At the left end of a piece b_j - q = sum_k REACH[j - 1, k] hᵏ q⁽ᵏ⁾, j = 1 ... 4; at its right end
@@ -37,7 +40,7 @@ AT_END = 1e-6
 
 
 def bounded_knots(
-    times: Array, fixed: NDArray[np.bool_], tolerance: float, knots: Array,
+    times: Array, fixed: Flags, tolerance: float, knots: Array,
     lower: float = -np.inf, upper: float = np.inf,
 ) -> None:
     """Fill in the free derivatives of one joint's knots (m + 1, 5, 1); all positions are given.
@@ -89,9 +92,9 @@ def integral(times: Array, knots: Array) -> float:
 
 
 def _turned_back(
-    times: Array, fixed: NDArray[np.bool_], tolerance: float, knots: Array,
+    times: Array, fixed: Flags, tolerance: float, knots: Array,
     lower: float, upper: float,
-) -> NDArray[np.bool_]:
+) -> Flags:
     """Let the motion turn back at knots (m + 1, 5) at the ends of the range; return `fixed`.
 
     The velocity there is 0, and fixed; the acceleration, or at a free end of the motion the

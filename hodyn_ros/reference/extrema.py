@@ -3,9 +3,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.limits.peaks import largest
-from hodyn_ros.reference.pieces import Array, divided
+from hodyn_ros.reference.pieces import (
+    divided,
+)
 from hodyn_ros.reference.plan import Plan
 
 # A piece has degree 9, so a quantity that depends on it has only a few extrema.

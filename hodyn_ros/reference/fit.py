@@ -4,15 +4,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, Flags, numbers
 from hodyn_ros.common.errors import HodynError, check_choice
 from hodyn_ros.limits.margins import TOLERANCE as ROUND_OFF
 from hodyn_ros.reference.bounded_spline import bounded_knots
 from hodyn_ros.reference.extrema import extrema
 from hodyn_ros.reference.local_spline import shape_preserving_knots
-from hodyn_ros.reference.pieces import Array
 from hodyn_ros.reference.plan import Plan
 from hodyn_ros.reference.spline import smoothest_knots
 
@@ -178,7 +177,7 @@ def overshoot(plan: Plan, waypoints: ArrayLike) -> Array:
     return excess
 
 
-def _interpolated(kind: str, times: Array, knots: Array, fixed: NDArray[np.bool_]) -> Plan:
+def _interpolated(kind: str, times: Array, knots: Array, fixed: Flags) -> Plan:
     """Return the global or local plan through knots with the `fixed` derivatives."""
     filled = knots.copy()
     if kind == 'global':
@@ -190,7 +189,7 @@ def _interpolated(kind: str, times: Array, knots: Array, fixed: NDArray[np.bool_
 
 
 def _bounded(
-    times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: Array, lower: Array,
+    times: Array, knots: Array, fixed: Flags, tolerance: Array, lower: Array,
     upper: Array,
 ) -> Plan:
     """Return the bounded plan through knots with the `fixed` derivatives."""
@@ -211,7 +210,7 @@ def _per_joint(values: ArrayLike, name: str, n: int) -> Array:
     return np.broadcast_to(array, n)
 
 
-def _band(times: Array, knots: Array, fixed: NDArray[np.bool_], tolerance: float) -> Plan:
+def _band(times: Array, knots: Array, fixed: Flags, tolerance: float) -> Plan:
     """Return the smoothest plan that misses no sample by more than the tolerance.
 
     It is a smoothing spline with one cut-off frequency for all joints, so that none lags behind
@@ -244,7 +243,7 @@ def _points(
     velocities: Rows | None,
     accelerations: Rows | None,
     names: Sequence[str] | None,
-) -> tuple[Array, Array, NDArray[np.bool_]]:
+) -> tuple[Array, Array, Flags]:
     """Return times (m,), knots (m, 5, n), and which of their derivatives are given, (m, 5)."""
     instants = numbers(times, 'times')
     q = numbers(positions, 'positions')
@@ -325,12 +324,12 @@ def _joint(index: int, names: Sequence[str] | None) -> str:
 def _stitch(
     times: Array,
     knots: Array,
-    fixed: NDArray[np.bool_],
+    fixed: Flags,
     start: Array,
     tolerance: float,
     speed: float,
     names: Sequence[str] | None,
-) -> tuple[Array, Array, NDArray[np.bool_]]:
+) -> tuple[Array, Array, Flags]:
     """Put the start state at time 0 before the points, or in place of a first point at 0."""
     state = np.asarray(start, dtype=float)
     if state.shape != knots.shape[1:]:

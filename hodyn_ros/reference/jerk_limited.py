@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.limits import DECELERATION, LOWER_END, OFFSET, MotionLimits
-from hodyn_ros.reference.pieces import Array, divided
+from hodyn_ros.reference.pieces import (
+    divided,
+)
 
 # Factor of the limits for Ruckig, which may exceed them by round-off.
 ROUND_OFF = 1.0 - 1e-9
@@ -50,7 +52,7 @@ class JerkLimited:
         self._trajectory = ruckig.Trajectory(n)
 
     def find(
-        self, state: Array, limits: MotionLimits, target: Array, stopping: NDArray[np.bool_],
+        self, state: Array, limits: MotionLimits, target: Array, stopping: Flags,
         velocity: Array | float = 0.0,
     ) -> tuple[Array, Array] | None:
         """Return the motion that meets a target, (n,), which moves at a velocity, (n,), or rests.

@@ -8,10 +8,9 @@ import math
 
 import numpy as np
 
-from hodyn_ros.common.arrays import numbers
+from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.pieces import Array
 
 # Distance of targets from the ends of the range, rad or m, larger than round-off.
 MARGIN = 1e-7

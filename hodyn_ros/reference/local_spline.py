@@ -2,9 +2,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hodyn_ros.reference.pieces import Array
+from hodyn_ros.common.arrays import Array, Flags
 
 # With acceleration, jerk and snap zero at both ends, the Bernstein coefficients of a piece are
 # q_0 + (j/9) h v_0, j = 0..4, and their mirror image. So the piece is monotone if h (v_0 + v_1) is
@@ -12,7 +11,7 @@ from hodyn_ros.reference.pieces import Array
 MONOTONE = 9.0 / 8.0
 
 
-def shape_preserving_knots(times: Array, fixed: NDArray[np.bool_], knots: Array) -> None:
+def shape_preserving_knots(times: Array, fixed: Flags, knots: Array) -> None:
     """Fill in the free derivatives of `knots` (m + 1, 5, n) in place.
 
     Velocities are PCHIP's weighted harmonic means of the neighbouring slopes (Fritsch and

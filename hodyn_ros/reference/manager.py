@@ -1,16 +1,13 @@
 """The choice of the reference at each instant: a plan, a stream or a stop."""
 from typing import Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.plan import Plan, hold_plan
 from hodyn_ros.reference.stop import Stop, stop_along
 from hodyn_ros.reference.stream import Stream
 
-Array = NDArray[np.float64]
 MAX_WAITING = 16
 # Time after which a stop that could not begin is tried again, ns.
 RETRY = 5_000_000

@@ -15,9 +15,9 @@ from math import factorial
 
 import numpy as np
 from numpy.polynomial import Legendre, Polynomial
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array
 
 DEGREE = 9
 FACTORIALS: Array = np.array([factorial(k) for k in range(DEGREE + 1)], dtype=float)

@@ -8,10 +8,13 @@ from typing import Any, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import check_array, numbers
+from hodyn_ros.common.arrays import Array, check_array, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.pieces import DEGREE, Array, hermite_coefficients
+from hodyn_ros.reference.pieces import (
+    DEGREE,
+    hermite_coefficients,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,10 +6,9 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import check_array, numbers
+from hodyn_ros.common.arrays import Array, check_array, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.pieces import Array
 
 # Binomial coefficients; the inverse has the same entries, with alternating signs.
 PASCAL: Array = np.array([[float(comb(j, i)) for i in range(5)] for j in range(5)])

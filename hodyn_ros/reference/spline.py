@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.jit import njit
-from hodyn_ros.reference.pieces import ENDS, Array
+from hodyn_ros.reference.pieces import (
+    ENDS,
+)
 
 
 def smoothest_knots(
-    times: Array, fixed: NDArray[np.bool_], rows: Array, targets: Array, knots: Array
+    times: Array, fixed: Flags, rows: Array, targets: Array, knots: Array
 ) -> None:
     """Fill in the free knot derivatives that minimise the integral of (q⁽⁵⁾)².
 
@@ -54,7 +56,7 @@ def smoothest_knots(
 
 @njit(error_model='numpy')
 def _solve(
-    unknown: NDArray[np.bool_], given: Array, pieces: Array, work: Array, solution: Array,
+    unknown: Flags, given: Array, pieces: Array, work: Array, solution: Array,
 ) -> None:
     """Solve the least squares of all rows for the unknowns of all knots.
 
@@ -113,7 +115,7 @@ def _solve(
 
 
 @njit(error_model='numpy')
-def _triangularise(work: Array, rows: int, unknown: NDArray[np.bool_]) -> tuple[int, int]:
+def _triangularise(work: Array, rows: int, unknown: Flags) -> tuple[int, int]:
     """Apply the Householder QR of the unknowns' columns of work[:rows] to all columns, in place.
 
     Returns how many unknowns the first knot has, and how many both knots have.

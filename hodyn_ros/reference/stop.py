@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.reference.limits import MotionLimits
-from hodyn_ros.reference.pieces import Array
 from hodyn_ros.reference.plan import Plan
 
 # Bounds of the duration of a stop, s: a shorter stop would move the torque rate from one limit to

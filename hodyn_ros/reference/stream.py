@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hodyn_ros.common.arrays import check_array, numbers
+from hodyn_ros.common.arrays import Array, check_array, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.jerk_limited import JerkLimited, JerkLimitedMotion, cut_at
 from hodyn_ros.reference.limits import MotionLimits, no_effort
-from hodyn_ros.reference.pieces import Array
 
 # Fractions of the limits of velocity, and of acceleration and jerk, that are tried in turn if the
 # motion needs too much effort.

@@ -3,14 +3,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import chdtrc
 
+from hodyn_ros.common.arrays import Array, Stamps
 from hodyn_ros.replay.friction_fit import COULOMB, VISCOUS, FrictionFit
 from hodyn_ros.replay.shifted_efforts import STEP, STEPS, ShiftedEfforts
-
-Array = NDArray[np.float64]
-Stamps = NDArray[np.int64]
 
 SPECTRUM_BLOCK = 256
 _SURE = 2.0  # standard deviations beyond which a lag is reported

@@ -8,16 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin
 
+from hodyn_ros.common.arrays import Array, Stamps
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE, blank
 from hodyn_ros.messages.message_types import TYPES
-
-Array = NDArray[np.float64]
-Stamps = NDArray[np.int64]
 
 TOPICS = tuple(f'/feedforward/{name}' for name in TORQUE_NAMES)
 _VERSION: Literal[8] = 8  # version of the bag format, the oldest that rosbags writes

@@ -3,9 +3,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array, Flags
 
 _LEAST, _SHARE = 10, 0.01  # least number of samples at the value, and least share
 _ABOVE = 0.1  # largest ratio of samples beyond the value, such as spikes, to those at it
@@ -117,7 +116,7 @@ def _is_cut(effort: Array, value: float, predicted: Array) -> bool:
             np.ptp(np.quantile(known, _MOST)), value)))
 
 
-def _in_runs(is_there: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _in_runs(is_there: Flags) -> Flags:
     """Return which samples, (T,), belong to three or more in a row that `is_there` marks."""
     padded = np.pad(is_there, 2)
     three = padded[:-2] & padded[1:-1] & padded[2:]

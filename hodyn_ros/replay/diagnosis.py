@@ -3,8 +3,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_unit import in_joint_units, motor_side
 from hodyn_ros.replay.gravity_share import gravity_doubt
@@ -13,8 +13,6 @@ from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostl
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
-
-Array = NDArray[np.float64]
 
 _FEW = 8  # number of pieces of a recording that are judged
 _SAME = 0.02  # difference of unexplained shares of the efforts that does not decide

@@ -2,11 +2,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.replay.friction_fit import FrictionFit
-
-Array = NDArray[np.float64]
 
 FAR = 5.0
 """Factor between efforts and torques that no load and no error of the model explains."""
@@ -25,8 +23,8 @@ _UNITS, _NEAR = 2, 1.25
 
 
 def effort_unit(
-    gravity: Array, inertial: Array, velocity: Array, effort: Array, known: NDArray[np.bool_],
-    block: NDArray[np.intp], limit: Array,
+    gravity: Array, inertial: Array, velocity: Array, effort: Array, known: Flags,
+    block: Indices, limit: Array,
 ) -> tuple[float, Array]:
     """Return the factors of efforts that are in another unit.
 

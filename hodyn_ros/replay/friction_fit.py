@@ -2,9 +2,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array, Flags, Indices
 
 COULOMB_WIDTH = 0.02
 """Velocity w of Coulomb friction, which is proportional to tanh(q̇/w), rad/s."""
@@ -19,7 +18,7 @@ _TINY = 1e-12  # regularises products of scaled signals
 _NOTHING = 1e-9  # share of a torque's square; friction that leaves less explains the torque
 
 
-def is_measured(effort: Array) -> NDArray[np.bool_]:
+def is_measured(effort: Array) -> Flags:
     """Return which joints measure an effort, (n,), given samples (T, n).
 
     An effort that is not recorded or never changes, such as a gripper's, is not a measurement.
@@ -51,8 +50,8 @@ class FrictionFit:
         self._blocks = np.zeros(n)
 
     def add(
-        self, velocity: Array, torques: Sequence[Array], effort: Array, known: NDArray[np.bool_],
-        block: NDArray[np.intp] | None = None,
+        self, velocity: Array, torques: Sequence[Array], effort: Array, known: Flags,
+        block: Indices | None = None,
     ) -> None:
         """Add samples, (T, n) each; only `known` efforts count.
 
@@ -137,7 +136,7 @@ class FrictionFit:
         return np.asarray(left / np.maximum(about_mean[:, 1, 1], 1e-300))
 
     @property
-    def clear(self) -> NDArray[np.bool_]:
+    def clear(self) -> Flags:
         """Which torques, (n, t), the efforts certainly contain in addition to friction."""
         found, variance, error = self.coefficients
         freedom = np.maximum(self._blocks - self._products.shape[1] + 1, 1.0)

@@ -2,8 +2,8 @@
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Flags
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.margins import LimitMargin
@@ -45,7 +45,7 @@ class LimitWatch:
             for joint, name in enumerate(self._names) for k, quantity in enumerate(WATCHED)]
 
     def reflexes(
-        self, motion_supported: NDArray[np.bool_], torque_supported: NDArray[np.bool_],
+        self, motion_supported: Flags, torque_supported: Flags,
     ) -> list[LimitMargin]:
         """Return each reflex's margin at the joint that came closest, the closest reflex first.
 

@@ -5,16 +5,14 @@ import heapq
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
 from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 STILL = 1e-3
 """RMS velocity below which a joint stands still, rad/s."""
@@ -125,7 +123,7 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
         start, *trial.with_scale(reading))
 
 
-def _judged(q: Array, effort: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
+def _judged(q: Array, effort: Array) -> tuple[Array, Array, Flags]:
     """Return the samples whose efforts are measured, and which joints measure efforts, (n,)."""
     known, least = np.isfinite(effort), 5 * effort.shape[1]
     moved = np.isfinite(q).all(axis=(1, 2))
@@ -168,7 +166,7 @@ class _Trial:
     """Compares readings of one recording with the model, by the efforts of joints `judged`."""
 
     def __init__(
-        self, feedforward: FeedForward, q: Array, effort: Array, judged: NDArray[np.bool_],
+        self, feedforward: FeedForward, q: Array, effort: Array, judged: Flags,
     ) -> None:
         robot = self.robot = feedforward.robot
         self._q, self._effort, self.judged = q, effort, judged
@@ -345,7 +343,7 @@ def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:
 
 
 def _slides_in_degrees(
-    robot: Robot, position: Array, slides: NDArray[np.bool_],
+    robot: Robot, position: Array, slides: Flags,
 ) -> tuple[bool, ...]:
     """Return whether prismatic joints' positions may be multiplied as if into degrees.
 

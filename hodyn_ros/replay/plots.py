@@ -6,15 +6,12 @@ from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.common import plot_style
 from hodyn_ros.replay.comparison import JointComparison
 from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 RECORDED, PREDICTED, ERROR = plot_style.BLUE, plot_style.RED, plot_style.GREY
 _GRID = plot_style.GRID

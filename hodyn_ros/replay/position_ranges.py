@@ -4,12 +4,10 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.replay.reading import Reading
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 LENGTHS = {1000.0: 'mm', 100.0: 'cm'}
 """Units of length, by how many times too large positions in them are."""
@@ -19,14 +17,14 @@ _ROOM = 0.02  # share of the range by which positions may leave it
 _FAR = 5.0  # distance from the range, in its widths, beyond which no zero and no error leads
 
 
-def mostly_outside(robot: Robot, position: Array) -> NDArray[np.bool_]:
+def mostly_outside(robot: Robot, position: Array) -> Flags:
     """Return which joints, (n,), are mostly outside their ranges; positions are (S, n)."""
     limits = robot.limits
     outside = (position < limits.position_min) | (position > limits.position_max)
     return np.asarray(outside.mean(axis=0) > _MOSTLY)
 
 
-def are_inside(robot: Robot, position: Array) -> NDArray[np.bool_]:
+def are_inside(robot: Robot, position: Array) -> Flags:
     """Return which joints, (n,), are always inside their ranges, if these are known."""
     low, high = robot.limits.position_min, robot.limits.position_max
     room = np.where(np.isfinite(high - low), _ROOM * (high - low), 0.0)

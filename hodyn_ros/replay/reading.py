@@ -3,9 +3,9 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array, Flags
+
 Order = tuple[int, ...]
 
 DEGREES = 180.0 / np.pi
@@ -124,12 +124,12 @@ class Reading:
         """The joint of the robot under whose name each joint's effort is recorded."""
         return tuple(self.order.index(joint) for joint in self.effort_order)
 
-    def factors(self, turns: NDArray[np.bool_]) -> Array:
+    def factors(self, turns: Flags) -> Array:
         """Return how many times too large each joint's positions are, (n,)."""
         is_part = self.is_in_degrees and not self.are_slides_in_degrees
         return np.where(turns, self.scale, 1.0 if is_part else self.scale)
 
-    def motion(self, q: Array, turns: NDArray[np.bool_]) -> Array:
+    def motion(self, q: Array, turns: Flags) -> Array:
         """Return recorded motions, (S, 5, n), under this reading; `turns` marks turning joints."""
         read = np.take(q, self.order, axis=2)
         read /= self.factors(turns)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, Runs, samples
@@ -17,8 +18,6 @@ from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.gravity_share import contain_gravity
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
-
-Array = NDArray[np.float64]
 
 _DEVIATION_PERIOD = 0.1  # time between evaluations of the uncertainty, which changes slowly, s
 

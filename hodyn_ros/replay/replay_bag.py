@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.estimation.derivatives import Noise
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.timing_statistics import TimingStatistics
@@ -23,8 +23,6 @@ from hodyn_ros.replay.misreading import STILL
 from hodyn_ros.replay.recorded_torques import Chunk, RecordedTorques
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
-
-Array = NDArray[np.float64]
 
 SUPPORTED_SHARE = 0.25
 """A derivative is resolved if its standard deviation is below this share of it (both RMS)."""
@@ -95,7 +93,7 @@ class Replay:
     reflexes: list[LimitMargin] = field(default_factory=list)
 
     @property
-    def torque_supported(self) -> NDArray[np.bool_]:
+    def torque_supported(self) -> Flags:
         """Whether the recording resolves Q, Q̇, Q̈ of each joint, (3, n).
 
         Q̇ and Q̈ depend on the jerk and the snap of the joint, which must be resolved as well.
@@ -105,13 +103,13 @@ class Replay:
         return np.asarray(known)
 
     @property
-    def motion_supported(self) -> NDArray[np.bool_]:
+    def motion_supported(self) -> Flags:
         """Whether the recording resolves q … q⁗ of each joint, (5, n)."""
         known = self.motion_deviation < SUPPORTED_SHARE * self.motion_rms
         return np.asarray(known | self.still)
 
     @property
-    def still(self) -> NDArray[np.bool_]:
+    def still(self) -> Flags:
         """Whether each joint stands still, (n,), so that its derivatives count as resolved."""
         return np.asarray(self.motion_rms[1] < STILL)
 

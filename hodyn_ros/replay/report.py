@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.output_files import Contents, replacing, write_text
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.limits.margins import both
@@ -18,8 +18,6 @@ from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.replay.statements import facts, warnings
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.plain_values import plain
-
-Array = NDArray[np.float64]
 
 
 class _Report(Contents):
@@ -180,7 +178,7 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
 
 
 def _derivatives(
-    names: tuple[str, ...], rms: Array, deviation: Array, supported: NDArray[np.bool_],
+    names: tuple[str, ...], rms: Array, deviation: Array, supported: Flags,
 ) -> dict[str, dict[str, Any]]:
     return {
         name: {'rms': rms[k], 'rms_deviation': deviation[k], 'resolved': bool(supported[k])}

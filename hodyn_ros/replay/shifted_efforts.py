@@ -2,9 +2,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.replay.friction_fit import FrictionFit
 
-Array = NDArray[np.float64]
 Instants = NDArray[np.int64]
 
 STEP, STEPS = 0.02, 12

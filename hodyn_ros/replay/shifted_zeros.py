@@ -3,13 +3,11 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
-
-Array = NDArray[np.float64]
 
 MAX_SAMPLES = 120
 """Number of samples that are enough to determine a quarter turn."""

@@ -1,7 +1,7 @@
 """Results of a replay in sentences: problems that need attention, and other facts."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin, both
@@ -9,8 +9,6 @@ from hodyn_ros.replay.comparison import Lag, common_lag, milliseconds
 from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
 from hodyn_ros.replay.replay_bag import Replay
-
-Array = NDArray[np.float64]
 
 _POOR = 0.3  # ratio of error to effort within the bandwidth from which to warn
 _FRICTION = 0.5  # share of the error's variance from which friction counts as its cause

@@ -1,8 +1,7 @@
 """Curves for plots: every sample of a short recording, the envelope of a long one."""
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array
 
 MAX_BINS = 1024
 

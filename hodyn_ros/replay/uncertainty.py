@@ -1,11 +1,9 @@
 """The uncertainty of an estimated motion, propagated to the torques to first order."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation.derivatives import Motion
 from hodyn_ros.feedforward import FeedForward
-
-Array = NDArray[np.float64]
 
 _PROBE = 1e-3  # standard deviations: a step so small that the torques are linear over it
 

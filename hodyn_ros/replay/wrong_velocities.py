@@ -2,9 +2,8 @@
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array, Flags
 
 _LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, up to a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
@@ -21,7 +20,7 @@ _OF_SLIDES = ((1000.0, 'in millimetres per second'),)
 class RecordedVelocities:
     """Compares recorded velocities with velocities estimated from the positions."""
 
-    def __init__(self, moved: Array, recorded: Array, turns: NDArray[np.bool_]) -> None:
+    def __init__(self, moved: Array, recorded: Array, turns: Flags) -> None:
         """Take estimated and recorded velocities, (S, n) each, and which joints turn, (n,)."""
         known = np.isfinite(moved).all(axis=1) & np.isfinite(recorded).all(axis=1)
         moved, recorded = moved[known], recorded[known]
@@ -61,7 +60,7 @@ class RecordedVelocities:
         turning = self._alike & self._turns
         return bool(turning.any() and self._are(1.0 / scale)[turning].all())
 
-    def are_slower(self, factors: Array) -> NDArray[np.bool_]:
+    def are_slower(self, factors: Array) -> Flags:
         """Return where velocities are slower than the positions by these factors, (n,)."""
         return np.asarray([
             bool(self._are(1.0 / factor)[joint]) for joint, factor in enumerate(factors)])
@@ -100,12 +99,12 @@ class RecordedVelocities:
         return said
 
     @property
-    def _alike(self) -> NDArray[np.bool_]:
+    def _alike(self) -> Flags:
         return np.asarray(np.diag(self._like) > _LIKE)
 
-    def _are(self, factor: float, apart: float = _NEAR) -> NDArray[np.bool_]:
+    def _are(self, factor: float, apart: float = _NEAR) -> Flags:
         return np.asarray(np.abs(np.log(np.maximum(self._factor, 1e-9) / factor)) < apart)
 
 
-def _listed(names: tuple[str, ...], those: NDArray[np.bool_]) -> str:
+def _listed(names: tuple[str, ...], those: Flags) -> str:
     return ', '.join(name for name, is_so in zip(names, those, strict=True) if is_so)

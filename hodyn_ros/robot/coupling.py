@@ -13,9 +13,8 @@ import warnings
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

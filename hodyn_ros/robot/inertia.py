@@ -1,10 +1,8 @@
 """Rigid-body inertia: packing of symmetric matrices, physical consistency, combination."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import lie
-
-Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9  # tolerance of the triangle inequality, as a share of the trace
 MIN_GYRATION_RADIUS = 1e-9  # radius of gyration, m, below which differences count as rounding

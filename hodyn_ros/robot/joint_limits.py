@@ -3,11 +3,9 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.limits.velocity_bounds import velocity_bounds_of
-
-Array = NDArray[np.float64]
 
 TRACKING_ERROR = 0.2
 """Tracking tolerance of a joint without a known `tracking_error`, rad or m."""
@@ -57,9 +55,9 @@ class Limits:
         return cls(**{**none, 'stopping_offset': np.zeros(n)})
 
     @property
-    def depend_on_position(self) -> NDArray[np.bool_]:
+    def depend_on_position(self) -> Flags:
         """Which joints have velocity limits that depend on their position, (n,)."""
-        depend: NDArray[np.bool_] = np.isfinite(self.stopping_deceleration)
+        depend: Flags = np.isfinite(self.stopping_deceleration)
         return depend
 
     @property

@@ -3,8 +3,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Indices
 from hodyn_ros.common.errors import (
     HodynError,
     MissingJointsError,
@@ -13,8 +13,6 @@ from hodyn_ros.common.errors import (
     OtherArmError,
 )
 from hodyn_ros.robot.model import Robot
-
-Indices = NDArray[np.intp]
 
 
 class JointNames:

@@ -5,9 +5,9 @@ Poses are homogeneous 4×4 matrices that map body coordinates to parent or world
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array
 
 
 def skew(vector: ArrayLike) -> Array:

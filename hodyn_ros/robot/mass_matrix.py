@@ -3,8 +3,8 @@
 The kernels are faster, but compiling them takes seconds.
 """
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.body_table import (
@@ -17,8 +17,6 @@ from hodyn_ros.robot.body_table import (
     TRANSLATION,
 )
 from hodyn_ros.robot.model import Robot
-
-Array = NDArray[np.float64]
 
 SINGULAR_MASS = 1e-13  # up to this, an eigenvalue of a mass matrix with unit diagonal is zero
 

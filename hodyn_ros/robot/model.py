@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.actuators.joint_actuators import Actuators
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie, spherical
@@ -20,7 +21,6 @@ from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.reflexes import Reflexes
 from hodyn_ros.robot.unit_doubts import ask_of_gravity, ask_of_payload
 
-Array = NDArray[np.float64]
 JointType = Literal['revolute', 'prismatic', 'helical', 'fixed', 'floating']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)

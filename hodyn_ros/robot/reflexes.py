@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from hodyn_ros.common.arrays import Array
 
 Commands = Literal['effort', 'position']
 COMMANDS: tuple[Commands, ...] = get_args(Commands)

@@ -13,15 +13,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
 
 if TYPE_CHECKING:
     from hodyn_ros.robot.model import Body, Robot
 
-Array = NDArray[np.float64]
 
 _FORM = 1e-9
 """Tolerance of the form's axes (1) and points (m), as numbers are rounded in files."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import JointActuator
 from hodyn_ros.actuators.laws import (
@@ -19,11 +18,11 @@ from hodyn_ros.actuators.laws import (
     LinearSpring,
     TabulatedSpring,
 )
+from hodyn_ros.common.arrays import Array
 
 if TYPE_CHECKING:
     from hodyn_ros.robot.model import Body, Robot
 
-Array = NDArray[np.float64]
 
 MANY_TURNS = 8.0 * math.pi
 """Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""

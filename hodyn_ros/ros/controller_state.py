@@ -1,12 +1,11 @@
 """`~/controller_state`: reference, measured state, error and commanded torque."""
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.ros.qos_overrides import qos_of_user
@@ -16,7 +15,6 @@ try:
 except ImportError:
     JointTrajectoryControllerState = None
 
-Array = NDArray[np.float64]
 
 TOPIC = '~/controller_state'
 PARTS = ('reference', 'feedback', 'error', 'output')

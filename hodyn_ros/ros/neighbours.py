@@ -4,14 +4,12 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.reasons import cause_of
 from hodyn_ros.ros.diagnostics import Monitor, printable
-
-Array = NDArray[np.float64]
 
 STATE_TYPE = 'sensor_msgs/msg/JointState'
 SAY_AGAIN = 10.0  # period of repeated errors, s

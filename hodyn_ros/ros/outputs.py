@@ -4,13 +4,13 @@ from typing import Any
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.lifecycle import LifecycleNode
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64, Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motor_feedback import MotorFeedback
@@ -21,8 +21,6 @@ from hodyn_ros.messages.wrench_message import WrenchWriter
 from hodyn_ros.ros.controller_state import ControllerStatePublisher
 from hodyn_ros.ros.diagnostics import level
 from hodyn_ros.ros.qos_overrides import qos_of_user
-
-Array = NDArray[np.float64]
 
 OUTPUT_QOS = QoSProfile(depth=1)
 LATCHED_QOS = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

@@ -5,8 +5,8 @@ from typing import Any
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.flatness_feedback import why_no_feedback
 from hodyn_ros.feedforward.settings import (
     ControllerSettings,
@@ -18,8 +18,6 @@ from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, with_actuators
 from hodyn_ros.ros.parameter_values import read_locked_joints
 from hodyn_ros.ros.parameters import Parameters
-
-Array = NDArray[np.float64]
 
 MAX_BODIES = 500
 # With more joints a stop takes longer to compute than the timeout of joint states.

@@ -5,7 +5,6 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 
 from hodyn_ros.feedforward import FeedForward
@@ -33,8 +32,6 @@ from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters, given
 from hodyn_ros.ros.robot_and_settings import doubt_of_default, supervisor_settings
-
-Array = NDArray[np.float64]
 
 FOLLOW_UP_PERIOD = 0.02
 WIND_DOWN_STEP = 0.001

@@ -9,7 +9,6 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticStatus
 import numpy as np
-from numpy.typing import NDArray
 import rclpy
 from rclpy.exceptions import ParameterException
 from rclpy.executors import Executor
@@ -28,8 +27,6 @@ from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.spinning import StopFlag, executor_of, until_told
 from hodyn_ros.simulation.control_loops import make_control_loop
 from hodyn_ros.simulation.example_motion import home
-
-Array = NDArray[np.float64]
 
 MAX_PERIODS = 5.0  # largest number of periods in one step of the arm
 MAX_TIME_STEP = 10e-3  # largest counted time between ticks, s, as in the node

@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from action_msgs.msg import GoalStatus
-import numpy as np
-from numpy.typing import NDArray
 from rclpy.action.server import ActionServer, CancelResponse, GoalResponse
 from rclpy.node import Node
 from rclpy.serialization import serialize_message
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.goal_tolerances import (
     GoalTolerances,
     JointTolerance,
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 else:  # not generic in every release of the client library
     _AnyActionServer = ActionServer
 
-Array = NDArray[np.float64]
 
 INACTIVE = 'the node is not active'
 IS_AVAILABLE = FollowJointTrajectory is not None

@@ -4,15 +4,13 @@ from collections.abc import Mapping
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.motor_loop import MotorLoop
 from hodyn_ros.simulation.rigid_arm import SimulatedArm
-
-Array = NDArray[np.float64]
 
 BANDWIDTH, DAMPING = 20.0, 1.0  # rad/s and damping ratio of the rigid arm's PD
 FRICTION_STEPS = 2  # steps per period: steep friction held for a whole one would be unstable

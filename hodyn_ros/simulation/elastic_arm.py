@@ -2,17 +2,15 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
 from hodyn_ros.actuators.laws import LINEAR, RIGID
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.mujoco_model import build_model
-
-Array = NDArray[np.float64]
 
 MAX_STEP = 2e-4
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.actuators.laws import LinearSpring
 from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback, why_no_feedback
 from hodyn_ros.reference import Plan
@@ -22,7 +22,6 @@ from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.motor_loop import BANDWIDTH, MotorLoop
 
-Array = NDArray[np.float64]
 Method = Literal['rigid', 'torque', 'torque_rate', 'full', 'flatness']
 METHODS: tuple[Method, ...] = get_args(Method)
 Controller = Callable[[int], Array]

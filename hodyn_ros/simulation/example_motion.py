@@ -1,10 +1,8 @@
 """An example motion that suits any robot, for the demo."""
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import Robot
-
-Array = NDArray[np.float64]
 
 REST_TO_REST_PEAK = 2.461
 """Peak velocity of the motion of degree 9 from rest to rest, over distance 1 in time 1."""

@@ -3,15 +3,14 @@ from dataclasses import replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import AntagonisticExponential, Law, LinearSpring, Rigid
 from hodyn_ros.actuators.motors import Motor
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.example_motion import REST_TO_REST_PEAK, fastest, home
 
-Array = NDArray[np.float64]
 ActuatorKind = Literal['rigid', 'sea', 'vsa']
 
 STIFFNESS = 1000.0

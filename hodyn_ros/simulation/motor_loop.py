@@ -1,13 +1,10 @@
 """The motor loop of a drive: feed-forward torque plus PD on the motor encoders' values."""
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
 from hodyn_ros.actuators.laws import RIGID
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
-
-Array = NDArray[np.float64]
-
 
 BANDWIDTH, DAMPING = 50.0, 0.7
 """Bandwidth ω of the loop, rad/s, and its damping ζ."""

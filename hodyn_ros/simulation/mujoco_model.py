@@ -3,16 +3,14 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
 from hodyn_ros.actuators.laws import LINEAR, RIGID
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import how_to_install
 from hodyn_ros.robot import Body, HodynError, Robot, lie
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot.mass_matrix import massless_fault
-
-Array = NDArray[np.float64]
 
 _MUJOCO_JOINT = {'revolute': 'hinge', 'prismatic': 'slide'}
 _MIN_MASS, _MIN_INERTIA = 1e-9, 1e-12

@@ -2,12 +2,10 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import Robot
 from hodyn_ros.simulation.mujoco_model import build_model
-
-Array = NDArray[np.float64]
 
 MAX_STEP = 1e-3
 

@@ -10,7 +10,6 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.codegen.build_files import package_name, package_version
 from hodyn_ros.codegen.files import files as c_files
@@ -18,14 +17,13 @@ from hodyn_ros.codegen.functions import functions
 from hodyn_ros.codegen.generate import GeneratedCode, GeneratedContents
 from hodyn_ros.codegen.origin import MARK
 from hodyn_ros.codegen.settings import Settings
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.writer import urdf_text
 from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 _ENDING = '_feedforward_controller'
 _HEADERS = ('polynomials', 'plan', 'reference', 'output', 'robot', 'feedforward_controller')

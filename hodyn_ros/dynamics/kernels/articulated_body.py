@@ -12,13 +12,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
 from hodyn_ros.dynamics.kernels.factorization import SINGULAR, factorize, solve
 from hodyn_ros.dynamics.kernels.workspace import borrowed, take
 from hodyn_ros.robot.body_table import MASS
-
-Array = NDArray[np.float64]
 
 _EPSILON = 2.0**-52
 
@@ -77,7 +76,7 @@ def workspace(n_bodies: int, order: int) -> Array:
 @kernel
 def hybrid_dynamics_batch(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array, q: Array,
-    base_pose: Array, base_twist: Array, prescribed: NDArray[np.bool_], inputs: Array,
+    base_pose: Array, base_twist: Array, prescribed: Flags, inputs: Array,
     base_prescribed: bool, base_inputs: Array, wrenches: Array, outputs: Array,
     base_outputs: Array, round_off: Array, memory: Array,
 ) -> int:
@@ -103,7 +102,7 @@ def hybrid_dynamics_batch(
 @kernel
 def hybrid_dynamics(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array, q: Array,
-    base_pose: Array, base_twist: Array, prescribed: NDArray[np.bool_], inputs: Array,
+    base_pose: Array, base_twist: Array, prescribed: Flags, inputs: Array,
     base_prescribed: bool, base_inputs: Array, wrenches: Array, outputs: Array,
     base_outputs: Array, round_off: Array, memory: Array,
 ) -> int:

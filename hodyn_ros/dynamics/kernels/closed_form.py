@@ -8,6 +8,7 @@ KM21 (50)–(58) are Cauchy products. Kernel frames stand in for body frames.
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.newton_euler import row6
@@ -20,8 +21,6 @@ from hodyn_ros.dynamics.kernels.workspace import (
     take,
 )
 from hodyn_ros.robot.body_table import COM, MASS, ORIGIN_INERTIA, ROTATION, TRANSLATION
-
-Array = NDArray[np.float64]
 
 
 @step

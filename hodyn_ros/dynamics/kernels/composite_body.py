@@ -2,12 +2,11 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel
 from hodyn_ros.dynamics.kernels.newton_euler import row6
 from hodyn_ros.robot.body_table import MASS
-
-Array = NDArray[np.float64]
 
 
 @kernel

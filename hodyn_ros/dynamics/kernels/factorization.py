@@ -1,10 +1,6 @@
 """L D Lᵀ of the inertia of a body that moves freely, (6, 6)."""
-import numpy as np
-from numpy.typing import NDArray
-
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import step
-
-Array = NDArray[np.float64]
 
 SINGULAR = 1e-13
 """A pivot up to this times the diagonal entry counts as zero."""

@@ -5,11 +5,10 @@ In Taylor coefficients, as in `newton_euler`.
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel
 from hodyn_ros.dynamics.kernels.newton_euler import cross_add
-
-Array = NDArray[np.float64]
 
 SPATIAL, BODY_FIXED, HYBRID = 0, 1, 2
 """Numbers of the representations, for `change_representation`."""

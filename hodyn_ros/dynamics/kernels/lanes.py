@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numba as nb
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import step
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES as LANES
 
-Array = NDArray[np.float64]
 Number = Any  # one value for each of LANES motions
 Group = tuple[Number, ...]
 Rows = tuple[Group, ...]

@@ -1,13 +1,9 @@
 """A floating base in `LANES` motions side by side: its six unit twists, and its displacements."""
-import numpy as np
-from numpy.typing import NDArray
-
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import lanes
 from hodyn_ros.dynamics.kernels.decorators import step
 from hodyn_ros.dynamics.kernels.lanes import LANES, Number, put6, row3, row6
 from hodyn_ros.dynamics.kernels.moving_bodies import Bodies, crossed
-
-Array = NDArray[np.float64]
 
 
 @step

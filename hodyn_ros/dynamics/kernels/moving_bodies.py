@@ -10,14 +10,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import lanes, newton_euler
 from hodyn_ros.dynamics.kernels.decorators import kernel, step
 from hodyn_ros.dynamics.kernels.lanes import LANES, Number, put3, put6, read, row3, row6, write
 from hodyn_ros.dynamics.kernels.workspace import block
 from hodyn_ros.robot.body_table import MASS, ROTATION, TRANSLATION
 from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES
-
-Array = NDArray[np.float64]
 
 
 class Scratch(NamedTuple):

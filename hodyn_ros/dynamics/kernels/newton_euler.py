@@ -15,8 +15,8 @@ no derivatives of one, and gravity enters the force only.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import inlined, step
 from hodyn_ros.robot.body_table import (
     COM,
@@ -28,7 +28,6 @@ from hodyn_ros.robot.body_table import (
 )
 from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES
 
-Array = NDArray[np.float64]
 Number = Any  # a float, or a number of `lanes`
 
 

@@ -10,6 +10,7 @@ not affected.
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.newton_euler import cross_add, row6
@@ -29,8 +30,6 @@ from hodyn_ros.robot.body_table import (
     ROTATION,
     TRANSLATION,
 )
-
-Array = NDArray[np.float64]
 
 
 @step

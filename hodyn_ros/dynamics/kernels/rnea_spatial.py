@@ -6,6 +6,7 @@ in Taylor coefficients, so that one loop serves every order.
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
 from hodyn_ros.dynamics.kernels.workspace import (
@@ -16,8 +17,6 @@ from hodyn_ros.dynamics.kernels.workspace import (
     take,
 )
 from hodyn_ros.robot.body_table import MASS
-
-Array = NDArray[np.float64]
 
 
 @step

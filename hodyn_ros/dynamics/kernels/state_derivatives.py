@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import lanes, moving_base, moving_bodies
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, not_inlined, step
 from hodyn_ros.dynamics.kernels.lanes import LANES, Group, put3, put6, row3, row6
@@ -24,7 +25,6 @@ from hodyn_ros.dynamics.kernels.moving_bodies import Bodies, add_subtree, moment
 from hodyn_ros.dynamics.kernels.workspace import aligned_zeros, block, borrowed
 from hodyn_ros.robot import HodynError
 
-Array = NDArray[np.float64]
 _OF_A_GROUP = (None,) * LANES
 
 

@@ -11,12 +11,10 @@ from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 from numba.np import arrayobj as _arrayobj
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import step
 from hodyn_ros.robot import HodynError
-
-Array = NDArray[np.float64]
 
 _CACHE_LINE = 8  # doubles
 

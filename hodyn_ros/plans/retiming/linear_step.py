@@ -11,10 +11,10 @@ linearised, and the next step corrects the error. Derivatives are finite differe
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linprog
 
+from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.plans.retiming.time_law import (
     SPLINE_DEGREE,
@@ -25,8 +25,6 @@ from hodyn_ros.plans.retiming.time_law import (
     time_derivatives,
 )
 from hodyn_ros.reference import Plan
-
-Array = NDArray[np.float64]
 
 SAMPLES_PER_KNOT = 4
 # Places of samples within each of the two pieces at either end, where a motion changes quickly.
@@ -133,7 +131,7 @@ def _least(cost: Array, rows: sparse.csr_matrix, bounds: Array, limits: Array) -
 
 def _samples(
     count: int, step: float, duration: float, between: bool,
-) -> tuple[Array, NDArray[np.bool_]]:
+) -> tuple[Array, Flags]:
     """Return instants, (T,), and which of them count even without a peak."""
     dense = between * int(min(np.ceil(step / DENSE_STEP), MAX_SAMPLES // count) / SAMPLES_PER_KNOT)
     each = SAMPLES_PER_KNOT * max(dense, 1)
@@ -147,10 +145,10 @@ def _samples(
     return u[inside], even[kept][inside]
 
 
-def _peaks(values: Array) -> NDArray[np.bool_]:
+def _peaks(values: Array) -> Flags:
     """Return where columns, (T, columns), have local maxima above `PEAK`."""
     padded = np.pad(values, ((1, 1), (0, 0)), constant_values=-np.inf)
-    high: NDArray[np.bool_] = (
+    high: Flags = (
         (values > PEAK) & (values >= padded[:-2]) & (values >= padded[2:]))
     return high
 
@@ -185,7 +183,7 @@ def _linearised(
     return present, slopes
 
 
-def _matrix(values: Array, first: NDArray[np.intp], count: int) -> sparse.csr_matrix:
+def _matrix(values: Array, first: Indices, count: int) -> sparse.csr_matrix:
     """Return the matrix (R, N + 5) of rows (R, 6) that act on six neighbouring coefficients."""
     width = SPLINE_DEGREE + 1
     return sparse.csr_matrix(

@@ -11,17 +11,15 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
-from hodyn_ros.common.arrays import number, numbers
+from hodyn_ros.common.arrays import Array, Indices, number, numbers
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference import Plan, fit_plan
 from hodyn_ros.reference.bounded_spline import integral
 from hodyn_ros.reference.fit import MAX_SAMPLE_TOLERANCE, OVERSHOOT_TOLERANCE, Rows
 from hodyn_ros.robot import HodynError, Robot
-
-Array = NDArray[np.float64]
 
 MIN_SAMPLES = 20
 """Least number of points that may be samples of a motion; a path goes through fewer exactly."""
@@ -291,7 +289,7 @@ def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | N
     return plan
 
 
-def _thinned(samples: Array, tolerance: float) -> NDArray[np.intp]:
+def _thinned(samples: Array, tolerance: float) -> Indices:
     """Return indices of samples twice the tolerance apart, with the first and the last one."""
     length = float(np.abs(np.diff(samples, axis=0)).max(axis=1).sum())
     spacing = max(2.0 * tolerance, length / MAX_THINNED)
@@ -307,7 +305,7 @@ def _thinned(samples: Array, tolerance: float) -> NDArray[np.intp]:
     return np.array(kept)
 
 
-def _local_maxima(values: Array, least: float) -> NDArray[np.intp]:
+def _local_maxima(values: Array, least: float) -> Indices:
     """Return indices of local maxima above `least`."""
     padded = np.concatenate(([-np.inf], values, [-np.inf]))
     return np.flatnonzero(

@@ -5,15 +5,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.plans.limit_check import LimitReport
 from hodyn_ros.plans.retiming.path import MAX_NAMED, comparable_speed
 from hodyn_ros.reference import Plan
-
-Array = NDArray[np.float64]
 
 # A limit of which this share or more is used counts as one that bounds the speed.
 BINDING = 0.95

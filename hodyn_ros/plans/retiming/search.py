@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 import time
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hodyn_ros.common.arrays import number
 from hodyn_ros.common.errors import check_choice
@@ -30,7 +30,6 @@ from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.reflexes import COMMANDS, Commands
 from hodyn_ros.robot.robot_check import check_robot
 
-Array = NDArray[np.float64]
 Progress = Callable[[str], None]
 
 PATH_TOLERANCE = 1e-3

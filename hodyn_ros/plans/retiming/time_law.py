@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.interpolate import BSpline
 
+from hodyn_ros.common.arrays import Array, Indices
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.stop import change_time
-
-Array = NDArray[np.float64]
 
 SPLINE_DEGREE = 5
 """Degree of x, which is in C4, so that q⁗ of the motion is continuous and smooth."""
@@ -63,7 +62,7 @@ class Rate:
         return values
 
 
-def even_basis(u: Array, step: float, count: int) -> tuple[NDArray[np.intp], Array]:
+def even_basis(u: Array, step: float, count: int) -> tuple[Indices, Array]:
     """Return the first of the six basis functions at each u, (T,), and all six, (4, T, 6).
 
     The 4 are the functions and their first three derivatives.

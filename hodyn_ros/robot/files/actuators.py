@@ -7,7 +7,6 @@ from typing import Any
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import (
@@ -27,8 +26,6 @@ from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.model import Robot
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.unit_doubts import ask_of_actuators
-
-Array = NDArray[np.float64]
 
 MAX_FILE_BYTES = 1024 * 1024
 

@@ -6,8 +6,8 @@ from typing import Any, Literal
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
@@ -17,7 +17,6 @@ from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.joint_chains import CHAINS
 from hodyn_ros.robot.model import Body, Robot
 
-Array = NDArray[np.float64]
 InertiaHandling = Literal['error', 'warn', 'accept']
 """What to do with an inertia that no rigid body has."""
 

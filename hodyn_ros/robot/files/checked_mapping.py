@@ -4,11 +4,10 @@ import re
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 
-Array = NDArray[np.float64]
 LARGEST = 1e15
 """Largest magnitude of a quantity of a robot: its squares and products are still finite."""
 # A number with an exponent: its digits, and the sign and the digits of the exponent.

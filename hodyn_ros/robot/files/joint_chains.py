@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping, body_label
-
-Array = NDArray[np.float64]
 
 _MOTIONS = {
     'planar': {'x': 'prismatic', 'y': 'prismatic', 'yaw': 'revolute'},

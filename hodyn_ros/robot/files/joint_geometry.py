@@ -10,13 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.unit_doubts import ask_of_angles
-
-Array = NDArray[np.float64]
 
 
 def dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]:

@@ -7,8 +7,8 @@ from typing import Any
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
@@ -18,8 +18,6 @@ from hodyn_ros.robot.locked_joints import dependence
 from hodyn_ros.robot.model import Robot
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.unit_doubts import MANY_TURNS
-
-Array = NDArray[np.float64]
 
 MAX_FILE_BYTES = 1024 * 1024
 _FACTOR = 30.0

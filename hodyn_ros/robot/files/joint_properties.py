@@ -4,13 +4,12 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.joint_limits import Limits
 
-Array = NDArray[np.float64]
 PerJoint = TypeVar('PerJoint', Limits, SigmoidFriction)
 
 LIMIT_KEYS = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
@@ -122,7 +121,7 @@ def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
 
 
 def _refuse(
-    section: CheckedMapping, key: str, joints: list[str], wrong: NDArray[np.bool_], fault: str,
+    section: CheckedMapping, key: str, joints: list[str], wrong: Flags, fault: str,
 ) -> None:
     """Refuse a list with wrong entries, naming the first one's joint."""
     if wrong.any():

@@ -10,15 +10,12 @@ from typing import Any
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic, resolved, warn_of_broken_couplings
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
 from hodyn_ros.robot.files.joint_chains import coordinate_names
-
-Array = NDArray[np.float64]
 
 _KINDS = {
     'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute', 'mjJNT_BALL': 'spherical'}

@@ -4,13 +4,11 @@ from typing import Any
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.reflexes import COMMANDS, QUANTITIES, Commands, Reflex, Reflexes
-
-Array = NDArray[np.float64]
 
 # s; controllers sample every 0.1 to 10 ms.
 MIN_PERIOD, MAX_PERIOD = 1e-5, 0.1

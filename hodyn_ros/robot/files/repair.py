@@ -9,8 +9,8 @@ from pathlib import Path
 import re
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import write_text
 from hodyn_ros.robot import inertia as inertias
@@ -19,8 +19,6 @@ from hodyn_ros.robot.files.bodies import read_inertia
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.sources import MAX_FILE_BYTES, robot_keys, robot_names
 from hodyn_ros.robot.files.xml_elements import first_tag
-
-Array = NDArray[np.float64]
 
 _TAG = re.compile(rb'<inertia(?:[^>"\']|"[^"]*"|\'[^\']*\')*>')
 

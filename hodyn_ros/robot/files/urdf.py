@@ -8,8 +8,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic, resolved, warn_of_broken_couplings
@@ -23,8 +23,6 @@ from hodyn_ros.robot.files.urdf_doubts import (
     warn_of_zeros,
 )
 from hodyn_ros.robot.files.xml_elements import Element, read_xml
-
-Array = NDArray[np.float64]
 
 _VERSIONS = ('1.0', '1.1', '1.2')
 _POSE = ('xyz', 'rpy', 'quat_xyzw')

@@ -7,9 +7,9 @@ import warnings
 from xml.etree import ElementTree
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hodyn_ros.actuators.joint_actuators import JointActuator
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import write_text
 from hodyn_ros.robot import inertia as inertias
@@ -22,8 +22,6 @@ from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.model import STANDARD_GRAVITY, Body, Robot
 from hodyn_ros.robot.reflexes import Reflex
 from hodyn_ros.robot.robot_check import check_robot
-
-Array = NDArray[np.float64]
 
 _URDF_LIMITS = ('position', 'velocity', 'effort', 'acceleration', 'jerk')
 
@@ -158,7 +156,7 @@ def _limit_keys(limits: Limits) -> dict[str, Any]:
 def _reflex_keys(stop: Reflex, robot: Robot) -> list[dict[str, Any]]:
     """Return the entries of a reflex: one, or one per joint if limits depend on speed."""
     keys = {'name': stop.name, 'commands': stop.commands, 'quantity': stop.quantity}
-    watched: NDArray[np.bool_] = np.asarray(np.isfinite(stop.limit).all(axis=0))
+    watched: Flags = np.asarray(np.isfinite(stop.limit).all(axis=0))
     names = [name for name, has in zip(robot.joint_names, watched, strict=True) if has]
     if stop.speed.size > 1:
         return [

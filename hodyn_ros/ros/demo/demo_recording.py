@@ -9,10 +9,10 @@ import time as clock
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from rosbags.rosbag2 import StoragePlugin
 from scipy.interpolate import CubicHermiteSpline
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import TORQUE_NAMES
 from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
@@ -20,8 +20,6 @@ from hodyn_ros.messages.joint_states import MESSAGE_TYPE
 from hodyn_ros.messages.message_types import TYPES
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
-
-Array = NDArray[np.float64]
 
 TOPICS = ('joint_states', *(f'feedforward/{name}' for name in TORQUE_NAMES))
 

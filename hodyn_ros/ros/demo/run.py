@@ -11,8 +11,6 @@ from typing import Any
 
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticStatus
-import numpy as np
-from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rich.console import Console
@@ -20,6 +18,7 @@ from rich.progress import Progress, SpinnerColumn
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.warm_up import is_warm
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.ros.demo.demo_recording import TOPICS, Recorder, Recording
@@ -29,8 +28,6 @@ from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.realtime import permitted
 from hodyn_ros.ros.spinning import executor_of
 from hodyn_ros.simulation.control_loops import HALF_HOLD
-
-Array = NDArray[np.float64]
 
 NAMESPACE = '/hodyn_demo'
 PERIOD = 1e-3  # period of the simulated driver, s

@@ -11,8 +11,8 @@ import functools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, inlined, kernel
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.joint_polynomials import NUMBERS_PER_JOINT
@@ -48,8 +48,6 @@ from hodyn_ros.robot.body_table import (
     TRANSLATION,
 )
 from hodyn_ros.robot.inertia import pack, unpack
-
-Array = NDArray[np.float64]
 
 # Columns of this kernel's table: (x, y) of the step from the previous joint, its turn about x, the
 # joint's turn about z at q = 0; then as in `KernelModel.body_table`, in this kernel's frames.

@@ -4,16 +4,14 @@ Beside motion and torques, an unrolled kernel takes one array with the constants
 all intermediate results, since each further array argument takes as much time as half a joint.
 """
 import numpy as np
-from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import inlined, kernel
 from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
 from hodyn_ros.dynamics.kernels.unrolled.taylor import LANES, lanes, read, size, write
 from hodyn_ros.dynamics.kernels.unrolled.vectors import Number
 from hodyn_ros.dynamics.kernels.workspace import aligned_zeros
 from hodyn_ros.robot import HodynError
-
-Array = NDArray[np.float64]
 
 NUMBERS_PER_JOINT = 4
 """Polynomials per joint: cos q, sin q, q̇ and q."""

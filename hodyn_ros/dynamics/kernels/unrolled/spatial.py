@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, inlined, kernel
 from hodyn_ros.dynamics.kernels.unrolled import joint_polynomials
 from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
@@ -49,8 +50,6 @@ from hodyn_ros.robot.body_table import (
     ROTATION,
     TRANSLATION,
 )
-
-Array = NDArray[np.float64]
 
 # Columns of this kernel's table; from _BODY on those of `KernelModel.body_table`.
 _PARENT, _PARENT_SLOT, _SLOT, _BODY = 0, 1, 2, 3
