@@ -8,7 +8,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.joint_state_bag import some_positions
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.coupling import Mimic
-from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere, index_of
+from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere, index_of, locks_that_matter
 
 _MOSTLY = 0.5  # share of samples in which a follower must be elsewhere
 
@@ -34,8 +34,8 @@ def dependent_but_elsewhere(
         Prefix of the joint names of one arm among several.
 
     """
-    locked = {joint: at for joint, at in robot.locked
-              if joint not in robot.harmless_locks or joint in robot.shifting_locks}
+    locked = locks_that_matter(robot) | {
+        joint: at for joint, at in robot.locked if joint in robot.shifting_locks}
     mimics = {body.joint: body.mimic for body in robot.bodies if body.mimic is not None}
     joints = {*locked, *mimics, *(mimic.joint for mimic in mimics.values())}
 

@@ -1,4 +1,7 @@
-"""The published reference of the motors: without steps in θ, θ̇, τ_m, and within their limits."""
+"""The published reference of the motors, within their limits: θ and θ̇ without steps.
+
+τ_m has no steps either, except without an effort limit; it can cross its range within 10 ms.
+"""
 import numpy as np
 
 from hodyn_ros.actuators.joint_actuators import COULOMB, COULOMB_VELOCITY, INERTIA, VISCOUS

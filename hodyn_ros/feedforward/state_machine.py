@@ -29,6 +29,7 @@ from hodyn_ros.feedforward.trajectory_goals import (
 from hodyn_ros.feedforward.transitions import DEACTIVATED, HEARING, TRANSITIONS, Cause, State
 from hodyn_ros.feedforward.wrench_inputs import WrenchInputs
 from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.locked_joints import locks_that_matter
 
 STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'
@@ -106,9 +107,7 @@ class StateMachine:
         self.left_out = 0.0
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(settings.state_timeout)
-        self.locked = LockedWatch({
-            joint: position for joint, position in robot.locked
-            if joint not in robot.harmless_locks})
+        self.locked = LockedWatch(locks_that_matter(robot))
         self.base = BaseInput(
             robot, settings.base_timeout, settings.base_acceleration_bandwidth,
         ) if feedforward.is_floating else None

@@ -59,24 +59,30 @@ class StiffnessReference:
         start = actuators.constant_stiffness()[0]
         asked = np.where(actuators.variable, wanted, start)
         wanted = np.maximum(asked, np.minimum(self._least, start))
-        share = np.linspace(0.0, 1.0, STEPS + 1)[:, np.newaxis]
-        path = np.log(start) + share * (np.log(wanted) - np.log(start))
-        stiffness = np.zeros((STEPS + 1, 3, start.size))
-        stiffness[:, 0] = np.exp(path)
-        motions, torques = (
-            np.ascontiguousarray(np.broadcast_to(one, (STEPS + 1, *one.shape)))
-            for one in (q, torque))
-        reference, elongation, margin = self._side.sample(motions, torques, stiffness)
+        stiffness, reference, elongation, margin = self._sample(
+            np.log(start), np.log(wanted), q, torque)
         use = self._use(reference, elongation, margin)
         possible = np.logical_and.accumulate(use <= 1.0, axis=0)
         last = np.maximum(possible.sum(axis=0) - 1, 0)
-        taken = np.where(last == STEPS, wanted, stiffness[last, 0, np.arange(start.size)])
-        self._rate = self._fastest(path, reference, possible)
+        taken = np.where(last == STEPS, wanted, stiffness[last, np.arange(start.size)])
         self._goal = np.log(taken)
+        self._rate = self._fastest(q, torque)
         # A joint that is not variable does not count, even if it is beyond a limit.
         held = np.where(actuators.variable, np.abs(np.log(taken / asked)), 0.0)
         joint = int(held.argmax())
         return taken, joint if held[joint] > 0.0 else -1
+
+    def _sample(
+        self, begin: Array, end: Array, q: Array, torque: Array,
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return σ at steps from one log σ to another, (T, n), and what `MotorSide.sample` does."""
+        share = np.linspace(0.0, 1.0, STEPS + 1)[:, np.newaxis]
+        stiffness = np.zeros((STEPS + 1, 3, begin.size))
+        stiffness[:, 0] = np.exp(begin + share * (end - begin))
+        motions, torques = (
+            np.ascontiguousarray(np.broadcast_to(one, (STEPS + 1, *one.shape)))
+            for one in (q, torque))
+        return stiffness[:, 0], *self._side.sample(motions, torques, stiffness)
 
     def advance(self, interval: float) -> Array:
         """Move on by `interval` seconds; return σ, σ̇, σ̈, (3, n)."""
@@ -101,12 +107,21 @@ class StiffnessReference:
         use = np.maximum.reduceat(of_motors, actuators.motor_of[:-1], axis=1)
         return np.where(margin > 0.0, use, np.inf)
 
-    def _fastest(self, path: Array, reference: Array, possible: Array) -> Array:
-        """Return the rate of log σ at which motors use `RATE_SHARE` of their limits, (n,), 1/s."""
+    def _fastest(self, q: Array, torque: Array) -> Array:
+        """Return the rate of log σ at which motors use `RATE_SHARE` of their limits, (n,), 1/s.
+
+        The softer a spring is, the further its motors move: the way counts on which σ is changed,
+        from the input or the output of the filter, whichever is further from the goal.
+        """
         actuators = self._side.actuators
-        step = np.abs(path[1] - path[0])[actuators.motor_joints]
+        output = np.log(self._filter.state[0])
+        is_further = np.abs(output - self._goal) > np.abs(self._input - self._goal)
+        begin = np.where(is_further, output, self._input)
+        _, reference, _, margin = self._sample(begin, self._goal, q, torque)
+        step = (np.abs(self._goal - begin) / STEPS)[actuators.motor_joints]
         moved = np.abs(np.diff(reference[:, 0], axis=0))
-        moved = np.where(possible[1:, actuators.motor_joints], moved, 0.0).max(axis=0)
+        known = (margin[1:] > 0.0) & (margin[:-1] > 0.0)
+        moved = np.where(known[:, actuators.motor_joints], moved, 0.0).max(axis=0)
         with np.errstate(divide='ignore', invalid='ignore'):
             rate = RATE_SHARE * actuators.motor_limits()[0] * (step / moved)
         return np.minimum.reduceat(

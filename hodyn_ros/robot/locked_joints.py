@@ -33,9 +33,15 @@ def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None
     return found[0] if len(found) == 1 else None
 
 
+def locks_that_matter(robot: Robot) -> dict[str, float]:
+    """Return the locked joints on whose position torques depend, and where they are locked."""
+    return {
+        joint: at for joint, at in robot.locked if joint not in robot.harmless_locks}
+
+
 def locked_indices(robot: Robot, names: Sequence[str], prefix: str) -> dict[str, int]:
-    """Return the index of each locked joint among a driver's names, for those that are named."""
-    found = {joint: index_of(joint, names, prefix) for joint, _ in robot.locked}
+    """Return the index, among a driver's names, of each named one of `locks_that_matter`."""
+    found = {joint: index_of(joint, names, prefix) for joint in locks_that_matter(robot)}
     return {joint: index for joint, index in found.items() if index is not None}
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
-from hodyn_ros.actuators.laws import AntagonisticExponential, Rigid
+from hodyn_ros.actuators.laws import AntagonisticExponential, Rigid, VariableStiffness
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
@@ -164,3 +164,23 @@ def test_motors_that_never_could_do_it_stay_where_the_arm_is(panda, tendons):
     controller.evaluate(MS)
     assert controller.motors.held.tolist() == [False, True, *[False] * 5]
     np.testing.assert_array_equal(controller.motors.reference[0, 1:3], HOME[1])
+
+
+@pytest.mark.parametrize('law', [
+    VariableStiffness(4000.0), AntagonisticExponential(2.0, 20.0, 2000.0)], ids=['one', 'pair'])
+@pytest.mark.parametrize('seed', range(4))
+def test_a_change_of_stiffness_uses_half_the_speed_of_the_motors(panda, law, seed):
+    """Also from a soft spring to a hard one, and if requests follow upon each other."""
+    laws = [JointActuator(Rigid(), Motor(0.5)) for _ in range(7)]
+    laws[1] = JointActuator(law, Motor(0.4, max_velocity=0.2, max_effort=150.0))
+    controller = controller_at_home(FeedForward(
+        replace(panda, actuators=Actuators(panda.joint_names, tuple(laws)))))
+    controller.evaluate(0)
+    rng = np.random.default_rng(seed)
+    now, fastest = 0, 0.0
+    for wanted in [100.0, 8000.0, *np.exp(rng.uniform(np.log(50.0), np.log(10_000.0), 10))]:
+        controller.set_stiffness(np.full(7, wanted))
+        for now in range(now + MS, now + int(rng.uniform(0.05, 2.0) * 1e9), 4 * MS):
+            controller.evaluate(now)
+            fastest = max(fastest, np.abs(controller.motors.wanted[1]).max())
+    assert 0.25 * 0.2 < fastest < 0.53 * 0.2

@@ -4,6 +4,7 @@ import time
 from live_motions import NOW
 import numpy as np
 import pytest
+import yaml
 
 pytestmark = pytest.mark.live
 
@@ -43,6 +44,30 @@ def test_a_locked_joint_elsewhere_keeps_a_node_waiting_and_later_warns(live, hom
     np.testing.assert_array_equal(
         [message.effort for message in node.messages['torque'][count:]],
         [torque] * (len(node.messages['torque']) - count))
+
+
+def test_the_other_arm_is_locked_and_its_joints_are_named_too(live, tmp_path):
+    """No torque depends on where it is: with the own joints in one message, or by itself."""
+    bodies = [
+        {'name': name, 'joint': f'{name}_joint', 'parent': -1, 'type': 'revolute', 'mass': 1.0,
+         'com': [0.1, 0.0, 0.0], 'inertia': np.diag([0.1, 0.1, 0.1]).tolist(),
+         'axis': [0.0, 1.0, 0.0], 'placement': np.eye(4).tolist()} for name in ('left', 'right')]
+    path = tmp_path / 'arms.yaml'
+    path.write_text(yaml.safe_dump({'name': 'arms', 'bodies': bodies}))
+    node = live(
+        f'robot:={path}', "locked_joints:=['right_joint=0.5']", joints=['left_joint'], ready=False)
+    both = (['right_joint', 'left_joint'], [0.5, 0.1])
+    drive(node, [both], lambda: node.states and node.states[-1] == 'holding')
+    drive(node, [both], lambda: len(node.messages['torque']) > 20)
+    apart = (['left_joint'], [0.1]), (['right_joint'], [1.5])
+    count = len(node.messages['torque'])
+    drive(node, apart, lambda: len(node.messages['torque']) > count + 20)
+    assert set(node.states) <= {'waiting', 'holding'}
+    assert 'Traceback' not in node.log
+    torque = {tuple(message.effort) for message in node.messages['torque']}
+    assert torque == {(node.messages['torque'][0].effort[0],)}
+    assert node.messages['torque'][0].effort[0] == pytest.approx(
+        -9.80665 * 0.1 * np.cos(0.1), rel=1e-9)
 
 
 def test_two_arms_on_one_topic_are_no_fault_of_either(live, home):
