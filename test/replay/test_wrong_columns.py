@@ -55,8 +55,9 @@ def test_times_that_are_stretched_are_suspected(printed, command):
         recording.stamp += recording.stamp - recording.stamp[0]
         recording.received = recording.stamp + 250_000
     assert (
-        'those of all moving joints are about 2 times as large, so the times, or all velocities, '
-        'are wrong by this factor: are the stamps of another rate? Correct the driver.'
+        'those of all moving joints are about 2 times the estimated ones, so the stamps, or all '
+        'velocities, are wrong by this factor: were the stamps made for another sampling rate? '
+        'Correct the driver.'
     ) in printed(command, stretch)
 
 
