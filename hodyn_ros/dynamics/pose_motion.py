@@ -11,7 +11,7 @@ from hodyn_ros.robot import HodynError, lie
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-6
-"""Largest symmetric part of an angular velocity matrix, relative to the derivatives."""
+"""Largest accepted symmetric part of an angular velocity matrix, over the derivatives."""
 
 
 def pose_derivatives(

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 BLOCK = 1.0
-"""Length of the blocks of time whose errors count as independent, s."""
+"""Length of the blocks of time, s; errors in different blocks count as independent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +17,7 @@ class Data:
     Attributes
     ----------
     q : (T, 5, n) array
-        Estimated motions, q to q⁗.
+        Estimated motions, q … q⁗.
     effort : (T, n) array
         Recorded efforts, N m or another unit.
     block : (T,) int array

@@ -1,15 +1,15 @@
-"""Locked joints that are measured or planned elsewhere: the model is then not the arm."""
+"""Locked joints that are measured or planned away from their locks: the model is then wrong."""
 from collections.abc import Sequence
 
 from hodyn_ros.robot.coupling import Mimic
 from hodyn_ros.robot.model import Robot
 
 APART = 0.01
-"""Distance, rad or m, beyond which a joint is not where it is locked, which is reported."""
+"""Distance from its lock, rad or m, beyond which a joint is reported."""
 FAR = 0.05
-"""Distance, rad or m, beyond which the model is not the arm. Up to it, the torque of a link's
-weight changes by at most 5 % of its largest value if the joint turns. Most fingers do not move
-further, and their weight changes little."""
+"""Distance from its lock, rad or m, beyond which the model is wrong. Up to this distance, if the
+joint turns, the torque of a link's weight changes by at most 5 % of its largest value. Most
+fingers do not move further, and are too light to change much."""
 
 
 def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None:
@@ -22,8 +22,8 @@ def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None
     names : sequence of str
         The names.
     prefix : str or None
-        Prefix of the arm's joints, which the joint may have; None if it is not known, so that the
-        only name that ends with ``_joint`` is the joint's.
+        Prefix of the arm's joints, which the joint may have. None if it is not known: then the
+        only name that ends with an underscore and the joint's name is accepted.
 
     """
     wanted = (joint, (prefix or '') + joint)
@@ -34,19 +34,19 @@ def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None
 
 
 def locked_indices(robot: Robot, names: Sequence[str], prefix: str) -> dict[str, int]:
-    """Return the index of each locked joint among a driver's names, for those that are named."""
+    """Return the index among a driver's names of each locked joint that is named."""
     found = {joint: index_of(joint, names, prefix) for joint, _ in robot.locked}
     return {joint: index for joint, index in found.items() if index is not None}
 
 
 def locked_position(robot: Robot, name: str, prefix: str) -> float | None:
-    """Return where a joint, named with or without a prefix, is locked; None if it is not."""
+    """Return where a joint, named with or without a prefix, is locked; None if it is free."""
     return next((position for joint, position in robot.locked
                  if name in (joint, prefix + joint)), None)
 
 
 def dependence(robot: Robot, name: str, prefix: str) -> str:
-    """Return why a joint, named with or without a prefix, does not move by itself; else empty.
+    """Return why a joint, named with or without a prefix, does not move by itself, or ''.
 
     It is a clause such as ``is locked at 0.02`` or ``follows left_finger1``.
     """
@@ -57,7 +57,7 @@ def dependence(robot: Robot, name: str, prefix: str) -> str:
 
 
 def mimic_of(robot: Robot, name: str, prefix: str) -> Mimic | None:
-    """Return what a joint, named with or without a prefix, follows; None if nothing."""
+    """Return how a joint, named with or without a prefix, follows another; None if it does not."""
     return next((body.mimic for body in robot.bodies
                  if body.mimic is not None and name in (body.joint, prefix + body.joint)), None)
 
@@ -81,7 +81,7 @@ def why_not_commanded(robot: Robot, names: Sequence[str], prefix: str, what: str
 
 
 def elsewhere(joint: str, locked: float, low: float, high: float) -> str:
-    """Return where a joint is, between two positions, if it is not where it is locked."""
+    """Return that a joint stands or moves, between two positions, away from its lock."""
     where = f'stands at {0.5 * (low + high):.3g}' if high - low <= APART else (
         f'moves from {low:.3g} to {high:.3g}')
     return f'{joint} is locked at {locked:g}, but {where}'
