@@ -57,8 +57,8 @@ def implausible_links(robot: Robot, found: Estimate) -> list[str]:
             and link.mass + width[0] > body.mass / _FACTOR))
     return [
         f'Masses of links are implausible: {far}. Either the given links are wrong, or something '
-        'that is not part of the model acts on the arm: springs and counterbalances are not. '
-        'Subtract their torques from the efforts.'] if far else []
+        'that is not part of the model acts on the arm, such as a spring or a counterbalance: '
+        'subtract its torques from the efforts.'] if far else []
 
 
 def _errors(robot: Robot, changes: Sequence[Change], than: str) -> str:

@@ -61,7 +61,7 @@ class ClosedForm:
         Raises
         ------
         HodynError
-            If `order` is above that of the terms, or k is not between 1 and order + 2.
+            If `order` is above the order of the terms, or k is not between 1 and order + 2.
 
         """
         for value, name in ((order, 'order'), (k, 'k')):

@@ -155,7 +155,7 @@ class ZeroVelocities:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the former position and the joint."""
+        """Forget the last position and the joint."""
         self.joint = -1
         self._from: Array | None = None
 

@@ -13,8 +13,8 @@ Array = NDArray[np.float64]
 
 _CLEAR = 5.0  # standard deviations from which a difference is certain
 _ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's
-# Least change of the first moment over the payload's mass, m: from motion to motion, errors of the
-# links' parameters change it by less.
+# Least change of the first moment over the payload's mass, m; errors of the links' parameters
+# cause smaller changes from motion to motion.
 _ANOTHER_PLACE = 0.03
 _LARGEST = np.array([100.0, 30.0, 30.0, 30.0])  # prior deviations of mass, kg, and moment, kg m
 _FARTHEST = 0.9  # m, largest coordinate of the centre of mass from which a fit starts

@@ -26,8 +26,8 @@ def gravity_doubt(share: float) -> str:
     if is_clear(share):
         return ''
     said = f"The efforts contain {share:.2f} of the model's gravity torque, "
-    said_of = 'contain' if contain_gravity(share) else 'do not contain'
-    compared = f'compared with torques of the model that {said_of} gravity'
+    verb = 'contain' if contain_gravity(share) else 'do not contain'
+    compared = f'compared with torques of the model that {verb} gravity'
     if is_opposite(share):
         return said + (
             f'so gravity has the opposite sign; they are {compared}. If the arm hangs, give its '

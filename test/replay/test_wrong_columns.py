@@ -204,6 +204,6 @@ def test_a_follower_that_contradicts_its_leader_is_named(printed, command, contr
             setattr(recording, name, np.column_stack([getattr(recording, name), column]))
     said = printed(command, follow, '--robot', 'coupled.yaml')
     assert bool(re.search(
-        r'pointer_joint is at \S+ in the recording, but it follows tilt and is at \S+ then: the '
-        'torque is computed for the latter. Correct its `mimic` in the robot file', said)
+        r'pointer_joint is at \S+ in the recording, but it follows tilt and is at \S+ then, '
+        'for which the torque is computed. Correct its `mimic` in the robot file', said)
     ) == contradicts
