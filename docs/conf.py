@@ -97,13 +97,13 @@ intersphinx_mapping = {
 
 
 def in_the_site(text: str, folder: Path) -> str:
-    """Turn links from a folder into those of a page, or to the repository where there is none."""
+    """Turn links from a folder into links of a page, or to the repository if there is no page."""
 
     def link(match: re.Match[str]) -> str:
         place = (folder / match[2]).resolve()
         if not place.exists() or DOCS in place.parents:
             return match[0]
-        # Where the manifest gives no address, the words stay alone.
+        # Without an address in the manifest, only the words stay.
         return f'[{match[1]}]({REPOSITORY}/blob/main/{place.relative_to(ROOT)})' if (
             REPOSITORY) else match[1]
 
@@ -123,7 +123,7 @@ def read_page(app: Any, page: str, source: list[str]) -> None:
 
 
 def read_part(app: Any, path: Path, page: str, source: list[str]) -> None:
-    """Mend the links of a file elsewhere, parts of which a page includes."""
+    """Mend the links of a file of which a page includes parts."""
     text = in_the_site(source[0].replace('](README.md#', '](#'), DOCS / path.parent)
     source[0] = re.sub(r'\]\((?:\.\./)?docs/', '](', text)
 
@@ -136,7 +136,7 @@ def leave_bars(app: Any, what: str, name: str, thing: Any, options: Any, lines: 
 def leave_public_names(
     app: Any, what: str, name: str, thing: Any, skip: bool, options: Any,
 ) -> bool | None:
-    """Keep classes that have a page of their own off that of their room."""
+    """Leave classes that have their own page out of their module's page."""
     return (what == 'module' and isinstance(thing, type) and thing in PUBLIC) or None
 
 
@@ -146,7 +146,7 @@ def leave_folders(app: Any) -> None:
 
 
 def setup(app: Any) -> None:
-    """Connect what is ours."""
+    """Connect these functions to Sphinx."""
     os.environ.setdefault('MPLCONFIGDIR', tempfile.gettempdir())
     app.connect('autodoc-process-docstring', leave_bars)
     app.connect('autodoc-skip-member', leave_public_names)

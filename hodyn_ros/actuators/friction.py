@@ -89,7 +89,7 @@ class SigmoidFriction:
     def by_parameters(self, velocity: Array) -> dict[str, Array]:
         """Return the derivatives of τ_f by the parameters, (T, n) each, at velocities (T, n).
 
-        τ_f is the sum of amplitude and viscous, each times its derivative.
+        τ_f is amplitude × ∂τ_f/∂amplitude + viscous × ∂τ_f/∂viscous.
         """
         moved = sigmoid(self.slope * (velocity + self.velocity_offset))
         at_rest = sigmoid(self.slope * self.velocity_offset)

@@ -100,8 +100,8 @@ def _refuse_unused(options: argparse.Namespace) -> None:
     """Raise HodynError for options that the chosen kind of demo does not use."""
     if options.actuator is not None and options.actuators is not None:
         raise HodynError(
-            '--actuator gives every joint an example actuator, and --actuators those in a file: '
-            'give only one of these options')
+            '--actuator gives every joint an example actuator, --actuators gives the actuators in '
+            'a file: use only one of these options')
     if not options.compare:
         if unused := _given(options, 'bandwidth', 'speed', 'robustness'):
             raise HodynError(f'--{next(iter(unused))} only works with --compare')

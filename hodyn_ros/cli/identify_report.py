@@ -285,7 +285,7 @@ def verdict(
     worse = [name for name, _, _, is_worse in rows if is_worse]
     alike = [name for name, *_ in rows if name not in {*better, *worse}]
     if not worse and not better:
-        return 'On held-out motion the file is better for no joint: keep the given one'
+        return 'On held-out motion the file is better for no joint: keep the given file'
     said = [f'{word} for {", ".join(names)}' for word, names in (
         ('better', better), ('hardly different', alike), ('worse', worse)) if names]
     if unjudged:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.estimate import Estimate
     from hodyn_ros.robot import Robot
 
-_FACTOR = 3.0  # from a mass found to the given one, beyond which the link is implausible
+_FACTOR = 3.0  # ratio of the found and the given mass beyond which a link is implausible
 
 
 def changed_parts(robot: Robot, found: Estimate, bags: Sequence[Path]) -> list[str]:
@@ -57,12 +57,12 @@ def implausible_links(robot: Robot, found: Estimate) -> list[str]:
             and link.mass + width[0] > body.mass / _FACTOR))
     return [
         f'Masses of links are implausible: {far}. Either the given links are wrong, or something '
-        'that is not part of the model acts on the arm: springs and counterbalances are not. '
-        'Subtract their torques from the efforts.'] if far else []
+        'that is not part of the model acts on the arm, such as a spring or a counterbalance: '
+        'subtract its torques from the efforts.'] if far else []
 
 
 def _errors(robot: Robot, changes: Sequence[Change], than: str) -> str:
-    """Return the RMS errors of the joints in changes, with the usual ones."""
+    """Return the RMS error of each changed joint, and the usual one."""
     from hodyn_ros.feedforward.limit_table import unit
 
     return 'RMS errors of ' + ', '.join(

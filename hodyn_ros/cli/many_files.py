@@ -52,7 +52,7 @@ def _count(text: str) -> int:
 
 
 def wants_many(options: argparse.Namespace, paths: Sequence[Path]) -> bool:
-    """Whether a command is given many files, or options for many."""
+    """Whether the arguments name several files, or have options for several files."""
     from hodyn_ros.fleet.inputs import is_many
 
     return bool(

@@ -20,7 +20,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     name: getattr(math, name) for name in (
         'sin', 'cos', 'tanh', 'sinh', 'asinh', 'asin', 'sqrt', 'exp', 'expm1', 'log', 'fabs')
 } | {'fmin': min, 'fmax': max}
-"""Python functions that evaluate constants, by the names in C that laws and recursions use."""
+"""Python functions that evaluate constants; the keys are the functions' names in C."""
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv}

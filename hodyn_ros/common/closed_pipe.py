@@ -8,6 +8,6 @@ _STDOUT = 1  # file descriptor
 
 def discard_output() -> int:
     """Discard unprinted output, and return the exit code; call it on BrokenPipeError."""
-    # Otherwise the interpreter's last flush would fail, too.
+    # Otherwise the interpreter's last flush would also fail.
     os.dup2(os.open(os.devnull, os.O_WRONLY), _STDOUT)
     return PIPE_CLOSED

@@ -12,7 +12,7 @@ class HodynError(ValueError):
 
     Its text says what is wrong, where, and what to do, in one line of limited length. The entry
     points (command line, node, planning process) show it; any other error that reaches them is a
-    bug in this package and is shown as such.
+    bug in this package and is shown as a bug.
     """
 
     def __init__(self, message: object = '') -> None:
@@ -30,7 +30,7 @@ def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
 
 
 class NamesError(HodynError):
-    """The names in a message are not those of all joints of the robot."""
+    """The names in a message do not include all joints of the robot."""
 
 
 class NoKnownJointError(NamesError):

@@ -157,7 +157,7 @@ def replacing(
         Path of the output; parents of a folder are made.
     contents : Contents or None
         Contents of the output if it is a folder, which the caller makes; None for a file. If an
-        existing folder has other contents, too, these files and folders are replaced one by one;
+        existing folder also has other contents, these files and folders are replaced one by one;
         otherwise the whole folder at once, if the file system can do that.
     force : bool
         As for `check_output`.

@@ -1,6 +1,6 @@
 """The style of all plots: colours, lines, labels and units.
 
-The colours are those of Okabe and Ito, which colour-blind readers can distinguish. The curves of a
+The colours are by Okabe and Ito; colour-blind readers can distinguish them. The curves of a
 plot also differ in dashes and lightness, so that a grey print can be read.
 """
 from typing import Any

@@ -43,11 +43,11 @@ def joints_and_base(robot: Robot, given: Motions) -> tuple[Array, Array, Array, 
     q : (T, n) array
         Positions.
     rate : (T, n, k + 1) array
-        Coefficients of q̇; the last, unknown, is zero.
+        Coefficients of q̇; the last one is not known, and is 0.
     base_pose : (T, 4, 4) array
         Pose of a floating base; (T, 0, 1) for a fixed one.
     base_twist : (T, k + 1, 6) array
-        Coefficients of its twist; the last, unknown, is zero.
+        Coefficients of its twist; the last one is not known, and is 0.
 
     """
     motion = robot.coupling.to_bodies(given.q)

@@ -1,6 +1,7 @@
-"""The equations of motion in closed form, body-fixed, and their derivatives: MK21 and KM21.
+"""The equations of motion in closed form, body-fixed, and their derivatives.
 
-They serve insight and checks; the recursions are faster, O(n) instead of O(n³).
+They follow the papers MK21 and KM21 (`docs/theory.md`), and serve insight and checks; the
+recursions are faster, O(n) instead of O(n³).
 """
 from dataclasses import dataclass
 import math
@@ -59,7 +60,7 @@ class ClosedForm:
         Raises
         ------
         HodynError
-            If `order` is above that of the terms, or k is not between 1 and order + 2.
+            If `order` is above the order of the terms, or k is not between 1 and order + 2.
 
         """
         for value, name in ((order, 'order'), (k, 'k')):

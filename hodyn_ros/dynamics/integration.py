@@ -22,7 +22,7 @@ from hodyn_ros.robot.spherical import singular_chart, spherical_joints
 Law = Callable[..., ArrayLike]
 """Function of t, state, pose and twist of a floating base, and rotations if these are given."""
 
-_METHODS = {3: 'RK23', 5: 'RK45', 8: 'DOP853'}  # of scipy.integrate
+_METHODS = {3: 'RK23', 5: 'RK45', 8: 'DOP853'}  # names in scipy.integrate
 _FASTEST = 1e4
 """Speed limit of joints, rad/s or m/s, and of a turning base, rad/s: 95 000 rpm, above any robot.
 
@@ -73,7 +73,7 @@ def simulate(
     """Return the motion of a robot under a torque law, by an explicit Runge-Kutta method.
 
     The step adapts itself to keep the error of each step below the tolerance, relative and
-    absolute. On a floating base the method is that of Munthe-Kaas on SE(3): the pose is C exp(X)
+    absolute. On a floating base, by the method of Munthe-Kaas on SE(3), the pose is C exp(X)
     with C from the start of the step, and the method integrates Ẋ = dexp⁻¹(V) with the body-fixed
     twist V. So the matrix remains a pose to rounding, and the choice of the step does not depend
     on where the base is.

@@ -20,7 +20,7 @@ from hodyn_ros.robot.body_table import MASS
 
 
 class Energy(NamedTuple):
-    """Energy of a robot, J; entry k of each is the k-th time derivative, W for the first.
+    """Energy of a robot; entry k of each array is its k-th time derivative: J, W, W/s, …
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ from hodyn_ros.dynamics.twist_representation import Representation, representati
 from hodyn_ros.robot import HodynError, lie
 
 TOLERANCE = 1e-6
-"""Largest symmetric part of an angular velocity matrix, relative to the derivatives."""
+"""Largest accepted symmetric part of an angular velocity matrix, over the derivatives."""
 
 
 def pose_derivatives(

@@ -65,8 +65,9 @@ def torque_regressor(
 ) -> Array | tuple[Array, Array]:
     """Return the regressor Y of the rigid-body torques Q = Σ_b Y_b π_b, and its time derivatives.
 
-    They go to the order r that q supports. The parameters π of `inertial_parameters` are constant,
-    so Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b. From KM21 section II, whose momenta M V are linear in π.
+    The derivatives go up to the order r that q supports. The parameters π of `inertial_parameters`
+    are constant, so Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b. From KM21 section II, whose momenta M V are linear in
+    π.
 
     Parameters
     ----------

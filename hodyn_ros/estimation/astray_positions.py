@@ -6,11 +6,11 @@ from hodyn_ros.common.arrays import Array
 _AROUND = 10  # messages on both sides by which the motion of the arm is judged
 _OFF = 8.0  # least jump, over the usual deviation nearby; noise and motion stay below it
 _FARTHER = 2.0  # least jump, over the usual step
-_OTHERS = 3  # largest deviations nearby that do not count: another such position may cause them
+_OTHERS = 3  # number of largest deviations nearby that do not count: another fault may cause them
 _LEAST = 1e-3  # least jump, rad or m; smaller ones disturb little
 _STEPS = 10.0  # least jump, over the resolution; encoders flicker by less
 _ACCELERATION = 100.0  # least acceleration of a jump and back, rad/s²: no arm reaches it
-_LONG = 1.5  # greatest time of a jump and back, over others nearby; in more an arm may return
+_LONG = 1.5  # greatest time of two steps, over the longest nearby; in more an arm may return
 _MOST = 0.01  # greatest share of messages with such positions
 
 

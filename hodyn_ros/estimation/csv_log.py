@@ -16,10 +16,10 @@ from hodyn_ros.messages.message_types import TYPES
 TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
 _SLOWEST = 0.5  # greatest median time between rows, s; a longer one may be in another unit
-_LIKE = 0.9  # correlation from which recorded velocities are those of the positions
+_LIKE = 0.9  # correlation from which recorded velocities fit the positions
 _NEAR = 3.0  # ratio of velocities below which two units of time are the same
 _UNITS = ('seconds', 'milliseconds', 'microseconds', 'nanoseconds')
-_LATEST = 2.0 ** 31  # s, the first time that a stamp cannot hold
+_LATEST = 2.0 ** 31  # first time that a stamp cannot hold, s
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _usable(
 
 
 def _counted(reason: str, lines: list[int]) -> str:
-    """Return a reason with the number of lines, and the first of these."""
+    """Return a reason with the number of lines, and the first line."""
     return f'{reason} (line {lines[0]})' if len(lines) == 1 else (
         f'{reason} ({len(lines)} lines, the first is line {lines[0]})')
 
@@ -150,7 +150,7 @@ def _too_coarse(times: Array) -> str:
 
 
 def _digits(value: float) -> str:
-    """Return all digits of a time: those of a time since 1970 differ only in the last ones."""
+    """Return a time with all its digits: times since 1970 differ only in the last ones."""
     return np.format_float_positional(value, trim='-')
 
 
@@ -173,7 +173,7 @@ def _other_unit(times: Array, values: dict[str, Array], says_seconds: bool) -> s
 
 
 def _unit_by_velocities(times: Array, position: Array, velocity: Array) -> str:
-    """Return the unit of times in which velocities are those of the positions; empty if none."""
+    """Return the unit of times in which velocities fit the positions; empty if none does."""
     if not velocity.size:
         return ''
     steps = np.diff(position, axis=0)

@@ -3,8 +3,8 @@
 Each joint's motion is estimated by the Kalman smoother of `kalman`: a chain of five integrators
 driven by white noise, measured by the recorded positions and velocities at their own instants.
 Its three parameters, the density of the driving noise and the noise of positions and velocities,
-are those under which these samples are most likely (maximum likelihood); the bandwidth follows
-from them. Recorded efforts are not used.
+are the values under which these samples are most likely (maximum likelihood); the bandwidth
+follows from them. Recorded efforts are not used.
 """
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

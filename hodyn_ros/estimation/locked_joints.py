@@ -10,13 +10,13 @@ from hodyn_ros.robot import Robot
 from hodyn_ros.robot.coupling import Mimic
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere, index_of, locks_that_matter
 
-_MOSTLY = 0.5  # share of samples in which a follower must be elsewhere
+_MOSTLY = 0.5  # share of samples in which a follower must be elsewhere to be reported
 
 
 def dependent_but_elsewhere(
     path: Path, robot: Robot, *, topic: str | None = None, prefix: str = '',
 ) -> list[str]:
-    """Return a sentence for each joint that is not where others or locks put it in a recording.
+    """Return a sentence for each joint that is away from its lock or its leader in a recording.
 
     Joints that are not recorded, and locked ones on which no torque depends, are skipped. A joint
     that only shifts the arm may be anywhere, but moves with accelerations on which torques depend.
@@ -77,7 +77,7 @@ def dependent_but_elsewhere(
 def _contradiction(joint: str, mimic: Mimic, found: float, due: float) -> str:
     return (
         f'{joint} is at {found:.3g} in the recording, but it follows {mimic.joint} and is at '
-        f'{due:.3g} then: the torque is computed for the latter. Correct its `mimic` in the robot '
+        f'{due:.3g} then, for which the torque is computed. Correct its `mimic` in the robot '
         'file, or the driver.')
 
 

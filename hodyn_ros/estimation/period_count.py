@@ -10,7 +10,7 @@ MAX_MOVE = 20
 # Costs are in ½ χ².
 _MISCOUNT = 400.0  # greatest cost of a count that contradicts its interval: the clock was set
 _STRAY = 12.0  # greatest cost of a stamp long after its instant
-_LOST, _MOST_LOST = 0.7, 8.0  # cost of each lost sample, and greatest cost of those in a row
+_LOST, _MOST_LOST = 0.7, 8.0  # cost of each lost sample, and greatest cost of a row of them
 
 
 @njit(nogil=True)
@@ -28,8 +28,8 @@ def count_periods(
         The time between samples, and its standard deviation, s.
     period, beyond : float
         The period, and the standard deviation of instants beyond their bounds, s. An instant long
-        before its stamp costs little. One long after it costs as much as a clock that was set,
-        since no state is stamped before it was sampled.
+        before its stamp costs little. One long after its stamp costs as much as a clock that was
+        set, since no state is stamped before it was sampled.
     max_move : int
         Samples are counted within this many periods of their bounds. It is an argument because
         loops over a constant would be unrolled and not vectorised.

@@ -113,9 +113,9 @@ class RecordedMotion:
     Parameters
     ----------
     bag : JointStateBag
-        Open.
+        The bag, open.
     bandwidth : float, optional
-        Bandwidth of the motion, Hz; the most likely one by default.
+        Bandwidth of the motion, Hz; by default the most likely bandwidth.
 
     """
 
@@ -170,7 +170,7 @@ class RecordedMotion:
             lost=bag.lost, in_part=bag.in_part, notes=tuple(bag.notes))
 
     def evaluated(self, evaluate: Callable[[MotionPiece, Runs, slice], T]) -> Iterator[T]:
-        """Evaluate piece after piece in another thread, while the caller uses the last one.
+        """Evaluate piece after piece in another thread, while the caller uses the previous one.
 
         `evaluate` gets each piece with margins, its runs of samples with the motion estimated from
         them, and the slice of the piece without its margins.

@@ -9,10 +9,10 @@ t_{k+1} − t_k, with a known standard deviation (`state_intervals`).
 
 The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost; a clock
 that was set is a step of high cost (`count_periods`). Given n_k, a broken line, fitted between the
-bounds by weighted least squares, gives T and the drift. One comparison of
-likelihoods then decides whether the intervals between these instants agree with the states better
-than those between the stamps. If not, the stamps are used as instants; messages that are delivered
-in bursts are spaced evenly, unless the states contradict.
+bounds by weighted least squares, gives T and the drift. One comparison of likelihoods then decides
+whether the intervals between these instants agree with the states better than the intervals
+between the stamps. If not, the stamps are used as instants; messages that are delivered in bursts
+are spaced evenly, unless the states contradict.
 """
 from dataclasses import dataclass, replace
 from functools import partial
@@ -101,8 +101,8 @@ def sampling_instants(
     stamps : (S,) array
         s, strictly increasing.
     older : (S,) array
-        The last stamp under which an older sample was seen, s; −∞ if none was. It is later than
-        the stamp of the sample before if that was read more than once.
+        The last stamp under which an older sample was seen, s; −∞ if none was. If the sample
+        before was read more than once, this is later than its first stamp.
     position, velocity : (S, n) arrays
         rad, rad/s; velocities NaN where not recorded.
 

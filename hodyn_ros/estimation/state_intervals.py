@@ -8,7 +8,7 @@ WINDOWS = (5, 12, 30)
 """Numbers of samples on both sides over which slopes of the positions are taken."""
 
 WIDE = (12, 30)
-"""The same, if single stamps are far off."""
+"""The numbers of samples if single stamps are far off."""
 
 _TINY = 1e-12
 _MOTION = 1.0  # bandwidth of the arm's motion, Hz, from which the velocities' curvature follows

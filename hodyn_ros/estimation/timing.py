@@ -29,7 +29,7 @@ MIN_RUN = 8
 # For messages in bursts: least length of a gap, in periods, and in usual bursts.
 _GAP_BURSTS = 15.0
 _LONGEST_BURST = 3.0
-_LONG_PAUSE = 5.0  # greatest pause in the mean step, in usual pauses
+_LONG_PAUSE = 5.0  # greatest pause that counts in the mean step, in usual pauses
 _RESET_PERSISTS = 4  # least number of earlier stamps in a row after a clock was set back
 
 
@@ -68,7 +68,7 @@ class Run(Instants):
 class StampStatus(IntEnum):
     """How a message's stamp follows the previous one, or why the message is not used.
 
-    AFTER_STEP: the samples show that the clock of the stamps was set by less than a gap.
+    AFTER_STEP: the samples show that the clock was set, by less than the length of a gap.
     NO_MOTION: the run cannot be smoothed; this status is set last. STALE: the state
     repeats an earlier message, with a different one in between. TORN: positions of one sample with
     velocities of another. ASTRAY: a position is far off the positions before and after.

@@ -1,4 +1,4 @@
-"""What was found in the stamps of a whole recording, counted chunk by chunk."""
+"""Statistics of the stamps of a whole recording, counted chunk by chunk."""
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +12,7 @@ _LISTED = 200  # greatest number of gaps, resets, … that are listed one by one
 
 @dataclass
 class TimingStatistics:
-    """What was found in the stamps of a whole recording, for the report.
+    """Statistics of the stamps of a whole recording, for the report.
 
     Attributes
     ----------
@@ -21,8 +21,8 @@ class TimingStatistics:
     sampling_period : float
         The mean period by which instants were restored, s; NaN if all are the stamps.
     restored, determined : int
-        Number of samples with restored instants, and for how many of them the states themselves
-        determine the interval before; for the others the stamps do.
+        Number of samples with restored instants, and number of those before which the states
+        determine the interval; elsewhere the stamps determine it.
     evenly_spaced : int
         Number of samples that arrived in bursts and were spaced evenly here, as no sampling period
         was found.
@@ -37,8 +37,8 @@ class TimingStatistics:
     gaps, resets : lists of (ns, s)
         The first 200: the last stamp before, and the length of the pause or the jump back.
     clock_steps : list of int
-        The first 200 times that the clock was set by less than counts as a gap: the stamp after
-        each, ns.
+        The first 200 settings of the clock that are too small for a gap: the stamp after each,
+        ns.
     astray : list of (ns, int, float)
         The first positions far off their neighbours: time since the first stamp, index of the
         joint, and how far, rad.

@@ -21,7 +21,7 @@ QUANTITIES = (
 class BaseReference:
     """Decides at each reading of the odometry whether a planned motion of the base is followed.
 
-    While one is followed, the accelerations of the base are those of the plan; the measured pose
+    While a plan is followed, the accelerations of the base come from the plan; the measured pose
     and twist correct it. Stamps are ns on the clock of the odometry.
 
     Parameters
@@ -32,7 +32,8 @@ class BaseReference:
         How far position, orientation, velocity and angular velocity of the base may be from the
         plan: m, rad, m/s, rad/s.
     bandwidth : float
-        Bandwidth of the filter of accelerations without a plan, rad/s, 0 for none.
+        Bandwidth, rad/s, of the filter that estimates accelerations without a plan; 0 takes them
+        as 0.
     planner : PlanMaker
         Makes the plans.
     reasons : Reasons
@@ -57,7 +58,7 @@ class BaseReference:
 
     @property
     def mode(self) -> str:
-        """Whether a plan is followed, waiting or preparing, or none."""
+        """State of a plan: followed, waiting or preparing; none without a plan."""
         return (
             'followed' if self._followed else 'waiting' if self._waiting else
             'none' if self._prepared_start is None else 'preparing')
@@ -86,7 +87,7 @@ class BaseReference:
     def see(self, controller: FeedforwardController, ahead: int) -> None:
         """Begin or stop following a plan, by the last believed reading of the base.
 
-        `ahead` is how far the clock of the stamps is ahead of the controller's instants, ns.
+        `ahead` is the time, ns, by which the clock of the stamps is ahead of the controller's.
         """
         base = self._base
         if base.stamp < self._seen:
@@ -118,7 +119,7 @@ class BaseReference:
             self._reasons.tell('warning', f'the base trajectory is given up: {why}')
 
     def _poll(self) -> None:
-        """Take a plan that is ready, in place of one that waits."""
+        """Take a plan that is ready; it replaces a plan that waits."""
         if self._prepared_start is None:
             return
         answer = self._planner.poll_base()

@@ -9,10 +9,10 @@ from hodyn_ros.robot import HodynError, lie
 WINDOW, LONGEST_STEP = 0.1, 0.25
 """Time over which pose and twist are compared, and longest time between two readings, s."""
 ALLOWED = 0.07
-"""Allowed difference of the two displacements, rad and m, besides half of the pose's: filters
-delay, and positions are corrected."""
+"""Allowed difference of the two displacements, rad and m, in addition to half of the displacement
+by poses: filters delay, and positions are corrected."""
 LEAST_CONFIRMED = 0.5
-"""Least share of a velocity that the pose must confirm; a steady acceleration gives more."""
+"""Least share of a velocity that the pose must confirm; steady accelerations give larger ones."""
 FREE = 0.5, 0.7
 """Angular and linear velocity that need no confirmation, rad/s and m/s."""
 HOLD = 0.3
@@ -22,7 +22,8 @@ PROOF, CLOSE = 0.005, 0.45
 CALM = 1.0
 """Time without contradiction or jump before a linear velocity is confirmed again, s."""
 LEAP = 1.2
-"""A position leaps if it moves this factor and `ALLOWED` further than the velocity gives."""
+"""A position leaps if it moves more than this factor times as far as the velocity gives, and to a
+place more than `ALLOWED` away from there."""
 FROZEN = 1.0
 """Time after which an unchanged position counts as a new one, at which the base stands, s."""
 QUICKEST, NOISE = 100.0, 0.5

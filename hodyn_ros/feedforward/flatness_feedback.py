@@ -111,7 +111,7 @@ class FlatnessFeedback:
             How long after the state the torque acts, s; half a period if it is held for one.
         check : bool
             False skips the checks of the arguments, for loops; wrong arrays would then corrupt
-            memory, and values that are not finite give torques that are not.
+            memory, and values that are not finite would give torques that are not finite.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 """How far the arm may be from the reference of a goal.
 
-The rules are those of joint_trajectory_controller (`tolerances.hpp` of ros2_controllers 6).
+The rules follow joint_trajectory_controller (`tolerances.hpp` of ros2_controllers 6).
 """
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class GoalTolerances:
 
 @dataclass(frozen=True)
 class JointTolerance:
-    """Tolerances that a goal sets for a joint: 0 is the default, -1 removes the tolerance."""
+    """Tolerances that a goal sets for a joint: 0 means the default, -1 no tolerance."""
 
     name: str
     position: float
@@ -99,7 +99,7 @@ def goal_tolerances(
     path, goal : iterables of JointTolerance
         Path and goal tolerances that the goal sets.
     goal_time : float
-        Goal time that the goal sets, s: 0 is the default, -1 is no limit.
+        Goal time that the goal sets, s: 0 means the default, -1 no limit.
 
     Raises
     ------

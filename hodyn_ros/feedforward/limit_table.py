@@ -103,7 +103,7 @@ class LimitTable:
         derivative; its column bounds that derivative, so a motion from rest to rest within the
         bounds trips no reflex.
     quantities : sequence of str, optional
-        The columns other than reflexes, in this order.
+        The quantities of the columns that are not reflexes, in this order.
 
     Attributes
     ----------

@@ -1,11 +1,11 @@
-"""Compares locked joints with where they are measured."""
+"""Compares the measured positions of locked joints with their locks."""
 from collections.abc import Mapping
 
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere
 
 LISTEN = 0.2
-"""How long a start waits for joint states that name the locked joints, which a driver of its own
-may publish, s."""
+"""Time, s, for which a start waits for joint states that name the locked joints: another driver
+than the arm's may publish these."""
 
 
 class LockedWatch:
@@ -29,7 +29,7 @@ class LockedWatch:
         """Take measured positions, rad or m, by joint."""
         self._measured.update(measured)
         for joint in measured:
-            # Noise at the bound does not make it flicker.
+            # The bound has a hysteresis, so that noise does not make the report flicker.
             bound = 0.5 * APART if joint in self._apart else APART
             (self._apart.add if self._distance(joint) > bound else self._apart.discard)(joint)
 
@@ -43,14 +43,14 @@ class LockedWatch:
             'them') if far else ''
 
     def waits_for(self, at: float) -> str:
-        """Return which joint states are still waited for; empty if none are."""
+        """Return what the start still waits for; empty if for nothing."""
         self._since = at if self._since is None else self._since
         unseen = [joint for joint in self._locked if joint not in self._measured]
         return f'for joint states that name {", ".join(unseen)}, up to {LISTEN:g} s' if (
             unseen and at - self._since < LISTEN) else ''
 
     def news(self) -> str:
-        """Return, once, which joints left their locks, and once more if they are far away."""
+        """Return which joints left their locks: once each, and again if a joint is far away."""
         new = {(joint, is_far) for joint in self._apart
                if (is_far := self._distance(joint) > FAR) or (joint, True) not in self._told
                } - self._told
@@ -60,7 +60,7 @@ class LockedWatch:
 
     @property
     def doubt(self) -> str:
-        """Which joints are not where they are locked, without their positions, which change."""
+        """Which joints are away from their locks; without their positions, as these change."""
         return '; '.join(
             f'{joint} is not where it is locked, at {self._locked[joint]:g}'
             for joint in sorted(self._apart))

@@ -1,4 +1,4 @@
-"""Limits of a robot's motion: those of its file, and missing ones derived from them."""
+"""Limits of a robot's motion: the limits in its file, and missing ones derived from these."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +18,9 @@ STOP_TIME, JERK_TIME = 0.25, 0.05
 def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> MotionLimits:
     """Return the limits of a robot's motions; for efforts, the worst of its models counts.
 
-    If the robot file has no acceleration limit, it is the acceleration that stops the joint from
-    its velocity limit (or 1 rad/s) in STOP_TIME. Without a jerk limit, it is the jerk that reaches
-    the acceleration limit in JERK_TIME. Efforts include gravity, friction and the external
+    A missing acceleration limit is replaced by the acceleration that stops the joint from its
+    velocity limit (or 1 rad/s) in STOP_TIME, and a missing jerk limit by the jerk that reaches the
+    acceleration limit in JERK_TIME. Efforts include gravity, friction and the external
     wrenches, held constant: only row 0 of `wrenches`, (ORDER + 1, n_bodies, 6), is used.
     """
     limits = models[-1].robot.limits
@@ -47,9 +47,10 @@ def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> Motion
 
 
 def effort_jerk(feedforward: FeedForward, position: Array) -> float:
-    """Return the jerk with which all joints at once just keep the effort-rate limits.
+    """Return the largest jerk that all joints may have at once, in any directions.
 
-    For an arm at rest at a position, (n,); infinite without such limits.
+    With it, an arm at rest at a position, (n,), is within its effort-rate limits; infinite without
+    such limits.
     """
     units = np.zeros((position.size + 1, 5, position.size))
     units[:, 0] = position
@@ -62,7 +63,8 @@ def effort_jerk(feedforward: FeedForward, position: Array) -> float:
 def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
     """Return a message if a weight, (n,), passes an effort limit by more than a share `margin`.
 
-    Only joints that carry more than `before`, (n,), count; empty if none of them does.
+    Only joints that carry more than `before`, (n,), count. Empty if none of these exceeds its
+    limit.
     """
     grown = np.where(np.abs(weight) > np.abs(before), weight, 0.0)
     worst, share = largest_ratio(grown, np.array(robot.limits.effort))
@@ -76,20 +78,21 @@ def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
 
 @dataclass(frozen=True)
 class EffortExcess:
-    """An effort, or a motor's speed or deflection, beyond its limit.
+    """An effort, a motor's speed or a spring's deflection, beyond its limit.
 
     Attributes
     ----------
     place : int
         Index of the joint or, for a motor's quantities, of the motor.
     quantity : str
-        'torque', 'torque rate', 'motor velocity', 'motor torque' or 'deflection'; if the gate
-        refused it, also another published quantity, such as 'motor position'.
+        'torque', 'torque rate', 'motor velocity', 'motor torque' or 'deflection'; if
+        `last_gate`, the check before publishing, refused it, also another published quantity, such
+        as 'motor position'.
     value, limit : float
         The value, with its sign, and the limit of its magnitude: N m, N m/s, rad/s (prismatic:
         N, N/s, m/s).
     is_refused : bool
-        Whether the last gate refused it, so that it is not published.
+        Whether `last_gate` refused it, so that it is not published.
 
     """
 
@@ -104,7 +107,7 @@ class EffortWatch:
     """Compares the efforts of each cycle, of links and motors, with their limits."""
 
     def __init__(self, feedforward: FeedForward, margin: float) -> None:
-        """Take the robot's limits, and the fraction by which they may be passed."""
+        """Take the robot's limits, and the share by which they may be passed."""
         # Q̈ and the motors' positions and accelerations have no limits.
         self._of_links = _Rows(feedforward, (*EFFORTS, ''))
         self._of_motors = _Rows(

@@ -2,7 +2,7 @@
 
 With τ_m of `FlatnessFeedback`, the published τ_m,d and the torque τ_l of the driver's motor loop,
 the correction c is s (τ_m − τ_m,d − τ_l), cut to its bound and rate. The share s goes smoothly to
-1 while all inputs can be used. While one cannot, s goes to 0, and c with it from its last value.
+1 while all inputs can be used. While an input cannot be used, s and with it c go to 0.
 The feed-forward does not depend on c.
 """
 import numpy as np
@@ -16,7 +16,7 @@ from hodyn_ros.feedforward.settings import MotorFeedbackSettings
 from hodyn_ros.robot import HodynError, Robot
 
 SWEEP = 0.01
-"""Least time from 0 to the bound at a joint without an effort-rate limit, s."""
+"""Least time in which c goes from 0 to its bound at a joint without an effort-rate limit, s."""
 LATEST = 0.005
 """Difference of the stamps of joint and motor states that is always allowed, s."""
 IMPLAUSIBLE = 2.0
@@ -26,7 +26,7 @@ FIRST = 200_000_000
 
 
 class MotorFeedback:
-    """The correction, cycle by cycle; nothing that is measured raises an error.
+    """Computes the correction in each cycle; measured values never raise an error.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class MotorFeedback:
 
     @property
     def is_fading(self) -> bool:
-        """Whether the correction is not 0 yet, or its share still changes."""
+        """Whether the correction still differs from 0, or its share still changes."""
         return self._share.is_changing or bool(self.correction.any())
 
     def advance(
@@ -94,7 +94,7 @@ class MotorFeedback:
 
         `state`, (2, n), is the measured state of the links, None if it is not believed or has no
         velocities; it has a `stamp`, ns, which is `age`, s, before the cycle's. `period`, s, is
-        that of the joint states. `is_allowed` is whether a reference is followed or held.
+        the period of the joint states. `is_allowed` is whether a reference is followed or held.
         """
         if self._now < 0:
             self._now = self._begin = controller.now

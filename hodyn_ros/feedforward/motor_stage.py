@@ -13,7 +13,7 @@ from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.soft_limit import soft_limit, soft_part
 
 MOST_CARRIED = 0.9
-"""Largest load counted, as a share of a motor's torque limit: the rest is for acceleration."""
+"""Largest load that counts, over a motor's torque limit: the rest is left for acceleration."""
 # Names of θ and of the load of a motor, each with two derivatives.
 QUANTITIES = (
     ('motor position', 'motor velocity', 'motor acceleration'), 3 * ('motor torque',))
@@ -70,7 +70,7 @@ class MotorStage:
 
     @property
     def is_changing(self) -> bool:
-        """Whether the published reference is still on its way to the motion's."""
+        """Whether the published reference is still on its way to the reference of the motion."""
         return self._theta is not None and self._load is not None and (
             self._theta.is_changing or self._load.is_changing)
 
@@ -81,7 +81,7 @@ class MotorStage:
 
     @property
     def held(self) -> Flags:
-        """Whether a joint's motor reference is held or returning, not the motion's, (n,)."""
+        """Which joints have a motor reference that is held or returns to the motion's, (n,)."""
         held = ~self.feasible
         if self._theta is not None and self._load is not None:
             changing = self._theta.changing | self._load.changing
@@ -90,7 +90,7 @@ class MotorStage:
 
     @property
     def refused(self) -> EffortExcess | None:
-        """The value that the gate refused in the last cycle, if any."""
+        """The value that `last_gate` refused in the last cycle, if any."""
         for stage, quantities in zip((self._theta, self._load), QUANTITIES, strict=True):
             if stage is not None and stage.refused is not None:
                 value, row, motor = stage.refused
@@ -106,7 +106,7 @@ class MotorStage:
         return self._judged
 
     def evaluate(self, q: Array, torque: Array, stiffness: Array | None, dt: float) -> None:
-        """Evaluate the reference `dt`, s, after the last; arguments as in `MotorSide.evaluate`."""
+        """Evaluate the reference `dt`, s, after the last call; arguments: `MotorSide.evaluate`."""
         wanted = self.side.evaluate(q, torque, stiffness, dt, check=False)
         is_other, self._all_feasible = _load(
             self.actuators.motors, wanted, self.feasible, self._was_feasible, self._carried)

@@ -39,7 +39,7 @@ class BaseMotion:
 
     @property
     def rotation(self) -> Array:
-        """From the base's axes to the world's, (3, 3), in place."""
+        """Rotation from the base's axes to the world's, (3, 3); a view."""
         rotation: Array = self.pose[0, :3, :3]
         return rotation
 
@@ -154,7 +154,7 @@ class MovingBaseFeedForward(FeedForward):
         """Write Q, Q̇, Q̈ and, after them, the wrench on the base with its derivatives.
 
         The wrench (moment, force) that must act on the base is in the base's axes about its
-        origin; its derivatives are those of the components.
+        origin; its derivatives are derivatives of the components.
 
         Parameters
         ----------

@@ -11,7 +11,7 @@ from hodyn_ros.robot import Limits, Robot
 _State = tuple[Array, Array, int]
 
 PERSISTENCE = 3
-"""Number of agreeing readings in a row that are believed, whatever was before."""
+"""Number of agreeing readings in a row that are believed, whatever readings came before."""
 FACTOR = 2.0
 """Largest measured velocity that is believed, as a multiple of the velocity limit."""
 FREE_VELOCITY = 50.0
@@ -40,7 +40,7 @@ def beyond_range(
 ) -> tuple[str, bool]:
     """Return which joints are beyond their ranges at a position, (n,), and whether it is possible.
 
-    The text is empty if no joint is beyond by `BEYOND`. `names` are those in the joint states.
+    The text is empty if no joint is beyond by `BEYOND`. `names` are the names in the joint states.
     """
     limits = robot.limits
     low, high = limits.position_min.copy(), limits.position_max.copy()
@@ -56,12 +56,12 @@ def beyond_range(
 
 
 class PlausibleState:
-    """Judges each measured state by the states before it.
+    """Judges each measured state by the previous states.
 
-    A joint moves no faster than twice its velocity limit, and about as its measured velocity. A
-    state that contradicts the last believed one is left out, with one exception: if three states
-    in a row agree with each other, and no state has come from the former place for `STAY`, the
-    arm is believed to be at the new place.
+    A joint can move no faster than twice its velocity limit, and moves about as fast as measured.
+    A state that contradicts the last believed one is left out, with one exception: if three states
+    in a row agree with each other, and no state has come from the former place for `STAY`, the arm
+    is believed to be at the new place.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class PlausibleState:
     def is_nowhere(self, position: Array) -> bool:
         """Return whether a position, (n,), has a joint beyond its range by `FAR`.
 
-        Several joints may be beyond theirs by less: a running arm may be pushed there.
+        Several joints may be less far beyond their ranges: a running arm may be pushed there.
         """
         nowhere: bool = _is_nowhere(position, self._low, self._high, np.inf)
         return nowhere
@@ -154,7 +154,7 @@ class ZeroVelocities:
         self.forget()
 
     def forget(self) -> None:
-        """Forget the former position and the joint."""
+        """Forget the last position and the joint."""
         self.joint = -1
         self._from: Array | None = None
 

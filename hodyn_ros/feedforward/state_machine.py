@@ -363,7 +363,7 @@ class StateMachine:
             self.reasons.tell(row.level, row.says.format(**words))
 
     def _wraps(self, position: Array) -> str:
-        """Return what it means if a joint is one turn from where it was; empty if none is."""
+        """Return the cause if a joint is one turn from where it was; empty if no joint is."""
         change = position - self._believed[0]
         joint = int(np.abs(change).argmax())
         return self.reasons.of_turn(joint, change.item(joint))

@@ -166,7 +166,7 @@ class Supervisor(StateMachine):
             self._go(Cause.AT_REST)
         has_velocity = self._has_velocity and not self._unbelieved
         if self._unbelieved and not self._plausible.is_there:
-            watch.forget()  # one wrong reading must neither stop the arm nor be where it is held
+            watch.forget()  # one wrong reading must neither stop the arm nor become its place
             return controller
         # The reference is ahead of the measurement by the lookahead.
         watch.compare(

@@ -14,7 +14,7 @@ class State(Enum):
     LOST = 'stops by its own clock, as no joint state comes'
     SILENT = 'is at rest without joint states, and publishes nothing'
     ENDING = 'stops, as it is deactivated'
-    FADING = 'fades the output to the weight of the arm'
+    FADING = 'fades the output to the torque that carries the weight of the arm'
     ENDED = 'is over'
 
 
@@ -60,7 +60,7 @@ class Transition:
     says : str
         The log line.
     reason : str
-        The reason in `~/state` from then on; empty to keep the reason.
+        The reason in `~/state` from then on; empty to keep the previous one.
 
     """
 

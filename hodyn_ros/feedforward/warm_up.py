@@ -58,7 +58,7 @@ def warm_up(
     evaluate()
     if options.motor_feedback is not None:
         motors = np.zeros((2, options.motor_feedback.bound.size))
-        with contextlib.suppress(HodynError):  # too weak springs: compiled all the same
+        with contextlib.suppress(HodynError):  # springs may be too weak, but kernels are compiled
             FlatnessFeedback(feedforward.robot).motor_torque(
                 controller.q, measured, motors, ahead=1e-3)
     # Without Ruckig, streams are refused when they come.

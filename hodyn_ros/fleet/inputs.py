@@ -1,4 +1,4 @@
-"""Find bags or plans that are given one by one, in folders, or by a pattern."""
+"""Finds bags or plans that are given one by one, in folders, or by a pattern."""
 from collections.abc import Callable, Collection, Iterable, Iterator
 import glob
 from itertools import takewhile
@@ -62,7 +62,7 @@ def fingerprint(path: Path) -> list[list[str | int]]:
     try:
         if path.is_dir():
             files = sorted(file for file in path.iterdir() if file.is_file())
-        else:  # with the log that SQLite may leave
+        else:  # the file, and the log that SQLite may leave
             files = [path, *filter(Path.exists, [Path(f'{path}-wal')])]
         return [[file.name, (known := file.stat()).st_size, known.st_mtime_ns] for file in files]
     except OSError:  # the task reports it

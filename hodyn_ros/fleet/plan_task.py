@@ -1,4 +1,4 @@
-"""A plan checked, annotated or retimed, and its rows of the summary."""
+"""The task of checking, annotating or retiming a plan, and its rows of the summary."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -24,14 +24,14 @@ class PlanTask(Task):
     Attributes
     ----------
     command : 'check', 'annotate' or 'retime'
-        Whether the plan is only checked, or written with its torques.
+        The command; `check` writes no plan, the other two write it with its torques.
     robot : Robot
         The robot, with the limits that plans may use.
     settings : PlanSettings
         How the plan is prepared; for ``retime`` its stretch is 'retime'.
     output : Path
-        Folder of the fleet: plans go to ``plans/NAME`` in their original format, those of bags as
-        ``.yaml``. Existing files are replaced.
+        Folder of the fleet: plans go to ``plans/NAME`` in their original format, plans from bags
+        as ``.yaml``. Existing files are replaced.
     topic, index : str and int, optional
         As for `plans.files.read_trajectory`.
     period : float

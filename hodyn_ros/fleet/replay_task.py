@@ -1,4 +1,4 @@
-"""A recording replayed: its report, its Parquet file, and its rows of the summary."""
+"""The task of replaying a recording: its report, Parquet file, and rows of the summary."""
 from __future__ import annotations
 
 from contextlib import suppress
@@ -117,7 +117,7 @@ def _rows(result: Replay, robot: Robot) -> list[Row]:
     rows = [
         {
             **common,
-            'joint': name,  # the driver's may differ from bag to bag
+            'joint': name,  # the driver's name may differ from bag to bag
             **{figure: getattr(joint, figure) for figure in FIGURES},
             # The largest value of each quantity over its limit.
             **{f'{extreme.quantity}_share': extreme.range_share for extreme in result.extremes

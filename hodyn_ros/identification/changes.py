@@ -12,12 +12,14 @@ from hodyn_ros.identification.terms import Terms
 Blocks = NDArray[np.intp]
 
 _FEWEST = 12  # least number of blocks of a recording in which changes are searched
-_MUCH = 10.0  # multiple of the usual squared error from which a block does not fit
-_SCATTER = 6.0  # robust standard deviations of the squared errors' logarithms, likewise
+# A block does not fit if its squared error is more than _MUCH times the usual one, and its
+# logarithm more than _SCATTER robust standard deviations above the usual one.
+_MUCH, _SCATTER = 10.0, 6.0
 _NORMAL = 1.4826  # standard deviation over median deviation of normal values
 _LONG = 2  # least number of successive blocks that do not fit
-_LARGE = 0.1  # least error of such blocks, over the standard deviation of the joint's efforts
-_NOTABLE = 0.02  # least error with a model that changes later or gradually, likewise
+# Least errors that are reported, over the standard deviation of the joint's efforts: of blocks
+# that do not fit, and of a model that must change.
+_LARGE, _NOTABLE = 0.1, 0.02
 _PARTS = 4  # number of parts of the blocks, each predicted from the others
 _EXPLAINED = 0.6  # least share of the squared error that a change in time must explain
 _SWITCHES = np.linspace(0.2, 0.8, 7)  # shares of the recording after which something may change
@@ -36,10 +38,11 @@ class Change:
     begin, end : float
         The part, s from the start of the recording.
     error, usual : float
-        RMS errors, N m: in the part and outside of it; or, if the model changes at `begin`, of
-        the whole recording without and with this change.
+        RMS errors, N m: in the part and outside of it; if `is_lasting`, of the whole recording
+        without and with the change.
     is_lasting : bool
-        Whether the model changes at `begin`, or gradually if this is 0, up to the end.
+        Whether another model fits from `begin` to the end of the recording. If `begin` is 0, the
+        model changes gradually.
 
     """
 
@@ -81,7 +84,7 @@ def changes(model: Terms, found: Fit) -> tuple[Change, ...]:
 def _of_joint(
     error: Array, torque: Array, columns: Array, block: Blocks,
 ) -> list[tuple[float, float, float, float, bool]]:
-    """Return the other attributes of the changes of a joint in a recording."""
+    """Return begin, end, error, usual and is_lasting of a joint's changes in a recording."""
     known = np.isfinite(error)
     error, torque, columns, block = error[known], torque[known], columns[known], block[known]
     times, order, count = np.unique(block, return_inverse=True, return_counts=True)
@@ -98,9 +101,9 @@ def _of_joint(
 def _short(
     error: Array, torque: Array, order: Blocks, times: Blocks,
 ) -> list[tuple[float, float, float, float, bool]]:
-    """Return successive blocks with large errors, as of a contact.
+    """Return successive blocks with large errors, for example from a contact.
 
-    The median of a block does not count a reversal, at which real friction differs for a moment.
+    The median error of a block is used, since real friction differs for a moment at a reversal.
     """
     squares = np.array([
         np.median(error[order == k] ** 2) for k in range(len(times))])
@@ -128,9 +131,9 @@ def _lasting(
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return the change of friction, offset and load in time that explains most of the error.
 
-    A change is the same columns with other coefficients, later or gradually; the last column, that
-    of a rotor, does not change. It explains what it predicts of blocks that were not used to find
-    it, beyond what unchanged columns predict.
+    After a change, or gradually, the columns have other coefficients; the rotor's column, the last
+    one, does not change. To count only what a change predicts, its error is measured on blocks
+    that were not used to find it, and compared with the error of unchanged columns.
     """
     size = columns.shape[1]
     both = np.column_stack([columns, error])
@@ -163,8 +166,8 @@ def _predicted(
 ) -> float:
     """Return the squared error of blocks, each predicted by a fit to the other parts.
 
-    `sums` are products of columns and errors of each block, (b, c + 1, c + 1); `change`, (k, b),
-    are factors of the columns that are added, all but the last.
+    `sums`, (b, c + 1, c + 1), are each block's products of the columns and the error. Each row of
+    `change`, (k, b), has a factor per block, by which all columns except the last are added.
     """
     size = sums.shape[1] - 1
     used = [*range(size), *(

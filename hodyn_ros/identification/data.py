@@ -6,7 +6,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags, Indices
 
 BLOCK = 1.0
-"""Length of the blocks of time whose errors count as independent, s."""
+"""Length of the blocks of time, s; errors in different blocks count as independent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +16,7 @@ class Data:
     Attributes
     ----------
     q : (T, 5, n) array
-        Estimated motions, q to q⁗.
+        Estimated motions, q … q⁗.
     effort : (T, n) array
         Recorded efforts, N m or another unit.
     block : (T,) int array

@@ -14,7 +14,7 @@ from hodyn_ros.identification.terms import Terms
 Masks = dict[str, Flags]
 
 UNDETERMINED = 0.8  # share of the prior's deviation above which a value is undetermined
-_WIDE = 0.5  # half width of an interval, relative to the gain, above which it is undetermined
+_WIDE = 0.5  # half width of a gain's interval, over the gain, above which it is undetermined
 _CERTAIN = 3.5  # standard deviations from which a term that was not fitted is significant
 _TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}  # a law is kept or fitted whole
 

@@ -1,4 +1,4 @@
-"""Joints whose efforts are in another unit than the torques, or whose results are in doubt."""
+"""Joints whose efforts may not be in the assumed unit, or whose results are in doubt."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +12,10 @@ from hodyn_ros.replay.position_ranges import mostly_outside
 from hodyn_ros.robot import Robot
 
 _MOSTLY = 0.5  # share of efforts beyond limits; sound joints exceed them only for moments
-_COARSE = 1.5  # RMS of efforts over their resolution, below which they may be too coarse
-_DIGITS = 9  # decimals kept of efforts / their range; smaller differences are round-off
-# Errors above this multiple of the efforts' standard deviation are worse than a constant's; noise
-# alone causes less.
+_COARSE = 1.5  # ratio of RMS effort to resolution below which efforts may be too coarse
+_DIGITS = 9  # decimals kept of efforts over their range; smaller differences are round-off
+# Errors above this multiple of the efforts' standard deviation are larger than those of a
+# constant; noise alone causes smaller ones.
 _WORSE_THAN_NONE = 1.2
 
 
@@ -26,11 +26,11 @@ class DoubtfulJoints:
     Attributes
     ----------
     misplaced : tuple of str
-        Mostly outside their limits of position.
+        Joints that are mostly outside their position limits.
     overloaded : tuple of str
-        Their efforts, with the gains found, are mostly beyond their limits.
+        Joints whose efforts, with the gains found, are mostly beyond their limits.
     unexplained : tuple of str
-        Their held-out efforts are predicted worse than by a constant.
+        Joints whose held-out efforts are predicted worse than by a constant.
 
     """
 
@@ -83,7 +83,7 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
                 for j in np.flatnonzero(unknown & heard))
     else:
         # Beside a payload, gains are fitted with one narrow prior for all joints. A single gain in
-        # another unit would widen it for all, so such joints are left out.
+        # another unit would widen this prior for all joints, so such joints are left out.
         recorded = found.parameters['inverse_gain'] * found.parameters['common_gain']
         far = heard & ~((recorded > 1.0 / AGREE) & (recorded < AGREE))
         if far.any():
@@ -101,10 +101,11 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
 
 
 def _coarse(robot: Robot, data: Data) -> Array:
-    """Return the resolution of efforts that are too coarse for a fit, (n,); NaN if they are not.
+    """Return the resolution of efforts that are too coarse for a fit, (n,); NaN for others.
 
-    Such efforts are hardly larger than their resolution, and the given robot predicts them with
-    errors below it. Gains and friction fitted to them are wrong, as rounding is not noise.
+    Such efforts are hardly larger than their resolution, and the errors of the given robot's
+    prediction are below it. Gains and friction fitted to such efforts are wrong, as rounding is
+    not noise.
     """
     predicted = FeedForward(robot).torque(data.q, gravity=data.gravity)[:, 0]
     found = np.full(robot.n, np.nan)

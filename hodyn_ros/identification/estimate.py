@@ -65,7 +65,7 @@ class Estimate:
     joints, intervals : dict of str to (n,) array
         `amplitude`, `slope`, `velocity_offset`, `viscous`, `rotor_inertia`, `effort_gain`, `zero`,
         as far as their terms were fitted; intervals are NaN for joints that keep their value.
-        Gains are those for the robot file: they include the earlier gain of the robot.
+        Gains are for the robot file: they include the earlier gain of the robot.
     offset, offset_interval : (n,) or (bags, n) arrays
         Constant offset of the recorded efforts, in their unit.
     links, links_interval : tuple of Payload and (n_bodies, 10) array
@@ -100,7 +100,7 @@ class Estimate:
     changes : tuple of Change
         Parts of the recordings whose efforts do not fit.
     friction : SigmoidFriction or None
-        The fitted law; `joints` has those of its values whose terms were fitted.
+        The fitted law; `joints` has only the values whose terms were fitted.
     parameters : dict of str to array
         All parameters, as in `Terms`: a start for a fit to other data of the arm.
     doubts : tuple of Doubt
@@ -148,7 +148,7 @@ class Estimate:
             np.isfinite(width).any() for width in self.intervals.values())
 
     def gain_factors(self, robot: Robot) -> Array:
-        """Return the gains found over those of the robot, (n,); 1 if none were found."""
+        """Return the ratios of the found gains to the robot's, (n,); 1 if none were found."""
         if 'effort_gain' not in self.joints:
             return np.ones(robot.n)
         given = 1.0 if robot.effort_gain is None else robot.effort_gain

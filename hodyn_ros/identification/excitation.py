@@ -20,7 +20,7 @@ MAX_SHARE = 0.95
 """Largest share of the limits that a motion may use."""
 
 UNKNOWN = {'position': 1.0, 'velocity': 1.0, 'acceleration': 5.0, 'jerk': 50.0}
-"""Assumed limits of a joint without any: rad (m) on both sides of 0, and rad/sᵏ (m/sᵏ)."""
+"""Assumed limits of a joint without limits: rad (m) on both sides of 0, and rad/sᵏ (m/sᵏ)."""
 
 _SAMPLES = 100  # number of samples of a period
 _START, _STEP = 40, 0.3  # number of random first motions; relative first step from the best one
@@ -59,11 +59,11 @@ def design(
     Parameters
     ----------
     robot : Robot
-        Fixed base.
+        The robot, on a fixed base.
     period : float
         Duration, s.
     harmonics : int
-        At least 3.
+        Number of harmonics, at least 3.
     share : float
         Share of the limits of position, velocity, acceleration, jerk, effort and effort rate.
     trials : int

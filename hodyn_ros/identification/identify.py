@@ -48,7 +48,7 @@ def identify(
     terms : collection of str
         The terms to fit.
     each_bag : bool
-        Whether each recording has offsets of its own.
+        Whether each recording has its own offsets.
     begin : Estimate, optional
         Estimate from other data of the arm, where the fit starts.
 
@@ -192,7 +192,7 @@ def _with_given_links(model: Terms, found: Fit, wide: Fit | None) -> Fit:
     """Return a fit with the given links and gains, if these explain the data equally well.
 
     The written file has the given links, and the given gains unless gains are a term: a payload
-    fitted beside other links would leave errors. The deviations stay those of the free fit. If the
+    fitted beside other links would leave errors. The deviations of the free fit are kept. If the
     given values explain the data worse, another fit starts from them, as `found` may be in a flat
     valley between links and payload; the better fit is returned, as uncertain as `wide`.
     """

@@ -1,4 +1,4 @@
-"""Loads on the last body by linear least squares: of all recordings, and of single ones."""
+"""Loads on the last body by linear least squares, in all recordings and in single ones."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,8 @@ from hodyn_ros.identification.terms import Terms
 
 _CLEAR = 5.0  # standard deviations from which a difference is certain
 _ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's
-# m; errors of the links' parameters shift the payload's centre by less from motion to motion.
+# Least change of the first moment over the payload's mass, m; errors of the links' parameters
+# cause smaller changes from motion to motion.
 _ANOTHER_PLACE = 0.03
 _LARGEST = np.array([100.0, 30.0, 30.0, 30.0])  # prior deviations of mass, kg, and moment, kg m
 _FARTHEST = 0.9  # m, largest coordinate of the centre of mass from which a fit starts
@@ -19,7 +20,7 @@ _FARTHEST = 0.9  # m, largest coordinate of the centre of mass from which a fit 
 
 @dataclass(frozen=True, eq=False)
 class DifferingLoad:
-    """How the payload of one recording differs from that of the others.
+    """How the payload of one recording differs from the payload of the others.
 
     Attributes
     ----------
@@ -61,9 +62,9 @@ class LinearPayload:
     def start(self) -> tuple[float, Array]:
         """Mass and centre of mass from which a fit starts.
 
-        If the mass does not differ significantly from 0, it is the upper end of its interval or,
-        if that is larger, the least mass with this first moment whose centre is no coordinate
-        farther than `_FARTHEST`.
+        If the mass does not differ significantly from 0, the larger of two masses is taken: the
+        upper end of its interval, and the least mass that, with this first moment, has no
+        coordinate of its centre beyond `_FARTHEST`.
         """
         mass = self.mass if self.mass > self.half else max(
             self.mass + self.half, float(np.abs(self.moment).max()) / _FARTHEST)
@@ -71,7 +72,7 @@ class LinearPayload:
 
 
 def linear_payload(model: Terms, found: Fit) -> LinearPayload:
-    """Return a payload by least squares, beside the free parameters of a fit."""
+    """Return a payload by linear least squares, estimated with the free parameters of a fit."""
     value, covariance = solve_linear(
         model, found, model.load_columns(found.theta, model.data.loaded), _LARGEST)
     distance = float(value @ inverse(covariance) @ value)
@@ -83,7 +84,7 @@ def linear_payload(model: Terms, found: Fit) -> LinearPayload:
 def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
     """Return the loaded recordings whose payload differs from the others'.
 
-    Those whose centre of mass is farthest away come first.
+    The first ones have the centre of mass that is farthest from the others'.
     """
     bags = np.unique(model.data.bag[model.data.loaded])
     if len(bags) < 2 or not model.of('payload', model.free).any():

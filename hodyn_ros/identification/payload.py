@@ -1,4 +1,4 @@
-"""Rigid bodies by ten free numbers, any choice of which is a possible body.
+"""Rigid bodies described by ten free numbers, any values of which give a possible body.
 
 The numbers are log-Cholesky parameters (Rucker and Wensing, RA-L 2022): log m, the centre of mass
 c, and a triangular matrix L, with logarithms in place of its diagonal. The second moments of the
@@ -17,8 +17,8 @@ from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES, pack
 MASS, COM, EXTENT, SHEAR = 0, slice(1, 4), slice(4, 7), slice(7, 10)
 """Indices of log m, c, log diag L and the rest of L among the ten numbers."""
 
-_MIN_EXTENT = 1e-3  # as a share of the largest; bodies in files may be flat, or impossible
-_MIN_MASS = 1e-9  # kg, in place of 0, which has no logarithm
+_MIN_EXTENT = 1e-3  # least extent over the largest; bodies in files may be flat, or impossible
+_MIN_MASS = 1e-9  # mass, kg, that replaces 0, which has no logarithm
 _BELOW = ((1, 2, 2), (0, 0, 1))
 _STEP = 1e-6
 
@@ -67,7 +67,7 @@ def rigid_body(theta: Array) -> Payload:
 
 
 def log_cholesky(mass: float, com: Array, inertia: Array) -> Array:
-    """Return the ten numbers of a body; of a near one if its inertia is not physical."""
+    """Return the ten numbers of a body, or of a near one if its inertia is not physical."""
     mass = max(mass, _MIN_MASS)
     moments = (0.5 * np.trace(inertia) * np.eye(3) - inertia) / mass
     values, axes = np.linalg.eigh(moments)
@@ -80,8 +80,8 @@ def log_cholesky(mass: float, com: Array, inertia: Array) -> Array:
 def uncertainty(theta: Array) -> Array:
     """Return the standard deviations of the ten numbers of a body that is known to ±100 %.
 
-    Those of the centre of mass grow with its coordinates, and are at least a fifth of the body's
-    radius.
+    The deviations of the centre of mass grow with its coordinates, and are at least a fifth of the
+    body's radius.
     """
     extent = np.exp(theta[EXTENT])
     radius = np.sqrt(np.sum(extent ** 2) + np.sum(theta[SHEAR] ** 2))

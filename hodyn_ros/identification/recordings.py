@@ -1,4 +1,4 @@
-"""Motions and efforts from bags: thinned for the fit, whole for the validation."""
+"""Motions and efforts from bags: thinned for the fit, in full for the validation."""
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 import os
@@ -24,7 +24,7 @@ from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError, Robot
 
 MAX_SAMPLES = 2000
-"""Number of samples to which bags are thinned evenly: more add little and take time."""
+"""Number of samples to which bags are thinned evenly: more samples add little and take time."""
 
 STRETCH, FOLDS = 4, 4
 """Number of successive blocks held out together, and number of parts of a recording."""
@@ -32,7 +32,7 @@ STRETCH, FOLDS = 4, 4
 
 @dataclass(frozen=True)
 class Recording:
-    """A bag to identify from.
+    """A bag from which a robot is identified.
 
     Attributes
     ----------
@@ -60,11 +60,11 @@ class Motion:
     diagnosis : Diagnosis
         Faults of the recording, if any.
     lag : Lag
-        Lag of the efforts behind the prediction of the given robot; NaN if it cannot be judged.
+        Lag of the efforts behind the prediction of the given robot; NaN if it is not determined.
     slow : (n,) array
         See `Pace.slow`.
     measured : (n,) bool array
-        Whether the effort of each joint changes; efforts that never change are left out.
+        Which joints have efforts that change; the other efforts are left out.
     unmeasured : list of str
         A sentence per joint whose effort is recorded and never changes.
 
@@ -81,7 +81,7 @@ class Motion:
     _pieces: int
 
     def pieces(self) -> Iterator[Data]:
-        """Yield all samples, piece after piece of the bag."""
+        """Yield all samples of the bag, piece by piece."""
         for q, effort, block, deviation, instants in self._stored():
             yield Data(
                 q, np.where(self.measured, effort, np.nan), block,
@@ -107,7 +107,7 @@ class Motion:
     def is_misread(self, terms: Collection[str]) -> bool:
         """Whether nothing can be identified from the recording until it is corrected."""
         diagnosis = self.diagnosis.without(terms)
-        # Without a known cause, the links may be wrong.
+        # If the cause of the misfit is not known, the links may be wrong.
         return diagnosis.is_misread or (
             diagnosis.is_wrong and not diagnosis.has_a_cause and 'links' not in terms) or (
             bool(self.gravity_doubt(terms)) and is_opposite(self.diagnosis.efforts.gravity_share))

@@ -6,8 +6,8 @@ standard deviations. The prior deviations of links and gains are estimated from 
 evidence of the linearised model (MacKay, Neural Computation 1992).
 
 Intervals come from the sandwich estimator over blocks of time, since the errors of neighbouring
-samples are correlated. They include the errors of the priors, and those of the offsets if
-considered parameters, which keep the robot's values, are off by their prior deviations.
+samples are correlated. They include the errors of the priors. Considered parameters keep the
+robot's values; the intervals of the offsets include the effect of their prior deviations.
 """
 from dataclasses import dataclass, replace
 
@@ -24,7 +24,7 @@ _STEPS, _PRECISION = 60, 2e-5  # greatest number of steps; relative gain at whic
 _DAMPING, _LESS, _MORE = 0.1, 0.2, 8.0  # first damping; its factors after a good or a bad step
 _FLAT = 1e-3  # share of the damping for parameters in which the model is nearly linear
 _SETTLED = 0.02  # relative change of deviations and levels at which rounds end
-_ROUNDS, _ROUGH = 5, 2  # greatest number of rounds of estimating deviations; without `settle`
+_ROUNDS, _ROUGH = 5, 2  # most rounds of estimating deviations, with and without `settle`
 _LEVELS = np.geomspace(0.003, 1.5, 24)
 """Candidate prior deviations of links and gains, as shares of ±100 %."""
 _USUAL = {  # prior of each level: its median, and the standard deviation of its logarithm
@@ -45,7 +45,7 @@ class Fit:
     uncertain : (p,) bool array
         Which of them were fitted or considered.
     covariance : (p, p) array
-        Of all parameters; 0 if not uncertain.
+        Covariance of all parameters; 0 for parameters that are not uncertain.
     curvature, precision : (f, f) and (f,) arrays
         Information of the data and of the priors about the free parameters.
     spread, design : (n,) arrays
@@ -77,7 +77,7 @@ class Fit:
         return np.where(uncertain, np.sqrt(np.maximum(variance, 0.0)), np.nan)
 
     def uncertain_as(self, wide: 'Fit') -> 'Fit':
-        """Return this fit with the uncertainty of one with more free parameters.
+        """Return this fit with the uncertainty of a fit with more free parameters.
 
         Its covariance is the mean square of the errors about the values of this fit: values that
         were fixed since they did not differ significantly may still be wrong.
@@ -293,8 +293,8 @@ def _covariance(
     meat = sums.T @ sums * count / max(count - 1, 1)
     prior = np.diag(precision)
     robust = posterior @ (meat + prior) @ posterior
-    # As few blocks may agree by chance, the variance is at least that of errors with the standard
-    # deviations and correlations found.
+    # As a few blocks may agree by chance, the variance is at least that of errors with the
+    # standard deviations and correlations found.
     classic = posterior @ (curvature + prior) @ posterior
     variance = np.maximum(np.diag(classic), 1e-300)
     grow = np.sqrt(np.maximum(variance / np.maximum(np.diag(robust), 1e-9 * variance), 1.0))

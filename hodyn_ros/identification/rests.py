@@ -1,4 +1,4 @@
-"""When joints stand: their friction then has any value up to the one that moves them."""
+"""When joints stand: their friction then has any value up to the breakaway friction."""
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,13 +10,13 @@ MIN_REST = 0.3
 """Least duration of a rest, s; shorter stops are reversals."""
 
 SLOW = 0.005
-"""Share of a joint's RMS velocity below which it is slow, however small the noise is."""
+"""Share of a joint's RMS velocity below which the joint is slow, however small the noise is."""
 
 JITTER = 2e-3
 """Velocity below which a joint that only jitters is slow, rad/s or m/s."""
 
 _DEVIATIONS = 3.0
-_CERTAIN = 5.0  # standard deviations of a velocity that noise never has
+_CERTAIN = 5.0  # standard deviations from which a velocity is not noise
 _DIRECTED = 0.9  # least share of its way on which a joint that moves keeps its direction
 
 
@@ -39,9 +39,9 @@ class Pace:
     def slow(self) -> Array:
         """Velocity below which each joint is slow, (n,), however small the noise is.
 
-        It is a share of the joint's usual velocity, as no velocity is slow for all joints. A
-        joint that a controller holds jitters: it does not keep its direction for as long as a
-        rest lasts, on most of its way. Its usual velocity is no scale of its motion.
+        It is a share of the joint's usual velocity, as no velocity is slow for all joints. For a
+        joint that keeps no direction for `MIN_REST` on most of its way it is at least `JITTER`: a
+        controller holds the joint, and its usual velocity is jitter.
         """
         squares, way, directed = self._sums
         slow = SLOW * np.sqrt(squares / max(self._count, 1))
@@ -51,7 +51,7 @@ class Pace:
 def standing(instants: Instants, velocity: Array, deviation: Array, slow: Array) -> Flags:
     """Return whether each joint stands, (T, n): slow without a break for `MIN_REST`.
 
-    A velocity is slow if it differs from 0 by less than three standard deviations or `slow`.
+    A velocity is slow if its size is below three standard deviations, or below `slow`.
 
     Parameters
     ----------

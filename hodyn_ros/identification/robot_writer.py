@@ -21,12 +21,13 @@ def write_robot(
     source: str, robot: Robot, estimate: Estimate, path: Path, *, payload: bool = True,
     force: bool = False,
 ) -> Robot:
-    """Write a built-in robot or a file with the identified values; return the robot read back.
+    """Write a robot, built-in or from a file, with the identified values; return it as read back.
 
-    The payload becomes a body fixed to the last one; without `payload` it is left out. The inertia
-    of a link includes all bodies fixed to it, which keep no mass of their own. Zeros of joints
-    move the links' placements and the limits of position. Offsets belong to the sensors and are
-    not written: a feed-forward with them would push the arm. Files are replaced only with `force`.
+    The payload becomes a body fixed to the last body; without `payload` it is left out. The
+    inertia of a link includes all bodies fixed to it, whose own masses are removed. Zeros of
+    joints move the links' placements and the limits of position. Offsets belong to the sensors and
+    are not written: a feed-forward with offsets would push the arm. Files are replaced only with
+    `force`.
 
     Raises HodynError, and leaves no file, if the written robot cannot be read back.
     """
@@ -114,7 +115,7 @@ def _inertial(body: Payload) -> dict[str, Any]:
 
 
 def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:
-    """Return the joints' indices in the order of the listed bodies, which other lists follow."""
+    """Return the joints' indices in the order of the listed bodies, as in the other lists."""
     return [
         robot.joint_names.index(body.get('joint') or body['name'])
         for body in bodies if body['type'] != 'fixed' and not body.get('mimic')]

@@ -14,7 +14,7 @@ from hodyn_ros.replay.shifted_zeros import ZeroSearch
 
 _QUARTER = 0.5 * np.pi
 _CANDIDATES = 16  # number of slopes of friction from which the best is chosen
-_FAR_BETTER = 0.7  # greatest part of the error that another slope may leave
+_FAR_BETTER = 0.7  # largest share of the error that a far better slope leaves
 
 
 def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
@@ -45,7 +45,7 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
     if 'gains' in model.terms:
         if begin is not None:
             clear = ~np.isin(robot.joint_names, begin.gains_by_others)
-        else:  # effort per N m by least squares with friction
+        else:  # units of effort per N m, by least squares with friction
             by_torque = FrictionFit(n, 1)
             by_torque.add(data.q[:, 1], (rigid,), data.effort, known, data.block)
             gain, clear = by_torque.coefficients[0][:, 0], by_torque.clear[:, 0]
@@ -79,7 +79,7 @@ def _start_at_better_slopes(model: Terms, theta: Array, rest: Array) -> None:
         velocity, torque = model.data.q[known, 1, j], rest[known, j]
         slopes = np.array([
             model.of('slope', theta)[j], *np.linspace(low[j], high[j], _CANDIDATES)])
-        one = np.ones_like(velocity)  # friction is not negative, a constant may be
+        one = np.ones_like(velocity)  # friction is not negative, a constant may be negative
         linear = velocity * model.of('viscous', model.free)[j]
         found, left = zip(*(nnls(np.stack([
             sigmoid(slope * velocity) - 0.5, linear, one, -one], axis=1), torque)

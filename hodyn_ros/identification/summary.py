@@ -29,9 +29,9 @@ def write_summary(
     robot : Robot
         The robot before identification.
     found : Estimate
-        What was identified.
+        The estimate.
     validation : Validation
-        Errors of the written file.
+        Errors of the written robot.
     doubtful : DoubtfulJoints
         Joints whose recordings are likely misread.
     recordings : sequence of (Recording, MessageCounts)

@@ -1,9 +1,9 @@
 """The terms of the model of a recorded effort, which parameters are fitted, and their priors.
 
 effort = k ⊙ (Y(q + z) π + payload + friction + d q̇ + I q̈) + offset, joint by joint, with k the
-inverse of the gain, in units of effort per N m. k is a factor of each joint times a common one,
-since a wrong unit or scale affects all drives alike. All parameters are in one vector; those that
-are not free keep the value of the robot.
+inverse of the gain, in units of effort per N m. k is a factor per joint times a common factor,
+since a wrong unit or scale affects all drives alike. All parameters are in one vector; parameters
+that are not fitted keep the robot's values.
 """
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -27,22 +27,25 @@ from hodyn_ros.identification.payload import (
 from hodyn_ros.robot import Robot
 
 _SLOPES = (1.0, 300.0)  # bounds of the slope, s/rad
-_STEEPEST = 30.0  # largest slope times the joint's largest velocity, if it allows for more
+# Upper bound of the slope times the joint's largest velocity, if it allows for more than _SLOPES.
+_STEEPEST = 30.0
 _TURNED = 5.0  # slope times velocity at which friction has its full value to 1 %
 _SLOPE_DEVIATION = 1.5  # prior deviation of the slope's logarithm
 _ASYMMETRY = 3.0  # bound of slope · velocity offset: a friction 20 times larger in one direction
-_ASYMMETRY_DEVIATION = 0.2  # prior: a tenth more in one direction, a tenth less in the other
+# Prior deviation of slope · velocity offset: a tenth more friction in one direction, and a tenth
+# less in the other.
+_ASYMMETRY_DEVIATION = 0.2
 _ZERO_DEVIATION = 0.05  # prior deviation of a zero, rad
-_ANGLE_STEP = 1e-4  # rad, of differences
+_ANGLE_STEP = 1e-4  # step of the finite differences by an angle, rad
 _LARGEST = 10.0  # prior deviation of terms of a drive, over the standard deviation of efforts
-_EXTENT = 0.05  # m, prior radius of a payload, within a factor of e
-_REACH = 0.3  # m, prior deviation of the coordinates of a payload's centre of mass
+_EXTENT = 0.05  # prior radius of a payload, m, within a factor of e
+_REACH = 0.3  # prior deviation of the coordinates of a payload's centre of mass, m
 _PAYLOAD = np.repeat([  # start, deviation and bounds of log m, c, log diag L and the rest of L
     [0.0, np.inf, np.log(1e-3), np.log(1e3)], [0.0, _REACH, -1.0, 1.0],
     [np.log(_EXTENT), 1.0, np.log(1e-3), 0.0], [0.0, _EXTENT, -1.0, 1.0]], [1, 3, 3, 3], 0).T
 _FRICTION = {
     'amplitude': 'amplitude', 'slope': 'slope', 'asymmetry': 'velocity_offset',
-    'viscous': 'viscous'}  # names of the law's parameters
+    'viscous': 'viscous'}  # name of the law's parameter for each kind
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class Terms:
     places : dict of str to slice
         Slice of the vector for the parameters of each kind.
     start, low, high : (p,) arrays
-        The robot's values, which are the means of the priors; and bounds.
+        The robot's values, which are the means of the priors; and the bounds of the fit.
     free : (p,) bool array
         Which parameters are fitted.
     considered : (p,) bool array
@@ -74,7 +77,7 @@ class Terms:
     curved : (p,) bool array
         In which parameters the model is far from linear.
     known : (T, n) bool array
-        Which efforts are fitted: those that are recorded while the joint moves.
+        Which efforts are fitted: efforts that are recorded while the joint moves.
     moving : (n,) bool array
         Which joints move both ways and have efforts.
     prior : (p,) array
@@ -83,7 +86,7 @@ class Terms:
     shares : (n,) bool array
         The joints to whose gains the common factor applies.
     steep : (n,) bool array
-        The joints whose friction is steeper than the law may be, see `leave_out_reversals`.
+        The joints with steeper friction than the law allows, see `leave_out_reversals`.
 
     """
 
@@ -141,8 +144,8 @@ class Terms:
             'slope': _Kind(
                 'friction', np.log(slope_given), _SLOPE_DEVIATION, np.log(_SLOPES[0]),
                 np.log(steepest)),
-            # Only the shape of friction near a reversal, which real friction does not share
-            # with the law, distinguishes an asymmetry from an offset.
+            # Only the shape of friction near a reversal distinguishes an asymmetry from an offset,
+            # and real friction does not have the law's shape there.
             'asymmetry': _Kind(
                 'friction', asymmetry,
                 _ASYMMETRY_DEVIATION if 'offsets' in self.terms else _ASYMMETRY, -most, most),
@@ -175,8 +178,9 @@ class Terms:
     def leave_out_reversals(self, steep: Flags) -> None:
         """Fix slopes, (n,), at their upper bounds, and leave out efforts in slow motion.
 
-        There the law cannot follow friction that is steeper. The errors of these few samples would
-        change its amplitude and, without offsets, its asymmetry, and so all other torques.
+        In slow motion, the law cannot follow friction that is steeper than its bound. The errors
+        of these few samples would change the law's amplitude and, without offsets, its asymmetry,
+        and so all other torques.
         """
         self.steep |= steep
         self.of('slope', self.free)[steep] = False
@@ -184,7 +188,7 @@ class Terms:
         self.known &= full | ~self.steep
 
     def common_gain(self, theta: Array) -> Array:
-        """Return the common factor of the drives as it applies to each, (n,)."""
+        """Return the common factor of the drives, (n,); 1 for joints outside `shares`."""
         return np.where(self.shares, self.of('common_gain', theta), 1.0)
 
     def effort_per_torque(self, theta: Array) -> Array:
@@ -250,11 +254,11 @@ class Terms:
     ) -> tuple[Array, Array]:
         """Return the efforts (T, n) and their derivative by some parameters (T, n, f).
 
-        These are the free parameters, or those in the mask `by`, (p,).
+        These are the parameters in the mask `by`, (p,), by default the free ones.
         """
         data, n, free = self.data, self.robot.n, self.free if by is None else by
         count = len(data.q)
-        column = np.cumsum(free) - 1  # of each of these parameters
+        column = np.cumsum(free) - 1  # column of the derivative for each of these parameters
         derivative = np.zeros((count, n, int(free.sum())))
 
         def put(kind: str, slopes: Array) -> None:

@@ -45,7 +45,7 @@ class Validation:
         Whether `held_out` exceeds `before_by_gains_found` by more than 1 % and by two standard
         deviations over blocks of time.
     by_bag : bool
-        Whether whole recordings were held out, or stretches of each.
+        Whether whole recordings were held out; otherwise stretches of each.
 
     """
 

@@ -28,7 +28,8 @@ class LimitMargin:
     time : float or int
         Time from the plan's zero, s; for recordings the stamp, ns.
     value, lower, upper : float
-        Value and limits, in `unit`. Unknown limits are infinite; without any, |value| is largest.
+        Value and limits, in `unit`. Unknown limits are infinite; if both are unknown, the value is
+        the one of largest magnitude.
     reflex, commands : str
         Name and commands of the `robot.reflexes.Reflex` with this limit; empty for others.
     tripped_at, tripped_by : float and str, or None

@@ -52,4 +52,4 @@ MOTOR_QUANTITIES = ('motor_velocity', 'motor_effort', 'deflection')
 CHECKED = tuple(name for name in QUANTITIES if name != 'power')
 """Quantities checked in plans: all except power, which is only reported for recordings."""
 SCALABLE = JOINT_QUANTITIES[1:]
-"""Joint quantities with scalable limits; those of motors are `MOTOR_QUANTITIES`."""
+"""Joint quantities with scalable limits; the quantities of motors are `MOTOR_QUANTITIES`."""

@@ -21,7 +21,7 @@ from hodyn_ros.messages.whole_turns import WholeTurns
 USUAL_NAME = 'joint_states'
 _READ_AT_ONCE = 4096
 _MAX_KEPT = 1 << 27  # bytes kept in memory: 12 min of 7 joints at 1 kHz
-_MAX_REASONS = 20  # largest number of listed reasons; damaged bytes cause ever new ones
+_MAX_REASONS = 20  # largest number of listed reasons; damaged bytes cause new ones without end
 _Mapping = tuple[Layout, Indices]  # a layout, and the joints' indices in its arrays
 
 
@@ -211,7 +211,7 @@ class JointStateBag:
         self.usable, self.in_part = tally.usable, tally.in_part
         self.unusable: dict[str, int] = {}
         for reason, count in tally.unusable.items():
-            # At the first message the names in later ones were unknown: take the reason as of now.
+            # Names in later messages were not known at the first one: take the latest reason.
             reason = self._joints.latest(reason)
             self.unusable[reason] = self.unusable.get(reason, 0) + count
         self.total = tally.found + sum(loss.messages or 0 for loss in self.lost)
@@ -298,7 +298,7 @@ def some_positions(
 ) -> Iterator[dict[str, Array]]:
     """Yield recorded positions, (T,), rad or m, of some joints, by name, in blocks.
 
-    `find` is that of `SomePositions`. Messages are grouped by the joints whose positions they
+    `find` is as for `SomePositions`. Messages are grouped by the joints whose positions they
     have; messages without any are skipped.
     """
     rows: dict[tuple[str, ...], list[list[float]]] = {}

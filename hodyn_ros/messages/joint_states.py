@@ -19,7 +19,7 @@ from hodyn_ros.messages.topic_names import JointFinder
 
 MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
 
-_MOST_LAYOUTS = 8  # that are remembered: senders on one topic are few
+_MOST_LAYOUTS = 8  # number of layouts that are remembered: a topic has few senders
 _FIELDS = ('position', 'velocity', 'effort')
 
 
@@ -172,7 +172,7 @@ class JointStateReader:
         return position, self._field(data, layout, 'velocity')
 
     def effort(self, data: bytes) -> Array:
-        """Return the efforts, (n,). Errors are those of `state`."""
+        """Return the efforts, (n,); raises the same errors as `state`."""
         return self._field(data, self._map(data), 'effort')
 
     def _map(self, data: bytes) -> Layout:
@@ -206,7 +206,7 @@ class SomePositions:
     Parameters
     ----------
     find : callable
-        Returns the index of each joint among a message's names, for those that it names.
+        Returns the index of each joint that a message names, among its names.
 
     """
 

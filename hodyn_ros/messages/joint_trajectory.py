@@ -26,7 +26,7 @@ class JointWaypoints:
     positions, velocities, accelerations : sequences of rows
         One row per point; empty for a point without the quantity.
     efforts : sequence of rows
-        Rows like those of velocities; plans do not use them.
+        Rows as for velocities; plans do not use them.
     units : mapping of str to (str, str)
         Name of a column and its unit, rad or m, for joints whose file gives a unit.
 

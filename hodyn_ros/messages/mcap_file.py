@@ -35,7 +35,7 @@ _DECOMPRESSORS = {'lz4': LZ4FrameDecompressor, 'zstd': ZstdDecompressor}
 
 
 class _Record(NamedTuple):
-    """A record's code, begin and end; the end may be beyond that of a cut file.
+    """A record's code, begin and end; the end may be beyond the end of a cut file.
 
     It is `doubtful` if damage may reach into it: bytes that cannot be a record follow it, or the
     source ends with it and with a zero, which may be the first bytes of a block that was never

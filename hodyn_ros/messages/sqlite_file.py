@@ -86,8 +86,8 @@ def _connected(path: Path, folder: Path) -> sqlite3.Connection:
     """Return a connection that changes no file at the path, and reads only whole pages.
 
     A killed recorder leaves a log beside its database, and SQLite would merge the two. It would
-    also fill a cut page with zeros, which look like numbers. In these cases a copy is read. So it
-    is if the file ends with zeros and is not sound: a power loss may have left them.
+    also fill a cut page with zeros, which look like numbers. In these cases a copy is read. A
+    copy is also read if the file ends with zeros, as after a power loss, and is not sound.
     """
     logs = [
         log for end in ('-wal', '-journal') if (log := path.with_name(path.name + end)).exists()]
@@ -122,7 +122,7 @@ def _is_sound(database: sqlite3.Connection) -> bool:
 
 
 def _whole_pages(path: Path) -> tuple[int, int]:
-    """Return the size of the whole pages, and of those before zeros up to the file's end.
+    """Return the size of all whole pages, and of the pages before zeros at the file's end.
 
     Fewer zeros than a page may be the unused space after a large message.
     """

@@ -7,7 +7,7 @@ from hodyn_ros.common.errors import HodynError, MissingJointsError, NamesError, 
 
 MERGE = ('merge these into one topic first, for example by joint_state_publisher with its '
          'parameter source_list')
-# Most lists of names that are remembered, since messages may have ever new ones.
+# Largest number of lists of names that are remembered: messages may bring new ones without end.
 _MOST = 64
 
 
@@ -24,8 +24,9 @@ class JointFinder(Protocol):
 class TopicNames:
     """Finds joints as `finder` does, and explains failures by all messages so far.
 
-    Once a message had all joints, those of other arms are just that, and no joint need be locked.
-    If only several messages together have all joints, they must be merged first.
+    Once one message has had all joints, the error about another arm's message says only that, and
+    the error about missing joints no longer advises to lock them. If only several messages
+    together have all joints, they must be merged first.
     """
 
     def __init__(self, finder: JointFinder) -> None:
@@ -54,7 +55,7 @@ class TopicNames:
         return found
 
     def latest(self, said: str) -> str:
-        """Return what is said now, after further messages, in place of an earlier error."""
+        """Return the text that replaces an earlier error now, after further messages."""
         error = self._known.get(self._said.get(said, ()))
         return str(self._explained(self._said[said], error)) if isinstance(
             error, HodynError) else said
@@ -67,7 +68,8 @@ class TopicNames:
         else:
             self._is_found = True
             return found
-        # Not while the error is handled: those about several lists would keep it as their context.
+        # This comes after the `except` block: errors about several lists, raised inside it, would
+        # keep the handled error as their context.
         if isinstance(refused, OtherArmError):
             if len(self._others) < _MOST:
                 self._others[names] = None

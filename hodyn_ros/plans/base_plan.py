@@ -35,7 +35,7 @@ def base_plan(times: Array, positions: Array, turns: Array, placement: Array) ->
     ------
     HodynError
         For fewer than two poses, poses that `fit_pose_plan` refuses, and motions faster than a
-        base can be.
+        base can move.
 
     """
     if len(times) < 2:
@@ -73,7 +73,7 @@ def _values(plan: PosePlan, of_body: Array, times: Array) -> Array:
 
 
 def _judge(table: Plan) -> None:
-    """Refuse a motion that is faster than a base can be."""
+    """Refuse a motion that is faster than a base can move."""
     times = sample_times(table)
     rotation, hybrid = np.empty((3, 3)), np.empty((len(times), 4, 6))
     for values, twist in zip(table.evaluate(times), hybrid, strict=True):

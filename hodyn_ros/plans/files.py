@@ -1,7 +1,7 @@
 """Plan files: reads trajectories from YAML, JSON and CSV, and writes annotated plans to them.
 
 YAML and JSON have the fields of trajectory_msgs/JointTrajectory, as ``ros2 topic echo`` prints
-them, or those of MoveIt's RobotTrajectory or DisplayTrajectory with one such trajectory inside;
+them, or of MoveIt's RobotTrajectory or DisplayTrajectory that contains one such trajectory;
 `time_from_start` may also be a number of seconds. CSV has a column `time` in seconds and, for each
 joint, a column of positions with the joint's name; the columns `NAME.velocity` and
 `NAME.acceleration` are optional, and annotation adds `NAME.effort`. `plan_bags` reads bags.
@@ -103,7 +103,7 @@ def write_annotated(annotated: Annotated, path: Path, *, force: bool = False) ->
     HodynError
         The path has an ending that cannot be written.
     OSError
-        The output cannot be written; then an existing one is unchanged.
+        The output cannot be written; an existing output then stays unchanged.
 
     """
     if annotated_contents(path) is not None:

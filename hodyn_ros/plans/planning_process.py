@@ -61,8 +61,8 @@ def warm_up_planning(robot: Robot, *, has_base: bool = False) -> None:
     # stretch is needed.
     trajectory = JointWaypoints(
         robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
-    # The node compiles at the same time, and caches the kernels of `prepare_plan` on disk, as it
-    # also uses them: here they come last, to be loaded from there.
+    # The node compiles at the same time, and caches on disk the kernels of `prepare_plan`, which
+    # it also uses. So they come last here, and are loaded from the cache.
     fit_plan(trajectory.times, trajectory.positions)
     prepare_plan(PlanRequest(
         trajectory, robot, PlanSettings(stretch='auto'), start=start, annotate_period=PERIOD))

@@ -35,7 +35,7 @@ def reflex_peaks(
         instants = plan.times[0] + reflexes.period * np.arange(
             max(begin - BACK, first), min(begin + BLOCK, last) + 1)
         motion = plan.evaluate(instants)
-        # A commanded position step has the limits at the position before it.
+        # For a step of the commanded position, the limits at the position before it apply.
         place = motion if commands == 'effort' else np.concatenate((motion[:1], motion[:-1]))
         table.gather(gathered, instants, place, _as_sampled(motion, feedforward, commands))
     return table.worst_of_reflexes(gathered)

@@ -47,7 +47,7 @@ class TimeScaling:
 def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeScaling:
     """Find the smallest factor ≥ 1 at which the plan passes the check.
 
-    The limits are those of the feed-forward's robot, or of the table. The search tries factors
+    The limits come from the feed-forward's robot, or from the table. The search tries factors
     only at the instants at which the check failed before, then checks the whole plan at the factor
     found; the instants at which this fails are added, until the check passes.
     """

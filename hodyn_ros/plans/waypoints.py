@@ -20,7 +20,7 @@ REST = 1e-3
 
 joint_trajectory_controller is stricter, 1.2e-7, but MoveIt Servo ends at 5e-5.
 """
-_ROUND_OFF = 1e-6  # rad/s, rad/s², m/s, m/s²: smaller values are dropped without a note
+_ROUND_OFF = 1e-6  # smaller values, rad/s, rad/s², m/s, m/s², are dropped without a note
 
 QUANTITIES = ('positions', 'velocities', 'accelerations')
 
@@ -46,7 +46,7 @@ class AcceptedWaypoints:
     positions : (m, n) array
         rad (prismatic: m), one row per point.
     velocities, accelerations : (m, n) array, list of m rows, or None
-        Rows (n,), or None for a point without; None if no point has any.
+        Rows (n,), with None for points without values; None if no point has values.
 
     """
 

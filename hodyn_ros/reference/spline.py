@@ -19,8 +19,9 @@ def smoothest_knots(
 
     The integral is the square of the norm of a block-bidiagonal linear form (`pieces`), so
     Householder QR of that form, knot by knot, minimises it. The normal equations, also banded,
-    would square its condition number, which is beyond double precision if spacings differ by
-    factors of more than some tens. QR needs no scaling of columns, so SI units suffice.
+    have the square of the form's condition number; this square is beyond double precision if
+    spacings differ by factors of more than some tens. QR needs no scaling of columns, so SI units
+    suffice.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ def smoothest_knots(
     rows, targets : (m + 1, r, 5) and (m + 1, r, n) arrays
         Added least-squares rows and their targets; r may be 0.
     knots : (m + 1, 5, n) array, changed in place
-        Given values. Those of free derivatives are ignored, but free positions should be near the
+        Given values. Free derivatives are overwritten, but free positions should be near the
         solution, since only the difference from them is computed.
 
     """
@@ -65,10 +66,10 @@ def _solve(
     Parameters
     ----------
     unknown : (m + 1, 10) array
-        Which derivatives of each knot and of the next one are unknown; the columns of the others
-        are zero.
+        Which derivatives of each knot and of the next knot are unknown; the columns of known
+        derivatives are zero.
     given : (m + 1, r, 10 + n) array
-        Rows of each knot. Columns: those of two knots, and from 10 on the right sides.
+        Rows of each knot. Columns: derivatives of two knots, and from 10 on the right sides.
     pieces : (m + 1, 5, 10 + n) array
         Rows of the piece after each knot, zero after the last. Triangular rows for the knot's
         unknowns replace them.

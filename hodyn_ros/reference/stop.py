@@ -125,7 +125,7 @@ def _when_at(way: float, duration: float) -> float:
 
 
 def change_time(motion: Array, rate: Array, second: Array, third: Array, fourth: Array) -> None:
-    """Convert derivatives, (5, …), of a motion in its own time s to those in time t, in place.
+    """Convert a motion's derivatives, (5, …), in its own time s to derivatives in t, in place.
 
     `rate` … `fourth` are ṡ … s⁗, the derivatives of s in t.
     """

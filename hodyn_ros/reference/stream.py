@@ -49,7 +49,7 @@ class Stream:
     """Follows targets within limits: jerk-limited motions, filtered by 1/(s/ω + 1)².
 
     At any time the stream follows a jerk-limited motion that ends at rest within the range and is
-    within all limits, also those of efforts. A new target is followed by another motion from the
+    within all limits, effort limits included. A new target is followed by another motion from the
     present state, but only if this is within the limits as a whole; else the present motion goes
     on, and the target is tried again for a while. So no sample can lead beyond the limits. As the
     filter's impulse response is never negative and has area 1, its q … q⃛ keep the limits of its
@@ -193,7 +193,7 @@ class Stream:
             self._rest_at = now + round((best[1].duration + SETTLED / self._omega) * 1e9)
 
     def _candidates(self, now: int, state: Array) -> Iterator[JerkLimitedMotion]:
-        """Yield motions to the target that keep all limits, except perhaps those of efforts."""
+        """Yield motions to the target that keep all limits, except perhaps effort limits."""
         target, allowed = self._target, self._limits
         for k, limits in enumerate(self._slower()):
             if target is None:
@@ -218,7 +218,7 @@ class Stream:
                 acceleration=hard * gentle.acceleration, jerk=hard * gentle.jerk)
 
     def _between(self, now: int, state: Array, target: Target) -> MotionLimits:
-        """Return the limits, with the range narrowed to that allowed to a slower motion."""
+        """Return the limits, with the range narrowed to what a slower motion may use."""
         asked = [state[0], target.position_at(now), target.position_at(target.until)
                  + 2.0 / self._omega * target.velocity]
         stop = self._to_rest(state, self._limits, state[0], anywhere=True)

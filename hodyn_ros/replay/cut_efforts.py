@@ -6,13 +6,13 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
 
-_LEAST, _SHARE = 10, 0.01  # least number of samples at the value, and least share
-_ABOVE = 0.1  # largest ratio of samples beyond the value, such as spikes, to those at it
-_MORE = 3.0  # least ratio of the samples at the value to those at its neighbour
+_LEAST, _SHARE = 10, 0.01  # least number of samples at the value, and their least share
+_ABOVE = 0.1  # largest ratio of samples beyond the value, such as spikes, to samples at it
+_MORE = 3.0  # least ratio of the samples at the value to the samples at the next lower value
 _IN_RUNS = 0.5  # least share of the samples at the value that come three or more in a row
-_BEYOND = 0.75  # least share of these at which the prediction is beyond the value
-# Least standard deviation of the prediction at these samples, in steps of the resolution and as a
-# share of the efforts' range: the effort of an arm at rest is constant as well.
+_BEYOND = 0.75  # least share of the samples in runs at which the prediction is beyond the value
+# Least standard deviation of the prediction at the samples in runs, in steps of the resolution and
+# as a share of the efforts' range: the effort of an arm at rest is constant as well.
 _STEPS, _VARIES = 2.0, 0.02
 _MOST = (0.02, 0.98)  # quantiles that bound the range, so that spikes do not count
 
@@ -38,7 +38,7 @@ class CutEfforts:
     largest: Array
 
     def without(self, effort: Array) -> Array:
-        """Return efforts, (T, n), with NaN in place of those that are cut."""
+        """Return efforts, (T, n), with NaN in place of the cut ones."""
         with np.errstate(invalid='ignore'):
             return np.where((effort <= self.low) | (effort >= self.high), np.nan, effort)
 
@@ -77,7 +77,7 @@ def repeated_extremes(effort: Array) -> CutEfforts:
 
 
 def cut_efforts(effort: Array, predicted: Array) -> CutEfforts:
-    """Return where efforts are cut, from efforts and their predictions, (T, n), N m."""
+    """Return the values at which efforts are cut, from efforts and predictions, (T, n), N m."""
     found = repeated_extremes(effort)
     for j, own in enumerate(effort.T):
         for side, ends in ((-1.0, found.low), (1.0, found.high)):
@@ -92,7 +92,10 @@ def cut_efforts(effort: Array, predicted: Array) -> CutEfforts:
 
 
 def _repeated(effort: Array) -> float:
-    """Return the largest value of an effort, (T,), if runs of samples repeat it, or infinity."""
+    """Return a positive value that an effort, (T,), repeats in runs, with few samples beyond it.
+
+    It is the largest value that occurs often; infinity if there is none.
+    """
     values, counts = np.unique(effort[np.isfinite(effort)], return_counts=True)
     often = np.flatnonzero(counts >= max(_LEAST, _SHARE * counts.sum()))
     if not len(often) or not values[often[-1]] > 0.0 or len(values) == 1:
@@ -106,7 +109,7 @@ def _repeated(effort: Array) -> float:
 
 
 def _is_cut(effort: Array, value: float, predicted: Array) -> bool:
-    """Whether the prediction is beyond the value, and varies, at the samples that repeat it."""
+    """Whether the prediction is beyond the value, and varies, at the runs of samples at it."""
     known = effort[np.isfinite(effort)]
     step = value - known[known < value].max(initial=-np.inf)
     there = predicted[_in_runs(effort == value)]

@@ -15,7 +15,7 @@ from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 
 _FEW = 8  # number of pieces of a recording that are judged
-_SAME = 0.02  # difference of unexplained shares of the efforts that does not decide
+_SAME = 0.02  # difference below which unexplained shares of the efforts count as equal
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Diagnosis:
     efforts : EffortContents
         Gravity and unit of the recorded efforts.
     fit : Fit
-        How well the efforts fit the model, and how the recording would have to be read to fit.
+        How well the efforts fit the model, and the reading of the recording that fits better.
     wrong_velocities : list of str
-        How recorded velocities contradict the positions, a clause each.
+        How recorded velocities contradict the positions: one clause per contradiction.
     stamp_factor : float
         How many times too far apart the stamps are; NaN if they may be right.
     has_springs : bool
@@ -42,8 +42,8 @@ class Diagnosis:
     misplaced : tuple of str
         Joints mostly outside their ranges.
     zero : SmallZero or None
-        A zero that is off by a small angle, which explains most of the error. Wrong links may
-        have the same effect, so the recording does not count as misread.
+        A joint's zero that is off by a small angle, which explains most of the error. Wrong links
+        may have the same effect, so the recording does not count as misread.
 
     """
 
@@ -98,7 +98,7 @@ class Diagnosis:
 
     @property
     def is_motion_misread(self) -> bool:
-        """Whether the motion is misread, so that excess of limits says nothing."""
+        """Whether the motion is misread, so that it cannot be compared with limits."""
         reading = self.fit.reading
         return self._is_scaled or (reading is not None and reading.moves_differently)
 
@@ -227,14 +227,15 @@ class DiagnosisSamples:
 def _lengths_and_fit(
     feedforward: FeedForward, q: Array, effort: Array, gear_ratios: Array,
 ) -> tuple[Array, Fit]:
-    """Return by which factors positions of prismatic joints are too large, and the fit without.
+    """Return the factors by which positions of prismatic joints are too large, and the fit.
 
-    If a factor of all positions puts these joints inside their ranges, it is the cause.
+    The fit has positions without these factors. If a common factor of all positions puts the
+    prismatic joints inside their ranges, it is the cause, and the factors are 1.
     """
     robot = feedforward.robot
     none, fit = np.ones(robot.n), find_misreading(
         feedforward, q, in_joint_units(effort, gear_ratios))
-    # Ratios of efforts are those to the torques of the motion as it is recorded.
+    # Ratios of efforts are relative to the torques of the motion as recorded.
     units = lengths(robot, q[:, 0])
     if not units:
         return none, fit

@@ -52,8 +52,8 @@ def effort_unit(
         How many times too small the efforts of each joint are; NaN if they may fit. Torques on the
         motor's side of a gear are too small by its ratio. No load and no error of the model causes
         a constant factor in each of several joints. That of a single joint is only reported if it
-        is close to that of a unit, such as 0.001 for N mm, while other joints have a factor near
-        1. A missing load may also enlarge efforts of a wrist, but not beyond its limit.
+        is close to the factor of a unit, such as 0.001 for N mm, while other joints have a factor
+        near 1. A missing load may also enlarge efforts of a wrist, but not beyond its limit.
 
     """
     fit = FrictionFit(effort.shape[1], 2)

@@ -1,13 +1,13 @@
-"""The share of the model's gravity torque that efforts contain, and what it means."""
+"""The share of the model's gravity torque that efforts contain, and its causes."""
 CLEAR = 0.1
 """Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
 
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
-_ANOTHER_UNIT = 5.0  # share of the gravity torque above which no load explains it
+_ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
 
 
 def is_clear(share: float) -> bool:
-    """Whether the efforts contain all gravity or none, or this is unknown (NaN)."""
+    """Whether a share is near 0 or 1; also True if it is unknown (NaN), so nothing is doubted."""
     return not (abs(share) > CLEAR and abs(share - 1.0) > CLEAR)
 
 
@@ -22,11 +22,12 @@ def contain_gravity(share: float) -> bool:
 
 
 def gravity_doubt(share: float) -> str:
-    """Return a sentence about a share that is far from 0 and 1; '' if it is not."""
+    """Return a sentence about a share that is far from 0 and 1; '' for any other share."""
     if is_clear(share):
         return ''
     said = f"The efforts contain {share:.2f} of the model's gravity torque, "
-    compared = f'compared with Q with{"" if contain_gravity(share) else "out"} gravity'
+    verb = 'contain' if contain_gravity(share) else 'do not contain'
+    compared = f'compared with torques of the model that {verb} gravity'
     if is_opposite(share):
         return said + (
             f'so gravity has the opposite sign; they are {compared}. If the arm hangs, give its '
@@ -48,12 +49,12 @@ def gravity_doubt(share: float) -> str:
 
 
 def gravity_facts(share: float) -> list[str]:
-    """Return what is known of the gravity in the efforts, a sentence each."""
+    """Return sentences about the gravity in the efforts."""
     said = [
         f'The driver reports efforts {word} gravity: they contain {share:.3f} of the gravity '
         'torque of the model.' for word, whole in (('without', 0.0), ('with', 1.0))
         if abs(share - whole) <= CLEAR]
     if not contain_gravity(share):
-        said.append('They are compared with Q without gravity; the computed bag has Q with '
-                    'gravity.')
+        said.append('They are compared with torques of the model that do not contain gravity; the '
+                    'torques in the bag `computed` contain it.')
     return said

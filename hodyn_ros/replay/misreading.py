@@ -202,9 +202,9 @@ class _Trial:
         return None if left > _BETTER * start else Fit(start, reading, left)
 
     def swapped(self, plain: Fit) -> Fit:
-        """Return the fit of swapped joints if only these are inside their ranges.
+        """Return the fit with swapped joints if all joints are inside their ranges only then.
 
-        Efforts may hardly determine this, as those of friction; they must not contradict it.
+        Efforts that are mostly friction hardly determine a swap, but they must not contradict it.
         """
         start = float(self.unexplained(Reading.plain(len(self.judged))).mean())
         tried = [(float(self.unexplained(reading).mean()), reading)

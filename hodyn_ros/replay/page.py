@@ -1,4 +1,4 @@
-"""Self-contained HTML pages with tables and pictures, readable on a telephone as well."""
+"""Self-contained HTML pages with tables and pictures, also for small screens."""
 import base64
 from collections.abc import Iterable
 from html import escape

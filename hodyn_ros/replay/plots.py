@@ -16,10 +16,10 @@ from hodyn_ros.robot import Robot
 RECORDED, PREDICTED, ERROR = plot_style.BLUE, plot_style.RED, plot_style.GREY
 _GRID = plot_style.GRID
 _RAISED = str.maketrans('0123456789-', '⁰¹²³⁴⁵⁶⁷⁸⁹⁻')
-_WIDTH, _ROW = 11.0, 1.55  # inches, as all lengths below
+_WIDTH, _ROW = 11.0, 1.55  # width of a figure and height of a row; all lengths are in inches
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.75, 0.12, 0.32, 0.55
-_GAP = 0.36  # between rows, for a title
-_LABEL, _BELOW = 0.53, 0.31  # from an axis to the label of y, of x; numbers lie between
+_GAP = 0.36  # gap between rows, for a title
+_LABEL, _BELOW = 0.53, 0.31  # distances from an axis to the labels of y and x; numbers lie between
 
 
 def make_rows(

@@ -1,4 +1,4 @@
-"""What the ranges of the joints say about the units and the order of recorded positions."""
+"""Units and order of recorded positions, judged by the ranges of the joints."""
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -10,11 +10,11 @@ from hodyn_ros.replay.reading import Reading
 from hodyn_ros.robot import Robot
 
 LENGTHS = {1000.0: 'mm', 100.0: 'cm'}
-"""Units of length, by how many times too large positions in them are."""
+"""Units of length; the keys are the factors by which positions in them are too large."""
 
 _MOSTLY = 0.5  # share of samples outside the range; sound joints leave it only for moments
 _ROOM = 0.02  # share of the range by which positions may leave it
-_FAR = 5.0  # distance from the range, in its widths, beyond which no zero and no error leads
+_FAR = 5.0  # distance from the range, over its width, that neither a zero nor an error explains
 
 
 def mostly_outside(robot: Robot, position: Array) -> Flags:
@@ -32,10 +32,10 @@ def are_inside(robot: Robot, position: Array) -> Flags:
 
 
 def lengths(robot: Robot, position: Array) -> dict[float, Array]:
-    """Return by which factors, (n,), positions of prismatic joints may be too large.
+    """Return the factors, (n,), by which positions of prismatic joints may be too large.
 
-    The keys are the units that are assumed first. Only joints far outside a known range count;
-    there is no key if there are none.
+    If several units fit, the key is the unit (its factor in `LENGTHS`) that is preferred. Only
+    joints far outside a known range count; without such joints the result is empty.
     """
     low, high = robot.limits.position_min, robot.limits.position_max
     slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])
@@ -54,7 +54,7 @@ def lengths(robot: Robot, position: Array) -> dict[float, Array]:
 def swaps(robot: Robot, position: Array) -> Iterator[Reading]:
     """Yield readings with two swapped joints that put all positions inside their ranges.
 
-    None if no joint is mostly outside its range as it is recorded.
+    There are no such readings if no joint is mostly outside its range as recorded.
     """
     if not mostly_outside(robot, position).any():
         return

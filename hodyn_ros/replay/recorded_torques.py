@@ -29,12 +29,13 @@ class Chunk(MotionPiece):
     Attributes
     ----------
     torque, deviation : (T, 3, n) arrays
-        Q, Q̇, Q̈, N m/sᵏ, and their standard deviations due to the motion's; NaN if unused.
+        Q, Q̇, Q̈, N m/sᵏ, and their standard deviations, propagated from those of the motion.
+        NaN at messages whose motion is not known; deviations also if they are not computed.
     effort : (T, n) array
         The recorded effort, N m; NaN where it is cut.
     predicted : (T, 2, n) array
-        The prediction of the recorded effort, and its rate: Q and Q̇, without gravity if the driver
-        reports efforts without it.
+        The prediction of the recorded effort, and its rate: Q and Q̇, without gravity if the
+        driver's efforts do not contain it.
     slow : (T, 2, n) array
         Predicted and recorded effort, both within the bandwidth of the motion, N m.
 
@@ -54,9 +55,10 @@ class EffortContents:
     Attributes
     ----------
     gravity_share : float
-        The share of the gravity torque in the efforts, by least squares: 1; 0 if the driver
-        subtracts gravity; −1 if the arm hangs and the model does not; NaN if no effort changes or
-        there is no gravity torque. Joints whose effort never changes are left out.
+        The share of the gravity torque in the efforts, by least squares: about 1 if they contain
+        gravity, 0 if the driver subtracts it, −1 if the arm hangs and the model does not; NaN if
+        no effort changes or there is no gravity torque. Joints whose effort never changes are left
+        out.
     factor : float
         Ratio of efforts in another unit to the model's torques, see `effort_unit`; such efforts
         are assumed to contain gravity. NaN if the efforts may be in N m.
@@ -89,7 +91,7 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         try:
             q = smooth(samples(window, run), motion.noise).q
         except HodynError:
-            continue  # its messages are counted when the pieces are computed
+            continue  # cannot be smoothed; its messages count as unused in the computed pieces
         block = first + np.floor(run.time).astype(np.intp)
         first = int(block[-1]) + 1
         parts.append([
@@ -134,14 +136,14 @@ class RecordedTorques:
     Parameters
     ----------
     bag : JointStateBag
-        Open.
+        The bag, open.
     feedforward : FeedForward
         Feed-forward of the robot.
     bandwidth : float, optional
-        Bandwidth of the motion, Hz; the most likely one by default.
+        Bandwidth of the motion, Hz; by default the most likely bandwidth.
     deviations : bool
-        Whether to compute the standard deviations of the torques, which takes longest; else these
-        are NaN.
+        Whether to compute the standard deviations of the torques, the longest computation;
+        otherwise they are NaN.
 
     """
 

@@ -8,12 +8,13 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 Instants = NDArray[np.int64]
 
 STEP, STEPS = 0.02, 12
-"""Step of the shifts, s, and number of steps each way; within a step, a lag acts linearly."""
+"""Step of the shifts, s, and their number in each direction; a lag within a step acts linearly."""
 
-_SPACING = 0.01  # s between compared samples, enough within the bandwidth of the motion
-_GAP, _PERIODS = 0.05, 3.0  # s, and median periods, beyond which nothing is interpolated
-_MOST = 0.5  # share of the samples that a shift must leave
-_TINY = 1e-12  # share of the effort's square; smaller errors are round-off
+_SPACING = 0.01  # time between compared samples, s: dense enough for the bandwidth of the motion
+# Gaps that are longer than _GAP, s, and than _PERIODS median periods are not interpolated.
+_GAP, _PERIODS = 0.05, 3.0
+_MOST = 0.5  # least share of the samples that a shift must leave
+_TINY = 1e-12  # share of the effort's square below which squared errors are round-off
 
 
 class ShiftedEfforts:
@@ -29,7 +30,7 @@ class ShiftedEfforts:
     def add(
         self, instants: Instants, predicted: Array, recorded: Array, velocity: Array, rate: Array,
     ) -> None:
-        """Add consecutive samples within the bandwidth of the motion; `rate` is `predicted`'s."""
+        """Add consecutive samples within the motion's bandwidth; `rate` is that of `predicted`."""
         there = np.flatnonzero(np.isfinite(recorded).any(axis=1))
         spacings = np.diff(instants[there]) * 1e-9
         if not spacings.size:
@@ -53,7 +54,7 @@ class ShiftedEfforts:
         """Return the shift of the efforts, s, about which the lag is linearised, and its fit.
 
         The search starts at 0 and follows falling errors: at a far shift, a wrong model may fit by
-        chance. `variance`, (n,), of filtered noise is added to that of each joint's errors.
+        chance. `variance`, (n,), of filtered noise is added to each joint's variance of errors.
         """
         used = self._square > 0.0
         sizes = self._sizes(variance)
@@ -64,8 +65,8 @@ class ShiftedEfforts:
     def own(self, variance: Array, fast: Array) -> tuple[Array, Array, Array]:
         """Return each joint's own lag and its deviation, s, and the share of the error it leaves.
 
-        (n,) each; NaN for joints without efforts. The error is that which friction leaves, and
-        `fast`, (n,), is the variance that changes from one sample to the next.
+        Each is (n,), and NaN for joints without efforts. The share refers to the error that
+        friction leaves; `fast`, (n,), is the variance that changes from one sample to the next.
         """
         sizes = np.array(self._sizes(variance))
         found = np.full((3, len(self._square)), np.nan)
@@ -92,7 +93,7 @@ class ShiftedEfforts:
             else np.log(self._left(fit.coefficients[2], fit, variance)) for fit in self._fits]
 
     def _left(self, square: Array, fit: FrictionFit, variance: Array) -> Array:
-        """Return the mean of squared errors, (n,), but no round-off."""
+        """Return the mean of squared errors, (n,), but at least round-off."""
         least = _TINY * self._square / np.maximum(self._fits[STEPS].samples, 1.0)
         found = square / np.maximum(fit.samples, 1.0) + np.nan_to_num(variance)
         return np.maximum(found, np.maximum(least, 1e-300))

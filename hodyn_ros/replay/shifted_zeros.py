@@ -15,7 +15,8 @@ MAX_SAMPLES = 120
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
 # A turn must lower the sum of the logarithms of the unexplained shares by more than this.
 _WORTH = 0.05
-_STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6  # rad: step of parabolas, angle also tried, largest
+# Step of the parabolas, angle that is also tried, and largest angle, rad.
+_STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6
 _SHOWS, _BETTER = 0.01, 0.25  # least unexplained share, and part of it that a zero may leave
 
 

@@ -9,7 +9,7 @@ _PROBE = 1e-3  # standard deviations: a step so small that the torques are linea
 
 
 def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -> Array:
-    """Return the standard deviations of Q, Q̇, Q̈, (S, 3, n), due to the motion's.
+    """Return the standard deviations of Q, Q̇, Q̈, (S, 3, n), due to errors of the motion.
 
     Each joint's covariance is split into five independent directions, along which the torques are
     differentiated numerically. The model itself is taken as exact.

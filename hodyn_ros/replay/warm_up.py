@@ -12,7 +12,7 @@ _RATE, _SAMPLES = 100, 64
 
 
 def warm_up(robot: Robot) -> None:
-    """Replay a moment of a made-up motion and discard the result."""
+    """Compile the kernels by a replay of a short artificial motion."""
     time = np.arange(_SAMPLES) / _RATE
     q = np.zeros((_SAMPLES, 5, robot.n))
     for k in range(5):

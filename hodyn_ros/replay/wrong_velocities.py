@@ -7,7 +7,7 @@ from hodyn_ros.common.arrays import Array, Flags
 
 _LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, up to a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
-_SAME = 0.03  # difference of logarithms below which one cause gives all joints their factors
+_SAME = 0.03  # difference of logarithms below which factors are so alike that they have one cause
 _OTHER = 0.4  # logarithm from which a factor differs from 1
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
 _DEGREES = 180.0 / np.pi
@@ -34,7 +34,11 @@ class RecordedVelocities:
 
     @property
     def stamp_factor(self) -> float:
-        """How many times too far apart the stamps are: 1000 or 0.001 if joints agree, else NaN."""
+        """How many times too far apart the stamps are: 1000 or 0.001, or NaN.
+
+        It is NaN unless a joint turns, and all joints whose recorded velocity has the shape of the
+        estimated one show the same of the two factors.
+        """
         turning = self._alike & self._turns
         for factor in (1e3, 1e-3):
             if turning.any() and self._are(factor)[self._alike].all():
@@ -43,7 +47,11 @@ class RecordedVelocities:
 
     @property
     def _common_factor(self) -> float:
-        """How many times too fast all moving joints are; NaN if they differ, or it is a unit's."""
+        """Common factor of all moving joints' recorded velocities over the estimated ones.
+
+        It is NaN for fewer than two moving joints, if the factors differ or are near 1, and if a
+        unit explains the factor.
+        """
         factors = self._factor[self._move]
         if len(factors) < 2 or not self._alike[self._move].all():
             return np.nan
@@ -61,12 +69,12 @@ class RecordedVelocities:
         return bool(turning.any() and self._are(1.0 / scale)[turning].all())
 
     def are_slower(self, factors: Array) -> Flags:
-        """Return where velocities are slower than the positions by these factors, (n,)."""
+        """Return which velocities are slower than the positions by these factors, (n,)."""
         return np.asarray([
             bool(self._are(1.0 / factor)[joint]) for joint, factor in enumerate(factors)])
 
     def clauses(self, names: tuple[str, ...]) -> list[str]:
-        """Return the differences, a clause each.
+        """Return one clause per kind of difference.
 
         Velocities may have the opposite sign, another unit or scale, or be another joint's.
         """
@@ -78,8 +86,9 @@ class RecordedVelocities:
             said.append(f'those of {_listed(names, self._are_zero)} are 0')
         if np.isfinite(factor := self._common_factor):
             return [
-                f'those of all moving joints are about {factor:.2g} times as large, so the times, '
-                'or all velocities, are wrong by this factor: are the stamps of another rate?']
+                f'those of all moving joints are about {factor:.2g} times the estimated ones, so '
+                'the stamps, or all velocities, are wrong by this factor: were the stamps made '
+                'for another sampling rate?']
         left = self._alike & ~self._are(1.0, _OTHER)
         for of_unit, units in ((self._turns, _OF_TURNS), (~self._turns, _OF_SLIDES)):
             for factor, unit in units:
@@ -92,7 +101,8 @@ class RecordedVelocities:
             alike = left & self._are(factor)
             left &= ~alike
             said.append(
-                f'those of {_listed(names, alike)} are about {factor:.2g} times as large')
+                f'those of {_listed(names, alike)} are about {factor:.2g} times the estimated '
+                'ones')
         for i, j in combinations(range(len(names)), 2):
             if min(self._like[i, j], self._like[j, i]) > _LIKE and max(own[i], own[j]) < _LIKE:
                 said.append(f'those of {names[i]} and {names[j]} are swapped')

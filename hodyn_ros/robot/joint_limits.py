@@ -74,7 +74,7 @@ class Limits:
 
     @cached_property
     def stopping_law(self) -> Array:
-        """`velocity_law` without the constant limits: only that of stopping before the ends."""
+        """`velocity_law` without the constant limits: only the law of stopping before the ends."""
         law: Array = self.velocity_law.copy()
         law[0] = np.inf
         return law

@@ -81,7 +81,7 @@ class Body:
             [self.axis, np.cross(self.point, self.axis) + self.pitch * self.axis])
 
     def with_load(self, mass: float, com: Array, inertia: Array, placement: Array) -> Body:
-        """Return the body with another one fixed to it, at a pose (4, 4) in its frame."""
+        """Return the body with another body fixed to it, at a pose (4, 4) in its frame."""
         total, middle, tensor = inertias.combine(
             self.mass, self.com, self.inertia, mass, com, inertia, placement)
         return replace(self, mass=total, com=middle, inertia=tensor)
@@ -123,7 +123,7 @@ class Robot:
     gravity : (3,) array
         Acceleration vector in world axes, m/s².
     bodies : tuple of Body
-        The moving bodies, parents before children; links fixed to others are merged into them.
+        The moving bodies, parents before children; fixed links are merged into their parents.
     joint_prefixes : tuple of str
         Prefixes that drivers put before the joint names.
     limits : Limits
@@ -148,9 +148,11 @@ class Robot:
         Positions, rad or m, of the joints that were locked when the robot was loaded, and of
         those that follow them.
     harmless_locks : frozenset of str
-        Those of them on which no torque depends, such as wheels and the joints of another arm.
+        Joints in `locked` on whose position no torque depends, such as wheels and the joints of
+        another arm.
     shifting_locks : frozenset of str
-        Those of `harmless_locks` that shift the arm, so that torques depend on their acceleration.
+        Joints in `harmless_locks` that slide and carry the arm: torques depend on their
+        acceleration, though not on their position.
     kernel_model : KernelModel
         The bodies as the kernels read them.
     coupling : Coupling
@@ -297,11 +299,11 @@ class Robot:
                 for name, (index, placement) in self.frames.items()})
 
     def with_rotation(self, joint: str, rotation: ArrayLike) -> Robot:
-        """Return the same robot, with a spherical joint's coordinates 0 at a rotation (3, 3).
+        """Return the same robot, with a spherical joint whose coordinates are 0 at a rotation.
 
-        The rotation is relative to the body's placement in its file. The limits of the revolute
-        joints NAME_x, NAME_y and NAME_z stay. Raises HodynError when the joint NAME is not
-        spherical, and for a matrix that is not a rotation.
+        The rotation, (3, 3), is relative to the body's placement in its file. The limits of the
+        revolute joints NAME_x, NAME_y and NAME_z stay. Raises HodynError when the joint NAME is
+        not spherical, and for a matrix that is not a rotation.
         """
         matrix = _numbers(rotation, 'rotation', (3, 3))
         return replace(self, bodies=spherical.recentred(self, joint, matrix))

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 MANY_TURNS = 8.0 * math.pi
 """Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""
 _ENDLESS = 1000.0
-"""End of a range, rad, from which on the joint is endless: no range has so many degrees."""
+"""End of a range, rad, from which on the range means no limit: even degrees are fewer."""
 _FULL_TURN = 1.01 * 2.0 * math.pi
-"""Largest angle of a geometry, rad."""
+"""Largest plausible angle in a pose or in DH parameters (rpy, alpha, theta), rad: a full turn."""
 _FAR = 50.0
 """Longest arm, m."""
 _SPREAD = 10.0
@@ -43,17 +43,17 @@ _THIN = 0.1
 _POINT = 20.0
 """Largest distance of a centre of mass from its joint, in radii of gyration."""
 _DENSE = 4e5
-"""Largest mass over the cube of its radius of gyration, kg/m³: that of a ball of osmium."""
+"""Largest mass over the cube of its radius of gyration, kg/m³: a ball of osmium has this value."""
 _HEAVY, _SMALLEST = 500.0, 0.3
-"""Largest mass over the cube of the robot's size, kg/m³; lower bound of that size, m."""
+"""Largest mass over the cube of the robot's size, kg/m³; lower bound of the size, m."""
 _OF_THE_ARM, _PAYLOAD = 5.0, 20.0
-"""Largest payload: this multiple of the arm's mass, or this many kg if that is more."""
+"""Largest payload: the larger of a multiple of the arm's mass and a mass, kg."""
 _FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
-"""Largest distance of a payload from its link, in sizes of the robot; least such size, m."""
+"""Largest distance of a payload from its link, in sizes of the robot; lower bound of size, m."""
 _EARTH = 9.0, 10.6
 """Least and largest strength of the earth's gravity, m/s²."""
 _HEAVIEST = 50.0
-"""Largest gravity, m/s²: twice that of Jupiter."""
+"""Largest gravity, m/s²: twice Jupiter's."""
 _DEFLECTION = 1.0
 """Largest deflection of an actuator's spring, rad."""
 _FAST, _FAST_ROTOR = 100.0, 2000.0
@@ -63,7 +63,7 @@ _ROTORS = 10.0
 
 
 def ask(line: str) -> None:
-    """Warn of a number that is likely not what was meant."""
+    """Warn of a number that is probably wrong."""
     warnings.warn(line, stacklevel=4)
 
 
@@ -79,7 +79,7 @@ def ask_of_angles(
 
 
 def ask_of_links(links: Sequence['Body'], context: str) -> None:
-    """Ask about lengths, masses and inertias of the source's links, parents first."""
+    """Ask about lengths, masses and inertias of the source's links, parents before children."""
     reach = _reach(links)
     length = max(reach, default=0.0)
     if length > _FAR:
@@ -157,7 +157,8 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
         if (deflection := _deflection(joint, effort)) > _DEFLECTION
     ]:
         ask(f'{context}, actuators: springs are in N m/rad and rad: are these N m/deg, or '
-            f'degrees? At the largest torque they deflect by {", ".join(soft)}')
+            f'degrees? At the largest torque, the end of their table or max_deflection they '
+            f'deflect by {", ".join(soft)}')
     if loaded := [
         f'{name} ({reason})' for name, joint in zip(
             robot.joint_names, robot.actuators.joints, strict=True)
@@ -210,7 +211,7 @@ def ask_of_payload(
 def _ask_of_inertias(
     loads: Iterable[tuple[str, float, Array]], length: float, context: str,
 ) -> None:
-    """Ask about inertias, each with its name and mass, of an arm of this length, m."""
+    """Ask about inertias on an arm of this length, m; each comes with its name and mass."""
     if spread := [
         f'{name} ({radius:.3g} m)' for name, mass, inertia in loads
         if (radius := _gyration(mass, inertia)) > _SPREAD * max(length, _SHORT)
@@ -243,7 +244,7 @@ def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -
         if name in turns and value > _ROTORS * arm
     ]:
         ask(f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
-            f'{arm:.2g}: are these in g cm², or times the ratio squared already? '
+            f'{arm:.2g}: are these in g cm², or multiplied by the squared gear ratio twice? '
             f'{", ".join(large)}')
 
 

@@ -16,7 +16,7 @@ from hodyn_ros.ros.qos_overrides import qos_of_user
 from hodyn_ros.ros.session import Session
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-# So that of two drivers that publish in phase both are seen, and the former one is believed.
+# So that two drivers that publish in phase are both seen, and the first one is believed.
 STATES = QoSProfile(depth=2, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
 REQUESTS: dict[Callable[..., None], str] = {

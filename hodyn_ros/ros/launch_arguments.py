@@ -104,7 +104,7 @@ def launched_node(
     Parameters
     ----------
     given : mapping of str to str
-        The arguments; empty for those that were not given.
+        The arguments; empty text for arguments that were not given.
     config : Path or None
         Folder of the package's parameter files; None to use only the defaults of the node.
     name, namespace : str
@@ -143,7 +143,7 @@ def check_names(given: Iterable[str], declared: Iterable[Argument]) -> list[str]
     """Return warnings for unknown arguments that have the name of a parameter.
 
     An unknown argument may belong to a launch file that includes this one. So HodynError is raised
-    only if its name is close to that of an argument.
+    only if its name is close to the name of a known argument.
     """
     names = [argument.name for argument in declared]
     others = sorted(set(given) - set(names))

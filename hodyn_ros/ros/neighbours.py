@@ -86,7 +86,7 @@ class Neighbours:
             self._say('fault', self.fault)
 
     def why_waiting(self) -> str:
-        """Return why there is no joint state yet; log a new reason, and each one every minute."""
+        """Return why there is no joint state yet; log a new reason at once, then every minute."""
         topic, received = self._states, self._monitor.received['joint_states']
         reason = f'for a joint state on {topic}'
         is_heard, self._is_heard = self._is_heard, bool(received)

@@ -32,7 +32,9 @@ def local_ros() -> Iterator[None]:
 def process(
     namespace: str, module: str, *parameters: str,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a module of `hodyn_ros.ros` as a node, until the end of the context or of its thread.
+    """Run a module of `hodyn_ros.ros` as a node, until the context or its thread ends.
+
+    The thread is the one that entered the context.
 
     Parameters
     ----------
@@ -65,7 +67,7 @@ def spin(
     meanwhile: Callable[[], None] = lambda: None,
     until: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Spin for some seconds, or until `until` returns True; return whether it did.
+    """Spin for some seconds, or until `until` returns True; return the last result of `until`.
 
     `meanwhile` is called about every `CHECK_PERIOD`, and may raise.
     """

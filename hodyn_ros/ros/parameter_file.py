@@ -1,4 +1,4 @@
-"""Parameter files, checked before a node reads them: the node would ignore unknown ones."""
+"""Checks parameter files before a node reads them: it would ignore unknown parameters."""
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import difflib
 from pathlib import Path

@@ -15,7 +15,7 @@ ENTRIES: dict[str, Callable[[float], bool]] = {
     'above 0': lambda number: number > 0.0,
     '0 or above 0': lambda number: number >= 0.0,
     '-1, 0 or above 0': lambda number: number == -1.0 or number >= 0.0}
-"""Checks of the numbers of arrays, by the words with which messages describe valid ones."""
+"""Checks of the numbers in arrays; the keys are the words for valid numbers in messages."""
 
 
 def fault_of(name: str, value: Any, row: Field[Any]) -> str:

@@ -118,7 +118,7 @@ class Parameters:
         0.1, 'How long the reference keeps the velocity of a streamed sample without a newer one, '
         's; it moves to a sample without velocity and stays there.', bounds=(0.001, 60.0))
     stream_delay: float = _row(
-        0.0, 'Time by which streamed samples are delayed, s; those that arrive late less, so '
+        0.0, 'Time by which streamed samples are delayed, s; late samples are delayed less, so '
         'that an uneven transport has no effect.', bounds=(0.0, 10.0))
     state_timeout: float = _row(
         0.0, 'Time without a joint state, at least five periods, after which the reference '
@@ -226,7 +226,7 @@ def row_of(name: str) -> Field[Any] | None:
 
 
 def declare(node: Node) -> None:
-    """Declare the parameters of the table on a node; those of joints only if given at start.
+    """Declare the parameters of the table on a node; a joint's parameters only if given at start.
 
     Raises HodynError if an unknown parameter, or a value out of range, was given at start.
     """

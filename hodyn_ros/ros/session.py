@@ -127,7 +127,7 @@ class Session:
             goal.end(ErrorCode.INVALID_GOAL, why)
 
     def on_reference(self, data: bytes) -> None:
-        """Follow a streamed sample; a refused one, too, shows that the stream goes on."""
+        """Follow a streamed sample; even a refused sample shows that the stream goes on."""
         self.supervisor.stream.heard(time.monotonic())
         self._take('reference', data, MAX_STATE_BYTES, self._sample)
 

@@ -34,7 +34,7 @@ UNANSWERED_AT_END = 5
 
 
 class SimulatedDriver(Node):
-    """Steps a simulated arm at a fixed rate, publishes its state, applies the node's answers."""
+    """Steps a simulated arm at a fixed rate, publishes its state, and applies the answers."""
 
     def __init__(self) -> None:
         super().__init__('simulated_driver')

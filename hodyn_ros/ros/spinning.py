@@ -43,8 +43,8 @@ class StopFlag:
 
     While nothing moves, a signal raises `Interrupted` in the main thread and so interrupts its
     work, such as loading a robot. If the main thread does not react within `GRACE`, for example
-    while it compiles, the process ends all the same. While something moves, a signal only sets the
-    flag; a second one, `PATIENCE` later or more, raises `Interrupted`.
+    while it compiles, the process ends anyway. While something moves, a signal only sets the flag;
+    a second one, `PATIENCE` later or more, raises `Interrupted`.
 
     Attributes
     ----------
@@ -77,11 +77,11 @@ class StopFlag:
         self._ends, self.is_moving = True, lambda: False
 
     def close(self) -> None:
-        """Restore the former signal handlers."""
+        """Restore the previous signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         if self.is_set:
-            # One more, as the interpreter ends, would make a failure of an orderly end.
+            # A further signal while the interpreter ends would turn an orderly end into a failure.
             atexit.register(_ignore_signals)
         signal.set_wakeup_fd(-1)
         os.close(self._writer)

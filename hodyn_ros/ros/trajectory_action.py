@@ -149,7 +149,7 @@ class _ClientsGoal(_Request):
         message.desired.effort = effort.tolist()
         message.actual = _point(elapsed, actual)
         message.error = _point(elapsed, desired[:len(actual)] - actual)
-        if hasattr(message, 'index'):  # older releases of control_msgs have none
+        if hasattr(message, 'index'):  # older releases of control_msgs have no index
             message.index = point
         self._handle.publish_feedback(message)
 

@@ -50,7 +50,7 @@ ROBUSTNESS: dict[str, Conditions] = {
 }
 """Differences between the arm and the controller's model under which methods are compared."""
 STIFFNESS_MOTION = (1.0, 1.75, 0.75)
-"""Variable stiffness at the start, half-way and at the end, as ratios to that at the start."""
+"""Variable stiffness at the start, half-way and at the end, over the stiffness at the start."""
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def test_a_wrong_file_is_named(folder, capsys, text, said):
 def test_example_actuators_and_those_of_a_file_exclude_each_other(capsys):
     assert main(['demo', '--robot', 'arm.urdf', '--actuators', 'springs.yaml', '--actuator',
                  'sea']) == 2
-    assert 'give only one of these options' in capsys.readouterr().err
+    assert 'use only one of these options' in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures('folder')

@@ -94,7 +94,7 @@ def test_links_that_absorb_a_counterbalance_are_named(tmp_path, capsys):
         identified(tmp_path / f'out{is_named}', path, terms=('links', 'friction'))
         out = ' '.join(capsys.readouterr().out.split())
         assert (said in out) is is_named
-    assert 'springs and counterbalances are not' in out
+    assert 'such as a spring or a counterbalance' in out
     assert 'resolve the doubts above' in out
 
 

@@ -156,7 +156,8 @@ def test_an_arm_that_hangs_passes_for_none_without_gravity(
     path = write(tmp_path / 'bag', {'/joint_states': messages(
         record(rate=RATE, duration=20.0, robot=hung, prefix=''))})
     given = [str(path), '--robot', str(tmp_path / 'scara.yaml')]
-    said = 'gravity has the opposite sign; they are compared with Q with gravity'
+    said = ('gravity has the opposite sign; they are compared with torques of the model that '
+            'contain gravity')
     assert main(['replay', *given, '--no-report', '--output', str(tmp_path / 'replayed')]) == 0
     assert (said in ' '.join(capsys.readouterr().out.split())) == turned
     assert main([

@@ -260,11 +260,11 @@ def test_stamps_in_another_unit_are_named_alone(factor, said):
 @pytest.mark.parametrize(('turning', 'sliding', 'said'), [
     (30.0 / np.pi, 1.0, ['those of a, b, c, d, e are in revolutions per minute']),
     (0.5 / np.pi, 1.0, ['those of a, b, c, d, e are in revolutions per second']),
-    (2.0, 1.0, ['those of a, b, c, d, e are about 2 times as large']),
-    (0.1, 1.0, ['those of a, b, c, d, e are about 0.1 times as large']),
+    (2.0, 1.0, ['those of a, b, c, d, e are about 2 times the estimated ones']),
+    (0.1, 1.0, ['those of a, b, c, d, e are about 0.1 times the estimated ones']),
     # A joint that slides has no degrees.
     (180.0 / np.pi, 180.0 / np.pi, ['those of a, b, c, d, e are in degrees per second',
-                                    'those of f, g are about 57 times as large']),
+                                    'those of f, g are about 57 times the estimated ones']),
     (1.0, 1000.0, ['those of f, g are in millimetres per second'])])
 @pytest.mark.parametrize('seed', range(5))
 def test_velocities_in_another_unit_are_named(seed, turning, sliding, said):
@@ -282,9 +282,10 @@ def test_one_factor_of_all_velocities_asks_for_the_times(seed, factor, turns, sa
     """Not if it is that of a unit, which the velocities of joints that turn may have."""
     moved = motion(np.random.default_rng(seed), ROBOTS[0])[:, 1]
     found = wrong_velocities(moved, factor * moved, tuple('abcdefg'), np.arange(7) < turns)
-    assert [one for one in found if 'the times' in one] == ([
-        f'those of all moving joints are about {said} times as large, so the times, or all '
-        'velocities, are wrong by this factor: are the stamps of another rate?'] if said else [])
+    assert [one for one in found if 'the stamps' in one] == ([
+        f'those of all moving joints are about {said} times the estimated ones, so the stamps, or '
+        'all velocities, are wrong by this factor: were the stamps made for another sampling '
+        'rate?'] if said else [])
 
 
 @pytest.mark.parametrize('seed', range(40))

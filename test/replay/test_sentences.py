@@ -119,15 +119,18 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
     ({'timing_statistics': timing(clock_steps=[1, 2])}, 'stamps jumped 2 times by'),
     ({'gravity_share': 0.89}, 'The efforts contain 0.89 of'),
     ({'gravity_share': 1.11}, 'The efforts contain 1.11 of the model'),
-    ({'gravity_share': 1.11}, 'they are compared with Q with gravity. The arm may carry'),
+    ({'gravity_share': 1.11}, 'of the model that contain gravity. The arm may carry'),
     ({'gravity_share': 5.1}, 'far more than all: they seem to be in another unit than N m'),
-    ({'gravity_share': 0.5}, 'they are compared with Q with gravity'),
-    ({'gravity_share': 0.49}, 'they are compared with Q without gravity'),
+    ({'gravity_share': 0.5}, 'they are compared with torques of the model that contain gravity'),
+    ({'gravity_share': 0.49},
+     'they are compared with torques of the model that do not contain gravity'),
     ({'gravity_share': 0.11}, 'The efforts contain 0.11 of'),
     ({'gravity_share': -0.11}, 'The efforts contain -0.11 of'),
-    ({'gravity_share': -0.74}, 'neither all nor nothing: they are compared with Q without'),
-    ({'gravity_share': -1.04}, 'has the opposite sign; they are compared with Q with gravity. If '
-     'the arm hangs, give its base_pose (or gravity) in the robot file'),
+    ({'gravity_share': -0.74}, 'neither all nor nothing: they are compared with torques of the '
+     'model that do not contain gravity'),
+    ({'gravity_share': -1.04}, 'has the opposite sign; they are compared with torques of '
+     'the model that contain gravity. If the arm hangs, give its base_pose (or gravity) in the '
+     'robot file'),
     # Of such an arm the large errors have this cause.
     ({'gravity_share': -1.2, 'joints': [joint('a'), POOR]}, 'gravity has the opposite sign'),
     ({'gravity_share': -1.26}, 'neither all nor nothing'),
@@ -264,7 +267,7 @@ def test_whether_there_is_gravity_in_the_efforts():
     assert 'with gravity: they contain 0.950' in fact('The driver reports', gravity_share=0.95)
     assert 'without gravity: they contain 0.050' in fact('The driver reports', gravity_share=0.05)
     for share in (0.05, 0.4):
-        assert fact('compared with Q without gravity', gravity_share=share)
+        assert fact('compared with torques of the model that do not', gravity_share=share)
     for share in (0.5, 1.0):
         assert not any('compared with Q' in said for said in facts(result(gravity_share=share)))
     assert not any('The driver reports' in said for said in facts(result(gravity_share=0.5)))

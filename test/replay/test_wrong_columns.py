@@ -55,8 +55,9 @@ def test_times_that_are_stretched_are_suspected(printed, command):
         recording.stamp += recording.stamp - recording.stamp[0]
         recording.received = recording.stamp + 250_000
     assert (
-        'those of all moving joints are about 2 times as large, so the times, or all velocities, '
-        'are wrong by this factor: are the stamps of another rate? Correct the driver.'
+        'those of all moving joints are about 2 times the estimated ones, so the stamps, or all '
+        'velocities, are wrong by this factor: were the stamps made for another sampling rate? '
+        'Correct the driver.'
     ) in printed(command, stretch)
 
 
@@ -203,6 +204,6 @@ def test_a_follower_that_contradicts_its_leader_is_named(printed, command, contr
             setattr(recording, name, np.column_stack([getattr(recording, name), column]))
     said = printed(command, follow, '--robot', 'coupled.yaml')
     assert bool(re.search(
-        r'pointer_joint is at \S+ in the recording, but it follows tilt and is at \S+ then: the '
-        'torque is computed for the latter. Correct its `mimic` in the robot file', said)
+        r'pointer_joint is at \S+ in the recording, but it follows tilt and is at \S+ then, '
+        'for which the torque is computed. Correct its `mimic` in the robot file', said)
     ) == contradicts

@@ -183,8 +183,9 @@ TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
 
 @pytest.mark.parametrize(('law', 'motor', 'asked'), [
     ({'law': 'spring', 'stiffness': 400}, {}, ''),
-    ({'law': 'spring', 'stiffness': 7}, {}, 'are these N m/deg, or degrees? At the largest torque '
-     'they deflect by j0 (7.14 rad), j1 (7.14 rad)'),
+    ({'law': 'spring', 'stiffness': 7}, {}, 'are these N m/deg, or degrees? At the largest '
+     'torque, the end of their table or max_deflection they deflect by j0 (7.14 rad), '
+     'j1 (7.14 rad)'),
     ({'law': 'cubic', 'stiffness': 7, 'cubic': 1}, {}, 'deflect by j0 (7.14 rad)'),
     ({'law': 'spring', 'stiffness': 400, 'max_deflection': 10}, {}, 'deflect by j0 (10 rad)'),
     ({**TABLE, 'deflection': [-0.2, -0.1, 0, 0.1, 0.2]}, {}, ''),

@@ -29,17 +29,18 @@ _ENDING = '_feedforward_controller'
 _HEADERS = ('polynomials', 'plan', 'reference', 'output', 'robot', 'feedforward_controller')
 _ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml', 'solver_plugins.xml')
 _HIDDEN = ('CMakeLists.txt', 'package.xml', 'launch/controller.launch.py')
-"""Files whose names end in .in here, since tools would read them as parts of this package."""
+"""Templates that end in .in here: without it, tools would read them as parts of hodyn_ros."""
 _SOURCES = ('feedforward_controller.cpp', 'inverse_dynamics_solver.cpp', 'parameters.yaml')
 _STIFFNESS, _DAMPING = 4.0, 0.3
-"""Largest gains of the example's feedback per N m of the effort limit: N m/rad and N m s/rad.
+"""Largest stiffness and damping in the example, per N m of the effort limit: 1/rad and s/rad.
 
-For a Franka, they are lower than the gains in franka_ros2 at each joint.
+The example is config/controllers.yaml. For a Franka, its gains are lower than the gains in
+franka_ros2 at each joint.
 """
 _FREQUENCY = 50.0
 """Largest natural frequency of the example's feedback at the inertias in the robot file, rad/s.
 
-With it, the feedback is stable at 1 kHz with a few ms of delay, even at a light wrist.
+At this frequency the feedback is stable at 1 kHz with a few ms of delay, even at a light wrist.
 """
 _CONFIGURATIONS = 200
 """Number of random configurations at which inertias are computed."""
@@ -58,9 +59,9 @@ def generate_ros2_control(
     robot : Robot
         An arm or tree on a fixed base.
     output : str or Path
-        The folder, usually named like the package: ``{prefix}_feedforward_controller``.
+        The folder, usually with the package's name, ``{prefix}_feedforward_controller``.
     prefix : str
-        Prefix of the names of the package and of everything in C; default is the robot's name.
+        Prefix of the package's name and of all names in C; default is the robot's name.
     force : bool
         Whether existing files are replaced even if they were not generated.
 
@@ -169,7 +170,7 @@ def _words(settings: Settings) -> Mapping[str, str]:
 
 
 def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
-    """Return the example's parameters of the controller."""
+    """Return the lines with the controller's parameters for config/controllers.yaml."""
     lines = [
         '# The drives close the motor loop; the torque always contains gravity and friction.',
         '# All parameters have defaults; names and limits come from the robot file.']
@@ -179,8 +180,8 @@ def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
         damping = np.minimum(_DAMPING * effort, 2.0 * _FREQUENCY * inertia)
         lines = [
             '# Without feedback an arm drifts. These gains suit the inertias in the robot file.'
-            + (' Rotors' if robot.rotor_inertia is None else ''),
-            *(['# are not in it: with their inertia the arm bears higher gains.']
+            + (' It has' if robot.rotor_inertia is None else ''),
+            *(['# no inertia of the rotors: with it the arm bears higher gains.']
               if robot.rotor_inertia is None else []),
             *(f'{name}: {_numbers(np.array([float(f"{gain:.2g}") for gain in gains]))}'
               for name, gains in (('stiffness', stiffness), ('damping', damping))),

@@ -5,7 +5,7 @@ order the highest derivatives enter linearly, with the same articulated inertias
 each order takes three sweeps: all bodies move tentatively, with unknown accelerations of zero
 (outward); the wrenches and torque residuals of that motion are collected (inward); the
 acceleration corrections follow (outward). With zero for the unknowns, the bias twists and momenta
-(eqs. 65, 66) need no formulas of their own: they are those of the inverse dynamics.
+(eqs. 65, 66) need no own formulas: those of the inverse dynamics apply.
 """
 from typing import NamedTuple
 

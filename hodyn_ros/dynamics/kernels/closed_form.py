@@ -58,7 +58,7 @@ def single(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
     memory: Array, q: Array, out: Array,
 ) -> None:
-    """The same for one motion without wrenches; arguments and errors as in `rnea_spatial`."""
+    """Write Q and its derivatives for one motion without wrenches, as in `rnea_spatial`."""
     n = len(parent)
     check_shapes(q, out, n, memory.shape[0], workspace_size(n, out.shape[0] - 1))
     _inverse_dynamics(
@@ -82,7 +82,7 @@ def _inverse_dynamics(
     terms(
         parent, body_table, body_in_kernel, gravity, memory, wrenches, q, mass, coriolis, skew,
         weight, external)
-    rate = block(memory, 0, (orders + 1, n))  # where the path matrix was
+    rate = block(memory, 0, (orders + 1, n))  # in place of the path matrix
     factorial = 1.0
     for k in range(orders + 1):
         factorial *= max(k, 1)

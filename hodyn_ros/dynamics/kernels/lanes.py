@@ -1,7 +1,7 @@
 """Several motions at once: the last axis of an array (…, LANES) has one entry per motion.
 
-Along it, the entries are a *number*: one SIMD register that can be added, subtracted and
-multiplied. With numba switched off it is a numpy array.
+The entries along this axis form a *number*: one SIMD register that can be added, subtracted and
+multiplied. With numba switched off, a number is a numpy array.
 """
 from typing import TYPE_CHECKING, Any
 
@@ -139,7 +139,7 @@ def add_products(sums: Group, a: Rows, b: Rows) -> Group:
     of a have only three, only the first three components of b are used.
     """
     result = list(sums)
-    # In this order most numbers stay in registers, and no addition waits for the one before.
+    # In this order most numbers stay in registers, and no addition waits for the previous one.
     for j, right in enumerate(b):
         for c in range(len(a[0])):
             for i in range(len(result) - j):

@@ -1,7 +1,7 @@
 """Bodies in `LANES` motions side by side: joint screws, inertias and wrenches of subtrees.
 
-In Taylor coefficients and world axes. On a floating base all quantities are about the
-base's origin, so that a base far away costs no digits. Each body has its mass m, mass times
+All quantities are Taylor coefficients in world axes, on a floating base about the base's origin,
+so that a base far from the world's origin costs no digits. Each body has its mass m, mass times
 position h and inertia Θ about the origin, with the momentum (Θ ω + h × v, m v − h × ω): these can
 be added over bodies.
 """
@@ -52,11 +52,11 @@ class Bodies(NamedTuple):
         acceleration of the bodies beyond the joint with respect to its position.
     first, inertia, spin : (n, r + 3, 3, LANES), (n, r + 2, 6, LANES), (n, r + 2, 3, LANES) arrays
         Mass times position, inertia and angular momentum about the origin. Like wrench and mass,
-        they are first the body's, then its subtree's.
+        they are first values of the body, and later of its subtree.
     wrench : (n, r + 1, 6, LANES) array
         Wrench that the joint transmits, including the weight.
     mass : (n,) array
-        kg.
+        Masses, kg.
     motion, turn : (r + 3, LANES) and (2, LANES) arrays
         Scratch: q, q̇, … of a joint; sine and cosine.
 
@@ -326,7 +326,7 @@ def subtract_external(
 
 @step
 def add_subtree(bodies: Bodies, i: int, parent: int) -> None:
-    """Add the sums over the subtree of body i to those of its parent."""
+    """Add the sums over the subtree of body i to the sums of its parent."""
     bodies.mass[parent] += bodies.mass[i]
     lanes.add(bodies.first[parent], bodies.first[i])
     lanes.add(bodies.inertia[parent], bodies.inertia[i])

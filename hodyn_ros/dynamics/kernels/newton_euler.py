@@ -3,12 +3,12 @@
 The steps that the spatial kernels share, in Taylor coefficients x_k = x⁽ᵏ⁾ / k!, which turn the
 Leibniz sums of M21 eqs. (9), (14), (18)–(22) and of AGF26 (61)–(69) into Cauchy products. Arrays
 of coefficients have these on the first axis. A step computes the coefficients `start` … `stop` − 1
-from the lower ones, so a caller can compute all orders of a body at once or, if each order needs
-the solution of the previous order, all bodies order by order.
+from the lower coefficients, so a caller can compute all orders of a body at once or, if each order
+needs the solution of the previous order, all bodies order by order.
 
 The Newton-Euler equations are taken about the world origin, with the inertia split into the mass
-at the centre of mass c(t) and the angular momentum about it. This needs no 6×6 inertia matrix and
-no derivatives of one, and gravity enters the force only.
+at the centre of mass c(t) and the angular momentum about it. This needs neither a 6×6 inertia
+matrix nor its derivatives, and gravity enters only the force.
 
 `body` is a row of `KernelModel.body_table`. A step on a `Number` also accepts numbers of `lanes`.
 """

@@ -5,7 +5,7 @@ the k-th derivative of A₀ δq + A₁ δq̇ + A₂ δq̈, only A_j and their ti
 
     ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ = Σ_j k!/(m − j)! A_j[k − m + j],   A_j[l] the Taylor coefficients of A_j.
 
-A₀ and A₁ are those of Singh, Russell and Wensing, *Efficient Analytical Derivatives of Rigid-Body
+A₀ and A₁ are from Singh, Russell and Wensing, *Efficient Analytical Derivatives of Rigid-Body
 Dynamics using Spatial Vector Algebra*, RA-L 2022, for joints of one screw each, here in Taylor
 coefficients. In world axes the inertias and wrenches of subtrees are sums over bodies. The 6×6
 matrix 2 B = v ×* I − I v × + (I v) ×̄* maps an angular velocity to its Coriolis forces. Only two
@@ -34,7 +34,7 @@ class _Columns(NamedTuple):
     Attributes
     ----------
     by_position, by_velocity, by_acceleration : (r + 1, 6, LANES) arrays
-        by_acceleration is I S, with I of the subtree.
+        by_acceleration is I S, with the inertia I of the subtree.
     torque : (r + 1, 3, LANES) array
         Sᵀ 2 B: change of the joint's torque, by Coriolis forces, per angular velocity of bodies
         nearer to the base.
@@ -105,7 +105,7 @@ def _compute(
     memory: Array, known: tuple[None, ...], base: tuple[Array, ...], wrenches: Array, q: Array,
     out: Array,
 ) -> None:
-    """Write the derivatives: the code of both batches and single calls."""
+    """Write the derivatives; both batches and single calls run this code."""
     not_inlined()
     orders = len(known) if len(known) > 0 else out.shape[1]
     n, joints = len(parent), q.shape[2]
@@ -208,7 +208,7 @@ def _coriolis(bodies: Bodies, i: int, coriolis: Array) -> None:
 def _columns(bodies: Bodies, i: int, joint: int, twice: float, columns: _Columns) -> None:
     """Write 2 B Ṡ + I ψ̈ + S ×* f, 2 B S + 2 I Ṡ, I S and Sᵀ 2 B of a joint.
 
-    I and B are those of the subtree, ψ̈ is `Bodies.acceleration`. `twice` is the factor of I Ṡ: 1
+    I and B belong to the subtree, ψ̈ is `Bodies.acceleration`. `twice` is the factor of I Ṡ: 1
     for a unit twist of the base, which is constant in world axes.
     """
     coriolis = columns.coriolis
@@ -263,7 +263,7 @@ def _inner(
     bodies: Bodies, columns: _Columns, carrier: int, twice: float, row: int, column: int,
     none: Group, partials: Array,
 ) -> None:
-    """Write how a joint's torque changes with its own motion or that of a joint nearer the base.
+    """Write how a joint's torque changes with the motion of itself or of one nearer the base.
 
     len(none) coefficients are computed together.
     """
@@ -310,7 +310,7 @@ def _outer(
 
 @step
 def _base_rows(columns: _Columns, column: int, partials: Array) -> None:
-    """Write how the wrench of a floating base changes with the motion of a joint, or its own."""
+    """Write how the wrench of a floating base changes with a joint's or the base's own motion."""
     for k in range(partials.shape[1]):
         for c in range(6):
             partials[0, k, c, column] = columns.by_position[k, c]

@@ -16,7 +16,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import step
 from hodyn_ros.robot import HodynError
 
-_CACHE_LINE = 8  # doubles
+_CACHE_LINE = 8  # size of a cache line, doubles
 
 cgutils: Any = _cgutils  # numba has no type stubs for its internals
 arrayobj: Any = _arrayobj
@@ -73,7 +73,7 @@ else:
 
 @step
 def take(memory: Array, start: int, shape: tuple[int, ...]) -> tuple[Array, int]:
-    """Return `block(memory, start, shape)`, and where the next one starts."""
+    """Return `block(memory, start, shape)`, and the start of the next block."""
     array = block(memory, start, shape)
     return array, start + array.size
 

@@ -1,12 +1,12 @@
-"""One step towards the fastest law: a linear programme for the rate of the present law's time.
+"""One step towards the fastest timing of a path, by a linear programme.
 
-Let x be the rate of the present law's time (`time_law`); x = 1 is the present motion. Then the
-limits of squared velocities, accelerations and torques are linear inequalities in (x, x', x'').
-Jerks and torque rates are √x L(x, x', x'') with L linear, so their limit is |L| ≤ limit/√x. As
-1/√x is convex, its tangent at 1, (3 − x)/2, lies below it: a motion with |L| ≤ limit (3 − x)/2
-is within the limit for any x. All other terms (friction, nonlinear springs, motor torques) are
-linearised, and the next step corrects the error. Derivatives are finite differences of
-`LimitTable.shares`.
+Let u be the time of the present timing (the law, see `time_law`), and x = (du/dt)² the rate at
+which u is to run; x = 1 is the present motion. Then the limits of squared velocities,
+accelerations and torques are linear inequalities in (x, x', x''). Jerks and torque rates are
+√x L(x, x', x'') with L linear, so their limit is |L| ≤ limit/√x. As 1/√x is convex, its tangent
+at 1, (3 − x)/2, lies below it: a motion with |L| ≤ limit (3 − x)/2 is within the limit for any x.
+All other terms (friction, nonlinear springs, motor torques) are linearised, and the next step
+corrects the error. Derivatives are finite differences of `LimitTable.shares`.
 """
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ DIFFERENCE = 1e-4
 # Distance from its bound within which a row is given to the solver at first, and excess from which
 # a row counts as violated, both as shares of the limit.
 NEAR, PASSED = 0.5, 1e-7
-# Least used share of jerk and torque rate, and the factor to which a step may reduce this share
-# (or raise it, inversely), because the bound on the share is linearised.
+# Least used share of the limits of order 3 (jerk, torque rate, motor speed). As the bound on the
+# share is linearised, a step may change the share by at most the factor LESS_USED, down or up.
 MIN_USED, LESS_USED = 1e-3, 0.6
 MIN_RATE = 0.1
 # Share of the limits for a motion from a moving start: it cannot be stretched for peaks that the
@@ -66,7 +66,7 @@ def fastest_rate(
     between : bool
         Whether peaks between the even samples are searched for.
     smoothness : float
-        Price of using the limits of jerk and torque rate, as in `retiming.retime`.
+        Price of using the limits of jerk, torque rate and motor speed, as in `retiming.retime`.
     moving : bool
         Whether the start joins another motion, so that x = 1 there, with zero derivatives. Then
         only `MOVING_SHARE` of the limits may be used.
@@ -113,8 +113,8 @@ def fastest_rate(
 def _least(cost: Array, rows: sparse.csr_matrix, bounds: Array, limits: Array) -> Array | None:
     """Return the y of least cost · y with rows y ≤ bounds within limits; None if none exists.
 
-    As few rows matter, the solver first gets only those near their bound at the present motion,
-    then also the rows that its solution violates, until it violates none.
+    Since only a few rows matter, the solver first gets only the rows near their bound at the
+    present motion, then also the rows that its solution violates, until it violates none.
     """
     given = bounds - rows @ np.ones(cost.size) < NEAR
     while True:

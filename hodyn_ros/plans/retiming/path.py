@@ -143,7 +143,7 @@ def path_of(
     Raises
     ------
     HodynError
-        Points are all the same, a stop is not a point, or the tolerance is negative or too large.
+        All points are equal, a stop is not a point, or the tolerance is negative or too large.
 
     """
     count, speed = len(points.positions), comparable_speed(robot)

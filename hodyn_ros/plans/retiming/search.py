@@ -84,7 +84,7 @@ def retime(
     positions : (m, n) array
         Points, m ≥ 2, rad or m.
     times : (m,) array, optional
-        Planned times, s, by default those of the slowest joint at its top speed. They set the
+        Planned times, s, by default as the slowest joint needs at its top speed. They set the
         uniform stretch for comparison, and the path only if no other is within the limits.
     limits : float or mapping of str to float
         Share of the limits that may be used, above 0 and at most 1: of all, or per quantity

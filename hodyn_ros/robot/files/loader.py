@@ -68,7 +68,7 @@ def load_robot(
 ) -> Robot:
     """Return a robot from a built-in name, a path (YAML, URDF, MJCF), URDF text, or a mapping.
 
-    The keys are those of docs/robots.md; the built-in files are commented examples. Links fixed
+    The keys are in docs/robots.md; the built-in files are commented examples. Links fixed
     to others are merged into them; bodies are sorted so that parents come first.
 
     Parameters
@@ -124,7 +124,7 @@ def _check_ranges(
 def _harmless_locks(
     links: Sequence[Body], locked: Set[str], slides: Set[str],
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the locked joints on which no torque depends, and those of them that shift an arm.
+    """Return the locked joints on which no torque depends, and which of them shift an arm.
 
     Links, parents first, of harmless joints neither move with other joints nor carry moving links;
     but on a fixed base, a joint that only shifts an arm is harmless as long as it stands.

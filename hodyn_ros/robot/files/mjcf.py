@@ -21,7 +21,7 @@ _KINDS = {
     'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute', 'mjJNT_BALL': 'spherical'}
 _OF_BODIES = ('mjEQ_CONNECT', 'mjEQ_WELD')
 _UNLIMITED = -np.inf, np.inf
-_ANY_SLOPE = 1.0  # s/rad, for a sigmoid with amplitude 0
+_ANY_SLOPE = 1.0  # slope of a sigmoid with amplitude 0, s/rad
 _LEFT_OUT = {
     'jnt_stiffness': 'springs that pull a joint to its rest',
     'jnt_stiffnesspoly': 'the nonlinear part of such springs', 'dof_frictionloss': 'frictionloss',
@@ -131,7 +131,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
 
 
 def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:
-    """Return the inertias or dampings of independent joints, with those of their followers."""
+    """Return the inertias or dampings of independent joints, followers included."""
     felt = {name: value for name, value in values.items() if name not in mimics}
     for name, mimic in mimics.items():
         if mimic.joint in felt:

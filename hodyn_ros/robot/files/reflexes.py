@@ -20,7 +20,7 @@ def read_reflexes(
 ) -> Reflexes | None:
     """Return the reflexes with their joints reordered by `order`; None if the file has none.
 
-    A reflex without a limit gets that in `limits`, whose joints are in the file's order.
+    A reflex without a limit gets the limit in `limits`, whose joints are in the file's order.
 
     Raises
     ------

@@ -68,7 +68,7 @@ class Repair:
 
     @property
     def change(self) -> float:
-        """Frobenius norm of the change, as a share of the given inertia's."""
+        """Frobenius norm of the change over the norm of the given inertia."""
         return float(
             np.linalg.norm(self.proposed - self.given) / np.linalg.norm(self.given))
 
@@ -98,7 +98,7 @@ def write_repaired(
     Raises
     ------
     HodynError
-        When the path does not end in .yaml, or in .urdf for a URDF.
+        Unless the path ends in .yaml or .yml or, if the source is a URDF, in .urdf.
     FileExistsError
         When the file exists already, without `force`.
 

@@ -74,8 +74,8 @@ def wrench_transforms(robot: Robot) -> Array:
 def _constants(robot: Robot) -> tuple[Array, Array, Array]:
     """Return the arrays that `workspace` packs.
 
-    Gravity (3,) in the axes of the base, the table (n, 18) of the bodies, and the poses (n, 4, 4)
-    of this kernel's frames in those of `KernelModel`.
+    They are gravity (3,) in the axes of the base, the table (n, 18) of the bodies, and the poses
+    (n, 4, 4) of this kernel's frames in the frames of `KernelModel`.
     """
     table = np.empty((len(robot.bodies), COLUMNS))
     frames = np.empty((len(robot.bodies), 4, 4))
@@ -105,11 +105,11 @@ def _constants(robot: Robot) -> tuple[Array, Array, Array]:
 
 @inlined
 def _recursion(memory: Array, n: int, acting: bool, like: Number) -> None:
-    """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
+    """Compute twists outward and wrenches inward; the torque of joint i replaces cos qᵢ.
 
     Gravity enters as the base's velocity −g t, which is stored before the bodies' wrenches.
-    `acting` says that external wrenches are stored where these will be. `like` has the type to
-    compute with.
+    `acting` says that external wrenches are stored at the places of the bodies' wrenches. `like`
+    has the type to compute with.
     """
     unit = size(like)
     table, first, frames = joint_polynomials.offsets(n, COLUMNS, unit)

@@ -149,7 +149,7 @@ class Memory:
 
 
 class _Formula(_Intrinsic):  # type: ignore[misc]  # numba declares it final
-    """An intrinsic that formulas, too, can call: as a plain function."""
+    """An intrinsic that formulas can also call, as a plain function."""
 
     formula: Callable[..., Any]
 

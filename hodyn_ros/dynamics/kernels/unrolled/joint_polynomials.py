@@ -33,7 +33,7 @@ def packed_workspace(rotation: Array, table: Array, frames: Array, motions: int)
     table : (n_bodies, …) array
         The constants of the bodies.
     frames : (…, size) array
-        Polynomials of the base, and room for those of the bodies.
+        Polynomials of the base, and room for the polynomials of the bodies.
     motions : int
         Number of motions side by side.
 
@@ -207,7 +207,7 @@ def several(memory: Array, first: int, at: int, q: Array, t: int, like: Number) 
 
     """
     n, joint = q.shape[2], NUMBERS_PER_JOINT * size(like)
-    rows = size(like) // LANES + 1  # those of q, known to the compiler
+    rows = size(like) // LANES + 1  # rows of q, known to the compiler
     large = False
     for lane in range(LANES):
         s = min(t + lane, q.shape[0] - 1)

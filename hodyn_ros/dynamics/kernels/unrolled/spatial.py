@@ -51,13 +51,13 @@ from hodyn_ros.robot.body_table import (
     TRANSLATION,
 )
 
-# Columns of this kernel's table; from _BODY on those of `KernelModel.body_table`.
+# Columns of this kernel's table; from _BODY on, the columns of `KernelModel.body_table`.
 _PARENT, _PARENT_SLOT, _SLOT, _BODY = 0, 1, 2, 3
 COLUMNS = _BODY + ORIGIN_INERTIA
-_KEPT = 12  # numbers per body: wrench, and the joint's screw
-_TORQUE, _FORCE, _AXIS, _MOMENT = 0, 3, 6, 9  # their places
-_FRAME = 18  # numbers per slot: columns x, y, z of R, r, twist
-_X, _Y, _Z, _R, _OMEGA, _LINEAR = 0, 3, 6, 9, 12, 15  # their places
+_KEPT = 12  # count of numbers per body: wrench, and the joint's screw
+_TORQUE, _FORCE, _AXIS, _MOMENT = 0, 3, 6, 9  # places of the wrench and the screw
+_FRAME = 18  # count of numbers per slot: columns x, y, z of R, r, twist
+_X, _Y, _Z, _R, _OMEGA, _LINEAR = 0, 3, 6, 9, 12, 15  # places in a slot
 _COSINE, _SINE, _VELOCITY, _POSITION = range(4)  # places of a joint's polynomials
 
 
@@ -203,7 +203,7 @@ def _with_work_of_sliding(
 
 @formula
 def _pass_on(memory: Memory, own: int, parent: int, like: Number) -> None:
-    """Add the wrench of a body to that of its parent."""
+    """Add the wrench of a body to its parent's wrench."""
     for place in (_TORQUE, _FORCE):
         total = add(
             memory.read_vector(parent, place, like), memory.read_vector(own, place, like))
@@ -214,12 +214,12 @@ def _pass_on(memory: Memory, own: int, parent: int, like: Number) -> None:
 def _recursion(
     memory: Array, bodies: int, free: int, acting: bool, like: Number,
 ) -> None:
-    """Twists outward, wrenches inward; the torque of joint i takes the place of cos qᵢ.
+    """Compute twists outward and wrenches inward; the torque of joint i replaces cos qᵢ.
 
     Gravity enters as the velocity −g t of the base, whose pose and twist are given and whose
     wrench is written. `free` is 1 if body 0 is a floating base, which has no joint, else 0.
-    `acting` says that external wrenches are stored where the bodies' own will be. `like` has the
-    type to compute with.
+    `acting` says that external wrenches are stored at the places of the bodies' wrenches. `like`
+    has the type to compute with.
     """
     unit = size(like)
     table, first, kept = joint_polynomials.offsets(bodies, COLUMNS, unit)
@@ -291,7 +291,8 @@ def batch(order: int) -> Any:
     """Return the kernel for a batch, by `LANES` motions at a time, with external wrenches.
 
     It takes memory, q (T, order + 3, n) and out (T, order + 1, n), which are not checked, the
-    transforms from `wrench_transforms`, and wrenches (T, order + 1, n, 6), or none (…, 0, 6).
+    transforms from `wrench_transforms`, and wrenches (T, order + 1, n, 6). Without wrenches, their
+    shape is (T, order + 1, 0, 6).
     """
     coefficients = order + 2
 
