@@ -75,7 +75,7 @@ class StiffnessReference:
     def _sample(
         self, begin: Array, end: Array, q: Array, torque: Array,
     ) -> tuple[Array, Array, Array, Array]:
-        """Return σ at steps from one log σ to another, (T, n), and what `MotorSide.sample` does."""
+        """Return σ, (T, n), in steps from one log σ to another, and the results of `sample`."""
         share = np.linspace(0.0, 1.0, STEPS + 1)[:, np.newaxis]
         stiffness = np.zeros((STEPS + 1, 3, begin.size))
         stiffness[:, 0] = np.exp(begin + share * (end - begin))

@@ -54,9 +54,9 @@ from hodyn_ros.robot.body_table import (
 # Columns of this kernel's table; from _BODY on, the columns of `KernelModel.body_table`.
 _PARENT, _PARENT_SLOT, _SLOT, _BODY = 0, 1, 2, 3
 COLUMNS = _BODY + ORIGIN_INERTIA
-_KEPT = 12  # count of numbers per body: wrench, and the joint's screw
+_KEPT = 12  # numbers per body: wrench, and the joint's screw
 _TORQUE, _FORCE, _AXIS, _MOMENT = 0, 3, 6, 9  # places of the wrench and the screw
-_FRAME = 18  # count of numbers per slot: columns x, y, z of R, r, twist
+_FRAME = 18  # numbers per slot: columns x, y, z of R, r, twist
 _X, _Y, _Z, _R, _OMEGA, _LINEAR = 0, 3, 6, 9, 12, 15  # places in a slot
 _COSINE, _SINE, _VELOCITY, _POSITION = range(4)  # places of a joint's polynomials
 
