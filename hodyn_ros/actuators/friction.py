@@ -16,17 +16,6 @@ class SigmoidFriction:
     τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)) + d q̇. The law is C∞, so that it can
     be differentiated along a motion, and it vanishes at rest.
 
-    Attributes
-    ----------
-    amplitude : (n,) array
-        A, N m: difference between the torques of fast motion in the two directions.
-    slope : (n,) array
-        α, s/rad.
-    velocity_offset : (n,) array
-        s, rad/s.
-    viscous : (n,) array
-        d, N m s/rad; default 0.
-
     Raises
     ------
     HodynError
@@ -34,10 +23,11 @@ class SigmoidFriction:
 
     """
 
+    #: (n,): a, N m: difference between the torques of fast motion in the two directions
     amplitude: Array
-    slope: Array
-    velocity_offset: Array
-    viscous: Array = field(default_factory=lambda: np.empty(0))
+    slope: Array  #: (n,): α, s/rad
+    velocity_offset: Array  #: (n,), s, rad/s
+    viscous: Array = field(default_factory=lambda: np.empty(0))  #: (n,): d, N m s/rad; default 0
 
     def __post_init__(self) -> None:
         names = ('amplitude', 'slope', 'velocity_offset', 'viscous')

@@ -17,21 +17,11 @@ INERTIA, VISCOUS, COULOMB, COULOMB_VELOCITY = range(4)
 
 @dataclass(frozen=True, eq=False)
 class JointActuator:
-    """The drive of one joint: its law, and one motor or two equal ones.
+    """The drive of one joint: its law, and one motor or two equal ones."""
 
-    Attributes
-    ----------
-    law : Law
-        Rigid, spring, variable stiffness or antagonistic pair.
-    motor : Motor
-        Parameters of its motor or motors, in link-side units.
-    max_deflection : float
-        Largest elongation |x| of its springs, rad or m; infinite if unknown.
-
-    """
-
-    law: Law
-    motor: Motor
+    law: Law  #: Rigid, spring, variable stiffness or antagonistic pair
+    motor: Motor  #: Parameters of its motor or motors, in link-side units
+    #: Largest elongation |x| of its springs, rad or m; infinite if unknown
     max_deflection: float = np.inf
 
     def __post_init__(self) -> None:
@@ -44,36 +34,21 @@ class Actuators:
     """The actuators of n joints with m motors, n ≤ m ≤ 2 n; immutable.
 
     The motors are in the order of the joints; both motors of an antagonistic joint are adjacent.
-
-    Attributes
-    ----------
-    names : n strings
-        Joint names.
-    joints : n JointActuators
-        The actuators, one per joint.
-    kinds : (n,) array
-        Codes of the laws.
-    parameters, tables : (n, 4) array, (rows, 5) array
-        Parameters and tables of the laws.
-    table_rows : (n + 1,) array
-        First row of each joint's table; the last entry is the number of rows.
-    motor_of : (n + 1,) array
-        First motor of each joint; the last entry is the number of motors.
-    motors : (m, 4) array
-        Inertia, viscous and Coulomb friction, and Coulomb velocity.
-    stiffness : (n,) array
-        Stiffness of each law until another one is requested, N m/rad.
-
     """
 
-    names: tuple[str, ...]
-    joints: tuple[JointActuator, ...]
-    kinds: NDArray[np.int64] = field(init=False, repr=False)
+    names: tuple[str, ...]  #: n strings: joint names
+    joints: tuple[JointActuator, ...]  #: n JointActuators: the actuators, one per joint
+    kinds: NDArray[np.int64] = field(init=False, repr=False)  #: (n,): codes of the laws
+    #: `parameters`, `tables`: (n, 4) array, (rows, 5): parameters and tables of the laws
     parameters: Array = field(init=False, repr=False)
     tables: Array = field(init=False, repr=False)
+    #: (n + 1,): first row of each joint's table; the last entry is the number of rows
     table_rows: NDArray[np.int64] = field(init=False, repr=False)
+    #: (n + 1,): first motor of each joint; the last entry is the number of motors
     motor_of: NDArray[np.int64] = field(init=False, repr=False)
+    #: (m, 4): inertia, viscous and Coulomb friction, and Coulomb velocity
     motors: Array = field(init=False, repr=False)
+    #: (n,): stiffness of each law until another one is requested, N m/rad
     stiffness: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -39,15 +39,9 @@ class Rigid:
 
 @dataclass(frozen=True)
 class LinearSpring:
-    """Q = K δ + D δ̇ with δ = θ − q: a series spring, with a damper beside it unless D is 0.
+    """Q = K δ + D δ̇ with δ = θ − q: a series spring, with a damper beside it unless D is 0."""
 
-    Attributes
-    ----------
-    stiffness, damping : float
-        K, N m/rad; D, N m s/rad.
-
-    """
-
+    #: `stiffness`, `damping`: K, N m/rad; D, N m s/rad
     stiffness: float
     damping: float = 0.0
     kind: ClassVar[int] = LINEAR
@@ -69,19 +63,12 @@ class LinearSpring:
 
 @dataclass(frozen=True)
 class CubicSpring:
-    """Q = k₁ δ + k₃ δ³: hardening for k₃ > 0, softening for k₃ < 0.
+    """Q = k₁ δ + k₃ δ³: hardening for k₃ > 0, softening for k₃ < 0."""
 
-    Attributes
-    ----------
-    stiffness, cubic : float
-        k₁, N m/rad; k₃, N m/rad³.
-    greatest_torque : float
-        Torque at which a softening spring gives way, N m; infinite for other springs.
-
-    """
-
+    #: `stiffness`, `cubic`: k₁, N m/rad; k₃, N m/rad³
     stiffness: float
     cubic: float
+    #: Torque at which a softening spring gives way, N m; infinite for other springs
     greatest_torque: float = field(init=False)
     kind: ClassVar[int] = CUBIC
     motors: ClassVar[int] = 1
@@ -107,15 +94,10 @@ class CubicSpring:
 
 @dataclass(frozen=True, eq=False)
 class TabulatedSpring:
-    """Q = φ(δ) through measured points, by a C² spline.
+    """Q = φ(δ) through measured points, by a C² spline."""
 
-    Attributes
-    ----------
-    deflection, torque : (m,) arrays
-        At least 4 points, rad and N m, both increasing. Motor references stay between the ends.
-
-    """
-
+    #: `deflection`, `torque`: (m,): at least 4 points, rad and N m, both increasing. Motor
+    #: references stay between the ends.
     deflection: Array
     torque: Array
     table: Array = field(init=False, repr=False)
@@ -167,16 +149,9 @@ class TabulatedSpring:
 
 @dataclass(frozen=True)
 class VariableStiffness:
-    """Q = K(t) δ: a spring whose stiffness is prescribed over time, with K̇ and K̈.
+    """Q = K(t) δ: a spring whose stiffness is prescribed over time, with K̇ and K̈."""
 
-    Attributes
-    ----------
-    stiffness : float
-        K, N m/rad, until another one is requested.
-
-    """
-
-    stiffness: float
+    stiffness: float  #: K, N m/rad, until another one is requested
     kind: ClassVar[int] = VARIABLE
     motors: ClassVar[int] = 1
 
@@ -194,23 +169,13 @@ class VariableStiffness:
 
 @dataclass(frozen=True)
 class AntagonisticExponential:
-    """Two motors that pull a joint by tendons with f(x) = a (e^{b x} − 1).
+    """Two motors that pull a joint by tendons with f(x) = a (e^{b x} − 1)."""
 
-    Attributes
-    ----------
-    scale, rate : float
-        a, N m; b, 1/rad.
-    stiffness : float
-        σ, N m/rad, until another one is requested.
-    pushes : bool
-        Whether the tendons may push as well (x < 0).
-
-    """
-
+    #: `scale`, `rate`: a, N m; b, 1/rad
     scale: float
     rate: float
-    stiffness: float
-    pushes: bool = False
+    stiffness: float  #: σ, N m/rad, until another one is requested
+    pushes: bool = False  #: Whether the tendons may push as well (x < 0)
     kind: ClassVar[int] = EXPONENTIAL
     motors: ClassVar[int] = 2
 
@@ -235,19 +200,10 @@ class AntagonisticExponential:
 
 @dataclass(frozen=True)
 class AntagonisticQuadratic:
-    """Two motors that pull a joint by tendons with f(x) = k x²/2, which cannot push.
+    """Two motors that pull a joint by tendons with f(x) = k x²/2, which cannot push."""
 
-    Attributes
-    ----------
-    coefficient : float
-        k, N m/rad².
-    stiffness : float
-        σ, N m/rad, until another one is requested.
-
-    """
-
-    coefficient: float
-    stiffness: float
+    coefficient: float  #: k, N m/rad²
+    stiffness: float  #: σ, N m/rad, until another one is requested
     kind: ClassVar[int] = QUADRATIC
     motors: ClassVar[int] = 2
 

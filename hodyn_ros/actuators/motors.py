@@ -8,28 +8,16 @@ from hodyn_ros.common.errors import HodynError
 
 @dataclass(frozen=True)
 class Motor:
-    """A motor as seen at its joint: B θ̈ + D θ̇ + C tanh(θ̇/v) + spring torque = τ_m.
+    """A motor as seen at its joint: B θ̈ + D θ̇ + C tanh(θ̇/v) + spring torque = τ_m."""
 
-    Attributes
-    ----------
-    inertia : float
-        B, kg m² (prismatic joints: kg).
-    viscous : float
-        D, N m s/rad.
-    coulomb, coulomb_velocity : float
-        C, N m; v, rad/s, at which this friction reaches 76 % of C.
-    gear_ratio : float
-        Turns of the rotor per turn of the joint (prismatic: rad/m); used only to convert units.
-    max_velocity, max_effort : float
-        Limits of |θ̇|, rad/s, and of |τ_m|, N m; infinite if unknown.
-
-    """
-
-    inertia: float
-    viscous: float = 0.0
+    inertia: float  #: B, kg m² (prismatic joints: kg)
+    viscous: float = 0.0  #: D, N m s/rad
+    #: `coulomb`, `coulomb_velocity`: C, N m; v, rad/s, at which this friction reaches 76 % of C
     coulomb: float = 0.0
     coulomb_velocity: float = 0.01
+    #: Turns of the rotor per turn of the joint (prismatic: rad/m); used only to convert units
     gear_ratio: float = 1.0
+    #: `max_velocity`, `max_effort`: Limits of |θ̇|, rad/s, and of |τ_m|, N m; infinite if unknown
     max_velocity: float = np.inf
     max_effort: float = np.inf
 

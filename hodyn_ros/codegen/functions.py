@@ -19,31 +19,14 @@ _NOT_FINITE = (
 
 @dataclass(frozen=True)
 class Function:
-    """A function of the generated code.
+    """A function of the generated code."""
 
-    Attributes
-    ----------
-    name : str
-        Its name, without the prefix.
-    about : str
-        Description for the header.
-    result : str
-        Type of the return value.
-    arguments : tuple of str
-        Declarations of the arguments.
-    body : tuple of str
-        Lines of the body.
-    operations : int
-        Largest number of operations; a function of math.h counts as one.
-
-    """
-
-    name: str
-    about: str
-    result: str
-    arguments: tuple[str, ...]
-    body: tuple[str, ...]
-    operations: int
+    name: str  #: Its name, without the prefix
+    about: str  #: Description for the header
+    result: str  #: Type of the return value
+    arguments: tuple[str, ...]  #: Declarations of the arguments
+    body: tuple[str, ...]  #: Lines of the body
+    operations: int  #: Largest number of operations; a function of math.h counts as one
 
     def signature(self, prefix: str) -> list[str]:
         """Return the lines of its declaration, without semicolon or body."""

@@ -27,31 +27,16 @@ ROUND_OFF = 1e-15
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a function with variables of its own.
+    """A part of a function with variables of its own."""
 
-    Attributes
-    ----------
-    heading : str
-        The name of the motors' joint; otherwise empty.
-    tree : Tree
-        Expressions that the section computes.
-    search : str
-        Statement before `tree` that finds the spring's point in a table; empty without a table.
-    search_operations : int
-        Largest number of operations of this statement.
-    finite : tuple of str
-        Names in C of values that must be finite; if one is not, `held` replaces `tree`.
-    held : Tree or None
-        Expressions for values that are not finite.
-
-    """
-
-    heading: str
-    tree: Tree
+    heading: str  #: The name of the motors' joint; otherwise empty
+    tree: Tree  #: Expressions that the section computes
+    #: Statement before `tree` that finds the spring's point in a table; empty without a table
     search: str = ''
-    search_operations: int = 0
+    search_operations: int = 0  #: Largest number of operations of this statement
+    #: Names in C of values that must be finite; if one is not, `held` replaces `tree`
     finite: tuple[str, ...] = ()
-    held: Tree | None = None
+    held: Tree | None = None  #: Expressions for values that are not finite
 
 
 def inverse_dynamics(

@@ -30,39 +30,29 @@ _SIZES = (1.5, 1.0, 3.0, 10.0, 50.0, 200.0, 1000.0)
 
 @dataclass(frozen=True)
 class Samples:
-    """Arguments and results of all functions, with the instants on the first axis.
+    """Arguments and results of all functions, with the instants on the first axis."""
 
-    Attributes
-    ----------
-    q, gravity, payload : (T, r + 3, n), (T, 3) and (T, 10) arrays
-        Motions; gravity, m/s²; mass, centre of mass, inertia (xx yy zz xy xz yz) of the payload.
-    base_pose, base_twist : (T, 4, 4) and (T, r + 2, 6) arrays
-        Motion of a floating base; empty for a fixed one.
-    torque : (T, r + 1, n) array
-        Rigid-body torques along `q`.
-    base_wrench : (T, r + 1, 6) array
-        Wrench on a floating base; empty for a fixed one.
-    friction, feed_forward : (T, r + 1, n) arrays
-        Torques along `q`; friction is 0 if the code has none.
-    load, stiffness : (T, r + 1, n) and (T, 3, n) arrays
-        Torques and stiffness for the motors, some of them near and beyond the joints' bounds.
-    motor, stuck : (T, 4, m) and (T,) arrays
-        The motors' reference at successive instants; the number, from 1, of the first joint
-        that cannot do the motion, or 0.
-
-    """
-
+    #: `q`, `gravity`, `payload`: (T, r + 3, n), (T, 3) and (T, 10): motions; gravity, m/s²; mass,
+    #: centre of mass, inertia (xx yy zz xy xz yz) of the payload
     q: Array
     gravity: Array
     payload: Array
+    #: `base_pose`, `base_twist`: (T, 4, 4) and (T, r + 2, 6): motion of a floating base; empty for
+    #: a fixed one
     base_pose: Array
     base_twist: Array
-    torque: Array
-    base_wrench: Array
+    torque: Array  #: (T, r + 1, n): Rigid-body torques along `q`
+    base_wrench: Array  #: (T, r + 1, 6): wrench on a floating base; empty for a fixed one
+    #: `friction`, `feed_forward`: (T, r + 1, n): torques along `q`; friction is 0 if the code has
+    #: none
     friction: Array
     feed_forward: Array
+    #: `load`, `stiffness`: (T, r + 1, n) and (T, 3, n): torques and stiffness for the motors, some
+    #: of them near and beyond the joints' bounds
     load: Array
     stiffness: Array
+    #: `motor`, `stuck`: (T, 4, m) and (T,): the motors' reference at successive instants; the
+    #: number, from 1, of the first joint that cannot do the motion, or 0
     motor: Array
     stuck: NDArray[np.int64]
 

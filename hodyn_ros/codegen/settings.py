@@ -24,24 +24,6 @@ _IDENTIFIER = re.compile(rf'[A-Za-z][A-Za-z0-9_]{{0,{MAX_PREFIX - 1}}}')
 class Settings:
     """Settings of the generated code.
 
-    Attributes
-    ----------
-    robot : Robot
-        An arm or tree.
-    prefix : str
-        Prefix of all names in C; default is the robot's name in ASCII, preceded by `robot_` if
-        needed.
-    order : int
-        Order of the highest derivative of Q, 0 to 4.
-    friction, actuators : bool
-        Whether there are functions for the friction of the joints, and for their motors.
-    single : bool
-        Whether numbers are ``float`` instead of ``double``.
-    gravity_argument : bool
-        Whether gravity is an argument instead of the robot's constant.
-    payload_link : str, optional
-        Link whose payload is an argument.
-
     Raises
     ------
     HodynError
@@ -49,14 +31,19 @@ class Settings:
 
     """
 
-    robot: Robot
+    robot: Robot  #: An arm or tree
+    #: Prefix of all names in C; default is the robot's name in ASCII, preceded by `robot_` if
+    #: needed
     prefix: str = ''
-    order: int = ORDER
+    order: int = ORDER  #: Order of the highest derivative of Q, 0 to 4
+    #: `friction`, `actuators`: Whether there are functions for the friction of the joints, and for
+    #: their motors
     friction: bool = False
     actuators: bool = False
-    single: bool = False
+    single: bool = False  #: Whether numbers are ``float`` instead of ``double``
+    #: Whether gravity is an argument instead of the robot's constant
     gravity_argument: bool = False
-    payload_link: str | None = None
+    payload_link: str | None = None  #: Link whose payload is an argument
 
     def __post_init__(self) -> None:
         robot = self.robot

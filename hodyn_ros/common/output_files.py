@@ -35,22 +35,13 @@ _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 @dataclass(frozen=True)
 class Contents:
-    """The contents of an output folder.
+    """The contents of an output folder."""
 
-    Attributes
-    ----------
-    files : set of str
-        Names of files.
-    folders : mapping of str to Contents
-        Names of folders, for example bags, and their contents.
-    mark : str
-        Name of the file that marks an earlier result: a folder with this file, and with only
-        these files and folders, may be replaced without force. Empty for none.
-
-    """
-
-    files: frozenset[str]
+    files: frozenset[str]  #: Names of files
+    #: mapping of str to Contents: names of folders, for example bags, and their contents
     folders: Mapping[str, Contents] = field(default_factory=dict)
+    #: Name of the file that marks an earlier result: a folder with this file, and with only these
+    #: files and folders, may be replaced without force. Empty for none.
     mark: str = ''
 
     @classmethod

@@ -50,22 +50,13 @@ def checked_motions(
 
 
 class Motions(NamedTuple):
-    """Checked motions of a robot, on a first axis of T; for one motion T is 1.
+    """Checked motions of a robot, on a first axis of T; for one motion T is 1."""
 
-    Attributes
-    ----------
-    q : (T, k + 1, n) array
-        Joint positions and derivatives.
-    base : () or tuple of (T, 4, 4) and (T, k, 6) arrays
-        Pose and spatial twist of a floating base; () for a fixed one.
-    batch : () or (T,)
-        Axes of a batch, also in results.
-
-    """
-
-    q: Array
+    q: Array  #: (T, k + 1, n): joint positions and derivatives
+    #: () or tuple of (T, 4, 4) and (T, k, 6): pose and spatial twist of a floating base; () for a
+    #: fixed one
     base: tuple[()] | tuple[Array, Array]
-    batch: tuple[int, ...]
+    batch: tuple[int, ...]  #: () or (T,): axes of a batch, also in results
 
 
 def motions_and_base(

@@ -13,24 +13,16 @@ from hodyn_ros.robot import Robot
 
 
 class Bodies(NamedTuple):
-    """The bodies of a robot in one motion, in world axes about the world origin.
+    """The bodies of a robot in one motion, in world axes about the world origin."""
 
-    Attributes
-    ----------
-    pose : (n_bodies, 12) array
-        Poses of the kernel frames, rows of R then the origin.
-    screw, twist : (n_bodies, k + 1, 6) arrays
-        Coefficients of the joints' screws and of the bodies' twists. The motion does not determine
-        the last coefficient of the twists; it is computed with 0 for the next derivative of q.
-    inertia, ad_inertia : (n_bodies, inertias, 6, 6) arrays
-        Coefficients of the spatial inertia M, and of ad_Vᵀ M, whose coefficient k is not
-        determined either.
-
-    """
-
-    pose: Array
+    pose: Array  #: (n_bodies, 12): poses of the kernel frames, rows of R then the origin
+    #: `screw`, `twist`: (n_bodies, k + 1, 6): coefficients of the joints' screws and of the
+    #: bodies' twists. The motion does not determine the last coefficient of the twists; it is
+    #: computed with 0 for the next derivative of q.
     screw: Array
     twist: Array
+    #: `inertia`, `ad_inertia`: (n_bodies, inertias, 6, 6): coefficients of the spatial inertia M,
+    #: and of ad_Vᵀ M, whose coefficient k is not determined either
     inertia: Array
     ad_inertia: Array
 

@@ -24,25 +24,14 @@ _LATEST = 2.0 ** 31  # first time that a stamp cannot hold, s
 
 @dataclass(frozen=True)
 class WrittenLog:
-    """What was written.
+    """What was written."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The joints.
-    count, duration : int, float
-        Number of messages, and their duration, s.
-    kinds : tuple of str
-        Kinds of values.
-    faults : tuple of str
-        Lines that were left out, and values that are missing; each with the number of lines.
-
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  #: The joints
+    #: `count`, `duration`: Number of messages, and their duration, s
     count: int
     duration: float
-    kinds: tuple[str, ...]
+    kinds: tuple[str, ...]  #: Kinds of values
+    #: Lines that were left out, and values that are missing; each with the number of lines
     faults: tuple[str, ...] = ()
 
 

@@ -26,44 +26,25 @@ _LAG_PARTS = 8  # parts of each run; their differences show the uncertainty of t
 
 @dataclass(frozen=True, eq=False)
 class Samples:
-    """Samples of all joints within one run.
+    """Samples of all joints within one run."""
 
-    Attributes
-    ----------
-    time : (S,) array
-        s, strictly increasing.
-    position, velocity : (S, n) arrays
-        rad, rad/s; velocities NaN where not recorded.
-
-    """
-
-    time: Array
+    time: Array  #: (S,), s, strictly increasing
+    #: `position`, `velocity`: (S, n), rad, rad/s; velocities NaN where not recorded
     position: Array
     velocity: Array
 
 
 @dataclass(frozen=True, eq=False)
 class Noise:
-    """The parameters of the smoother, one entry per joint.
+    """The parameters of the smoother, one entry per joint."""
 
-    Attributes
-    ----------
-    process : (n,) array
-        Density σ_w² of the fifth derivative, rad²/s⁹.
-    position, velocity : (n,) arrays
-        Standard deviations of the samples, rad, rad/s; infinite where not recorded.
-    velocity_scale : (n,) array
-        Typical velocity, rad/s.
-    step : float
-        Typical time between samples, s.
-
-    """
-
-    process: Array
+    process: Array  #: (n,): density σ_w² of the fifth derivative, rad²/s⁹
+    #: `position`, `velocity`: (n,): standard deviations of the samples, rad, rad/s; infinite where
+    #: not recorded
     position: Array
     velocity: Array
-    velocity_scale: Array
-    step: float
+    velocity_scale: Array  #: (n,): typical velocity, rad/s
+    step: float  #: Typical time between samples, s
 
     @property
     def memory(self) -> Array:
@@ -91,18 +72,10 @@ class Noise:
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """A motion estimated from samples.
+    """A motion estimated from samples."""
 
-    Attributes
-    ----------
-    q : (S, 5, n) array
-        Positions and derivatives to the snap, rad/sᵏ.
-    covariance : (S, n, 5, 5) array
-        Covariance of each joint's q … q⁗; joints are estimated independently.
-
-    """
-
-    q: Array
+    q: Array  #: (S, 5, n): positions and derivatives to the snap, rad/sᵏ
+    #: (S, n, 5, 5): covariance of each joint's q … q⁗; joints are estimated independently
     covariance: Array
 
     @property

@@ -10,34 +10,16 @@ _LISTED = 10  # number of places that are listed one by one
 
 @dataclass(frozen=True)
 class MessageCounts:
-    """How many messages of a topic were used, were unusable, and are lost.
-
-    Attributes
-    ----------
-    topic : str
-        The topic.
-    total : int
-        Number of messages: used, unusable, and known to be lost.
-    used : int
-        Messages whose motion was estimated.
-    unusable : dict
-        Messages that were read and not used: reason and count.
-    lost : tuple of LostMessages
-        Where messages are lost.
-    in_part : dict
-        Messages that were read and whose effort or velocity is not used: reason and count.
-    notes : tuple of str
-        What else is wrong with the bag.
-
-    """
+    """How many messages of a topic were used, were unusable, and are lost."""
 
     topic: str
-    total: int
-    used: int
-    unusable: Mapping[str, int]
-    lost: Sequence[LostMessages]
+    total: int  #: Number of messages: used, unusable, and known to be lost
+    used: int  #: Messages whose motion was estimated
+    unusable: Mapping[str, int]  #: Messages that were read and not used: reason and count
+    lost: Sequence[LostMessages]  #: Where messages are lost
+    #: Messages that were read and whose effort or velocity is not used: reason and count
     in_part: Mapping[str, int]
-    notes: Sequence[str]
+    notes: Sequence[str]  #: What else is wrong with the bag
 
     def __post_init__(self) -> None:
         assert self.used + sum(self.unusable.values()) + self.lost_messages == self.total

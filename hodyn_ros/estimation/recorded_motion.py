@@ -60,30 +60,16 @@ _REASONS = {
 
 @dataclass(frozen=True, eq=False)
 class MotionPiece:
-    """The motion at consecutive messages.
+    """The motion at consecutive messages."""
 
-    Attributes
-    ----------
-    states : JointStates
-        As recorded, (T,).
-    stamps : (T,) int64 array
-        The stamps that are used, ns.
-    instants : (T,) int64 array
-        When the states were sampled, ns: restored instants, else their stamps.
-    used : (T,) bool array
-        Whether the motion is known at these messages.
-    begins : (T,) bool array
-        First messages of runs.
-    q, q_deviation : (T, 5, n) arrays
-        The estimated motion and its standard deviation, rad/sᵏ; NaN where not used.
-
-    """
-
-    states: JointStates
-    stamps: NDArray[np.int64]
+    states: JointStates  #: As recorded, (T,)
+    stamps: NDArray[np.int64]  #: (T,): the stamps that are used, ns
+    #: (T,): when the states were sampled, ns: restored instants, else their stamps
     instants: NDArray[np.int64]
-    used: Flags
-    begins: Flags
+    used: Flags  #: (T,): whether the motion is known at these messages
+    begins: Flags  #: (T,): first messages of runs
+    #: `q`, `q_deviation`: (T, 5, n): the estimated motion and its standard deviation, rad/sᵏ; NaN
+    #: where not used
     q: Array
     q_deviation: Array
 

@@ -65,29 +65,18 @@ _LEVEL = 20  # number of deliveries on both sides by which a step of the stamps 
 
 @dataclass(frozen=True, eq=False)
 class Instants:
-    """When samples were taken.
+    """When samples were taken."""
 
-    Attributes
-    ----------
-    time : (S,) array
-        s, on the clock of the stamps; strictly increasing.
-    sampling_period : float
-        The period of the sampling clock, s; NaN if none is determined: the instants are then the
-        stamps, or evenly spaced.
-    determined : (S,) bool array
-        Whether the samples themselves determine the interval before each one.
-    misfit : float
-        RMS by which the steps of the stamps contradict the positions, beyond noise, s; NaN if
-        too few intervals are determined.
-    evenly_spaced : bool
-        Whether messages in bursts are spaced evenly, since no clock is determined.
-
-    """
-
-    time: Array
+    time: Array  #: (S,), s, on the clock of the stamps; strictly increasing
+    #: The period of the sampling clock, s; NaN if none is determined: the instants are then the
+    #: stamps, or evenly spaced
     sampling_period: float
+    #: (S,): whether the samples themselves determine the interval before each one
     determined: Flags
+    #: RMS by which the steps of the stamps contradict the positions, beyond noise, s; NaN if too
+    #: few intervals are determined
     misfit: float
+    #: Whether messages in bursts are spaced evenly, since no clock is determined
     evenly_spaced: bool
 
 

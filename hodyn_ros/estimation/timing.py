@@ -35,19 +35,10 @@ _RESET_PERSISTS = 4  # least number of earlier stamps in a row after a clock was
 
 @dataclass(frozen=True, eq=False)
 class Run(Instants):
-    """Samples without a gap; their instants are since the first stamp, in whole nanoseconds.
+    """Samples without a gap; their instants are since the first stamp, in whole nanoseconds."""
 
-    Attributes
-    ----------
-    message : (K,) int array
-        Indices of the messages, increasing.
-    sample : (K,) int array
-        Index of each message's sample; republished messages share one.
-
-    """
-
-    message: Indices
-    sample: Indices
+    message: Indices  #: (K,): indices of the messages, increasing
+    sample: Indices  #: (K,): index of each message's sample; republished messages share one
 
     @property
     def first_message(self) -> Indices:
@@ -89,34 +80,16 @@ class StampStatus(IntEnum):
 
 @dataclass(frozen=True, eq=False)
 class Timing:
-    """Stamps of joint states, classified.
+    """Stamps of joint states, classified."""
 
-    Attributes
-    ----------
-    clock : str
-        The stamps that are used: ``header`` or ``receive``.
-    stamps : (T,) int64 array
-        The used stamps, ns.
-    period : float
-        Typical time between messages, s.
-    status : (T,) int8 array
-        StampStatus of each message; the first one has AFTER_RESET.
-    republished : (T,) bool array
-        Messages that repeat the previous state, bit for bit, under a new stamp.
-    off : (T, n) array
-        How far astray positions are off their neighbours, rad; 0 for others.
-    runs : tuple of Run
-        Stretches without a gap.
-
-    """
-
-    clock: str
-    stamps: NDArray[np.int64]
-    period: float
-    status: NDArray[np.int8]
+    clock: str  #: The stamps that are used: ``header`` or ``receive``
+    stamps: NDArray[np.int64]  #: (T,): the used stamps, ns
+    period: float  #: Typical time between messages, s
+    status: NDArray[np.int8]  #: (T,): StampStatus of each message; the first one has AFTER_RESET
+    #: (T,): messages that repeat the previous state, bit for bit, under a new stamp
     republished: Flags
-    off: Array
-    runs: tuple[Run, ...]
+    off: Array  #: (T, n): how far astray positions are off their neighbours, rad; 0 for others
+    runs: tuple[Run, ...]  #: Stretches without a gap
 
 
 def analyse(states: JointStates, clock: str | None = None, period: float | None = None) -> Timing:

@@ -16,51 +16,38 @@ class TimingStatistics:
 
     Attributes
     ----------
-    clock, period
-        As in `Timing`.
-    sampling_period : float
-        The mean period by which instants were restored, s; NaN if all are the stamps.
     restored, determined : int
         Number of samples with restored instants, and number of those before which the states
         determine the interval; elsewhere the stamps determine it.
-    evenly_spaced : int
-        Number of samples that arrived in bursts and were spaced evenly here, as no sampling period
-        was found.
-    largest_move : float
-        Greatest distance of an instant from the stamp under which it was first seen, s.
-    counts : dict
-        Number of messages by status.
-    headers_not_ahead : int
-        Number of header stamps that are not later than the previous one.
-    republished : int
-        Number of republished messages.
-    gaps, resets : lists of (ns, s)
-        The first 200: the last stamp before, and the length of the pause or the jump back.
-    clock_steps : list of int
-        The first 200 settings of the clock that are too small for a gap: the stamp after each,
-        ns.
-    astray : list of (ns, int, float)
-        The first positions far off their neighbours: time since the first stamp, index of the
-        joint, and how far, rad.
-    latency : (float, float)
-        Least and greatest receive time minus header stamp, s.
 
     """
 
+    #: `clock`, `period`: As in `Timing`
     clock: str
     period: float
+    #: The mean period by which instants were restored, s; NaN if all are the stamps
     sampling_period: float = np.nan
+    #: Number of messages by status
     counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
-    headers_not_ahead: int = 0
-    republished: int = 0
+    headers_not_ahead: int = 0  #: Number of header stamps that are not later than the previous one
+    republished: int = 0  #: Number of republished messages
     restored: int = 0
+    #: Number of samples that arrived in bursts and were spaced evenly here, as no sampling period
+    #: was found
     evenly_spaced: int = 0
     determined: int = 0
+    #: Greatest distance of an instant from the stamp under which it was first seen, s
     largest_move: float = 0.0
+    #: `gaps`, `resets`: lists of (ns, s): the first 200: the last stamp before, and the length of
+    #: the pause or the jump back
     gaps: list[tuple[int, float]] = field(default_factory=list)
     resets: list[tuple[int, float]] = field(default_factory=list)
+    #: The first 200 settings of the clock that are too small for a gap: the stamp after each, ns
     clock_steps: list[int] = field(default_factory=list)
+    #: list of (ns, int, float): the first positions far off their neighbours: time since the first
+    #: stamp, index of the joint, and how far, rad
     astray: list[tuple[int, int, float]] = field(default_factory=list)
+    #: (float, float): least and greatest receive time minus header stamp, s
     latency: tuple[float, float] = (np.inf, -np.inf)
     _steps: Array = field(default_factory=lambda: np.zeros(3))
     _misfit: Array = field(default_factory=lambda: np.zeros(2))

@@ -30,30 +30,18 @@ LARGEST_AGE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class BaseReading:
-    """An odometry reading of a frame of the base.
+    """An odometry reading of a frame of the base."""
 
-    Attributes
-    ----------
-    frame, child_frame : str
-        The reference frame, with z up, and the moving frame.
-    position : (3,) array
-        Position of the child frame's origin, m.
-    quaternion : (4,) array
-        Orientation (w, x, y, z) of the child frame.
-    linear, angular : (3,) arrays
-        Velocity of the child frame's origin and angular velocity, in the child frame's axes.
-    stamp : int
-        Stamp of the reading, ns.
-
-    """
-
+    #: `frame`, `child_frame`: The reference frame, with z up, and the moving frame
     frame: str
     child_frame: str
-    position: Array
-    quaternion: Array
+    position: Array  #: (3,): position of the child frame's origin, m
+    quaternion: Array  #: (4,): orientation (w, x, y, z) of the child frame
+    #: `linear`, `angular`: (3,): velocity of the child frame's origin and angular velocity, in the
+    #: child frame's axes
     linear: Array
     angular: Array
-    stamp: int
+    stamp: int  #: Stamp of the reading, ns
 
 
 class _Found(NamedTuple):

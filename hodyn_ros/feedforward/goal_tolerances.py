@@ -21,21 +21,12 @@ EPSILON = 1.2e-7
 
 @dataclass(frozen=True, eq=False)
 class GoalTolerances:
-    """Tolerances of one goal; infinite if any distance is allowed.
+    """Tolerances of one goal; infinite if any distance is allowed."""
 
-    Attributes
-    ----------
-    path : (2, n) array
-        Tolerances of position and velocity while the reference moves, rad, rad/s or m, m/s.
-    goal : (2, n) array
-        The same once the reference has come to its end.
-    goal_time : float
-        How long after its end the arm may take to be within `goal`, s; 0 for no limit.
-
-    """
-
+    #: (2, n): tolerances of position and velocity while the reference moves, rad, rad/s or m, m/s
     path: Array
-    goal: Array
+    goal: Array  #: (2, n): the same once the reference has come to its end
+    #: How long after its end the arm may take to be within `goal`, s; 0 for no limit
     goal_time: float
 
 

@@ -40,31 +40,17 @@ KINDS = ('joint', 'motor', 'spring')
 
 @dataclass(frozen=True)
 class Column:
-    """A quantity of a joint or of one of its motors.
+    """A quantity of a joint or of one of its motors."""
 
-    Attributes
-    ----------
-    joint : str
-        Name of the joint, or of the motor.
-    quantity, unit : str
-        As in `limits.quantities`; SI.
-    order : int
-        Highest derivative of position along the path on which the quantity depends.
-    place : int
-        Index of the joint in the robot.
-    rank : tuple
-        Sort key: joint by joint, then motor by motor, then spring by spring, reflexes last.
-    reflex : Reflex or None
-        The reflex that stops the arm beyond the bounds; None for limits.
-
-    """
-
-    joint: str
+    joint: str  #: Name of the joint, or of the motor
+    #: `quantity`, `unit`: As in `limits.quantities`; SI
     quantity: str
     unit: str
-    order: int
-    place: int
+    order: int  #: Highest derivative of position along the path on which the quantity depends
+    place: int  #: Index of the joint in the robot
+    #: Sort key: joint by joint, then motor by motor, then spring by spring, reflexes last
     rank: tuple[bool, int, int]
+    #: The reflex that stops the arm beyond the bounds; None for limits
     reflex: Reflex | None = None
 
     def margin(

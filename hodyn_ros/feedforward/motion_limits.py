@@ -78,29 +78,18 @@ def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
 
 @dataclass(frozen=True)
 class EffortExcess:
-    """An effort, a motor's speed or a spring's deflection, beyond its limit.
+    """An effort, a motor's speed or a spring's deflection, beyond its limit."""
 
-    Attributes
-    ----------
-    place : int
-        Index of the joint or, for a motor's quantities, of the motor.
-    quantity : str
-        'torque', 'torque rate', 'motor velocity', 'motor torque' or 'deflection'; if
-        `last_gate`, the check before publishing, refused it, also another published quantity, such
-        as 'motor position'.
-    value, limit : float
-        The value, with its sign, and the limit of its magnitude: N m, N m/s, rad/s (prismatic:
-        N, N/s, m/s).
-    is_refused : bool
-        Whether `last_gate` refused it, so that it is not published.
-
-    """
-
-    place: int
+    place: int  #: Index of the joint or, for a motor's quantities, of the motor
+    #: 'torque', 'torque rate', 'motor velocity', 'motor torque' or 'deflection'; if `last_gate`,
+    #: the check before publishing, refused it, also another published quantity, such as 'motor
+    #: position'
     quantity: str
+    #: `value`, `limit`: The value, with its sign, and the limit of its magnitude: N m, N m/s,
+    #: rad/s (prismatic: N, N/s, m/s)
     value: float
     limit: float
-    is_refused: bool = False
+    is_refused: bool = False  #: Whether `last_gate` refused it, so that it is not published
 
 
 class EffortWatch:

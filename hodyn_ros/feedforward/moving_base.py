@@ -22,19 +22,12 @@ WRENCH_NAMES = ('base_wrench', 'base_wrench_rate', 'base_wrench_accel')
 
 @dataclass
 class BaseMotion:
-    """The motion of a base at an instant, written in place.
+    """The motion of a base at an instant, written in place."""
 
-    Attributes
-    ----------
-    pose : (1, 4, 4) array
-        Rotation of the base; its position is 0.
-    twist : (1, 4, 6) array
-        Spatial twist about the momentary origin of the base, relative to the velocity of that
-        origin, and its derivatives.
-
-    """
-
+    #: (1, 4, 4): rotation of the base; its position is 0
     pose: Array = field(default_factory=lambda: np.eye(4)[np.newaxis].copy())
+    #: (1, 4, 6): spatial twist about the momentary origin of the base, relative to the velocity of
+    #: that origin, and its derivatives
     twist: Array = field(default_factory=lambda: np.zeros((1, ORDER + 2, 6)))
 
     @property

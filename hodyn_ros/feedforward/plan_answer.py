@@ -10,51 +10,26 @@ from hodyn_ros.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class Accepted:
-    """A plan that the reference follows from now on, or from its start.
+    """A plan that the reference follows from now on, or from its start."""
 
-    Attributes
-    ----------
-    plan : Plan
-        The plan that is followed.
-    pace : float or None
-        Speed relative to the times of the points; None if the plan does not use these times.
-    summary : str
-        A line for the log.
-    message : bytes
-        The annotated plan, serialized, if it was requested.
-    wait : float
-        Time until its start, s.
-    dropped : int
-        Number of plans with later starts that it replaces.
-
-    """
-
-    plan: Plan
+    plan: Plan  #: The plan that is followed
+    #: Speed relative to the times of the points; None if the plan does not use these times
     pace: float | None = 1.0
-    summary: str = ''
-    message: bytes = b''
-    wait: float = 0.0
-    dropped: int = 0
+    summary: str = ''  #: A line for the log
+    message: bytes = b''  #: The annotated plan, serialized, if it was requested
+    wait: float = 0.0  #: Time until its start, s
+    dropped: int = 0  #: Number of plans with later starts that it replaces
 
 
 @dataclass(frozen=True)
 class Refused:
-    """Why a trajectory is not followed.
+    """Why a trajectory is not followed."""
 
-    Attributes
-    ----------
-    why : str
-        The reason, in a line.
-    fault : 'joints', 'past', 'other' or ''
-        Kind of the fault in the trajectory; empty for other reasons.
-    traceback : str
-        The traceback of an error in this program, else empty.
-
-    """
-
-    why: str
+    why: str  #: The reason, in a line
+    #: 'joints', 'past', 'other' or '': kind of the fault in the trajectory; empty for other
+    #: reasons
     fault: str = ''
-    traceback: str = ''
+    traceback: str = ''  #: The traceback of an error in this program, else empty
 
 
 class PlanMaker(Protocol):

@@ -15,92 +15,54 @@ def longest_end(fade: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class MotorFeedbackSettings:
-    """Settings of the feedback of all states of elastic arms, see `MotorFeedback`.
+    """Settings of the feedback of all states of elastic arms, see `MotorFeedback`."""
 
-    Attributes
-    ----------
-    poles : float
-        ω of the poles, all at −ω, rad/s.
-    bound : (m,) array
-        Largest correction of each motor's torque, N m.
-    loop : (2, m) array
-        Gains of the driver's motor loop by position and velocity, N m/rad and N m s/rad.
-
-    """
-
-    poles: float
-    bound: Array
+    poles: float  #: ω of the poles, all at −ω, rad/s
+    bound: Array  #: (m,): largest correction of each motor's torque, N m
+    #: (2, m): gains of the driver's motor loop by position and velocity, N m/rad and N m s/rad
     loop: Array
 
 
 @dataclass(frozen=True)
 class ControllerSettings:
-    """Settings of the controller's cycle.
+    """Settings of the controller's cycle."""
 
-    Attributes
-    ----------
-    gravity_in_output, friction_in_output : bool
-        Whether the output contains these terms.
-    limit_output : bool
-        Whether the output keeps the effort and effort-rate limits without `limit_margin`.
-    at_measurement : bool
-        Whether to evaluate at the measured position and velocity (computed torque) instead of the
-        reference's.
-    bandwidth : float
-        Bandwidth of the filter of streamed references, rad/s.
-    wrench_bandwidth : float
-        Bandwidth of the filter of measured external wrenches, rad/s.
-    limit_margin : float
-        Fraction of the effort and effort-rate limits by which they may be exceeded.
-    fade : float
-        Least duration of a change of the output to another value, s.
-    motor_feedback : MotorFeedbackSettings or None
-        Settings of the feedback of all states; None for none.
-
-    """
-
+    #: `gravity_in_output`, `friction_in_output`: Whether the output contains these terms
     gravity_in_output: bool = True
     friction_in_output: bool = True
+    #: Whether the output keeps the effort and effort-rate limits without `limit_margin`
     limit_output: bool = False
+    #: Whether to evaluate at the measured position and velocity (computed torque) instead of the
+    #: reference's
     at_measurement: bool = False
-    bandwidth: float = 50.0
-    wrench_bandwidth: float = 50.0
+    bandwidth: float = 50.0  #: Bandwidth of the filter of streamed references, rad/s
+    wrench_bandwidth: float = 50.0  #: Bandwidth of the filter of measured external wrenches, rad/s
+    #: Fraction of the effort and effort-rate limits by which they may be exceeded
     limit_margin: float = 0.05
-    fade: float = 0.5
+    fade: float = 0.5  #: Least duration of a change of the output to another value, s
+    #: Settings of the feedback of all states; None for none
     motor_feedback: MotorFeedbackSettings | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class SupervisorSettings:
-    """Timeouts and tolerances; see docs/node.md, *Parameters*.
+    """Timeouts and tolerances; see docs/node.md, *Parameters*."""
 
-    Attributes
-    ----------
-    controller : ControllerSettings
-        Settings of the cycle.
-    tracking_tolerance : (n,) array
-        How far each joint may be from the reference, rad or m.
-    lookahead, max_time_step, state_timeout, stream_delay, stream_timeout, wrench_timeout : float
-        The parameters of these names, s.
-    max_force, max_moment : float
-        The parameters of these names, N and N m.
-    base_timeout, base_acceleration_bandwidth : float
-        The parameters of these names, s and rad/s.
-    base_tolerance : (4,) array or sequence
-        The parameter of this name: m, rad, m/s, rad/s.
-
-    """
-
-    controller: ControllerSettings
-    tracking_tolerance: Array
+    controller: ControllerSettings  #: Settings of the cycle
+    tracking_tolerance: Array  #: (n,): how far each joint may be from the reference, rad or m
+    #: `lookahead`, `max_time_step`, `state_timeout`, `stream_delay`, `stream_timeout`,
+    #: `wrench_timeout`: The parameters of these names, s
     lookahead: float = 0.0
     max_time_step: float = 0.01
     state_timeout: float = 0.0
     stream_delay: float = 0.0
     stream_timeout: float = 0.1
     wrench_timeout: float = 0.1
+    #: `max_force`, `max_moment`: The parameters of these names, N and N m
     max_force: float = 200.0
     max_moment: float = 50.0
+    #: `base_timeout`, `base_acceleration_bandwidth`: The parameters of these names, s and rad/s
     base_timeout: float = 0.0
     base_acceleration_bandwidth: float = 0.0
+    #: (4,) array or sequence: the parameter of this name: m, rad, m/s, rad/s
     base_tolerance: Sequence[float] = (0.1, 0.05, 0.2, 0.2)

@@ -21,25 +21,12 @@ SET_BACK = 100_000_000
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A streamed sample.
+    """A streamed sample."""
 
-    Attributes
-    ----------
-    due : int
-        Instant at which the sample is due, ns.
-    position : (n,) array
-        Position, rad or m.
-    velocity : (n,) array or None
-        Velocity from there on, rad/s or m/s; None to stay.
-    until : int
-        Instant until which the velocity is used, ns.
-
-    """
-
-    due: int
-    position: Array
-    velocity: Array | None
-    until: int
+    due: int  #: Instant at which the sample is due, ns
+    position: Array  #: (n,): position, rad or m
+    velocity: Array | None  #: (n,): velocity from there on, rad/s or m/s; None to stay
+    until: int  #: Instant until which the velocity is used, ns
 
 
 class StreamSchedule:

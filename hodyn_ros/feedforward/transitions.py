@@ -39,40 +39,21 @@ class Cause(Enum):
 
 @dataclass(frozen=True)
 class Transition:
-    """A row of the table.
+    """A row of the table."""
 
-    Attributes
-    ----------
-    before : tuple of State
-        States in which the cause may come.
-    cause : Cause
-        The cause.
-    after : State or None
-        The state from then on; None to keep the state.
-    reference : 'stop', 'latch' or ''
-        Whether the reference is brought to rest along its way, or set to the arm's position.
-    gives_up : bool
-        Whether the requested motion (a plan in preparation, a goal, a stream) is given up.
-    drops_wrenches : bool
-        Whether external wrenches are dropped.
-    level : 'info', 'error' or ''
-        Level of the log line; empty for none.
-    says : str
-        The log line.
-    reason : str
-        The reason in `~/state` from then on; empty to keep the previous one.
-
-    """
-
-    before: tuple[State, ...]
+    before: tuple[State, ...]  #: States in which the cause may come
     cause: Cause
-    after: State | None = None
+    after: State | None = None  #: The state from then on; None to keep the state
+    #: 'stop', 'latch' or '': whether the reference is brought to rest along its way, or set to the
+    #: arm's position
     reference: Literal['stop', 'latch', ''] = ''
+    #: Whether the requested motion (a plan in preparation, a goal, a stream) is given up
     gives_up: bool = False
-    drops_wrenches: bool = False
+    drops_wrenches: bool = False  #: Whether external wrenches are dropped
+    #: 'info', 'error' or '': level of the log line; empty for none
     level: Literal['info', 'error', ''] = ''
-    says: str = ''
-    reason: str = ''
+    says: str = ''  #: The log line
+    reason: str = ''  #: The reason in `~/state` from then on; empty to keep the previous one
 
 
 _RUNS = State.RUNNING, State.DEPARTING

@@ -19,33 +19,20 @@ _ENDINGS = ('.yaml', '.yml', '.json', '.csv')
 
 @dataclass(frozen=True)
 class PlanTask(Task):
-    """Checks, annotates or retimes a plan as the ``hodyn`` commands do.
+    """Checks, annotates or retimes a plan as the ``hodyn`` commands do."""
 
-    Attributes
-    ----------
-    command : 'check', 'annotate' or 'retime'
-        The command; `check` writes no plan, the other two write it with its torques.
-    robot : Robot
-        The robot, with the limits that plans may use.
-    settings : PlanSettings
-        How the plan is prepared; for ``retime`` its stretch is 'retime'.
-    output : Path
-        Folder of the fleet: plans go to ``plans/NAME`` in their original format, plans from bags
-        as ``.yaml``. Existing files are replaced.
-    topic, index : str and int, optional
-        As for `plans.files.read_trajectory`.
-    period : float
-        Longest time between written samples, s.
-
-    """
-
+    #: 'check', 'annotate' or 'retime': the command; `check` writes no plan, the other two write it
+    #: with its torques
     command: Literal['check', 'annotate', 'retime']
-    robot: Robot
-    settings: PlanSettings
+    robot: Robot  #: The robot, with the limits that plans may use
+    settings: PlanSettings  #: How the plan is prepared; for ``retime`` its stretch is 'retime'
+    #: Folder of the fleet: plans go to ``plans/NAME`` in their original format, plans from bags as
+    #: ``.yaml``. Existing files are replaced.
     output: Path
+    #: `topic`, `index`: str and int, optional: as for `plans.files.read_trajectory`
     topic: str | None = None
     index: int | None = None
-    period: float = 5e-3
+    period: float = 5e-3  #: Longest time between written samples, s
 
     key = 'plan'
 

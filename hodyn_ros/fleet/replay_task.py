@@ -22,28 +22,18 @@ REPORTS = 'reports'
 
 @dataclass(frozen=True)
 class ReplayTask(Task):
-    """Replays a recording as ``hodyn replay`` does, into the folder of a fleet.
+    """Replays a recording as ``hodyn replay`` does, into the folder of a fleet."""
 
-    Attributes
-    ----------
-    robot : Robot or str
-        The robot, or a built-in name or path that every worker can read.
-    output : Path
-        Folder of the fleet: a bag's report goes to ``reports/NAME``, its Parquet file to
-        ``motion/robot=ROBOT/bag=NAME``. Existing files are replaced.
-    topic, prefix, bandwidth, csv, report, payload
-        As for `replay.replay_file`.
-
-    """
-
-    robot: Robot | str
+    robot: Robot | str  #: The robot, or a built-in name or path that every worker can read
+    #: Folder of the fleet: a bag's report goes to ``reports/NAME``, its Parquet file to
+    #: ``motion/robot=ROBOT/bag=NAME``. Existing files are replaced.
     output: Path
-    topic: str | None = None
-    prefix: str = ''
-    bandwidth: float | None = None
-    csv: bool = False
-    report: bool = True
-    payload: tuple[str, ...] = ()
+    topic: str | None = None  #: As for `replay.replay_file`
+    prefix: str = ''  #: As for `replay.replay_file`
+    bandwidth: float | None = None  #: As for `replay.replay_file`
+    csv: bool = False  #: As for `replay.replay_file`
+    report: bool = True  #: As for `replay.replay_file`
+    payload: tuple[str, ...] = ()  #: As for `replay.replay_file`
 
     key = 'bag'
 

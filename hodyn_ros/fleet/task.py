@@ -26,32 +26,17 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of one file; all values can be written as JSON.
+    """Outcome of one file; all values can be written as JSON."""
 
-    Attributes
-    ----------
-    name : str
-        The name of the file in the fleet.
-    status : str
-        'ok', or one line that says what is wrong.
-    rows : list of dict
-        Rows of the summary, one for each joint; if nothing could be computed, one row without a
-        joint.
-    messages : int
-        Number of messages or points that were read.
-    written : list of str
-        The files that were written for it, relative to the folder of the fleet.
-    traceback : str
-        Traceback, after an error of this program.
-
-    """
-
-    name: str
-    status: str
+    name: str  #: The name of the file in the fleet
+    status: str  #: 'ok', or one line that says what is wrong
+    #: Rows of the summary, one for each joint; if nothing could be computed, one row without a
+    #: joint
     rows: list[Row] = field(default_factory=list)
-    messages: int = 0
+    messages: int = 0  #: Number of messages or points that were read
+    #: The files that were written for it, relative to the folder of the fleet
     written: list[str] = field(default_factory=list)
-    traceback: str = ''
+    traceback: str = ''  #: Traceback, after an error of this program
 
     @property
     def is_ok(self) -> bool:
@@ -65,19 +50,10 @@ class Outcome:
 
 
 class Task(ABC):
-    """A task for each file: picklable, and called in any process.
+    """A task for each file: picklable, and called in any process."""
 
-    Attributes
-    ----------
-    key : str
-        Column of the file's name in the rows: 'bag' or 'plan'.
-    output : Path
-        Folder of the fleet. Earlier results of a file are replaced.
-
-    """
-
-    key: ClassVar[str]
-    output: Path
+    key: ClassVar[str]  #: Column of the file's name in the rows: 'bag' or 'plan'
+    output: Path  #: Folder of the fleet. Earlier results of a file are replaced.
 
     def __call__(self, path: Path, name: str = '') -> Outcome:
         """Perform the task; errors are not raised, but are in the status of the outcome.

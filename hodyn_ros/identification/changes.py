@@ -27,31 +27,19 @@ _SWITCHES = np.linspace(0.2, 0.8, 7)  # shares of the recording after which some
 
 @dataclass(frozen=True)
 class Change:
-    """A part of a recording in which the efforts of a joint do not fit, or fit another model.
+    """A part of a recording in which the efforts of a joint do not fit, or fit another model."""
 
-    Attributes
-    ----------
-    joint : str
-        Name of the joint.
-    bag : int
-        Number of the recording.
-    begin, end : float
-        The part, s from the start of the recording.
-    error, usual : float
-        RMS errors, N m: in the part and outside of it; if `is_lasting`, of the whole recording
-        without and with the change.
-    is_lasting : bool
-        Whether another model fits from `begin` to the end of the recording. If `begin` is 0, the
-        model changes gradually.
-
-    """
-
-    joint: str
-    bag: int
+    joint: str  #: Name of the joint
+    bag: int  #: Number of the recording
+    #: `begin`, `end`: The part, s from the start of the recording
     begin: float
     end: float
+    #: `error`, `usual`: RMS errors, N m: in the part and outside of it; if `is_lasting`, of the
+    #: whole recording without and with the change
     error: float
     usual: float
+    #: Whether another model fits from `begin` to the end of the recording. If `begin` is 0, the
+    #: model changes gradually.
     is_lasting: bool
 
 

@@ -11,40 +11,21 @@ BLOCK = 1.0
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """Motions with their efforts.
+    """Motions with their efforts."""
 
-    Attributes
-    ----------
-    q : (T, 5, n) array
-        Estimated motions, q … q⁗.
-    effort : (T, n) array
-        Recorded efforts, N m or another unit.
-    block : (T,) int array
-        Number of the block of time of each sample.
-    gravity : bool
-        Whether the efforts contain gravity.
-    bag : (T,) int array
-        Number of the recording of each sample; 0 by default.
-    loaded : (T,) bool array
-        Whether the arm carried its payload; always by default.
-    stands : (T, n) bool array
-        Whether a joint stands, see `rests`; never by default.
-    moves : (T, n) bool array
-        Whether a velocity is certainly not 0, see `rests`; always by default.
-    factor : float
-        Ratio of the efforts to the model's torques, see `effort_unit`; NaN if they may be
-        in N m.
-
-    """
-
-    q: Array
-    effort: Array
-    block: Indices
-    gravity: bool = True
+    q: Array  #: (T, 5, n): estimated motions, q … q⁗
+    effort: Array  #: (T, n): recorded efforts, N m or another unit
+    block: Indices  #: (T,): number of the block of time of each sample
+    gravity: bool = True  #: Whether the efforts contain gravity
+    #: (T,): number of the recording of each sample; 0 by default
     bag: Indices = field(default_factory=lambda: np.empty(0, np.intp))
+    #: (T,): whether the arm carried its payload; always by default
     loaded: Flags = field(default_factory=lambda: np.empty(0, np.bool_))
+    #: (T, n): whether a joint stands, see `rests`; never by default
     stands: Flags = field(default_factory=lambda: np.empty((0, 0), np.bool_))
+    #: (T, n): whether a velocity is certainly not 0, see `rests`; always by default
     moves: Flags = field(default_factory=lambda: np.empty((0, 0), np.bool_))
+    #: Ratio of the efforts to the model's torques, see `effort_unit`; NaN if they may be in N m
     factor: float = np.nan
 
     def __post_init__(self) -> None:

@@ -21,21 +21,12 @@ _WORSE_THAN_NONE = 1.2
 
 @dataclass(frozen=True)
 class DoubtfulJoints:
-    """Names of joints whose recordings are likely misread.
+    """Names of joints whose recordings are likely misread."""
 
-    Attributes
-    ----------
-    misplaced : tuple of str
-        Joints that are mostly outside their position limits.
-    overloaded : tuple of str
-        Joints whose efforts, with the gains found, are mostly beyond their limits.
-    unexplained : tuple of str
-        Joints whose held-out efforts are predicted worse than by a constant.
-
-    """
-
-    misplaced: tuple[str, ...] = ()
+    misplaced: tuple[str, ...] = ()  #: Joints that are mostly outside their position limits
+    #: Joints whose efforts, with the gains found, are mostly beyond their limits
     overloaded: tuple[str, ...] = ()
+    #: Joints whose held-out efforts are predicted worse than by a constant
     unexplained: tuple[str, ...] = ()
 
 

@@ -28,117 +28,85 @@ _NAMES = {'rotor': 'rotor_inertia', 'inverse_gain': 'effort_gain'}
 
 @dataclass(frozen=True)
 class Doubt:
-    """Why the efforts of a joint are left out: they seem to be in another unit, or are coarse.
+    """Why the efforts of a joint are left out: they seem to be in another unit, or are coarse."""
 
-    Attributes
-    ----------
-    joint : str
-        Name of the joint.
-    factor : float
-        If its gain is undetermined: the common factor by which the other gains changed. NaN if
-        these changes differ, or the gain is not in doubt.
-    friction, limit : float
-        If its fitted friction is beyond the limit of effort: both, N m. NaN otherwise.
-    recorded : float
-        If gains were not fitted and its own is far off: the ratio of its efforts to the model's
-        torques. NaN otherwise.
-    resolution : float
-        If efforts are hardly larger than their resolution, and the given robot predicts them
-        within it: this resolution. NaN otherwise.
-
-    """
-
-    joint: str
+    joint: str  #: Name of the joint
+    #: If its gain is undetermined: the common factor by which the other gains changed. NaN if
+    #: these changes differ, or the gain is not in doubt.
     factor: float = np.nan
+    #: `friction`, `limit`: If its fitted friction is beyond the limit of effort: both, N m. NaN
+    #: otherwise.
     friction: float = np.nan
     limit: float = np.nan
+    #: If gains were not fitted and its own is far off: the ratio of its efforts to the model's
+    #: torques. NaN otherwise.
     recorded: float = np.nan
+    #: If efforts are hardly larger than their resolution, and the given robot predicts them within
+    #: it: this resolution. NaN otherwise.
     resolution: float = np.nan
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """What was identified; intervals are half widths at 90 % confidence.
+    """What was identified; intervals are half widths at 90 % confidence."""
 
-    Attributes
-    ----------
-    joints, intervals : dict of str to (n,) array
-        `amplitude`, `slope`, `velocity_offset`, `viscous`, `rotor_inertia`, `effort_gain`, `zero`,
-        as far as their terms were fitted; intervals are NaN for joints that keep their value.
-        Gains are for the robot file: they include the earlier gain of the robot.
-    offset, offset_interval : (n,) or (bags, n) arrays
-        Constant offset of the recorded efforts, in their unit.
-    links, links_interval : tuple of Payload and (n_bodies, 10) array
-        The links; empty if they were not fitted.
-    payload : Payload or None
-        Load on the last body, None if none was found.
-    payload_interval : (10,) array
-        Intervals of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m².
-    inertia_excited : bool
-        Whether the motion determines the payload's inertia; if not, the payload is a point.
-    com_determined : (3,) bool array
-        Which coordinates of the payload's centre the motion determines; the others are near 0.
-    payload_at_most : float
-        If no payload was found: the upper end of the interval of its mass, kg; else NaN.
-    differing_loads : tuple of DifferingLoad
-        Loaded recordings whose payload differs from the others'.
-    link_level, gain_level : float
-        Typical relative errors of links and gains, by the evidence; NaN if not estimated.
-    base_parameters, told_parameters : int
-        Numbers of combinations of link parameters: all that can be determined, and those that
-        this motion determines.
-    held : tuple of (str, tuple of str)
-        Values that the data do not determine, with their joints; the robot's values are kept.
-    alike : tuple of (str, tuple of str)
-        Values that do not differ significantly from the robot's, which are kept.
-    gains_by_others : tuple of str
-        Joints whose gain the data hardly determine: it follows from the other joints' gains.
-    bounded : tuple of (str, float, tuple of str)
-        Values at the bound of the search.
-    missing : tuple of (str, tuple of str)
-        Terms that were not fitted and are significant, with their joints; none beside `changes`.
-    changes : tuple of Change
-        Parts of the recordings whose efforts do not fit.
-    friction : SigmoidFriction or None
-        The fitted law; `joints` has only the values whose terms were fitted.
-    parameters : dict of str to array
-        All parameters, as in `Terms`: a start for a fit to other data of the arm.
-    doubts : tuple of Doubt
-        Joints whose efforts were left out, since their unit is unknown; they keep the robot's
-        values.
-    standing : (n,) array
-        Share of the efforts that were recorded while the joint stood.
-    rests_left_out : bool
-        Whether these efforts are left out, since friction is known or fitted.
-
-    """
-
+    #: `joints`, `intervals`: dict of str to (n,) array: `amplitude`, `slope`, `velocity_offset`,
+    #: `viscous`, `rotor_inertia`, `effort_gain`, `zero`, as far as their terms were fitted;
+    #: intervals are NaN for joints that keep their value. Gains are for the robot file: they
+    #: include the earlier gain of the robot.
     joints: dict[str, Array] = field(default_factory=dict)
     intervals: dict[str, Array] = field(default_factory=dict)
+    #: `offset`, `offset_interval`: (n,) or (bags, n): constant offset of the recorded efforts, in
+    #: their unit
     offset: Array = field(default_factory=lambda: np.zeros(0))
     offset_interval: Array = field(default_factory=lambda: np.zeros(0))
+    #: `links`, `links_interval`: tuple of Payload and (n_bodies, 10) array: the links; empty if
+    #: they were not fitted
     links: tuple[Payload, ...] = ()
     links_interval: Array = field(default_factory=lambda: np.zeros((0, PARAMETERS)))
-    payload: Payload | None = None
+    payload: Payload | None = None  #: Load on the last body, None if none was found
+    #: (10,): intervals of mass, centre of mass and inertia (xx yy zz xy xz yz): kg, m, kg m²
     payload_interval: Array = field(default_factory=lambda: np.full(PARAMETERS, np.nan))
+    #: Whether the motion determines the payload's inertia; if not, the payload is a point
     inertia_excited: bool = False
+    #: (3,): which coordinates of the payload's centre the motion determines; the others are near 0
     com_determined: Flags = field(default_factory=lambda: np.ones(3, np.bool_))
+    #: If no payload was found: the upper end of the interval of its mass, kg; else NaN
     payload_at_most: float = np.nan
+    #: Loaded recordings whose payload differs from the others'
     differing_loads: tuple[DifferingLoad, ...] = ()
+    #: `link_level`, `gain_level`: Typical relative errors of links and gains, by the evidence; NaN
+    #: if not estimated
     link_level: float = np.nan
     gain_level: float = np.nan
+    #: `base_parameters`, `told_parameters`: Numbers of combinations of link parameters: all that
+    #: can be determined, and those that this motion determines
     base_parameters: int = 0
     told_parameters: int = 0
+    #: tuple of (str, tuple of str): values that the data do not determine, with their joints; the
+    #: robot's values are kept
     held: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    #: tuple of (str, tuple of str): values that do not differ significantly from the robot's,
+    #: which are kept
     alike: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    #: Joints whose gain the data hardly determine: it follows from the other joints' gains
     gains_by_others: tuple[str, ...] = ()
+    #: tuple of (str, float, tuple of str): values at the bound of the search
     bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
+    #: tuple of (str, tuple of str): terms that were not fitted and are significant, with their
+    #: joints; none beside `changes`
     missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    changes: tuple[Change, ...] = ()
+    changes: tuple[Change, ...] = ()  #: Parts of the recordings whose efforts do not fit
+    #: The fitted law; `joints` has only the values whose terms were fitted
     friction: SigmoidFriction | None = None
+    #: All parameters, as in `Terms`: a start for a fit to other data of the arm
     parameters: dict[str, Array] = field(default_factory=dict)
+    #: Joints whose efforts were left out, since their unit is unknown; they keep the robot's
+    #: values
     doubts: tuple[Doubt, ...] = ()
+    #: (n,): share of the efforts that were recorded while the joint stood
     standing: Array = field(default_factory=lambda: np.zeros(0))
+    #: Whether these efforts are left out, since friction is known or fitted
     rests_left_out: bool = False
 
     @property

@@ -29,25 +29,12 @@ _SHRINK = 0.93  # factor by which a motion that needs too much torque is made sm
 
 @dataclass(frozen=True, eq=False)
 class Excitation:
-    """A motion that excites the links.
+    """A motion that excites the links."""
 
-    Attributes
-    ----------
-    times : (m,) array
-        s, from 0.
-    q : (m, 5, n) array
-        Positions and derivatives.
-    condition : float
-        Condition number of the base regressor.
-    base_parameters : int
-        Number of combinations of parameters in this regressor.
-
-    """
-
-    times: Array
-    q: Array
-    condition: float
-    base_parameters: int
+    times: Array  #: (m,), s, from 0
+    q: Array  #: (m, 5, n): positions and derivatives
+    condition: float  #: Condition number of the base regressor
+    base_parameters: int  #: Number of combinations of parameters in this regressor
 
 
 def design(

@@ -20,43 +20,23 @@ _FARTHEST = 0.9  # m, largest coordinate of the centre of mass from which a fit 
 
 @dataclass(frozen=True, eq=False)
 class DifferingLoad:
-    """How the payload of one recording differs from the payload of the others.
+    """How the payload of one recording differs from the payload of the others."""
 
-    Attributes
-    ----------
-    bag : int
-        Number of the recording.
-    mass : float
-        Additional mass, kg.
-    com : (3,) array
-        From the others' centre of mass to its own, m, in the axes of the last body.
-
-    """
-
-    bag: int
-    mass: float
+    bag: int  #: Number of the recording
+    mass: float  #: Additional mass, kg
+    #: (3,): from the others' centre of mass to its own, m, in the axes of the last body
     com: Array
 
 
 @dataclass(frozen=True, eq=False)
 class LinearPayload:
-    """A payload in whose mass and first moment the efforts are linear.
+    """A payload in whose mass and first moment the efforts are linear."""
 
-    Attributes
-    ----------
-    mass, half : float
-        Its mass and half the width of the mass's 90 % interval, kg.
-    moment : (3,) array
-        Mass times centre of mass, kg m, in the axes of the last body.
-    chance : float
-        Probability, without a payload, of a mass and first moment this far from 0.
-
-    """
-
+    #: `mass`, `half`: Its mass and half the width of the mass's 90 % interval, kg
     mass: float
     half: float
-    moment: Array
-    chance: float
+    moment: Array  #: (3,): mass times centre of mass, kg m, in the axes of the last body
+    chance: float  #: Probability, without a payload, of a mass and first moment this far from 0
 
     @property
     def start(self) -> tuple[float, Array]:

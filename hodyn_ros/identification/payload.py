@@ -25,22 +25,11 @@ _STEP = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Payload:
-    """A rigid body: a load fixed to the last link, or a link itself.
+    """A rigid body: a load fixed to the last link, or a link itself."""
 
-    Attributes
-    ----------
-    mass : float
-        kg.
-    com : (3,) array
-        m, in the axes of the link.
-    inertia : (3, 3) array
-        kg m², about the centre of mass.
-
-    """
-
-    mass: float
-    com: Array
-    inertia: Array
+    mass: float  #: kg
+    com: Array  #: (3,), m, in the axes of the link
+    inertia: Array  #: (3, 3), kg m², about the centre of mass
 
     @property
     def parameters(self) -> Array:

@@ -32,51 +32,24 @@ STRETCH, FOLDS = 4, 4
 
 @dataclass(frozen=True)
 class Recording:
-    """A bag from which a robot is identified.
+    """A bag from which a robot is identified."""
 
-    Attributes
-    ----------
-    path : Path
-        The bag.
-    loaded : bool
-        Whether the arm carried its payload.
-
-    """
-
-    path: Path
-    loaded: bool = True
+    path: Path  #: The bag
+    loaded: bool = True  #: Whether the arm carried its payload
 
 
 @dataclass(frozen=True, eq=False)
 class Motion:
-    """The estimated motion of a bag, kept in an unnamed temporary file.
+    """The estimated motion of a bag, kept in an unnamed temporary file."""
 
-    Attributes
-    ----------
-    counts : MessageCounts
-        Numbers of messages, used and not.
-    usable : int
-        Number of usable messages.
-    diagnosis : Diagnosis
-        Faults of the recording, if any.
-    lag : Lag
-        Lag of the efforts behind the prediction of the given robot; NaN if it is not determined.
-    slow : (n,) array
-        See `Pace.slow`.
-    measured : (n,) bool array
-        Which joints have efforts that change; the other efforts are left out.
-    unmeasured : list of str
-        A sentence per joint whose effort is recorded and never changes.
-
-    """
-
-    counts: MessageCounts
-    usable: int
-    diagnosis: Diagnosis
+    counts: MessageCounts  #: Numbers of messages, used and not
+    usable: int  #: Number of usable messages
+    diagnosis: Diagnosis  #: Faults of the recording, if any
+    #: Lag of the efforts behind the prediction of the given robot; NaN if it is not determined
     lag: Lag
-    slow: Array
-    measured: Flags
-    unmeasured: list[str]
+    slow: Array  #: (n,): see `Pace.slow`
+    measured: Flags  #: (n,): which joints have efforts that change; the other efforts are left out
+    unmeasured: list[str]  #: A sentence per joint whose effort is recorded and never changes
     _file: IO[bytes]
     _pieces: int
 
@@ -132,24 +105,12 @@ class Motion:
 
 @dataclass(frozen=True)
 class Source:
-    """Where a robot's joint states are found in bags.
+    """Where a robot's joint states are found in bags."""
 
-    Attributes
-    ----------
-    robot : Robot
-        The robot before identification.
-    topic : str or None
-        Joint state topic, needed when several are recorded.
-    prefix : str
-        Prefix of the joint names of one arm among several.
-    gravity : bool or None
-        Whether the efforts contain gravity; by default, the recordings decide.
-
-    """
-
-    robot: Robot
-    topic: str | None = None
-    prefix: str = ''
+    robot: Robot  #: The robot before identification
+    topic: str | None = None  #: Joint state topic, needed when several are recorded
+    prefix: str = ''  #: Prefix of the joint names of one arm among several
+    #: Whether the efforts contain gravity; by default, the recordings decide
     gravity: bool | None = None
     _motions: dict[str, Motion] = field(default_factory=dict, repr=False)
 

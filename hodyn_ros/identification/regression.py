@@ -34,36 +34,22 @@ _USUAL = {  # prior of each level: its median, and the standard deviation of its
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """The minimum of the loss.
+    """The minimum of the loss."""
 
-    Attributes
-    ----------
-    theta : (p,) array
-        All parameters.
-    free : (p,) bool array
-        Which of them were fitted.
-    uncertain : (p,) bool array
-        Which of them were fitted or considered.
-    covariance : (p, p) array
-        Covariance of all parameters; 0 for parameters that are not uncertain.
-    curvature, precision : (f, f) and (f,) arrays
-        Information of the data and of the priors about the free parameters.
-    spread, design : (n,) arrays
-        Standard deviation of each joint's errors, and number of samples that count as one.
-    levels : dict of str to float
-        Prior deviations of links and gains, as shares of ±100 %.
-
-    """
-
-    theta: Array
-    free: Flags
-    uncertain: Flags
+    theta: Array  #: (p,): all parameters
+    free: Flags  #: (p,): which of them were fitted
+    uncertain: Flags  #: (p,): which of them were fitted or considered
+    #: (p, p): covariance of all parameters; 0 for parameters that are not uncertain
     covariance: Array
+    #: `curvature`, `precision`: (f, f) and (f,): information of the data and of the priors about
+    #: the free parameters
     curvature: Array
     precision: Array
+    #: `spread`, `design`: (n,): standard deviation of each joint's errors, and number of samples
+    #: that count as one
     spread: Array
     design: Array
-    levels: dict[str, float]
+    levels: dict[str, float]  #: Prior deviations of links and gains, as shares of ±100 %
 
     @property
     def deviation(self) -> Array:

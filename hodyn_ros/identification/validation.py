@@ -27,36 +27,23 @@ class Validation:
     """RMS errors, N m, of robots read from files against the recorded efforts.
 
     They are NaN for joints without a measured effort.
-
-    Attributes
-    ----------
-    before, after : (n,) arrays
-        Errors of the given robot and of the written file, over all motion, each with its own
-        gains.
-    before_by_gains_found : (n,) array
-        `before` times the change of the gains, so that errors are comparable.
-    bags : list of (n,) arrays
-        `after` for each recording.
-    held_out : (n,) array
-        Errors over all motion, each part predicted by a file that was written without it.
-    held_out_less_mean : (n,) array
-        `held_out` without each recording's mean error: the offset of a sensor.
-    worse : (n,) bool array
-        Whether `held_out` exceeds `before_by_gains_found` by more than 1 % and by two standard
-        deviations over blocks of time.
-    by_bag : bool
-        Whether whole recordings were held out; otherwise stretches of each.
-
     """
 
+    #: `before`, `after`: (n,): errors of the given robot and of the written file, over all motion,
+    #: each with its own gains
     before: Array
     after: Array
+    #: (n,): `before` times the change of the gains, so that errors are comparable
     before_by_gains_found: Array
-    bags: list[Array]
+    bags: list[Array]  #: list of (n,) arrays: `after` for each recording
+    #: (n,): errors over all motion, each part predicted by a file that was written without it
     held_out: Array
+    #: (n,): `held_out` without each recording's mean error: the offset of a sensor
     held_out_less_mean: Array
+    #: (n,): whether `held_out` exceeds `before_by_gains_found` by more than 1 % and by two
+    #: standard deviations over blocks of time
     worse: Flags
-    by_bag: bool
+    by_bag: bool  #: Whether whole recordings were held out; otherwise stretches of each
 
 
 class Folds:

@@ -19,40 +19,29 @@ _DIGITS = 17
 
 @dataclass(frozen=True)
 class LimitMargin:
-    """Where a quantity of a joint comes closest to its limit, or exceeds it most.
+    """Where a quantity of a joint comes closest to its limit, or exceeds it most."""
 
-    Attributes
-    ----------
-    joint, quantity, unit : str
-        Names of the joint and the quantity, and the quantity's SI unit.
-    time : float or int
-        Time from the plan's zero, s; for recordings the stamp, ns.
-    value, lower, upper : float
-        Value and limits, in `unit`. Unknown limits are infinite; if both are unknown, the value is
-        the one of largest magnitude.
-    reflex, commands : str
-        Name and commands of the `robot.reflexes.Reflex` with this limit; empty for others.
-    tripped_at, tripped_by : float and str, or None
-        Time and joint that trip the reflex first; None if it is not tripped.
-    beyond : int
-        For recordings: number of messages beyond the limit.
-    intervals : tuple of (ns, ns)
-        For recordings: first and last stamps of the first intervals beyond the limit.
-
-    """
-
+    #: `joint`, `quantity`, `unit`: Names of the joint and the quantity, and the quantity's SI unit
     joint: str
     quantity: str
     unit: str
-    time: float
+    time: float  #: Time from the plan's zero, s; for recordings the stamp, ns
+    #: `value`, `lower`, `upper`: Value and limits, in `unit`. Unknown limits are infinite; if both
+    #: are unknown, the value is the one of largest magnitude.
     value: float
     lower: float
     upper: float
+    #: `reflex`, `commands`: Name and commands of the `robot.reflexes.Reflex` with this limit;
+    #: empty for others
     reflex: str = ''
     commands: str = ''
+    #: `tripped_at`, `tripped_by`: float and str, or None: time and joint that trip the reflex
+    #: first; None if it is not tripped
     tripped_at: float | None = None
     tripped_by: str | None = None
-    beyond: int = 0
+    beyond: int = 0  #: For recordings: number of messages beyond the limit
+    #: tuple of (ns, ns): for recordings: first and last stamps of the first intervals beyond the
+    #: limit
     intervals: tuple[tuple[int, int], ...] = ()
 
     @property

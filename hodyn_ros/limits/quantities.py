@@ -4,26 +4,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Quantity:
-    """A quantity of a motion that may have limits.
+    """A quantity of a motion that may have limits."""
 
-    Attributes
-    ----------
-    name : str
-        Name in files and tables.
-    unit, unit_of_prismatic : str
-        SI unit for a revolute joint, and for a prismatic one.
-    order : int
-        Highest derivative of position on which the quantity depends.
-    of : 'joint', 'motor' or 'spring'
-        Part of the robot that has the quantity.
-
-    """
-
-    name: str
+    name: str  #: Name in files and tables
+    #: `unit`, `unit_of_prismatic`: SI unit for a revolute joint, and for a prismatic one
     unit: str
     unit_of_prismatic: str
-    order: int
-    of: str = 'joint'
+    order: int  #: Highest derivative of position on which the quantity depends
+    of: str = 'joint'  #: 'joint', 'motor' or 'spring': part of the robot that has the quantity
 
     @property
     def title(self) -> str:

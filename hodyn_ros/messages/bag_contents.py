@@ -22,28 +22,14 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True)
 class LostMessages:
-    """A place in a bag where messages of a topic are lost.
+    """A place in a bag where messages of a topic are lost."""
 
-    Attributes
-    ----------
-    file : str
-        Name of the file.
-    place : str
-        Bytes or rows of the file; empty for the whole file.
-    reason : str
-        The fault at this place.
-    messages : int or None
-        Number of lost messages; None if unknown.
-    after, before : int or None
-        Receive times, ns, of the last message before the losses (`after`) and the first one
-        after them (`before`); None at an end of the bag.
-
-    """
-
-    file: str
-    place: str
-    reason: str
-    messages: int | None = None
+    file: str  #: Name of the file
+    place: str  #: Bytes or rows of the file; empty for the whole file
+    reason: str  #: The fault at this place
+    messages: int | None = None  #: Number of lost messages; None if unknown
+    #: `after`, `before`: Receive times, ns, of the last message before the losses (`after`) and
+    #: the first one after them (`before`); None at an end of the bag
     after: int | None = None
     before: int | None = None
 
@@ -58,19 +44,11 @@ class LostMessages:
 
 
 class StorageFile(Protocol):
-    """An open file of a bag.
+    """An open file of a bag."""
 
-    Attributes
-    ----------
-    topics : dict
-        Number of messages per topic: as the file states or, if it does not, as found.
-    counts_messages : bool
-        Whether the file states how many messages it has.
-
-    """
-
+    #: Number of messages per topic: as the file states or, if it does not, as found
     topics: dict[Topic, int]
-    counts_messages: bool
+    counts_messages: bool  #: Whether the file states how many messages it has
 
     def read(self, topic: Topic) -> Iterator[Message | LostMessages]:
         """Yield a topic's messages in the order of the file, and a LostMessages per gap."""

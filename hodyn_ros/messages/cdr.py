@@ -89,22 +89,11 @@ def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
 
 @dataclass
 class Cursor:
-    """Reads a message field by field; raises one of MALFORMED if the bytes do not fit.
+    """Reads a message field by field; raises one of MALFORMED if the bytes do not fit."""
 
-    Attributes
-    ----------
-    data : bytes
-        The message.
-    order : str
-        Byte order of the message, ``<`` or ``>``.
-    at : int
-        Position of the next field, before alignment.
-
-    """
-
-    data: bytes
-    order: str
-    at: int
+    data: bytes  #: The message
+    order: str  #: Byte order of the message, ``<`` or ``>``
+    at: int  #: Position of the next field, before alignment
 
     @classmethod
     def of(cls, data: bytes) -> 'Cursor':

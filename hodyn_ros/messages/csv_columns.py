@@ -32,34 +32,21 @@ _KIND_OF_WORD = {
 
 @dataclass(frozen=True)
 class JointTable:
-    """The table in a file.
+    """The table in a file."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the joints.
-    times : list of float
-        Times of the rows, s.
-    rows : dict of str to list of lists
-        Values in each row, by kind: `position` and the kinds read. The lists of a kind without
-        columns are empty.
-    lines : list of int
-        Line of the file, from 1, at which each row ends.
-    left_out : dict of str to list of int
-        Numbers of a log's lines that are left out, by reason.
-    says_seconds : bool
-        Whether the header says that the times are in s, as `time [s]` or `t_s` does.
-    units : dict of str to (str, str)
-        First column with a unit in brackets of each joint, as it is written, and rad or m.
-
-    """
-
-    names: tuple[str, ...]
-    times: list[float]
+    names: tuple[str, ...]  #: Names of the joints
+    times: list[float]  #: Times of the rows, s
+    #: Values in each row, by kind: `position` and the kinds read. The lists of a kind without
+    #: columns are empty.
     rows: dict[str, list[list[float]]]
+    #: Line of the file, from 1, at which each row ends
     lines: list[int] = field(default_factory=list)
+    #: Numbers of a log's lines that are left out, by reason
     left_out: dict[str, list[int]] = field(default_factory=dict)
+    #: Whether the header says that the times are in s, as `time [s]` or `t_s` does
     says_seconds: bool = False
+    #: dict of str to (str, str): first column with a unit in brackets of each joint, as it is
+    #: written, and rad or m
     units: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 

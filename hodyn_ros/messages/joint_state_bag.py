@@ -27,20 +27,13 @@ _Mapping = tuple[Layout, Indices]  # a layout, and the joints' indices in its ar
 
 @dataclass(frozen=True, eq=False)
 class JointStates:
-    """Recorded joint states in the robot's order of joints.
+    """Recorded joint states in the robot's order of joints."""
 
-    Attributes
-    ----------
-    stamp, received : (T,) int64 arrays
-        Header stamps and receive times, ns.
-    position, velocity, effort : (T, n) arrays
-        rad, rad/s, N m (prismatic: m, m/s, N). Velocities and efforts are NaN if they were not
-        recorded, not finite or beyond MAX_VALUE.
-
-    """
-
+    #: `stamp`, `received`: (T,): header stamps and receive times, ns
     stamp: Stamps
     received: Stamps
+    #: `position`, `velocity`, `effort`: (T, n), rad, rad/s, N m (prismatic: m, m/s, N). Velocities
+    #: and efforts are NaN if they were not recorded, not finite or beyond MAX_VALUE.
     position: Array
     velocity: Array
     effort: Array
@@ -66,29 +59,17 @@ class JointStates:
 
 @dataclass
 class Tally:
-    """Counts of the messages read on a topic.
+    """Counts of the messages read on a topic."""
 
-    Attributes
-    ----------
-    found, usable : int
-        Messages that were read, and those whose positions can be used.
-    unusable : dict
-        Number of messages that cannot be used, by reason.
-    in_part : dict
-        Number of usable messages that lack efforts or velocities, by reason.
-    losses : list of LostMessages
-        Where messages are lost.
-    whole_turns : WholeTurns or None
-        Unwraps the positions; None leaves them as recorded.
-
-    """
-
+    #: `found`, `usable`: Messages that were read, and those whose positions can be used
     found: int = 0
     usable: int = 0
+    #: Number of messages that cannot be used, by reason
     unusable: dict[str, int] = field(default_factory=dict)
+    #: Number of usable messages that lack efforts or velocities, by reason
     in_part: dict[str, int] = field(default_factory=dict)
-    losses: list[LostMessages] = field(default_factory=list)
-    whole_turns: WholeTurns | None = None
+    losses: list[LostMessages] = field(default_factory=list)  #: Where messages are lost
+    whole_turns: WholeTurns | None = None  #: Unwraps the positions; None leaves them as recorded
 
     def leave_out(self, reason: str, count: int = 1) -> None:
         """Count messages that cannot be used."""

@@ -25,30 +25,16 @@ _FIELDS = ('position', 'velocity', 'effort')
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of the numbers in messages with the same frame, names and array lengths.
+    """Positions of the numbers in messages with the same frame, names and array lengths."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Joint names in the order of the message.
-    order : str
-        Byte order, ``<`` or ``>``.
-    size : int
-        Number of bytes of a message.
-    encapsulation : bytes
-        The bytes before the stamp, the same in all these messages.
-    offsets : dict
-        Byte offset of each of the arrays `position`, `velocity` and `effort` that is not empty.
-    fixed : tuple of (offset, bytes)
-        The other constant bytes: frame, names and the lengths of the arrays.
-
-    """
-
-    names: tuple[str, ...]
-    order: str
-    size: int
-    encapsulation: bytes
+    names: tuple[str, ...]  #: Joint names in the order of the message
+    order: str  #: Byte order, ``<`` or ``>``
+    size: int  #: Number of bytes of a message
+    encapsulation: bytes  #: The bytes before the stamp, the same in all these messages
+    #: Byte offset of each of the arrays `position`, `velocity` and `effort` that is not empty
     offsets: dict[str, int]
+    #: tuple of (offset, bytes): the other constant bytes: frame, names and the lengths of the
+    #: arrays
     fixed: tuple[tuple[int, bytes], ...]
 
     @classmethod

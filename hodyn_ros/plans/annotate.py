@@ -15,21 +15,11 @@ MIN_PERIOD, MAX_PERIOD = 1e-3, 1.0
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """Samples of a plan, between which joint_trajectory_controller interpolates effort linearly.
+    """Samples of a plan; between them joint_trajectory_controller interpolates effort linearly."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Joint names of the controller that plays the samples.
-    times : (T,) array
-        s, from the plan's zero.
-    motion, torque : (T, 5, n) and (T, 3, n) arrays
-        q … q⁗, and Q, Q̇, Q̈.
-
-    """
-
-    names: tuple[str, ...]
-    times: Array
+    names: tuple[str, ...]  #: Joint names of the controller that plays the samples
+    times: Array  #: (T,), s, from the plan's zero
+    #: `motion`, `torque`: (T, 5, n) and (T, 3, n): q … q⁗, and Q, Q̇, Q̈
     motion: Array
     torque: Array
 

@@ -19,19 +19,13 @@ THROUGH = 1e-6
 
 @dataclass(frozen=True)
 class Deviation:
-    """Where a plan misses its points most.
+    """Where a plan misses its points most."""
 
-    Attributes
-    ----------
-    joint, unit : str
-        Name of the joint, and rad or m.
-    time, value : float
-        Time of the point, s, and the distance in `unit`: 0 if the plan meets all its points.
-
-    """
-
+    #: `joint`, `unit`: Name of the joint, and rad or m
     joint: str
     unit: str
+    #: `time`, `value`: Time of the point, s, and the distance in `unit`: 0 if the plan meets all
+    #: its points
     time: float
     value: float
 

@@ -29,19 +29,10 @@ _SPRINGS = {
 
 @dataclass(frozen=True)
 class TimeScaling:
-    """The factor by which a plan must be slower to be within limits, or why no factor exists.
+    """The factor by which a plan must be slower to be within limits, or why no factor exists."""
 
-    Attributes
-    ----------
-    factor : float or None
-        Factor of the duration, at least 1.
-    reason : str
-        Why no factor exists; empty if one does.
-
-    """
-
-    factor: float | None
-    reason: str = ''
+    factor: float | None  #: Factor of the duration, at least 1
+    reason: str = ''  #: Why no factor exists; empty if one does
 
 
 def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeScaling:

@@ -35,24 +35,14 @@ class EndedError(HodynError):
 
 @dataclass(frozen=True, eq=False)
 class AcceptedWaypoints:
-    """Accepted points, in the robot's joint order, as `reference.fit_plan` takes them.
+    """Accepted points, in the robot's joint order, as `reference.fit_plan` takes them."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Joint names as in the trajectory: the robot's, possibly with a driver's prefix.
-    times : (m,) array
-        s from the start of the trajectory, increasing.
-    positions : (m, n) array
-        rad (prismatic: m), one row per point.
-    velocities, accelerations : (m, n) array, list of m rows, or None
-        Rows (n,), with None for points without values; None if no point has values.
-
-    """
-
+    #: Joint names as in the trajectory: the robot's, possibly with a driver's prefix
     names: tuple[str, ...]
-    times: Array
-    positions: Array
+    times: Array  #: (m,), s from the start of the trajectory, increasing
+    positions: Array  #: (m, n), rad (prismatic: m), one row per point
+    #: `velocities`, `accelerations`: (m, n) array, list of m rows, or None: rows (n,), with None
+    #: for points without values; None if no point has values
     velocities: Given = None
     accelerations: Given = None
 

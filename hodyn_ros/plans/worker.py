@@ -24,50 +24,25 @@ MODULE = 'hodyn_ros.plans.planning_process'
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A trajectory as received, and all that its preparation needs.
+    """A trajectory as received, and all that its preparation needs."""
 
-    Attributes
-    ----------
-    data : bytes
-        The serialized message.
-    robot : Robot
-        The robot, with its payload.
-    settings : PlanSettings
-        How the plan is made.
-    revision : int
-        Revision of robot and settings: jobs with the same revision have the same ones.
-    annotate : bool
-        Whether the annotated plan is wanted.
-    state : (5, n) array
-        q … q⁗ of the reference at `start`.
-    start : int
-        Instant at which the plan takes over, ns on the reference's clock.
-    skipped : float
-        Seconds of the trajectory that lie before the start: their points are left out.
-    requested : int or None
-        Instant at which the plan should begin, ns on the reference's clock; None for as soon as
-        possible.
-    left_out : int
-        Time by which the reference's instants are behind the stamps, ns.
-    reference_revision : int
-        `ReferenceManager.revision` of the reference that `state` was taken from.
-    number : int
-        Number of the job, increasing.
-
-    """
-
-    data: bytes
-    robot: Robot
-    settings: PlanSettings
+    data: bytes  #: The serialized message
+    robot: Robot  #: The robot, with its payload
+    settings: PlanSettings  #: How the plan is made
+    #: Revision of robot and settings: jobs with the same revision have the same ones
     revision: int
-    annotate: bool
-    state: Array
-    start: int
+    annotate: bool  #: Whether the annotated plan is wanted
+    state: Array  #: (5, n): q … q⁗ of the reference at `start`
+    start: int  #: Instant at which the plan takes over, ns on the reference's clock
+    #: Seconds of the trajectory that lie before the start: their points are left out
     skipped: float
+    #: Instant at which the plan should begin, ns on the reference's clock; None for as soon as
+    #: possible
     requested: int | None
-    left_out: int
+    left_out: int  #: Time by which the reference's instants are behind the stamps, ns
+    #: `ReferenceManager.revision` of the reference that `state` was taken from
     reference_revision: int
-    number: int
+    number: int  #: Number of the job, increasing
 
     @property
     def arguments(self) -> tuple[object, ...]:
@@ -77,22 +52,12 @@ class Job:
 
 @dataclass(frozen=True, eq=False)
 class BaseJob:
-    """Poses of a base as received, and the arguments of their preparation.
+    """Poses of a base as received, and the arguments of their preparation."""
 
-    Attributes
-    ----------
-    data : bytes
-        The serialized message.
-    arguments : ((4, 4) array, float)
-        `placement` and `skipped` of `planning_process.prepare_base`.
-    number : int
-        Number of the job, increasing.
-
-    """
-
-    data: bytes
+    data: bytes  #: The serialized message
+    #: ((4, 4) array, float): `placement` and `skipped` of `planning_process.prepare_base`
     arguments: tuple[Array, float]
-    number: int
+    number: int  #: Number of the job, increasing
 
 
 AnyJob = TypeVar('AnyJob', Job, BaseJob)

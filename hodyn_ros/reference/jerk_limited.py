@@ -96,18 +96,10 @@ def cut_at(end: float, durations: Array, jerks: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True, eq=False)
 class JerkLimitedMotion:
-    """A motion of n joints in pieces of constant jerk, at rest after the last one.
+    """A motion of n joints in pieces of constant jerk, at rest after the last one."""
 
-    Attributes
-    ----------
-    start : (3, n) array
-        q, q̇, q̈ at its time 0.
-    durations, jerks : (n, pieces) arrays
-        Durations, s, and jerks, rad/s³ or m/s³, of the pieces.
-
-    """
-
-    start: Array
+    start: Array  #: (3, n): q, q̇, q̈ at its time 0
+    #: `durations`, `jerks`: (n, pieces): durations, s, and jerks, rad/s³ or m/s³, of the pieces
     durations: Array
     jerks: Array
 

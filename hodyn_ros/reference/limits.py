@@ -30,19 +30,6 @@ def no_effort(motion: Array) -> float:
 class MotionLimits:
     """Limits of a motion of n joints, each an array (n,).
 
-    Attributes
-    ----------
-    lower, upper : (n,) arrays
-        Range of the positions, rad or m; infinite without a limit.
-    velocity, acceleration, jerk : (n,) arrays
-        Largest magnitudes, positive, per joint. Accelerations and jerks are finite.
-    effort_ratio : callable
-        Takes a motion, (T, 5, n) samples of q … q⁗, and returns its largest ratio of an effort or
-        effort rate to the limit.
-    law : (5, n) array or None
-        Law by which velocity limits fall towards the ends of the range, see
-        `hodyn_ros.limits.velocity_bounds`; None if they are constant.
-
     Raises
     ------
     HodynError
@@ -50,12 +37,19 @@ class MotionLimits:
 
     """
 
+    #: `lower`, `upper`: (n,): range of the positions, rad or m; infinite without a limit
     lower: Array
     upper: Array
+    #: `velocity`, `acceleration`, `jerk`: (n,): largest magnitudes, positive, per joint.
+    #: Accelerations and jerks are finite.
     velocity: Array
     acceleration: Array
     jerk: Array
+    #: Takes a motion, (T, 5, n) samples of q … q⁗, and returns its largest ratio of an effort or
+    #: effort rate to the limit
     effort_ratio: Callable[[Array], float] = no_effort
+    #: (5, n): law by which velocity limits fall towards the ends of the range, see
+    #: `hodyn_ros.limits.velocity_bounds`; None if they are constant
     law: Array | None = None
 
     def __post_init__(self) -> None:

@@ -25,62 +25,46 @@ class JointComparison:
     """How well the model predicts one joint's effort.
 
     For a prismatic joint, N replaces N m, and m replaces rad.
-
-    Attributes
-    ----------
-    name : str
-        Name of the joint.
-    rms_error, rms_effort : float
-        RMS of prediction minus recorded effort, and of the recorded effort, N m.
-    share : float
-        Their ratio.
-    bias, max_error : float
-        Mean error, and the error with the largest absolute value, N m.
-    max_error_stamp : int
-        Stamp of this error, ns.
-    variance_accounted_for : float
-        1 − var(error)/var(effort); NaN if the recorded effort never changes.
-    rms_fast_error : float
-        RMS of the error's change from one message to the next, times √½, N m: vibration and
-        measurement noise, which the smoothed motion cannot predict.
-    lag, lag_deviation : float
-        Lag of the recorded effort behind the prediction, and its standard deviation, s: the
-        least-squares shift, fitted together with friction of this joint, which could be mistaken
-        for a lag. The fit is linearised about the shift that suits all joints best.
-    rms_slow_error, slow_share : float
-        RMS of the error within the bandwidth of the motion, N m, and its ratio to the RMS of the
-        effort within this bandwidth: the error that a better model could reduce.
-    friction_share : float
-        Share of the variance of the error that Coulomb and viscous friction of this joint would
-        explain.
-    coulomb_left, viscous_left : float
-        Coefficients of this friction, which the prediction lacks, N m and N m s/rad.
-    own_lag, own_deviation : float
-        Lag about the shift that suits this joint best, and its standard deviation, s.
-    lag_left : float
-        Share of the error's square beside friction that this lag leaves.
-
     """
 
-    name: str
+    name: str  #: Name of the joint
+    #: `rms_error`, `rms_effort`: RMS of prediction minus recorded effort, and of the recorded
+    #: effort, N m
     rms_error: float
     rms_effort: float
-    share: float
+    share: float  #: Their ratio
+    #: `bias`, `max_error`: Mean error, and the error with the largest absolute value, N m
     bias: float
     max_error: float
-    max_error_stamp: int
+    max_error_stamp: int  #: Stamp of this error, ns
+    #: 1 − var(error)/var(effort); NaN if the recorded effort never changes
     variance_accounted_for: float
+    #: RMS of the error's change from one message to the next, times √½, N m: vibration and
+    #: measurement noise, which the smoothed motion cannot predict
     rms_fast_error: float
+    #: `lag`, `lag_deviation`: Lag of the recorded effort behind the prediction, and its standard
+    #: deviation, s: the least-squares shift, fitted together with friction of this joint, which
+    #: could be mistaken for a lag. The fit is linearised about the shift that suits all joints
+    #: best.
     lag: float
     lag_deviation: float
+    #: `rms_slow_error`, `slow_share`: RMS of the error within the bandwidth of the motion, N m,
+    #: and its ratio to the RMS of the effort within this bandwidth: the error that a better model
+    #: could reduce
     rms_slow_error: float
     slow_share: float
+    #: Share of the variance of the error that Coulomb and viscous friction of this joint would
+    #: explain
     friction_share: float
+    #: `coulomb_left`, `viscous_left`: Coefficients of this friction, which the prediction lacks, N
+    #: m and N m s/rad
     coulomb_left: float
     viscous_left: float
+    #: `own_lag`, `own_deviation`: Lag about the shift that suits this joint best, and its standard
+    #: deviation, s
     own_lag: float = np.nan
     own_deviation: float = np.nan
-    lag_left: float = np.nan
+    lag_left: float = np.nan  #: Share of the error's square beside friction that this lag leaves
 
 
 def milliseconds(seconds: float, deviation: float) -> str:
@@ -97,19 +81,12 @@ def milliseconds(seconds: float, deviation: float) -> str:
 
 @dataclass(frozen=True)
 class Lag:
-    """The lag of the efforts, and its standard deviation, s; NaN if unknown.
+    """The lag of the efforts, and its standard deviation, s; NaN if unknown."""
 
-    Attributes
-    ----------
-    seconds, deviation : float
-        The lag of all joints that have no lag of their own.
-    own : tuple of (str, float, float)
-        Joints with a lag of their own: name, lag and deviation.
-
-    """
-
+    #: `seconds`, `deviation`: The lag of all joints that have no lag of their own
     seconds: float = np.nan
     deviation: float = np.nan
+    #: tuple of (str, float, float): joints with a lag of their own: name, lag and deviation
     own: tuple[tuple[str, float, float], ...] = ()
 
     @property

@@ -19,23 +19,13 @@ _MOST = (0.02, 0.98)  # quantiles that bound the range, so that spikes do not co
 
 @dataclass(frozen=True, eq=False)
 class CutEfforts:
-    """The values at which efforts are cut.
+    """The values at which efforts are cut."""
 
-    Attributes
-    ----------
-    low, high : (n,) arrays
-        The values, N m; infinite if the efforts of a joint are not cut.
-    share : (n,) array
-        Share of the samples that are cut.
-    largest : (n,) array
-        Largest absolute value of the prediction at the cut samples, N m.
-
-    """
-
+    #: `low`, `high`: (n,): the values, N m; infinite if the efforts of a joint are not cut
     low: Array
     high: Array
-    share: Array
-    largest: Array
+    share: Array  #: (n,): share of the samples that are cut
+    largest: Array  #: (n,): largest absolute value of the prediction at the cut samples, N m
 
     def without(self, effort: Array) -> Array:
         """Return efforts, (T, n), with NaN in place of the cut ones."""

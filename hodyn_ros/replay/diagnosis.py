@@ -20,42 +20,25 @@ _SAME = 0.02  # difference below which unexplained shares of the efforts count a
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is wrong with a recording, if anything.
+    """What is wrong with a recording, if anything."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        The driver's joint names in the robot's order.
-    efforts : EffortContents
-        Gravity and unit of the recorded efforts.
-    fit : Fit
-        How well the efforts fit the model, and the reading of the recording that fits better.
-    wrong_velocities : list of str
-        How recorded velocities contradict the positions: one clause per contradiction.
-    stamp_factor : float
-        How many times too far apart the stamps are; NaN if they may be right.
-    has_springs : bool
-        Whether the robot has springs, so that motor and link positions differ.
-    lengths : tuple of float
-        How many times too large the positions of each joint are: 1, or the factor of a unit in
-        `LENGTHS`; empty if unknown.
-    misplaced : tuple of str
-        Joints mostly outside their ranges.
-    zero : SmallZero or None
-        A joint's zero that is off by a small angle, which explains most of the error. Wrong links
-        may have the same effect, so the recording does not count as misread.
-
-    """
-
-    names: tuple[str, ...]
-    efforts: EffortContents
+    names: tuple[str, ...]  #: The driver's joint names in the robot's order
+    efforts: EffortContents  #: Gravity and unit of the recorded efforts
+    #: How well the efforts fit the model, and the reading of the recording that fits better
     fit: Fit
+    #: How recorded velocities contradict the positions: one clause per contradiction
     wrong_velocities: list[str]
+    #: How many times too far apart the stamps are; NaN if they may be right
     stamp_factor: float = np.nan
+    #: Whether the robot has springs, so that motor and link positions differ
     has_springs: bool = False
+    #: A joint's zero that is off by a small angle, which explains most of the error. Wrong links
+    #: may have the same effect, so the recording does not count as misread.
     zero: SmallZero | None = None
+    #: How many times too large the positions of each joint are: 1, or the factor of a unit in
+    #: `LENGTHS`; empty if unknown
     lengths: tuple[float, ...] = ()
-    misplaced: tuple[str, ...] = ()
+    misplaced: tuple[str, ...] = ()  #: Joints mostly outside their ranges
 
     @property
     def is_wrong(self) -> bool:

@@ -40,25 +40,15 @@ _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its large
 
 @dataclass(frozen=True)
 class Fit:
-    """How well a recording fits the model.
+    """How well a recording fits the model."""
 
-    Attributes
-    ----------
-    unexplained : float
-        Share of the efforts that the model does not explain, whatever bias, friction and gain
-        each joint has; the mean of the joints with a measured effort. NaN if undetermined.
-    reading : Reading or None
-        The reading with which the share falls to a quarter or less, if there is one.
-    left : float
-        The share that this reading leaves unexplained.
-    misplaced : tuple of int
-        Joints mostly outside their ranges, for which the joints count as swapped.
-
-    """
-
+    #: Share of the efforts that the model does not explain, whatever bias, friction and gain each
+    #: joint has; the mean of the joints with a measured effort. NaN if undetermined.
     unexplained: float
+    #: The reading with which the share falls to a quarter or less, if there is one
     reading: Reading | None = None
-    left: float = np.nan
+    left: float = np.nan  #: The share that this reading leaves unexplained
+    #: Joints mostly outside their ranges, for which the joints count as swapped
     misplaced: tuple[int, ...] = ()
 
     @property

@@ -14,64 +14,41 @@ DEGREES = 180.0 / np.pi
 
 @dataclass(frozen=True)
 class Mounting:
-    """The mounting of an arm's base, given by the direction of gravity.
+    """The mounting of an arm's base, given by the direction of gravity."""
 
-    Attributes
-    ----------
-    axis : str
-        The axis of the base along which gravity points, such as ``+z`` for an arm on a ceiling.
-    gravity : tuple of float
-        The acceleration of gravity in the axes of the robot file, m/s².
-
-    """
-
+    #: The axis of the base along which gravity points, such as ``+z`` for an arm on a ceiling
     axis: str
-    gravity: tuple[float, ...]
+    gravity: tuple[float, ...]  #: The acceleration of gravity in the axes of the robot file, m/s²
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What is done to a recording before it is compared with the model.
+    """What is done to a recording before it is compared with the model."""
 
-    Attributes
-    ----------
-    order, effort_order : tuple of int
-        Indices of the recorded joints that have the positions, and the efforts, of each joint of
-        the robot.
-    reversed_position, reversed_effort : frozenset of int
-        Joints of the robot whose positions, or efforts, have the opposite sign.
-    quarters : tuple of int
-        Number of quarter turns that are added to the positions, from −1 to 2.
-    scale : float
-        How many times too large the positions are: `DEGREES` for joints that turn, or another
-        factor for all joints, such as on the motors' side of gears.
-    are_slides_in_degrees : bool
-        Whether positions of prismatic joints are `DEGREES` times too large as well.
-    may_be_degrees : bool
-        Whether the positions may be in degrees although `scale` is another factor.
-    are_velocities_scaled : bool
-        Whether recorded velocities are too large as well, if positions are.
-    are_of_motors : bool
-        Whether positions are those of the motors, before the springs, scaled to the joints.
-    load : tuple of float or None
-        Mass, kg, of a load on the last link, and its centre in the link's axes, m.
-    mounting : Mounting or None
-        How the base is mounted, if not as in the robot file.
-
-    """
-
+    #: `order`, `effort_order`: Indices of the recorded joints that have the positions, and the
+    #: efforts, of each joint of the robot
     order: Order
     effort_order: Order
+    #: Number of quarter turns that are added to the positions, from −1 to 2
     quarters: tuple[int, ...]
+    #: `reversed_position`, `reversed_effort`: Joints of the robot whose positions, or efforts,
+    #: have the opposite sign
     reversed_position: frozenset[int] = field(default_factory=frozenset)
     reversed_effort: frozenset[int] = field(default_factory=frozenset)
+    #: How many times too large the positions are: `DEGREES` for joints that turn, or another
+    #: factor for all joints, such as on the motors' side of gears
     scale: float = 1.0
+    #: Whether positions of prismatic joints are `DEGREES` times too large as well
     are_slides_in_degrees: bool = False
+    #: Whether the positions may be in degrees although `scale` is another factor
     may_be_degrees: bool = False
+    #: Whether recorded velocities are too large as well, if positions are
     are_velocities_scaled: bool = True
+    #: Whether positions are those of the motors, before the springs, scaled to the joints
     are_of_motors: bool = False
+    #: Mass, kg, of a load on the last link, and its centre in the link's axes, m
     load: tuple[float, ...] | None = None
-    mounting: Mounting | None = None
+    mounting: Mounting | None = None  #: How the base is mounted, if not as in the robot file
 
     @classmethod
     def plain(cls, n: int) -> 'Reading':

@@ -24,58 +24,36 @@ _DEVIATION_PERIOD = 0.1  # time between evaluations of the uncertainty, which ch
 
 @dataclass(frozen=True, eq=False)
 class Chunk(MotionPiece):
-    """Motion and torques at consecutive messages.
+    """Motion and torques at consecutive messages."""
 
-    Attributes
-    ----------
-    torque, deviation : (T, 3, n) arrays
-        Q, Q̇, Q̈, N m/sᵏ, and their standard deviations, propagated from those of the motion.
-        NaN at messages whose motion is not known; deviations also if they are not computed.
-    effort : (T, n) array
-        The recorded effort, N m; NaN where it is cut.
-    predicted : (T, 2, n) array
-        The prediction of the recorded effort, and its rate: Q and Q̇, without gravity if the
-        driver's efforts do not contain it.
-    slow : (T, 2, n) array
-        Predicted and recorded effort, both within the bandwidth of the motion, N m.
-
-    """
-
+    #: `torque`, `deviation`: (T, 3, n): Q, Q̇, Q̈, N m/sᵏ, and their standard deviations,
+    #: propagated from those of the motion. NaN at messages whose motion is not known; deviations
+    #: also if they are not computed.
     torque: Array
     deviation: Array
-    effort: Array
+    effort: Array  #: (T, n): the recorded effort, N m; NaN where it is cut
+    #: (T, 2, n): the prediction of the recorded effort, and its rate: Q and Q̇, without gravity if
+    #: the driver's efforts do not contain it
     predicted: Array
+    #: (T, 2, n): predicted and recorded effort, both within the bandwidth of the motion, N m
     slow: Array
 
 
 @dataclass(frozen=True)
 class EffortContents:
-    """Gravity and unit of the recorded efforts.
+    """Gravity and unit of the recorded efforts."""
 
-    Attributes
-    ----------
-    gravity_share : float
-        The share of the gravity torque in the efforts, by least squares: about 1 if they contain
-        gravity, 0 if the driver subtracts it, −1 if the arm hangs and the model does not; NaN if
-        no effort changes or there is no gravity torque. Joints whose effort never changes are left
-        out.
-    factor : float
-        Ratio of efforts in another unit to the model's torques, see `effort_unit`; such efforts
-        are assumed to contain gravity. NaN if the efforts may be in N m.
-    are_recorded : bool
-        Whether any effort is recorded.
-    gear_ratios : (n,) array
-        See `effort_unit`.
-    cut : CutEfforts
-        The values at which the efforts are cut.
-
-    """
-
+    #: The share of the gravity torque in the efforts, by least squares: about 1 if they contain
+    #: gravity, 0 if the driver subtracts it, −1 if the arm hangs and the model does not; NaN if no
+    #: effort changes or there is no gravity torque. Joints whose effort never changes are left
+    #: out.
     gravity_share: float
+    #: Ratio of efforts in another unit to the model's torques, see `effort_unit`; such efforts are
+    #: assumed to contain gravity. NaN if the efforts may be in N m.
     factor: float
-    are_recorded: bool
-    gear_ratios: Array
-    cut: CutEfforts
+    are_recorded: bool  #: Whether any effort is recorded
+    gear_ratios: Array  #: (n,): see `effort_unit`
+    cut: CutEfforts  #: The values at which the efforts are cut
 
     @property
     def with_gravity(self) -> bool:

@@ -30,66 +30,37 @@ SUPPORTED_SHARE = 0.25
 
 @dataclass
 class Replay:
-    """Result of a replay.
+    """Result of a replay."""
 
-    Attributes
-    ----------
-    bag, robot : str
-        Path of the bag, name of the robot.
-    names : tuple of str
-        The driver's joint names in the robot's order.
-    counts : MessageCounts
-        Numbers of used and unused messages, with reasons.
-    joints : list of JointComparison
-        Errors of each joint.
-    timing_statistics : TimingStatistics
-        Timing and faults of the stamps.
-    noise : Noise
-        Parameters of the smoother.
-    motion_rms, motion_deviation : (5, n) arrays
-        RMS of the estimated motion and of its standard deviation, rad/sᵏ.
-    torque_rms, torque_deviation : (3, n) arrays
-        RMS of Q, Q̇, Q̈ and of their standard deviations, N m/sᵏ.
-    bandwidth, velocity_lag
-        As in `RecordedMotion`.
-    friction_modelled : bool
-        Whether the robot has a friction law.
-    diagnosis : Diagnosis
-        What is wrong with the recording, if anything.
-    extremes : list of LimitMargin
-        Extremes of the estimated motion, with the limits of the robot.
-    curves : Curves
-        Data of the plots.
-    reflexes : list of LimitMargin
-        How close the estimated motion came to each reflex of the vendor's controller.
-    received : (int, int)
-        Receive times of the first and the last used message, ns.
-    wanted_bandwidth, payload, moving_locked
-        Arguments of `replay`.
-
-    """
-
-    bag: str
-    robot: str
-    names: tuple[str, ...]
-    counts: MessageCounts
-    joints: list[JointComparison]
-    timing_statistics: TimingStatistics
-    noise: Noise
+    bag: str  #: Path of the bag
+    robot: str  #: Name of the robot
+    names: tuple[str, ...]  #: The driver's joint names in the robot's order
+    counts: MessageCounts  #: Numbers of used and unused messages, with reasons
+    joints: list[JointComparison]  #: Errors of each joint
+    timing_statistics: TimingStatistics  #: Timing and faults of the stamps
+    noise: Noise  #: Parameters of the smoother
+    #: `motion_rms`, `motion_deviation`: (5, n): RMS of the estimated motion and of its standard
+    #: deviation, rad/sᵏ
     motion_rms: Array
     motion_deviation: Array
+    #: `torque_rms`, `torque_deviation`: (3, n): RMS of Q, Q̇, Q̈ and of their standard deviations,
+    #: N m/sᵏ
     torque_rms: Array
     torque_deviation: Array
+    #: `bandwidth`, `velocity_lag`: As in `RecordedMotion`
     bandwidth: float
     velocity_lag: tuple[float, float]
-    friction_modelled: bool
-    diagnosis: Diagnosis
-    extremes: list[LimitMargin]
-    curves: 'Curves'
+    friction_modelled: bool  #: Whether the robot has a friction law
+    diagnosis: Diagnosis  #: What is wrong with the recording, if anything
+    extremes: list[LimitMargin]  #: Extremes of the estimated motion, with the limits of the robot
+    curves: 'Curves'  #: Data of the plots
+    #: (int, int): receive times of the first and the last used message, ns
     received: tuple[int, int]
+    #: `wanted_bandwidth`, `payload`, `moving_locked`: Arguments of `replay`
     wanted_bandwidth: float | None
     payload: tuple[str, ...]
     moving_locked: tuple[str, ...]
+    #: How close the estimated motion came to each reflex of the vendor's controller
     reflexes: list[LimitMargin] = field(default_factory=list)
 
     @property

@@ -22,21 +22,12 @@ _SHOWS, _BETTER = 0.01, 0.25  # least unexplained share, and part of it that a z
 
 @dataclass(frozen=True)
 class SmallZero:
-    """A zero that is off by a small angle, which explains most of the error.
+    """A zero that is off by a small angle, which explains most of the error."""
 
-    Attributes
-    ----------
-    joint : int
-        The joint of the model.
-    turn : float
-        Angle to add to its positions, rad.
-    unexplained, left : float
-        Share of the variance of the efforts that is unexplained, without and with the turn.
-
-    """
-
-    joint: int
-    turn: float
+    joint: int  #: The joint of the model
+    turn: float  #: Angle to add to its positions, rad
+    #: `unexplained`, `left`: Share of the variance of the efforts that is unexplained, without and
+    #: with the turn
     unexplained: float
     left: float
 

@@ -19,22 +19,11 @@ from hodyn_ros.common.errors import HodynError
 
 @dataclass(frozen=True)
 class Mimic:
-    """How a coupled joint follows another at position q: the follower is at m q + c.
+    """How a coupled joint follows another at position q: the follower is at m q + c."""
 
-    Attributes
-    ----------
-    joint : str
-        The other joint.
-    multiplier : float
-        m, in the unit of the follower per unit of q.
-    offset : float
-        c, rad or m.
-
-    """
-
-    joint: str
-    multiplier: float = 1.0
-    offset: float = 0.0
+    joint: str  #: The other joint
+    multiplier: float = 1.0  #: m, in the unit of the follower per unit of q
+    offset: float = 0.0  #: c, rad or m
 
     def __str__(self) -> str:
         size = '' if abs(self.multiplier) == 1.0 else f'{abs(self.multiplier):.4g} × '
@@ -109,23 +98,12 @@ class Coupling:
 
     Bodies are counted without a floating base, which has no joint. If no joint is coupled, arrays
     are returned unchanged.
-
-    Attributes
-    ----------
-    carried : (n,) int64 array
-        The body that each joint carries.
-    leader : (n_bodies,) int64 array
-        The joint that each body moves with.
-    followers : (f,) int64 array
-        The bodies whose joints are coupled.
-    multiplier, offset : (f,) arrays
-        m and c of the followers.
-
     """
 
-    carried: NDArray[np.int64]
-    leader: NDArray[np.int64]
-    followers: NDArray[np.int64]
+    carried: NDArray[np.int64]  #: (n,): the body that each joint carries
+    leader: NDArray[np.int64]  #: (n_bodies,): the joint that each body moves with
+    followers: NDArray[np.int64]  #: (f,): the bodies whose joints are coupled
+    #: `multiplier`, `offset`: (f,), m and c of the followers
     multiplier: Array
     offset: Array
 

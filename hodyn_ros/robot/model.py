@@ -94,22 +94,14 @@ class KernelModel:
     A kernel frame K and its body frame B differ by the constant pose `body_in_kernel`. In kernel
     frames every joint turns by ρ q about z and moves by h q along z, whatever its type, so the
     kernels need no branches: (ρ, h) is (1, 0) revolute, (1, pitch) helical, (0, 1) prismatic.
-
-    Attributes
-    ----------
-    parent : (n_bodies,) int64 array
-        −1 for the world.
-    body_table : (n_bodies, 30) array
-        One row per body, with the columns that `body_table` names: pose of K in the parent's K at
-        q = 0; ρ, h; mass; centre of mass in K; inertia about the centre of mass and K's origin.
-    body_in_kernel : (n_bodies, 4, 4) array
-        Poses of B in K.
-
     """
 
-    parent: NDArray[np.int64]
+    parent: NDArray[np.int64]  #: (n_bodies,): −1 for the world
+    #: (n_bodies, 30): one row per body, with the columns that `body_table` names: pose of K in the
+    #: parent's K at q = 0; ρ, h; mass; centre of mass in K; inertia about the centre of mass and
+    #: K's origin
     body_table: Array
-    body_in_kernel: Array
+    body_in_kernel: Array  #: (n_bodies, 4, 4): poses of B in K
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,32 +15,20 @@ QUANTITIES = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
 
 @dataclass(frozen=True, eq=False)
 class Reflex:
-    """A stop by the vendor's controller, with the limit that triggers it.
+    """A stop by the vendor's controller, with the limit that triggers it."""
 
-    Attributes
-    ----------
-    name : str
-        The vendor's name for it.
-    commands : 'effort' or 'position'
-        The kind of commands for which it applies.
-    quantity : str
-        One of `QUANTITIES`, whose magnitude must not exceed the limit. Velocity, acceleration and
-        jerk are differences of commanded positions; if efforts are commanded, they are the
-        motion's. The effort includes gravity; the effort rate is the difference of the commanded
-        efforts, per second.
-    speed : (k,) array
-        Increasing speeds, rad/s or m/s, at which the limit is given; a single one if the limit
-        does not depend on speed.
-    limit : (k, n) array
-        Limit of each joint at these speeds, in the quantity's unit, linear between them; infinite
-        for a joint that is not watched.
-
-    """
-
-    name: str
-    commands: Commands
+    name: str  #: The vendor's name for it
+    commands: Commands  #: 'effort' or 'position': the kind of commands for which it applies
+    #: One of `QUANTITIES`, whose magnitude must not exceed the limit. Velocity, acceleration and
+    #: jerk are differences of commanded positions; if efforts are commanded, they are the
+    #: motion's. The effort includes gravity; the effort rate is the difference of the commanded
+    #: efforts, per second.
     quantity: str
+    #: (k,): increasing speeds, rad/s or m/s, at which the limit is given; a single one if the
+    #: limit does not depend on speed
     speed: Array
+    #: (k, n): limit of each joint at these speeds, in the quantity's unit, linear between them;
+    #: infinite for a joint that is not watched
     limit: Array
 
     def limit_at(self, velocity: Array, stopping_range: tuple[Array, Array]) -> Array:
@@ -63,19 +51,8 @@ class Reflex:
 
 @dataclass(frozen=True, eq=False)
 class Reflexes:
-    """The reflexes of a vendor's controller, and how it reads commands.
+    """The reflexes of a vendor's controller, and how it reads commands."""
 
-    Attributes
-    ----------
-    period : float
-        Sampling period of commands, s; differences are taken between samples.
-    gravity : bool
-        Whether commanded efforts include gravity.
-    stops : tuple of Reflex
-        All reflexes.
-
-    """
-
-    period: float
-    gravity: bool
-    stops: tuple[Reflex, ...]
+    period: float  #: Sampling period of commands, s; differences are taken between samples
+    gravity: bool  #: Whether commanded efforts include gravity
+    stops: tuple[Reflex, ...]  #: All reflexes

@@ -75,25 +75,12 @@ ROOTED = ('joint_states', 'robot_description', 'odom')
 
 @dataclass(frozen=True)
 class LaunchedNode:
-    """Description of the node for launch.
+    """Description of the node for launch."""
 
-    Attributes
-    ----------
-    parameters : dict
-        The given parameters by name.
-    remappings : list of (str, str)
-        Topics and their new names.
-    ros_arguments : list of str
-        Further arguments.
-    end_timeout : float
-        Time that the node may take for an orderly end, s.
-
-    """
-
-    parameters: dict[str, Any]
-    remappings: list[tuple[str, str]]
-    ros_arguments: list[str]
-    end_timeout: float
+    parameters: dict[str, Any]  #: The given parameters by name
+    remappings: list[tuple[str, str]]  #: list of (str, str): topics and their new names
+    ros_arguments: list[str]  #: Further arguments
+    end_timeout: float  #: Time that the node may take for an orderly end, s
 
 
 def launched_node(

@@ -54,13 +54,12 @@ class ControlLoop(ABC):
 
     Attributes
     ----------
-    topics : tuple of str
-        The topics that together are a complete answer of the node; the arm follows the last one.
     q, qd, effort : (n,) arrays
         Measured joint positions, velocities and efforts.
 
     """
 
+    #: The topics that together are a complete answer of the node; the arm follows the last one
     topics: tuple[str, ...]
 
     def __init__(self, arm: SimulatedArm | ElasticArm, effort: Array, period: float) -> None:

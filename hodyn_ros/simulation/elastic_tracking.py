@@ -37,28 +37,18 @@ PERIOD = 1e-3
 
 @dataclass(frozen=True)
 class Conditions:
-    """Differences between the simulated arm and the controller's model.
+    """Differences between the simulated arm and the controller's model."""
 
-    Attributes
-    ----------
-    stiffness, mass : float
-        Ratios of the arm's stiffness and mass to the model's; mass scales all link inertias.
-    reference_delay : float
-        Delay of references to the motor loop, s, rounded to periods of the loop.
-    loop_delay : float
-        Delay of torques, s, rounded to periods of the loop.
-    lookahead : float
-        Time by which references are evaluated ahead, s.
-    position_noise, velocity_noise : float
-        Standard deviations of the encoders' noise, rad and rad/s.
-
-    """
-
+    #: `stiffness`, `mass`: Ratios of the arm's stiffness and mass to the model's; mass scales all
+    #: link inertias
     stiffness: float = 1.0
     mass: float = 1.0
+    #: Delay of references to the motor loop, s, rounded to periods of the loop
     reference_delay: float = 0.0
-    loop_delay: float = 0.0
-    lookahead: float = 0.0
+    loop_delay: float = 0.0  #: Delay of torques, s, rounded to periods of the loop
+    lookahead: float = 0.0  #: Time by which references are evaluated ahead, s
+    #: `position_noise`, `velocity_noise`: Standard deviations of the encoders' noise, rad and
+    #: rad/s
     position_noise: float = 0.0
     velocity_noise: float = 0.0
 
@@ -68,26 +58,14 @@ AS_MODELLED = Conditions()
 
 @dataclass(frozen=True, eq=False)
 class Tracking:
-    """Result of a simulation: the motion of the links.
+    """Result of a simulation: the motion of the links."""
 
-    Attributes
-    ----------
-    times : (T,) array
-        Times from the start of the motion to its end, s.
-    desired, measured : (T, n) arrays
-        Link positions, rad.
-    stiffness : (T, n) array
-        Stiffness of the joints, N m/rad.
-    motor_torque : (T, m) array
-        τ_m, N m.
-
-    """
-
-    times: Array
+    times: Array  #: (T,): times from the start of the motion to its end, s
+    #: `desired`, `measured`: (T, n): link positions, rad
     desired: Array
     measured: Array
-    stiffness: Array
-    motor_torque: Array
+    stiffness: Array  #: (T, n): stiffness of the joints, N m/rad
+    motor_torque: Array  #: (T, m): τ_m, N m
 
     @property
     def error(self) -> Array:

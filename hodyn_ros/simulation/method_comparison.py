@@ -55,32 +55,18 @@ STIFFNESS_MOTION = (1.0, 1.75, 0.75)
 
 @dataclass(frozen=True)
 class ComparisonSettings:
-    """Settings of a comparison.
+    """Settings of a comparison."""
 
-    Attributes
-    ----------
-    robot : str
-        Built-in name or path of a robot file.
-    actuator : 'rigid', 'sea', 'vsa' or None
-        Kind of example actuators; None for the robot's own.
-    stiffness : float or None
-        Stiffness of the example actuators, N m/rad.
-    bandwidth : float
-        Bandwidth of the motor loop, rad/s.
-    duration, speed : float
-        Duration of the motion, s, and its peak velocities as a share of the limits.
-    robustness : bool
-        Whether to simulate under each of the conditions `ROBUSTNESS`.
-
-    """
-
-    robot: str = 'panda'
+    robot: str = 'panda'  #: Built-in name or path of a robot file
+    #: 'rigid', 'sea', 'vsa' or None: kind of example actuators; None for the robot's own
     actuator: ActuatorKind | None = None
-    stiffness: float | None = None
-    bandwidth: float = BANDWIDTH
+    stiffness: float | None = None  #: Stiffness of the example actuators, N m/rad
+    bandwidth: float = BANDWIDTH  #: Bandwidth of the motor loop, rad/s
+    #: `duration`, `speed`: Duration of the motion, s, and its peak velocities as a share of the
+    #: limits
     duration: float = DURATION
     speed: float = SPEED
-    robustness: bool = False
+    robustness: bool = False  #: Whether to simulate under each of the conditions `ROBUSTNESS`
 
 
 def compare_methods(

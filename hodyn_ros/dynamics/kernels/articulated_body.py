@@ -23,45 +23,32 @@ _EPSILON = 2.0**-52
 
 
 class _State(NamedTuple):
-    """Results for each body, on the first axis; coefficients are on the second.
+    """Results for each body, on the first axis; coefficients are on the second."""
 
-    Attributes
-    ----------
-    pose : (n, 12) array
-        Pose of the kernel frame, rows of R then r.
-    rate, screw, twist : (n, r + 2), (n, r + 2, 6) and (n, r + 2, 6) arrays
-        q̇, S and V.
-    inertia, spin : (n, r + 2, 6) and (n, r + 2, 3) arrays
-        Inertia about the centre of mass in world axes, and angular momentum about it.
-    com, force, wrench : (n, r + 3, 3), (n, r + 1, 3) and (n, r + 1, 6) arrays
-        Position of the centre of mass; force and wrench of the motion.
-    articulated : (n, 6, 6) array
-        Articulated inertia M^A.
-    reaction, joint_inertia : (n, 6) and (n,) arrays
-        U = M^A S and S · U.
-    torque_residual : (n,) array
-        Given torque minus the tentative motion's, at the current order.
-    acceleration_correction : (n, 6) array
-        Acceleration that the tentative motion lacks, at the current order.
-    frame, local, applied : (n, r + 1, 4, 3), (n, r + 1, 6) and (n, r + 1, 6) arrays
-        Body frame, and external wrench in it and in world axes.
-
-    """
-
-    pose: Array
+    pose: Array  #: (n, 12): pose of the kernel frame, rows of R then r
+    #: `rate`, `screw`, `twist`: (n, r + 2), (n, r + 2, 6) and (n, r + 2, 6): q̇, S and V
     rate: Array
     screw: Array
     twist: Array
+    #: `inertia`, `spin`: (n, r + 2, 6) and (n, r + 2, 3): inertia about the centre of mass in
+    #: world axes, and angular momentum about it
     inertia: Array
     spin: Array
+    #: `com`, `force`, `wrench`: (n, r + 3, 3), (n, r + 1, 3) and (n, r + 1, 6): position of the
+    #: centre of mass; force and wrench of the motion
     com: Array
     force: Array
     wrench: Array
-    articulated: Array
+    articulated: Array  #: (n, 6, 6): articulated inertia M^A
+    #: `reaction`, `joint_inertia`: (n, 6) and (n,): U = M^A S and S · U
     reaction: Array
     joint_inertia: Array
+    #: (n,): given torque minus the tentative motion's, at the current order
     torque_residual: Array
+    #: (n, 6): acceleration that the tentative motion lacks, at the current order
     acceleration_correction: Array
+    #: `frame`, `local`, `applied`: (n, r + 1, 4, 3), (n, r + 1, 6) and (n, r + 1, 6): body frame,
+    #: and external wrench in it and in world axes
     frame: Array
     local: Array
     applied: Array

@@ -20,58 +20,43 @@ from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES
 
 
 class Scratch(NamedTuple):
-    """Scratch arrays for an external wrench on one body in one motion.
+    """Scratch arrays for an external wrench on one body in one motion."""
 
-    Attributes
-    ----------
-    pose, twist : (12,) and (r + 1, 6) arrays
-        Pose of the kernel frame, rows of R then r; V.
-    frame, local, applied : (r + 1, 4, 3), (r + 1, 6) and (r + 1, 6) arrays
-        Body frame, and external wrench in it and in world axes.
-
-    """
-
+    #: `pose`, `twist`: (12,) and (r + 1, 6): pose of the kernel frame, rows of R then r; V
     pose: Array
     twist: Array
+    #: `frame`, `local`, `applied`: (r + 1, 4, 3), (r + 1, 6) and (r + 1, 6): body frame, and
+    #: external wrench in it and in world axes
     frame: Array
     local: Array
     applied: Array
 
 
 class Bodies(NamedTuple):
-    """The arrays from which the derivatives are computed.
+    """The arrays from which the derivatives are computed."""
 
-    Attributes
-    ----------
-    pose : (n + 1, 12, LANES) array
-        Poses of the kernel frames, rows of R then r; the last, at index −1, is the world's.
-    screw, twist : (n, r + 3, 6, LANES) and (n, r + 2, 6, LANES) arrays
-        S of the joint and V of the body.
-    rate, acceleration : (n, r + 1, 6, LANES) arrays
-        Ṡ = v × S and S̈ + (0, −g) × S, with the parent's twist v: derivatives of the velocity and
-        acceleration of the bodies beyond the joint with respect to its position.
-    first, inertia, spin : (n, r + 3, 3, LANES), (n, r + 2, 6, LANES), (n, r + 2, 3, LANES) arrays
-        Mass times position, inertia and angular momentum about the origin. Like wrench and mass,
-        they are first values of the body, and later of its subtree.
-    wrench : (n, r + 1, 6, LANES) array
-        Wrench that the joint transmits, including the weight.
-    mass : (n,) array
-        Masses, kg.
-    motion, turn : (r + 3, LANES) and (2, LANES) arrays
-        Scratch: q, q̇, … of a joint; sine and cosine.
-
-    """
-
+    #: (n + 1, 12, LANES): poses of the kernel frames, rows of R then r; the last, at index −1, is
+    #: the world's
     pose: Array
+    #: `screw`, `twist`: (n, r + 3, 6, LANES) and (n, r + 2, 6, LANES): S of the joint and V of the
+    #: body
     screw: Array
     twist: Array
+    #: `rate`, `acceleration`: (n, r + 1, 6, LANES): Ṡ = v × S and S̈ + (0, −g) × S, with the
+    #: parent's twist v: derivatives of the velocity and acceleration of the bodies beyond the
+    #: joint with respect to its position
     rate: Array
     acceleration: Array
+    #: `first`, `inertia`, `spin`: (n, r + 3, 3, LANES), (n, r + 2, 6, LANES), (n, r + 2, 3,
+    #: LANES): mass times position, inertia and angular momentum about the origin. Like wrench and
+    #: mass, they are first values of the body, and later of its subtree.
     first: Array
     inertia: Array
     spin: Array
-    wrench: Array
-    mass: Array
+    wrench: Array  #: (n, r + 1, 6, LANES): wrench that the joint transmits, including the weight
+    mass: Array  #: (n,): masses, kg
+    #: `motion`, `turn`: (r + 3, LANES) and (2, LANES): scratch: q, q̇, … of a joint; sine and
+    #: cosine
     motion: Array
     turn: Array
 

@@ -29,25 +29,17 @@ _OF_A_GROUP = (None,) * LANES
 
 
 class _Columns(NamedTuple):
-    """Derivatives of a joint's wrench with respect to its position, velocity and acceleration.
+    """Derivatives of a joint's wrench with respect to its position, velocity and acceleration."""
 
-    Attributes
-    ----------
-    by_position, by_velocity, by_acceleration : (r + 1, 6, LANES) arrays
-        by_acceleration is I S, with the inertia I of the subtree.
-    torque : (r + 1, 3, LANES) array
-        Sᵀ 2 B: change of the joint's torque, by Coriolis forces, per angular velocity of bodies
-        nearer to the base.
-    coriolis : (r + 1, 12, LANES) array
-        2 B of the joint's subtree: rows of Θ̇ − k̃, and 2 p.
-
-    """
-
+    #: `by_position`, `by_velocity`, `by_acceleration`: (r + 1, 6, LANES): by_acceleration is I S,
+    #: with the inertia I of the subtree
     by_position: Array
     by_velocity: Array
     by_acceleration: Array
+    #: (r + 1, 3, LANES): sᵀ 2 B: change of the joint's torque, by Coriolis forces, per angular
+    #: velocity of bodies nearer to the base
     torque: Array
-    coriolis: Array
+    coriolis: Array  #: (r + 1, 12, LANES): 2 B of the joint's subtree: rows of Θ̇ − k̃, and 2 p
 
 
 @kernel

@@ -48,26 +48,16 @@ REFINEMENTS = 4
 
 @dataclass(frozen=True, eq=False)
 class JointPath:
-    """A path in sections, each from rest to rest unless the first starts in motion.
+    """A path in sections, each from rest to rest unless the first starts in motion."""
 
-    Attributes
-    ----------
-    sections : tuple of Plan
-        p(w) of each section, with a parameter w of its own; w is time in a first section that
-        starts in motion.
-    timed : tuple of Plan
-        The curves in time through the same points.
-    missed : (m, n) array, or None
-        rad or m by which each joint misses each point; None if the path goes through all points.
-    notes : tuple of str
-        Remarks for the user.
-
-    """
-
+    #: p(w) of each section, with a parameter w of its own; w is time in a first section that
+    #: starts in motion
     sections: tuple[Plan, ...]
-    timed: tuple[Plan, ...]
+    timed: tuple[Plan, ...]  #: The curves in time through the same points
+    #: (m, n), rad or m by which each joint misses each point; None if the path goes through all
+    #: points
     missed: Array | None = None
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  #: Remarks for the user
 
 
 def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> AcceptedWaypoints:

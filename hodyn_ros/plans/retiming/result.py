@@ -22,19 +22,12 @@ STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)
 
 @dataclass(frozen=True)
 class Binding:
-    """A limit that keeps the motion from being faster, and when.
+    """A limit that keeps the motion from being faster, and when."""
 
-    Attributes
-    ----------
-    joint, quantity : str
-        Joint or motor, and the quantity that is at its limit.
-    begin, end : float
-        First and last instant, s from the plan's start.
-
-    """
-
+    #: `joint`, `quantity`: Joint or motor, and the quantity that is at its limit
     joint: str
     quantity: str
+    #: `begin`, `end`: First and last instant, s from the plan's start
     begin: float
     end: float
 

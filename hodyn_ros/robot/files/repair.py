@@ -25,27 +25,13 @@ _TAG = re.compile(rb'<inertia(?:[^>"\']|"[^"]*"|\'[^\']*\')*>')
 
 @dataclass(frozen=True, eq=False)
 class Repair:
-    """An inertia that no body can have, and the nearest possible one.
+    """An inertia that no body can have, and the nearest possible one."""
 
-    Attributes
-    ----------
-    link : str
-        Name of the link.
-    index : int
-        Index of the body in the source.
-    mass : float
-        kg.
-    com : (3,) array
-        m, in the link's frame.
-    given, proposed : (3, 3) arrays
-        About the centre of mass, in the link's axes, kg m².
-
-    """
-
-    link: str
-    index: int
-    mass: float
-    com: Array
+    link: str  #: Name of the link
+    index: int  #: Index of the body in the source
+    mass: float  #: kg
+    com: Array  #: (3,), m, in the link's frame
+    #: `given`, `proposed`: (3, 3): about the centre of mass, in the link's axes, kg m²
     given: Array
     proposed: Array
 

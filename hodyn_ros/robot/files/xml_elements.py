@@ -41,31 +41,15 @@ def first_tag(text: str) -> str | None:
 
 @dataclass(eq=False, slots=True)
 class Element:
-    """One element, with its attributes as text.
+    """One element, with its attributes as text."""
 
-    Attributes
-    ----------
-    tag : str
-        Its name.
-    attributes : dict of str to str
-        By name.
-    line : int
-        Its first line, counted from 1.
-    at : int
-        Index of its first byte in the UTF-8 text without a byte order mark.
-    parent : Element or str
-        The element around it; for the first element, the name of the source in messages.
-    children : list of Element
-        In their order.
-
-    """
-
-    tag: str
-    attributes: dict[str, str]
-    line: int
-    at: int
+    tag: str  #: Its name
+    attributes: dict[str, str]  #: By name
+    line: int  #: Its first line, counted from 1
+    at: int  #: Index of its first byte in the UTF-8 text without a byte order mark
+    #: The element around it; for the first element, the name of the source in messages
     parent: Element | str
-    children: list[Element] = field(default_factory=list)
+    children: list[Element] = field(default_factory=list)  #: In their order
 
     @property
     def place(self) -> str:

@@ -64,27 +64,15 @@ class Recorder:
 
 @dataclass(frozen=True, eq=False)
 class Recording:
-    """States and answers with the same stamps, in the robot's order of joints.
+    """States and answers with the same stamps, in the robot's order of joints."""
 
-    Attributes
-    ----------
-    time : (T,) array
-        Seconds from the first.
-    q, qd, effort : (T, n) arrays
-        Measured positions and velocities, and the controller's effort.
-    q_ref : (T, n) array
-        The reference published with the torque, at the same times.
-    torque : (T, 3, n) array
-        Published Q, Q̇, Q̈.
-
-    """
-
-    time: Array
+    time: Array  #: (T,): seconds from the first
+    #: `q`, `qd`, `effort`: (T, n): measured positions and velocities, and the controller's effort
     q: Array
     qd: Array
     effort: Array
-    q_ref: Array
-    torque: Array
+    q_ref: Array  #: (T, n): the reference published with the torque, at the same times
+    torque: Array  #: (T, 3, n): published Q, Q̇, Q̈
 
     @classmethod
     def read(cls, bag: Path, robot: Robot, prefix: str, lookahead: float = 0.0) -> Recording:

@@ -45,31 +45,15 @@ MIN_ANSWERED = 0.98
 
 @dataclass(frozen=True)
 class DemoRun:
-    """One run of the node and a simulated arm.
+    """One run of the node and a simulated arm."""
 
-    Attributes
-    ----------
-    robot_file : str
-        Built-in name or path of a robot file, for the processes.
-    robot : Robot
-        The same, loaded.
-    waypoints : (times, positions)
-        Times, s, and positions, rad, of the motion to follow.
-    duration : float
-        Time from the trajectory's start to the end of the run, s.
-    bag : Path
-        Folder to record to.
-    retimed : bool
-        Whether the node runs the path as fast as all limits allow.
-
-    """
-
-    robot_file: str
-    robot: Robot
+    robot_file: str  #: Built-in name or path of a robot file, for the processes
+    robot: Robot  #: The same, loaded
+    #: (times, positions): times, s, and positions, rad, of the motion to follow
     waypoints: tuple[Array, Array]
-    duration: float
-    bag: Path
-    retimed: bool = False
+    duration: float  #: Time from the trajectory's start to the end of the run, s
+    bag: Path  #: Folder to record to
+    retimed: bool = False  #: Whether the node runs the path as fast as all limits allow
 
     def record(self, *, force: bool = False) -> tuple[dict[str, Any], Recording]:
         """Run it; return the results from driver and recording, and the recording.
