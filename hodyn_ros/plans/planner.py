@@ -115,9 +115,9 @@ class Planner:
         elif not fits or now > start:
             self._tries += 1
             if self._tries >= TRIES:
-                return Refused(
-                    'the reference moved on each time before the plan was ready, '
-                    f'which took {prepared.seconds:.2f} s')
+                return Refused(('the reference moved on' if job.revision == self._revision else
+                                'the payload, or another part of the model, changed') + (
+                    f' each time before the plan was ready, which took {prepared.seconds:.2f} s'))
             self._headroom = min(2.0 * max(prepared.seconds, self._headroom), MAX_HEADROOM)
             self._send(
                 job.data, reference, now, job.requested, job.left_out, annotate=job.annotate)
@@ -154,6 +154,7 @@ class Planner:
     def cancel(self) -> bool:
         """Drop the plan that is being made; return whether there was one."""
         was_busy = self.busy
+        self._worker.drop(Job)
         self._submitted += 1
         self._finished = self._submitted
         return was_busy

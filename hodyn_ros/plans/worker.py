@@ -8,6 +8,7 @@ from multiprocessing.connection import Connection
 import signal
 import subprocess
 import threading
+import time
 from typing import Any, TypeVar
 
 from hodyn_ros.common.arrays import Array
@@ -18,6 +19,8 @@ from hodyn_ros.robot import Robot
 DIED = 'the process that prepares plans has died'
 MOST_TIME = 300.0
 """Largest time to prepare a plan, s; a trajectory of 8 MB takes a fifth of it."""
+PATIENCE = 2.0
+"""Largest time, s, for a plan that is no longer wanted; another process starts in about 2 s."""
 TOOK_TOO_LONG = f'it took longer than {MOST_TIME:g} s to prepare: its preparation was ended'
 MODULE = 'hodyn_ros.plans.planning_process'
 
@@ -67,7 +70,8 @@ class PlanWorker:
     """Prepares one plan after the other in a child process, which dies with this one.
 
     `submit` and `poll` never wait. For each kind of job, only the newest job that has not begun
-    and the newest plan that was not polled are kept.
+    and the newest plan that was not polled are kept. A job that a newer one replaces is ended
+    when it takes `PATIENCE`.
 
     Parameters
     ----------
@@ -104,6 +108,13 @@ class PlanWorker:
             self._waiting.pop(type(job), None)
             self._waiting[type(job)] = job
             self._change.notify()
+
+    def drop(self, kind: type[Job] | type[BaseJob]) -> None:
+        """Drop the jobs of a kind; one that is at work is ended when it takes `PATIENCE`."""
+        with self._change:
+            self._waiting.pop(kind, None)
+            if isinstance(self._current, kind):
+                self._current = None
 
     def abandon(self) -> None:
         """Drop all jobs; another child replaces one that is at work, and an idle one stays."""
@@ -174,9 +185,10 @@ class PlanWorker:
                     connection.send((model, isinstance(job, BaseJob), *job.arguments))
                     # Sent unpickled: no cycle could run while pickling copies it.
                     connection.send_bytes(job.data)
-                    is_in_time = connection.poll(MOST_TIME)
+                    is_in_time = self._await(connection, job)
                     prepared = connection.recv() if is_in_time else PreparedPlan(TOOK_TOO_LONG)
-                    if not self._finish(job, prepared) or not is_in_time:
+                    self._finish(job, prepared)
+                    if not is_in_time or not self._is_ready:  # or it was abandoned
                         break
         except (EOFError, OSError):  # the child died, or could not be started
             if (current := self._current) is not None:
@@ -191,14 +203,21 @@ class PlanWorker:
                 self._process.wait()
         return was_ready
 
-    def _finish(self, job: Job | BaseJob, prepared: PreparedPlan) -> bool:
-        """Keep a plan; return False, and drop it, if the job was abandoned."""
-        with self._change:
-            if self._current is not job:
+    def _await(self, connection: Connection, job: Job | BaseJob) -> bool:
+        """Wait for the plan of a job; return whether it came in time."""
+        begin = time.monotonic()
+        while not connection.poll(0.1):
+            is_wanted = self._current is job and type(job) not in self._waiting
+            if time.monotonic() - begin > (MOST_TIME if is_wanted else PATIENCE):
                 return False
-            self._current = None
-            self._finished[type(job)].append((job, prepared))
         return True
+
+    def _finish(self, job: Job | BaseJob, prepared: PreparedPlan) -> None:
+        """Keep a plan, unless its job was dropped."""
+        with self._change:
+            if self._current is job:
+                self._current = None
+                self._finished[type(job)].append((job, prepared))
 
     def _start(self) -> Connection:
         ours, theirs = Pipe()

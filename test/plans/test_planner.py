@@ -29,6 +29,9 @@ class Worker:
     def submit(self, job) -> None:
         self.jobs.append(job)
 
+    def drop(self, kind) -> None:
+        """Go on: a plan may be ready just before it is dropped."""
+
     def poll(self, kind):
         return self.outcomes.pop(0) if self.outcomes else None
 
@@ -167,6 +170,16 @@ def test_a_reference_that_moves_on_each_time_is_given_up_after_some_tries(planne
     planner._worker.work()
     reference.revision += 1
     assert 'moved on each time' in planner.poll(reference, SECOND).why
+
+
+def test_a_payload_that_changes_each_time_is_the_reason_of_a_refusal(planner, robot):
+    reference = ReferenceManager(HOME, 50.0)
+    submit(planner, reference, 0, HOME + 0.3)
+    for mass in range(1, TRIES + 1):
+        planner._worker.work()
+        planner.change_robot(robot.with_payload(robot.bodies[-1].name, mass, [0.0, 0.0, 0.1]))
+        answer = planner.poll(reference, 0)
+    assert answer.why.startswith('the payload, or another part of the model, changed each time')
 
 
 def test_a_stamp_says_when_and_what_lies_before_now_is_left_out(planner):

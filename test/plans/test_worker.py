@@ -15,7 +15,7 @@ import hodyn_ros as hd
 from hodyn_ros.messages.joint_trajectory import encode
 from hodyn_ros.plans import planning_process
 from hodyn_ros.plans.prepare import PlanSettings
-from hodyn_ros.plans.worker import DIED, TOOK_TOO_LONG, BaseJob, Job, PlanWorker
+from hodyn_ros.plans.worker import DIED, MOST_TIME, TOOK_TOO_LONG, BaseJob, Job, PlanWorker
 
 pytestmark = pytest.mark.slow
 
@@ -155,6 +155,28 @@ def test_jobs_that_are_abandoned_delay_no_other_and_an_idle_process_stays(worker
     made, prepared = outcome(worker)
     assert (made.number, prepared.refusal) == (3, '')
     assert worker.poll(BaseJob) is None
+
+
+@pytest.mark.parametrize('dropped', [False, True])
+def test_a_job_that_is_no_longer_wanted_delays_the_next_by_seconds(worker, dropped):
+    robot = hd.load_robot('panda')
+    [first] = planners()
+    for number in range(3):  # of short jobs, none costs the process its life
+        worker.submit(job(robot, number))
+        if dropped:
+            worker.drop(Job)
+    worker.submit(job(robot, 3))
+    wait_for(lambda: (found := worker.poll(Job)) and found[0].number == 3)
+    assert planners() == [first]
+    worker.submit(job(robot, 4))
+    os.kill(first, signal.SIGSTOP)  # as if it computed for minutes
+    time.sleep(0.2)
+    if dropped:
+        worker.drop(Job)
+    worker.submit(job(robot, 5))
+    assert wait_for(lambda: (found := worker.poll(Job)) and found[0].number == 5 and found[1],
+                    0.1 * MOST_TIME).refusal == ''
+    assert not is_alive(first)
 
 
 def test_an_error_of_the_program_refuses_the_plan_with_its_traceback(monkeypatch):
