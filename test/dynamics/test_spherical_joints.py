@@ -1,15 +1,11 @@
 """Spherical joints by rotations: against Pinocchio, closed forms in many digits, and MuJoCo."""
+from dataclasses import replace
+
+from cases import case_of
 import mpmath as mp
 import numpy as np
 import pytest
-from random_robots import (
-    assert_close,
-    random_base_motion,
-    random_mapping,
-    random_robot,
-    random_rotation,
-    random_wrenches,
-)
+from random_robots import assert_close, random_mapping, random_rotation
 from spherical_robots import HALF, NAMES, QUARTER, ball, some_rotations, with_balls
 
 import hodyn_ros as hd
@@ -156,29 +152,15 @@ def test_results_do_not_depend_on_where_charts_are_centred(floating):
     rng = np.random.default_rng(5)
     robot, order = with_balls(rng, floating), 3
     rotations = {'joint1': QUARTER, 'joint3': HALF}
-    q = rng.normal(size=(order + 3, robot.n))
-    given = {'external_wrenches': random_wrenches(rng, robot, order)}
-    if floating:
-        given['base_pose'], given['base_twist'] = random_base_motion(rng, order)
-    elsewhere = robot
+    case, elsewhere = case_of(rng, robot, order), robot
     for name in NAMES:
         elsewhere = elsewhere.with_rotation(name, random_rotation(rng))
     # Wrenches on links that are not there would depend on how they are turned.
-    given['external_wrenches'][:, [
-        i for i, body in enumerate(robot.bodies) if not body.mass]] = 0.0
-    one, other = (np.hstack(hd.inverse_dynamics(r, q, rotations=rotations, **given)).reshape(
-        order + 1, -1) if floating else hd.inverse_dynamics(r, q, rotations=rotations, **given)
-        for r in (robot, elsewhere))
-    assert_close(other, one, 1e-11)
-    if floating:
-        twist = given.pop('base_twist')
-        given |= {'base_twist': twist[:1], 'base_wrench': one[:, robot.n:]}
-        found, base = hd.forward_dynamics(
-            robot, q[:2], one[:, :robot.n], rotations=rotations, **given)
-        assert_close(base, twist[1:], 1e-8)
-    else:
-        found = hd.forward_dynamics(robot, q[:2], one, rotations=rotations, **given)
-    assert_close(found, q[2:], 1e-8)
+    case.wrenches[:, [i for i, body in enumerate(robot.bodies) if not body.mass]] = 0.0
+    efforts = case.efforts(rotations=rotations)
+    assert_close(replace(case, robot=elsewhere).efforts(rotations=rotations), efforts, 1e-11)
+    case.assert_close(
+        case.accelerations(efforts, rotations=rotations), case.velocity[1:], 1e-8)
 
 
 def test_a_batch_anywhere_on_the_group_is_its_motions_one_by_one():
@@ -273,26 +255,3 @@ def test_where_coordinates_are_not_refused_they_are_right(digits):
         taken = orders
     assert taken >= 1
     assert (taken == 6) == (digits == 1)
-
-
-@pytest.mark.parametrize(('arguments', 'message'), [
-    ({'rotations': {'joint2': np.eye(3)}}, "no spherical joint 'joint2'; it has joint1, joint3"),
-    ({'rotations': {'joint1': np.diag([1.0, 1.0, -1.0])}}, "'joint1': its rotation is a reflec"),
-    ({'rotations': {'joint1': np.eye(4)}}, r"'joint1' has shape \(4, 4\); expected \(3, 3\)"),
-    ({'rotations': {}}, 'expected rotations of spherical joints by name'),
-    ({'rotations': {'joint1': np.eye(3)}, 'out': np.zeros((1, 9))}, 'leave out `out`'),
-    ({'rotations': {'joint1': np.eye(3)}, 'external_wrenches': np.zeros((1, 2, 6))},
-     'external_wrenches has shape'),
-])
-def test_what_is_no_rotation_of_a_spherical_joint_is_named(arguments, message):
-    robot = with_balls(np.random.default_rng(9))
-    with pytest.raises(hd.HodynError, match=message):
-        hd.inverse_dynamics(robot, np.zeros((3, robot.n)), **arguments)
-
-
-def test_a_robot_without_spherical_joints_says_so():
-    robot = random_robot(np.random.default_rng(10), 3)
-    with pytest.raises(hd.HodynError, match="has no spherical joint 'joint1'; it has none"):
-        robot.with_rotation('joint1', np.eye(3))
-    with pytest.raises(hd.HodynError, match="joint 'ball': its rotation is not orthonormal"):
-        ball().with_rotation('ball', 2.0 * np.eye(3))

@@ -1,16 +1,15 @@
 """The unrolled kernels of orders 0 to 2 against the kernel of any order."""
-import copy
-import pickle
 import subprocess
 import sys
 
+from cases import case_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import mpmath
 import numpy as np
 from processes import in_threads
 import pytest
-from random_robots import assert_close, random_base_motion, random_motion, random_robot
+from random_robots import assert_close, random_robot
 
 import hodyn_ros as hd
 from hodyn_ros.dynamics.formulations import any_order_kernels
@@ -67,17 +66,15 @@ def assert_all_close(actual, expected, tolerance):
 def test_equals_any_order(formulation, kind, seed, bodies, samples, order):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, bodies, floating=kind == 'floating', serial=kind == 'arm')
-    q = np.array([random_motion(rng, robot, order) for _ in range(samples)])
-    wrenches = 10.0 * rng.normal(size=(samples, order + 1, bodies, 6))
-    poses, twists = map(
-        np.array, zip(*(random_base_motion(rng, order) for _ in range(samples)), strict=True))
+    case = case_of(rng, robot, order, samples)
+    q = case.q
     handle = hd.InverseDynamics(robot, order, formulation)
-    for acting in (wrenches, None):  # of which nothing is left for the next batch
+    for acting in (case.wrenches, None):  # of which nothing is left for the next batch
         out, base = np.full((samples, order + 1, robot.n), np.nan), ()
         if robot.floating:
             found, expected = np.full((2, samples, order + 1, 6), np.nan)
-            base = poses, twists, expected
-            handle.floating_batch(q, poses, twists, out, found, acting)
+            base = *case.base.values(), expected
+            handle.floating_batch(q, *base[:2], out, found, acting)
         else:
             handle.batch(q, out, acting)
         torques = by_any_order(
@@ -145,19 +142,6 @@ def test_accuracy_against_many_digits(formulation):
         [arm * s + swing * (np.cos(q) * a - np.sin(q) * v**2)]])
     actual = one_by_one(robot, np.array([[[q], [v], [a], [j], [s]]]), formulation)[0]
     np.testing.assert_allclose(actual, expected, rtol=4e-15)
-
-
-@pytest.mark.parametrize('formulation', FAST)
-def test_a_handle_may_be_pickled_and_copied(formulation):
-    robot = hd.load_robot('panda')
-    q = np.random.default_rng(1).normal(size=(5, 7))
-    handle = hd.InverseDynamics(robot, 2, formulation)
-    out, again = np.empty((2, 3, 7))
-    handle(q, out)
-    assert (handle.robot, handle.order, handle.formulation) == (robot, 2, formulation)
-    for twin in (pickle.loads(pickle.dumps(handle)), copy.deepcopy(handle)):
-        twin(q, again)
-        np.testing.assert_array_equal(again, out)
 
 
 @pytest.mark.parametrize('formulation', FAST)
