@@ -3,6 +3,7 @@ from cases import random_case
 import numpy as np
 import pytest
 from random_robots import assert_close
+from rigid_bodies import mass_matrix, screw
 from scipy.linalg import expm
 
 import hodyn_ros as hd
@@ -17,17 +18,12 @@ class PrintedForms:
         screws, self.inertia = np.zeros((6 * n, n)), np.zeros((6 * n, 6 * n))
         poses, ads = [], []
         for i, body in enumerate(robot.bodies):
-            screw = np.concatenate([body.axis, np.cross(body.point, body.axis)])
-            screw[3:] += body.pitch * body.axis
-            screw = np.concatenate([np.zeros(3), body.axis]) if body.type == 'prismatic' else screw
-            screws[6 * i:6 * i + 6, i] = screw
-            ads.append(lie.ad(screw))
+            screws[6 * i:6 * i + 6, i] = screw(body)
+            ads.append(lie.ad(screw(body)))
             poses.append((poses[-1] if poses else np.eye(4)) @ body.placement
-                         @ _exponential(screw, q[0, i]))
-            block, offset = slice(6 * i, 6 * i + 6), body.mass * lie.skew(body.com)
-            self.inertia[block, block] = np.block([
-                [body.inertia - offset @ lie.skew(body.com), offset],
-                [-offset, body.mass * np.eye(3)]])
+                         @ _exponential(screw(body), q[0, i]))
+            block = slice(6 * i, 6 * i + 6)
+            self.inertia[block, block] = mass_matrix(body)
         self.path = np.block([
             [lie.adjoint(lie.inverse(poses[i]) @ poses[j]) if j <= i else np.zeros((6, 6))
              for j in range(n)] for i in range(n)])
@@ -82,9 +78,9 @@ def _block_diagonal(blocks):
                      for i in range(n)])
 
 
-def _exponential(screw, q):
+def _exponential(twist, q):
     generator = np.zeros((4, 4))
-    generator[:3, :3], generator[:3, 3] = lie.skew(screw[:3]), screw[3:]
+    generator[:3, :3], generator[:3, 3] = lie.skew(twist[:3]), twist[3:]
     return expm(generator * q)
 
 
@@ -123,10 +119,8 @@ def test_gravity_wrenches_follow_the_mended_formulas(seed):
     case = random_case(seed, 1, 0, floating=True)
     robot, (pose, twist) = case.robot, case.base.values()
     body, = robot.bodies
-    up, offset = lie.adjoint(lie.inverse(pose)), body.mass * lie.skew(body.com)
-    inertia = up.T @ np.block([
-        [body.inertia - offset @ lie.skew(body.com), offset],
-        [-offset, body.mass * np.eye(3)]]) @ up
+    up = lie.adjoint(lie.inverse(pose))
+    inertia = up.T @ mass_matrix(body) @ up
     ad, ad1 = lie.ad(twist[0]), lie.ad(twist[1])
     bent = inertia @ ad @ ad + ad.T @ inertia @ ad - inertia @ ad1
     weight = np.concatenate([np.zeros(3), robot.gravity])

@@ -65,29 +65,21 @@ class Pair:
         return case, Case(self.free, moved, case.base, case.wrenches)
 
 
-@pytest.mark.parametrize('formulation', ['spatial', 'body_fixed', 'closed_form'])
+@pytest.mark.parametrize(('formulation', 'floating'), [
+    ('spatial', False), ('body_fixed', False), ('closed_form', False), ('spatial', True),
+    ('body_fixed', True)])
 @prove
 @given(seed=SEEDS, order=st.integers(0, 4))
-def test_torques_are_those_of_the_free_robot_summed_up(formulation, seed, order):
-    pair = Pair(seed)
+def test_torques_are_those_of_the_free_robot_summed_up(formulation, floating, seed, order):
+    pair = Pair(seed, floating=floating)
     coupled, free = pair.moving(order, 3)
     for acting in ({}, {'wrenches': None}):
         case = replace(coupled, **acting)
-        expected, batch = (
-            replace(free, **acting).efforts() @ pair.s, case.efforts(formulation=formulation))
+        expected = replace(free, **acting).efforts() @ block_diag(np.eye(6 * floating), pair.s)
+        batch = case.efforts(formulation=formulation)
         for t in range(3):
-            assert_close(case[t].efforts(formulation=formulation), expected[t], 1e-11)
-            assert_close(batch[t], expected[t], 1e-11)
-
-
-@prove
-@given(seed=SEEDS, order=st.integers(0, 3))
-def test_floating_base(seed, order):
-    pair = Pair(seed, floating=True)
-    case, free = pair.moving(order)
-    expected = free.efforts() @ block_diag(np.eye(6), pair.s)
-    for formulation in ('spatial', 'body_fixed'):
-        case.assert_close(case.efforts(formulation=formulation), expected, 1e-11)
+            case.assert_close(case[t].efforts(formulation=formulation), expected[t], 1e-11)
+            case.assert_close(batch[t], expected[t], 1e-11)
 
 
 @prove

@@ -33,11 +33,8 @@ def test_second_order(reference, name, file, formulation):
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_nth_order(reference, formulation):
-    robots = {
-        'gravity': hd.load_robot('panda'),
-        'no_gravity': hd.load_robot('panda').with_gravity([0, 0, 0]),
-    }
+def test_nth_order(reference, panda, formulation):
+    robots = {'gravity': panda, 'no_gravity': panda.with_gravity([0, 0, 0])}
     for case in reference('panda_nth_order.json')['cases']:
         q = np.array([case['q'], *(case[f'q{k}'] for k in range(1, 9))])
         for kind, robot in robots.items():
@@ -80,10 +77,9 @@ def test_closed_form_of_gaz(reference):
             [hd.inverse_dynamics(heavy, [q, 0 * q, 0 * q])[0]], [authors['g']], TOLERANCE)
 
 
-def test_panda_is_near_the_closed_form_of_gaz(reference):
-    robot = hd.load_robot('panda')
+def test_panda_is_near_the_closed_form_of_gaz(reference, panda):
     for case in reference('panda_gaz_closed_form.json')['cases']:
-        mass = hd.equations_of_motion(robot, [case['q'], case['dq']]).mass[0]
+        mass = hd.equations_of_motion(panda, [case['q'], case['dq']]).mass[0]
         expected = np.array(case['authors']['M'])
         assert np.linalg.norm(mass - expected) < 0.06 * np.linalg.norm(expected)
 

@@ -1,4 +1,4 @@
-"""Poses, twists and Jacobians of bodies, links and tools, against one another and Pinocchio."""
+"""Poses, twists and Jacobians of bodies, links and tools; derivatives of poses from twists."""
 import math
 
 from cases import case_of, random_case
@@ -7,13 +7,18 @@ from hypothesis import strategies as st
 import mpmath
 import numpy as np
 import pytest
-from random_robots import assert_close, random_mapping, random_pose, random_robot, taylor
+from random_robots import (
+    assert_close,
+    random_base_motion,
+    random_mapping,
+    random_pose,
+    random_robot,
+    taylor,
+)
+from rigid_bodies import one_body, screw
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
-
-pin = pytest.importorskip('pinocchio')
-from pinocchio_models import pinocchio_model  # noqa: E402
 
 REPRESENTATIONS = ('spatial', 'body_fixed', 'hybrid')
 
@@ -59,11 +64,7 @@ def test_fourth_order_twists_against_high_precision(seed):
     screws = []
     for body in robot.bodies:
         matrix = np.zeros((4, 4))
-        if body.type == 'prismatic':
-            matrix[:3, 3] = body.axis
-        else:
-            matrix[:3, :3] = lie.skew(body.axis)
-            matrix[:3, 3] = np.cross(body.point, body.axis) + body.pitch * body.axis
+        matrix[:3, :3], matrix[:3, 3] = lie.skew(screw(body)[:3]), screw(body)[3:]
         screws.append(mpmath.matrix(matrix.tolist()))
 
     def pose(t):
@@ -132,6 +133,9 @@ def test_a_jacobian_with_the_base_gives_the_whole_twist(representation, link, ba
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
 def test_against_pinocchio(representation):
+    pin = pytest.importorskip('pinocchio')
+    from pinocchio_models import pinocchio_model
+
     rng = np.random.default_rng(5)
     robot = random_robot(rng, 7, kinds=('revolute', 'prismatic'))
     model = pinocchio_model(robot)
@@ -207,3 +211,80 @@ def test_positions_alone_give_poses_alone(panda):
     assert twist.shape == (0, 6)
     np.testing.assert_allclose(
         pose, [[1, 0, 0, 0.088], [0, -1, 0, 0], [0, 0, -1, 1.033], [0, 0, 0, 1]], atol=1e-15)
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+@pytest.mark.parametrize('batch', [(), (3,)])
+@pytest.mark.parametrize('order', [0, 1, 6])
+def test_twists_come_back_from_derivatives_of_poses(representation, batch, order):
+    rng = np.random.default_rng(order)
+    poses = np.array([random_base_motion(rng, 0)[0] for _ in range(3)])
+    pose = poses if batch else poses[0]
+    twist = rng.normal(size=(*batch, order, 6))
+    derivatives = hd.pose_derivatives(pose, twist, representation=representation)
+    assert derivatives.shape == (*batch, order + 1, 4, 4)
+    back = hd.pose_twist(derivatives, representation=representation)
+    np.testing.assert_allclose(back, twist, rtol=0, atol=1e-10 * 4.0**order)
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+@pytest.mark.parametrize('seed', range(3))
+def test_derivatives_of_poses_are_those_of_the_kinematics(representation, seed):
+    """A chain of joints moves a link; each representation is computed by other kernels."""
+    case = random_case(seed, 5, 3, floating=True, serial=False)
+    here, spatial = case.of(hd.forward_kinematics, 'body4')
+    _, other = case.of(hd.forward_kinematics, 'body4', representation=representation)
+    derivatives = hd.pose_derivatives(here, spatial)
+    assert_close(
+        hd.pose_derivatives(here, other, representation=representation), derivatives, 1e-11)
+    assert_close(hd.pose_twist(derivatives, representation=representation), other, 1e-11)
+
+
+@pytest.mark.parametrize('representation', ['spatial', 'body_fixed'])
+def test_a_constant_twist_is_an_exponential(representation):
+    """Its derivatives with 40 digits: [V]ᵏ exp([V] t) C."""
+    rng = np.random.default_rng(1)
+    pose, _ = random_base_motion(rng, 0)
+    twist = np.zeros((5, 6))
+    twist[0] = rng.normal(size=6)
+    generator = np.zeros((4, 4))
+    generator[:3, :3], generator[:3, 3] = lie.skew(twist[0, :3]), twist[0, 3:]
+    with mpmath.workdps(40):
+        power, expected = mpmath.matrix(pose.tolist()), [pose]
+        for _ in range(5):
+            power = (
+                mpmath.matrix(generator.tolist()) * power if representation == 'spatial'
+                else power * mpmath.matrix(generator.tolist()))
+            expected.append(np.array(power.tolist(), dtype=float))
+    found = hd.pose_derivatives(pose, twist, representation=representation)
+    assert_close(found, expected, 1e-14)
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+def test_derivatives_of_poses_are_those_of_the_poses_nearby(representation):
+    """The pose a time h later, by its Taylor sum, has the twist a time h later."""
+    rng = np.random.default_rng(2)
+    order, h = 12, 0.02
+    pose, twist = random_base_motion(rng, order - 2)
+    derivatives = hd.pose_derivatives(pose, twist, representation=representation)
+    powers = [
+        [h**(j - k) / np.prod(np.arange(1.0, j - k + 1)) if j >= k else 0.0
+         for j in range(order + 1)] for k in range(6)]
+    later = np.einsum('kj,jab->kab', powers, derivatives)
+    expected = np.einsum('kj,ja->ka', np.array(powers)[:5, :order], twist)
+    assert_close(hd.pose_twist(later, representation=representation), expected, 1e-9)
+
+
+def test_a_base_in_hybrid_twists_gets_the_spatial_ones_of_the_dynamics():
+    """A drone on a circle: forces are those of its centre of mass."""
+    robot = one_body('floating', inertia=0.01, gravity=[0, 0, -9.81])
+    pose = lie.pose(None, [3.0, 1.0, 2.0])
+    turn, velocity = [0.3, -0.2, 0.5], np.array([[1, 2, 0], [0.5, 0, 1], [-1, 3, 2], [0, 1, 0]])
+    hybrid = np.zeros((4, 6))
+    hybrid[0, :3], hybrid[:, 3:] = turn, velocity
+    spatial = hd.pose_twist(hd.pose_derivatives(pose, hybrid, representation='hybrid'))
+    _, wrench = hd.inverse_dynamics(
+        robot, np.zeros((5, 0)), base_pose=pose, base_twist=spatial)
+    expected = 2.0 * velocity[1:]
+    expected[0, 2] += 2.0 * 9.81
+    assert_close(wrench[:, 3:], expected, 1e-13)

@@ -3,7 +3,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from random_robots import assert_close, random_robot, taylor
+from random_robots import assert_close, is_regular, random_robot, regular, taylor
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -15,22 +15,16 @@ READY = {
 TIMES = np.linspace(0.0, 4.0, 401)
 
 
-def regular(robot, q, link, joints=slice(None)):
-    """Return whether the robot is far from singular, with these joints alone."""
-    return np.linalg.cond(hd.jacobian(robot, q[None], link)[0][:, joints]) < 50
-
-
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
 @given(seed=st.integers(0, 10**6), order=st.integers(1, 6))
 @settings(max_examples=15, deadline=None)
 def test_six_joints_follow_the_twist(representation, seed, order):
     rng = np.random.default_rng(seed)
-    robot, q = random_robot(rng, 6), rng.normal(size=6)
-    assume(regular(robot, q, 'body5'))
-    motion = np.concatenate([q[None], rng.normal(size=(order, 6))])
+    robot, motion = random_robot(rng, 6), rng.normal(size=(order + 1, 6))
+    assume(is_regular(robot, motion[0], 'body5'))
     kind = {'representation': representation}
     _, twist = hd.forward_kinematics(robot, motion, 'body5', **kind)
-    found = hd.inverse_kinematics(robot, q, twist, 'body5', **kind)
+    found = hd.inverse_kinematics(robot, motion[0], twist, 'body5', **kind)
     # The sums that make up the twist are larger than it, and every order multiplies the error.
     for k in range(1, order + 1):
         scale = np.abs(twist[:k]).max() + np.abs(motion).max()
@@ -42,12 +36,11 @@ def test_six_joints_follow_the_twist(representation, seed, order):
 @settings(max_examples=15, deadline=None)
 def test_prescribed_joints_decompose_a_redundant_arm(seed):
     rng = np.random.default_rng(seed)
-    robot, q = random_robot(rng, 8), rng.normal(size=8)
-    assume(regular(robot, q, 'body7', [0, 1, 3, 4, 6, 7]))
-    motion = np.concatenate([q[None], rng.normal(size=(4, 8))])
+    robot, motion = random_robot(rng, 8), rng.normal(size=(5, 8))
+    assume(is_regular(robot, motion[0], 'body7', [0, 1, 3, 4, 6, 7]))
     _, twist = hd.forward_kinematics(robot, motion, 'body7')
     found = hd.inverse_kinematics(
-        robot, q, twist, 'body7',
+        robot, motion[0], twist, 'body7',
         prescribed={'joint2': motion[1:, 2], 'joint5': motion[1:, 5]})
     np.testing.assert_allclose(
         found, motion, rtol=0, atol=1e-10 * (np.abs(twist).max() + np.abs(motion).max()))
@@ -62,7 +55,7 @@ def test_redundant_rates_are_the_derivatives_of_the_least_norm_law(
 ):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 8)
-    q = next(q for q in rng.normal(size=(1000, 8)) if regular(robot, q, 'body7'))
+    q, = regular(rng, robot, 'body7')
     twist = 0.3 * rng.normal(size=(4, 6))
     kind = {'representation': representation}
     found = hd.inverse_kinematics(robot, q, twist, 'body7', damping=damping, **kind)
@@ -148,9 +141,7 @@ def test_limits_are_kept_when_asked_for(panda):
 def test_a_near_guess_gives_the_near_solution(seed):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 6)
-    goal = next(
-        q for q in rng.normal(size=(100, 6))
-        if np.linalg.cond(hd.jacobian(robot, q[None], 'body5')[0]) < 100)
+    goal, = regular(rng, robot, 'body5', largest=100)
     q = hd.solve_pose(
         robot, pose_at(robot, goal, 'body5'), 'body5', goal + rng.normal(scale=1e-4, size=6))
     np.testing.assert_allclose(q, goal, atol=1e-7)

@@ -1,9 +1,11 @@
-"""Simulated motions, of robots on fixed and on floating bases."""
+"""Simulated motions, of robots on fixed and on floating bases, and on spherical joints."""
 from cases import random_case
 import numpy as np
 import pytest
 from random_robots import random_pose, random_robot
+from rigid_bodies import one_body
 from scipy.special import ellipj
+from spherical_robots import HALF, NAMES, QUARTER, ball, some_rotations, with_balls
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -30,8 +32,7 @@ def test_a_free_robot_keeps_its_energy(seed):
     np.testing.assert_allclose(energies, energies[0], rtol=0, atol=1e-6 * scale)
 
 
-def test_the_torques_of_a_motion_make_that_motion():
-    panda = hd.load_robot('panda')
+def test_the_torques_of_a_motion_make_that_motion(panda):
     centre = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
     turns = np.arange(1.0, 8.0)
 
@@ -50,10 +51,8 @@ def test_the_torques_of_a_motion_make_that_motion():
 
 def test_a_pendulum_swings_as_it_should():
     """A point mass on a bar of 1 m, small swings: cos √g t."""
-    pendulum = hd.load_robot({
-        'name': 'pendulum', 'gravity': [0, -9.81, 0], 'bodies': [{
-            'name': 'bar', 'parent': -1, 'type': 'revolute', 'placement': np.eye(4),
-            'axis': [0, 0, 1], 'mass': 3.0, 'com': [0, -1, 0], 'inertia': np.zeros((3, 3))}]})
+    pendulum = one_body(
+        'revolute', 3.0, [0, -1, 0], 0.0, gravity=[0, -9.81, 0], axis=[0, 0, 1])
     times = np.linspace(0, 2, 9)
     states = hd.simulate(pendulum, no_torque, [[1e-4], [0.0]], times, tolerance=1e-12)
     np.testing.assert_allclose(states[:, 0, 0], 1e-4 * np.cos(np.sqrt(9.81) * times), atol=1e-11)
@@ -69,10 +68,7 @@ def test_other_orders_come_to_the_same_motion(order):
         np.testing.assert_allclose(found, exact, atol=1e-6)
 
 
-SLIDER = hd.load_robot({
-    'name': 'slider', 'bodies': [{
-        'name': 'cart', 'parent': -1, 'type': 'prismatic', 'placement': np.eye(4),
-        'axis': [0, 0, 1], 'mass': 2.0, 'com': [0, 0, 0], 'inertia': np.eye(3)}]})
+SLIDER = one_body('prismatic', axis=[0, 0, 1])
 
 
 def test_external_wrenches_act():
@@ -129,10 +125,7 @@ def test_a_motion_that_diverges_on_a_floating_base_is_named():
 
 
 def test_a_base_that_turns_ever_faster_is_named_and_an_orbit_is_not():
-    body = hd.load_robot({
-        'name': 'body', 'gravity': [0, 0, 0], 'bodies': [{
-            'name': 'base', 'joint': 'free', 'parent': -1, 'type': 'floating',
-            'placement': np.eye(4), 'mass': 2.0, 'com': np.zeros(3), 'inertia': np.eye(3)}]})
+    body = one_body('floating', gravity=[0, 0, 0])
     base = {'base_pose': np.eye(4), 'base_twist': [[0.0, 0.0, 0.0, 2e4, 0.0, 0.0]]}
     start = np.zeros((2, 0))
     _, poses, _ = hd.simulate(body, lambda t, *_: [], start, [0.0, 1.0], **base)
@@ -147,9 +140,7 @@ def test_a_base_that_turns_ever_faster_is_named_and_an_orbit_is_not():
 def test_a_free_body_turns_as_euler_found():
     """ω of a body of three moments of inertia, by Jacobi's elliptic functions."""
     moments, w = np.array([1.0, 2.0, 3.0]), np.array([0.9, 0.0, 0.7])
-    body = hd.load_robot({'name': 'top', 'gravity': [0, 0, 0], 'bodies': [{
-        'name': 'top', 'parent': -1, 'type': 'floating', 'placement': np.eye(4), 'mass': 2.0,
-        'com': np.zeros(3), 'inertia': np.diag(moments)}]})
+    body = one_body('floating', inertia=moments, gravity=[0, 0, 0])
     a, b, c = moments
     twice_energy, square = moments @ w**2, moments**2 @ w**2  # 2 T and L² > 2 T b
     rate = np.sqrt((c - b) * (square - twice_energy * a) / (a * b * c))
@@ -243,9 +234,7 @@ def test_the_efforts_of_a_motion_make_that_motion():
 
 def test_laws_are_given_the_state_of_the_base():
     """A thruster at the base's origin that holds the weight and brakes: it stops where it is."""
-    body = hd.load_robot({'name': 'drone', 'bodies': [{
-        'name': 'drone', 'parent': -1, 'type': 'floating', 'placement': np.eye(4), 'mass': 2.0,
-        'com': np.zeros(3), 'inertia': np.eye(3)}]})
+    body = one_body('floating')
 
     def hover(t, state, base_pose, base_twist):
         position = base_pose[:3, 3]
@@ -262,19 +251,24 @@ def test_laws_are_given_the_state_of_the_base():
     np.testing.assert_allclose(poses[:, :3, 3], expected, atol=1e-8)
 
 
-def test_a_free_body_with_two_joints_moves_as_in_mujoco():
-    """A free body with two joints and torques, by MuJoCo's own Runge-Kutta method."""
+def in_mujoco(joint, placement=''):
+    """Return MuJoCo's model and data of a free base with an arm on a joint and a sliding hand."""
     mujoco = pytest.importorskip('mujoco')
-    model = mujoco.MjModel.from_xml_string("""<mujoco>
+    model = mujoco.MjModel.from_xml_string(f"""<mujoco>
       <option gravity="0 0 -9.81" integrator="RK4" timestep="0.0005"/><worldbody>
       <body name="base"><freejoint name="free"/>
         <inertial pos="0.1 0 0.05" mass="2" diaginertia="0.1 0.2 0.25"/>
-        <body name="arm" pos="0 0 0.2"><joint name="turn" axis="0 1 0"/>
+        <body name="arm" pos="0 0 0.2" {placement}><joint name="arm" {joint}/>
           <inertial pos="0 0.1 0.3" mass="1" diaginertia="0.02 0.03 0.04"/>
           <body name="hand" pos="0 0 0.5"><joint name="slide" type="slide" axis="1 0 1"/>
             <inertial pos="0.05 0 0" mass="0.5" diaginertia="0.01 0.01 0.01"/>
       </body></body></body></worldbody></mujoco>""")
-    robot, data = hd.load_robot(model), mujoco.MjData(model)
+    return hd.load_robot(model), model, mujoco.MjData(model), mujoco.mj_step
+
+
+def test_a_free_body_with_two_joints_moves_as_in_mujoco():
+    """A free body with two joints and torques, by MuJoCo's own Runge-Kutta method."""
+    robot, model, data, step = in_mujoco('axis="0 1 0"')
     rng = np.random.default_rng(6)
     pose, torque = random_pose(rng), np.array([0.5, -1.0])
     start, hybrid = rng.normal(size=(2, 2)), rng.normal(size=6)
@@ -285,7 +279,7 @@ def test_a_free_body_with_two_joints_moves_as_in_mujoco():
     states, poses, twists = hd.simulate(
         robot, lambda *_: torque, start, [0.0, 0.4], base_pose=pose, base_twist=[spatial])
     for _ in range(800):
-        mujoco.mj_step(model, data)
+        step(model, data)
     np.testing.assert_allclose(states[-1], [data.qpos[7:], data.qvel[6:]], atol=1e-7)
     np.testing.assert_allclose(poses[-1, :3, 3], data.qpos[:3], atol=1e-7)
     np.testing.assert_allclose(
@@ -303,3 +297,82 @@ def test_a_motion_does_not_depend_on_the_place():
     there = hd.simulate(robot, no_torque, start, [0.0, 0.5], **base)
     np.testing.assert_allclose(there[0], here[0], rtol=0, atol=1e-8)
     np.testing.assert_allclose(lie.inverse(shift) @ there[1], here[1], rtol=0, atol=1e-8)
+
+
+def test_a_top_precesses_steadily_through_the_singularity_of_the_chart():
+    """Its axis is level, so that it starts at ±90° of the chart and passes it each half turn."""
+    transverse, spin_inertia, mass, length, gravity, spin = 0.05, 0.02, 1.5, 0.2, 9.81, 60.0
+    top = one_body(
+        'spherical', mass, [0, 0, length], [transverse, transverse, spin_inertia],
+        gravity=[0, 0, -gravity], joint='top')
+    rate = mass * gravity * length / (spin_inertia * spin)
+    times = np.linspace(0.0, 2.0 * np.pi / rate, 25)
+    states, rotations = hd.simulate(
+        top, no_torque, [np.zeros(3), [-rate, 0.0, spin]], times, rotations={'top': QUARTER},
+        tolerance=1e-11)
+    expected = np.array([
+        lie.rotation_z(rate * t) @ QUARTER @ lie.rotation_z(spin * t) for t in times])
+    np.testing.assert_allclose(rotations['top'], expected, atol=1e-8)
+    speeds = np.einsum('tji,j->ti', expected, [0.0, 0.0, rate])
+    speeds[:, 2] += spin
+    np.testing.assert_allclose(states[:, 1], speeds, atol=1e-6)
+    assert not states[:, 0].any()
+
+
+def test_a_pendulum_on_a_floating_base_swings_as_in_mujoco():
+    robot, model, data, step = in_mujoco(
+        'type="ball" pos="0 0.02 -0.1"', placement='quat="1 2 3 4"')
+    assert robot.joint_names == ('arm_x', 'arm_y', 'arm_z', 'slide')
+    start, torque = np.zeros((2, 4)), np.array([0.3, 0.5, -0.2, -1.0])
+    start[:, 3], start[1, :3] = (0.1, -0.2), (4.0, 8.0, -3.0)
+    data.qpos[:] = [0, 0, 0, 1, 0, 0, 0, *lie.quaternion(HALF), 0.1]
+    data.qvel[6:] = start[1]
+    data.qfrc_applied[6:] = torque
+    seen = []
+
+    def law(t, state, base_pose, base_twist, rotations):
+        seen.append(rotations['arm'])
+        return torque
+
+    states, poses, _, rotations = hd.simulate(
+        robot, law, start, [0.0, 0.25, 0.5], base_pose=np.eye(4),
+        base_twist=np.zeros((1, 6)), rotations={'arm': HALF})
+    for _ in range(1000):
+        step(model, data)
+    joint = hd.SphericalJoint(robot.with_rotation('arm', HALF), 'arm')
+    assert np.abs(joint.sine(np.array(seen))).max() > 0.98  # it passed the singularity, 11° away
+    np.testing.assert_allclose(
+        rotations['arm'][-1], lie.rotation_of_quaternion(data.qpos[7:11]), atol=1e-6)
+    np.testing.assert_allclose(states[-1, 1], data.qvel[6:], atol=1e-5)
+    np.testing.assert_allclose(states[-1, 0, 3], data.qpos[11], atol=1e-6)
+    np.testing.assert_allclose(poses[-1, :3, 3], data.qpos[:3], atol=1e-6)
+
+
+def test_a_chain_on_spherical_joints_keeps_its_energy():
+    rng = np.random.default_rng(12)
+    robot = with_balls(rng)
+    start = rng.normal(scale=2.0, size=(2, robot.n))
+    states, rotations = hd.simulate(
+        robot, no_torque, start, np.linspace(0.0, 1.0, 6), rotations=some_rotations(rng),
+        tolerance=1e-11)
+    energies = []
+    for t, state in enumerate(states):
+        at, inner = robot, state.copy()
+        for name in NAMES:
+            at = at.with_rotation(name, rotations[name][t])
+            joint = hd.SphericalJoint(at, name)
+            inner[:, joint.columns] = joint.coordinates(
+                rotations[name][t], state[1:, joint.columns])
+        energies.append(sum(hd.energy(at, inner))[0])
+        np.testing.assert_allclose(
+            rotations[name][t] @ rotations[name][t].T, np.eye(3), atol=1e-14)
+    np.testing.assert_allclose(energies, energies[0], rtol=1e-8, atol=1e-8)
+    turned = max(np.ptp(rotations[name], axis=0).max() for name in NAMES)
+    assert turned > 1.0
+
+
+@pytest.mark.parametrize('distance', [0.0, 1e-4])
+def test_without_its_rotation_a_motion_ends_at_the_singularity(distance):
+    start = [[0.0, 0.5 * np.pi - distance, 0.0], np.ones(3)]
+    with pytest.raises(hd.HodynError, match=r"where 'ball_y' is ±90°.* give its rotation"):
+        hd.simulate(ball(), lambda t, state: np.zeros(3), start, [0.0, 1.0])

@@ -6,6 +6,7 @@ from mpmath import mp
 import numpy as np
 import pytest
 from random_robots import assert_close, random_base_motion, taylor
+from rigid_bodies import mass_matrix, one_body, screw
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -21,13 +22,11 @@ def test_along_the_joints_they_are_the_torques(floating, seed):
         for frame in ('body', 'joint', 'world'))
     for expected, i in zip(efforts[:, 6 * floating:].T, range(floating, 6), strict=True):
         body = bodies[i]
-        screw = np.concatenate([body.axis, np.cross(body.point, body.axis)])
-        screw[3:] += body.pitch * body.axis
         along = in_joint[:, i, 2] + body.pitch * in_joint[:, i, 5]
         if body.type == 'prismatic':
-            screw, along = np.concatenate([np.zeros(3), body.axis]), in_joint[:, i, 5]
+            along = in_joint[:, i, 5]
         assert_close(along, expected, 1e-11)
-        assert_close(in_body[:, i] @ screw, expected, 1e-11)
+        assert_close(in_body[:, i] @ screw(body), expected, 1e-11)
     if floating:
         assert_close(in_world[:, 0], efforts[:, :6], 1e-12)
     poses, twists = case.of(hd.forward_kinematics, first=-1)
@@ -47,10 +46,7 @@ def test_they_are_the_change_of_the_momentum_beyond_the_joint(floating, seed):
     expected = np.zeros((len(robot.bodies), 6))
     for i, body in enumerate(robot.bodies):
         up = lie.adjoint(lie.inverse(poses[i]))
-        offset = body.mass * lie.skew(body.com)
-        inertia = up.T @ np.block([
-            [body.inertia - offset @ lie.skew(body.com), offset],
-            [-offset, body.mass * np.eye(3)]]) @ up
+        inertia = up.T @ mass_matrix(body) @ up
         weight = inertia @ np.concatenate([np.zeros(3), robot.gravity])
         own = (inertia @ twists[1, i] - lie.ad(twists[0, i]).T @ inertia @ twists[0, i]
                - weight - up.T @ wrenches[0, i])
@@ -88,10 +84,8 @@ def test_derivatives_are_those_of_order_zero_along_the_motion(frame):
 def test_a_pendulum_pulls_at_its_bearing_with_all_digits():
     """The force m (c̈ − g) on a swinging rod and its derivatives, with 40 digits."""
     length, mass, g = 0.7, 2.0, 9.81
-    robot = hd.load_robot({'name': 'pendulum', 'gravity': [0, -g, 0], 'bodies': [{
-        'name': 'rod', 'parent': -1, 'type': 'revolute', 'placement': np.eye(4),
-        'axis': [0, 0, 1], 'point': [0, 0, 0], 'mass': mass, 'com': [length, 0, 0],
-        'inertia': 0.01 * np.eye(3)}]})
+    robot = one_body(
+        'revolute', mass, [length, 0, 0], 0.01, gravity=[0, -g, 0], axis=[0, 0, 1])
     angles = np.array([0.3, 1.1, -0.7, 0.4, 2.0, -3.0])
     found = hd.joint_wrenches(robot, angles[:, None])
     with mp.workdps(40):
