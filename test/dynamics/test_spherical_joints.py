@@ -12,66 +12,69 @@ import hodyn_ros as hd
 from hodyn_ros.robot import lie
 
 
-def modelled(robot):
-    """Return Pinocchio's model, whose joints are in the robot's order, with spherical ones."""
-    from pinocchio_models import pinocchio_model
-    return pinocchio_model(robot, balls=NAMES)
+class Twin:
+    """Pinocchio's model, with spherical joints where the robot has them.
 
+    Attributes
+    ----------
+    places : (n,) array of int
+        Where each of the robot's joints is in Pinocchio's velocities.
 
-def placed(pin, model, robot, rotations, q):
-    """Return Pinocchio's positions, and where each of the robot's joints is in its velocities."""
-    position, places = pin.neutral(model), np.zeros(robot.n, dtype=int)
-    for i, name in enumerate(robot.joint_names):
-        ball_name = name[:-2] if name[:-2] in NAMES else None
-        joint = model.joints[model.getJointId(f'{ball_name}_z' if ball_name else name)]
-        places[i] = joint.idx_v + ('xyz'.index(name[-1]) if ball_name else 0)
-        if ball_name:
-            position[joint.idx_q:joint.idx_q + 4] = pin.Quaternion(rotations[ball_name]).coeffs()
-        else:
-            position[joint.idx_q] = q[i]
-    return position, places
+    """
 
+    def __init__(self, robot):
+        self.pin, self.robot = pytest.importorskip('pinocchio'), robot
+        from pinocchio_models import pinocchio_model
+        self.model = pinocchio_model(robot, balls=NAMES)
+        self.data = self.model.createData()
+        names = [name[:-2] + '_z' if name[:-2] in NAMES else name for name in robot.joint_names]
+        self.joints = [self.model.joints[self.model.getJointId(name)] for name in names]
+        self.places = np.array([
+            joint.idx_v + ('xyz'.index(name[-1]) if name[:-2] in NAMES else 0)
+            for joint, name in zip(self.joints, robot.joint_names, strict=True)])
 
-def pinocchios_torques(pin, model, robot, rotations, q):
-    position, places = placed(pin, model, robot, rotations, q[0])
-    velocity, acceleration = np.zeros((2, robot.n))
-    velocity[places], acceleration[places] = q[1], q[2]
-    return pin.rnea(model, model.createData(), position, velocity, acceleration)[places]
+    def position(self, rotations, q):
+        position = self.pin.neutral(self.model)
+        for joint, name, angle in zip(self.joints, self.robot.joint_names, q, strict=True):
+            position[joint.idx_q:joint.idx_q + joint.nq] = angle if joint.nq == 1 else (
+                self.pin.Quaternion(rotations[name[:-2]]).coeffs())
+        return position
+
+    def compute(self, function, rotations, q, *vectors):
+        """Call pin.rnea or pin.aba with vectors and a result in the robot's order."""
+        arranged = np.zeros((len(vectors), self.robot.n))
+        arranged[:, self.places] = vectors
+        return getattr(self.pin, function)(
+            self.model, self.data, self.position(rotations, q), *arranged)[self.places]
 
 
 @pytest.mark.parametrize('seed', range(6))
 def test_torques_and_accelerations_are_pinocchios(seed):
-    pin = pytest.importorskip('pinocchio')
     rng = np.random.default_rng(seed)
     robot, rotations = with_balls(rng), some_rotations(rng)
-    model, q = modelled(robot), rng.normal(size=(3, robot.n))
-    expected = pinocchios_torques(pin, model, robot, rotations, q)
+    twin, q = Twin(robot), rng.normal(size=(3, robot.n))
     found = hd.inverse_dynamics(robot, q, rotations=rotations)
-    assert_close(found, expected[np.newaxis], 1e-12)
-    position, places = placed(pin, model, robot, rotations, q[0])
-    velocity, torque = np.zeros((2, robot.n))
-    velocity[places], torque[places] = q[1], found[0]
-    acceleration = pin.aba(model, model.createData(), position, velocity, torque)[places]
+    assert_close(found, [twin.compute('rnea', rotations, *q)], 1e-12)
     assert_close(
-        hd.forward_dynamics(robot, q[:2], found, rotations=rotations), [acceleration], 1e-10)
+        hd.forward_dynamics(robot, q[:2], found, rotations=rotations),
+        [twin.compute('aba', rotations, *q[:2], found[0])], 1e-10)
 
 
 @pytest.mark.parametrize('seed', range(3))
 def test_the_mass_matrix_is_pinocchios(seed):
     """Of a chain: that of a tree needs its bodies depth first."""
-    pin = pytest.importorskip('pinocchio')
     rng = np.random.default_rng(seed)
     robot, rotations = with_balls(rng, serial=True), some_rotations(rng)
-    model, q = modelled(robot), rng.normal(size=(1, robot.n))
-    position, places = placed(pin, model, robot, rotations, q[0])
-    mass = pin.crba(model, model.createData(), position)
+    twin, q = Twin(robot), rng.normal(size=(1, robot.n))
+    mass = twin.pin.crba(twin.model, twin.data, twin.position(rotations, q[0]))
     mass = np.triu(mass) + np.triu(mass, 1).T
     at_rest = np.zeros((robot.n + 1, 3, robot.n))
     at_rest[:, 0], at_rest[1:, 2] = q[0], np.eye(robot.n)
     torques = hd.inverse_dynamics(robot, at_rest, rotations={
         name: np.tile(turn, (robot.n + 1, 1, 1)) for name, turn in rotations.items()})[:, 0]
     np.testing.assert_allclose(
-        torques[1:] - torques[0], mass[np.ix_(places, places)], atol=1e-11 * mass.max())
+        torques[1:] - torques[0], mass[np.ix_(twin.places, twin.places)],
+        atol=1e-11 * mass.max())
 
 
 def turning(a, b, orders):
@@ -83,7 +86,6 @@ def turning(a, b, orders):
 
 
 def test_torque_rates_are_the_differences_of_pinocchios_torques():
-    pin = pytest.importorskip('pinocchio')
     rng = np.random.default_rng(3)
     robot = with_balls(rng)
     starts = {'joint1': HALF, 'joint3': QUARTER}
@@ -103,9 +105,10 @@ def test_torque_rates_are_the_differences_of_pinocchios_torques():
 
     q, rotations = motion(0.0)
     found = hd.inverse_dynamics(robot, q, rotations=rotations)
-    model, h = modelled(robot), 1e-3
+    twin, h = Twin(robot), 1e-3
     values = np.array([
-        pinocchios_torques(pin, model, robot, *reversed(motion(k * h))) for k in range(-3, 4)])
+        twin.compute('rnea', rotations, *q[:3])
+        for q, rotations in (motion(k * h) for k in range(-3, 4))])
     weights = np.array([[-1, 9, -45, 0, 45, -9, 1], [2, -27, 270, -490, 270, -27, 2]])
     expected = weights @ values / [[60.0 * h], [180.0 * h * h]]
     assert_close(found[1:], expected, 1e-7)

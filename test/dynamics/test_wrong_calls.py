@@ -234,6 +234,7 @@ WRONG = {
         ({'torque': lambda t, state: changed(zeros(7), 1, np.nan)}, 'not finite'),
         ({'base_wrench': still}, 'fixed base: leave out base_wrench'),
         *(({'robot': FLYING_ARM, **BASE, **changes}, words) for changes, words in (
+            ({'base_pose': None}, 'floating base: give its base_pose'),
             ({'base_pose': 2.0 * EYE}, 'base_pose: its rotation is not orthonormal'),
             ({'base_twist': zeros(6)}, r'base_twist has shape \(6,\); expected \(1, 6\)'),
             ({'base_wrench': lambda *_: zeros(3)},
@@ -278,7 +279,7 @@ def test_a_name_is_no_robot(function):
         function('panda', **RIGHT[function])
 
 
-WITHOUT_ROBOT = [
+OTHER_CALLS = [
     (hd.pose_derivatives, [EYE, zeros(6)], r'twist has shape \(6,\)'),
     (hd.pose_derivatives, [2 * EYE, zeros(1, 6)], 'rotation'),
     (hd.pose_derivatives, [REFLECTION, zeros(1, 6)], 'a reflection'),
@@ -317,9 +318,9 @@ WITHOUT_ROBOT = [
 ]
 
 
-@pytest.mark.parametrize(('function', 'arguments', 'words'), WITHOUT_ROBOT, ids=(
+@pytest.mark.parametrize(('function', 'arguments', 'words'), OTHER_CALLS, ids=(
     lambda value: value if isinstance(value, str) else ''))
-def test_an_argument_of_a_call_without_a_robot_is_named(function, arguments, words):
+def test_an_argument_of_another_call_is_named(function, arguments, words):
     with pytest.raises(hd.HodynError, match=words):
         function(*arguments)
 
