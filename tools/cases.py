@@ -32,12 +32,8 @@ class Case:
     wrenches: np.ndarray | None = None
 
     @property
-    def kwargs(self):
-        return {**self.base, 'external_wrenches': self.wrenches}
-
-    @property
     def velocity(self):
-        """ν and its derivatives (…, r + 2, N)."""
+        """Return ν and its derivatives (…, r + 2, N)."""
         return joined((self.q[..., 1:, :], self.base['base_twist'])) if self.base else (
             self.q[..., 1:, :])
 
@@ -53,16 +49,19 @@ class Case:
             **self.base, 'base_twist': self.base['base_twist'][..., :q.shape[-2] - 1, :]}
         return function(self.robot, q, *others, **base, **options)
 
+    def pushed(self, function, *others, **options):
+        """Call it likewise, under the wrenches."""
+        return self.of(function, *others, external_wrenches=self.wrenches, **options)
+
     def efforts(self, **options):
         """Return Q (…, r + 1, N) under the wrenches."""
-        return joined(self.of(hd.inverse_dynamics, external_wrenches=self.wrenches, **options))
+        return joined(self.pushed(hd.inverse_dynamics, **options))
 
     def driven(self, function, efforts, *others, of_base='base_wrench', **options):
         """Call a function of state and efforts (…, r + 1, N), under the wrenches."""
         size = 6 * self.robot.floating
         known = {of_base: efforts[..., :6]} if size else {}
-        return self.of(function, efforts[..., size:], *others, first=2, **known, **options,
-                       external_wrenches=self.wrenches)
+        return self.pushed(function, efforts[..., size:], *others, first=2, **known, **options)
 
     def accelerations(self, efforts, **options):
         """Return the derivatives of ν from the first on (…, r + 1, N)."""
@@ -83,7 +82,7 @@ class Case:
 
 
 def case_of(rng, robot, order, count=None):
-    """Return a random motion of a robot, or `count` of them; all numbers of the size of one."""
+    """Return a random motion of a robot, or `count` of them; derivatives of the size of one."""
     shape = () if count is None else (count,)
     base = {}
     if robot.floating:

@@ -26,7 +26,7 @@ def of_motion(function, first=5, **options):
 
 
 def pushed(function, **options):
-    return lambda case: case.of(function, external_wrenches=case.wrenches, **options)
+    return lambda case: case.pushed(function, **options)
 
 
 def driven(function, *moved):

@@ -135,7 +135,7 @@ def test_coefficients_times_derivatives_are_the_torques(seed, coupled):
     """KM21 eqs. (48) and (49), against the recursion."""
     case = random_case(seed, 5, 4, serial=False, coupled=coupled)
     q, expected = case.q, case.efforts()
-    terms = case.of(hd.closed_form, first=-1, external_wrenches=case.wrenches)
+    terms = case.pushed(hd.closed_form, first=-1)
     for order in range(5):
         inertial = sum(terms.coefficient(order, k) @ q[k] for k in range(1, order + 3))
         torque = inertial + terms.gravity[order] + terms.external[order]

@@ -71,7 +71,7 @@ def test_equations_of_motion_give_the_inverse_dynamics(floating, seed):
 @given(seed=SEEDS)
 def test_both_closed_forms_agree(seed):
     case = some_case(seed, 12)
-    body_fixed = case.of(hd.closed_form, first=-1, external_wrenches=case.wrenches)
+    body_fixed = case.pushed(hd.closed_form, first=-1)
     spatial = case.of(hd.equations_of_motion, first=-1)
     assert_close(body_fixed.mass, spatial.mass, 1e-11)
     assert_close(body_fixed.coriolis_skew, spatial.coriolis, 1e-11)

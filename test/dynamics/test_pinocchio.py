@@ -112,7 +112,7 @@ def test_wrenches_between_bodies(seed):
     case = random_case(seed, 8, 0, serial=False)
     twin = Twin(case)
     twin.call(pin.rnea, *twin.state, twin.forces)
-    found = case.of(hd.joint_wrenches, external_wrenches=case.wrenches)[0]
+    found = case.pushed(hd.joint_wrenches)[0]
     for k, i in enumerate(twin.order):
         force = twin.data.f[k + 1]
         moment = force.angular + np.cross(case.robot.bodies[i].point, force.linear)

@@ -18,7 +18,7 @@ BASES = pytest.mark.parametrize('floating', [False, True], ids=['fixed', 'floati
 
 
 def partials(case):
-    return case.of(hd.inverse_dynamics_derivatives, external_wrenches=case.wrenches)
+    return case.pushed(hd.inverse_dynamics_derivatives)
 
 
 REACH = np.arange(-3, 4)
@@ -27,7 +27,7 @@ WEIGHTS = np.array([-1 / 60, 0.15, -0.75, 0.0, 0.75, -0.15, 1 / 60])  # of diffe
 
 def changed(case, m, column, steps):
     """Return a batch of cases that differ in one entry of (pose, q), (V, q̇), …."""
-    many = repeated(case, len(steps))
+    many = case[np.newaxis][[0] * len(steps)]
     column -= 6 * case.robot.floating
     if column >= 0:
         many.q[:, m, column] += steps
@@ -37,11 +37,6 @@ def changed(case, m, column, steps):
         many.base['base_pose'][:] = [
             expm(step * hat(np.eye(6)[column])) @ case.base['base_pose'] for step in steps]
     return many
-
-
-def repeated(case, count):
-    return replace(case, q=case.q[np.newaxis], wrenches=case.wrenches[np.newaxis], base={
-        key: x[np.newaxis] for key, x in case.base.items()})[np.zeros(count, dtype=int)]
 
 
 def hat(twist):
@@ -209,7 +204,7 @@ def test_accelerations_change_as_their_differences(floating, order, seed):
     assert_differences(by_state, accelerations, case, 1e-3)
     assert found.by_torque.shape == (*shape, *shape, size, size)
     by_torque = found.by_torque.reshape(order + 1, order + 1, size, size)
-    same = repeated(case, size)
+    same = case[np.newaxis][[0] * size]
     for j in range(order + 1):
         # Q̈ is quadratic in q̈ and has no higher power, so that these differences are exact.
         moved = np.zeros((size, order + 1, size))

@@ -1,3 +1,4 @@
+"""The dynamics of a link in its own directions, against the joints' and printed formulas."""
 from dataclasses import replace
 
 from cases import random_case
@@ -19,13 +20,18 @@ import hodyn_ros as hd
 REPRESENTATIONS = ('spatial', 'body_fixed', 'hybrid')
 
 
+def working(seed, n):
+    """Return a random arm, its last link and a state in which it moves in every direction."""
+    rng = np.random.default_rng(seed)
+    robot, link = random_robot(rng, n), f'body{n - 1}'
+    return rng, robot, link, regular(rng, robot, link, 2)
+
+
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
 @pytest.mark.parametrize(('seed', 'n'), [(0, 6), (1, 6), (2, 7), (3, 9)])
 def test_torques_give_the_acceleration(representation, seed, n):
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, n)
-    link = robot.bodies[-1].name
-    state, wanted = regular(rng, robot, link, 2), rng.normal(size=6)
+    rng, robot, link, state = working(seed, n)
+    wanted = rng.normal(size=6)
     task = hd.task_space_dynamics(robot, state, link, representation=representation)
     acceleration = hd.forward_dynamics(robot, state, task.torques(wanted)[None])[0]
     _, twist = hd.forward_kinematics(
@@ -38,11 +44,10 @@ def test_torques_give_the_acceleration(representation, seed, n):
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
 def test_six_joints_give_the_printed_formulas(representation):
     """MR9 eqs. (9.98) and (9.99) as they stand, and the torques of inverse dynamics."""
-    rng = np.random.default_rng(4)
-    robot = random_robot(rng, 6)
-    state, wanted = regular(rng, robot, 'body5', 2), rng.normal(size=6)
-    task = hd.task_space_dynamics(robot, state, 'body5', representation=representation)
-    jacobian, rate = hd.jacobian(robot, state, 'body5', representation=representation)
+    rng, robot, link, state = working(4, 6)
+    wanted = rng.normal(size=6)
+    task = hd.task_space_dynamics(robot, state, link, representation=representation)
+    jacobian, rate = hd.jacobian(robot, state, link, representation=representation)
     inverse = np.linalg.inv(jacobian)
     mass = hd.equations_of_motion(robot, state).mass[0]
     bias = hd.inverse_dynamics(robot, np.concatenate([state, np.zeros((1, 6))]))[0]
@@ -59,14 +64,12 @@ def test_six_joints_give_the_printed_formulas(representation):
 
 def test_a_tip_wrench_is_what_the_environment_feels():
     """τ = M q̈ + c + g + Jᵀ F_tip (MR9 eq. 9.81), against external wrenches."""
-    rng = np.random.default_rng(5)
-    robot = random_robot(rng, 7)
-    state, tip = regular(rng, robot, 'body6', 2), rng.normal(size=6)
-    motion = np.concatenate([state, rng.normal(size=(1, 7))])
-    task = hd.task_space_dynamics(robot, state, 'body6', representation='body_fixed')
+    rng, robot, link, state = working(5, 7)
+    tip, motion = rng.normal(size=6), np.concatenate([state, rng.normal(size=(1, 7))])
+    task = hd.task_space_dynamics(robot, state, link, representation='body_fixed')
     added = task.torques(np.zeros(6), tip) - task.torques(np.zeros(6))
     felt = hd.inverse_dynamics(
-        robot, motion, external_wrenches=hd.link_wrench(robot, 'body6', -tip[None]))
+        robot, motion, external_wrenches=hd.link_wrench(robot, link, -tip[None]))
     np.testing.assert_allclose(felt[0] - hd.inverse_dynamics(robot, motion)[0], added, atol=1e-11)
 
 
@@ -124,12 +127,10 @@ def test_the_planar_arm_of_the_chapter_in_x_and_y():
 @pytest.mark.parametrize('n', [6, 8])
 def test_rows_of_a_task_have_the_acceleration_and_its_rate(n, rows):
     """By forward dynamics: τ makes q̈, whose τ̇ makes the wanted jerk, with the null space moved."""
-    rng = np.random.default_rng(n)
-    robot, rows = random_robot(rng, n), list(rows)
-    state, wanted = regular(rng, robot, f'body{n - 1}', 2), rng.normal(size=(3, len(rows)))
-    free, tip = rng.normal(size=(3, n)), rng.normal(size=(3, len(rows)))
-    task = {'link': f'body{n - 1}', 'representation': 'hybrid'}
-    motion = state
+    rng, robot, link, state = working(n, n)
+    rows, free = list(rows), rng.normal(size=(3, n))
+    wanted, tip = rng.normal(size=(2, 3, len(rows)))
+    task, motion = {'link': link, 'representation': 'hybrid'}, state
     for k in range(3):
         terms = hd.task_space_dynamics(robot, motion, **task, rows=rows)
         place = slice(k + 1) if k else 0
@@ -168,10 +169,8 @@ def test_derivatives_of_its_terms_are_their_differences():
 
 
 def test_the_inverse_of_a_redundant_arm_is_that_of_least_kinetic_energy():
-    rng = np.random.default_rng(10)
-    robot = random_robot(rng, 8)
-    state = regular(rng, robot, 'body7', 2)
-    task = hd.task_space_dynamics(robot, state, 'body7', rows=(0, 4, 5))
+    rng, robot, link, state = working(10, 8)
+    task = hd.task_space_dynamics(robot, state, link, rows=(0, 4, 5))
     twist, mass = rng.normal(size=3), hd.equations_of_motion(robot, state).mass[0]
     least = task.jacobian_inverse @ twist
     np.testing.assert_allclose(task.jacobian @ least, twist, atol=1e-10)

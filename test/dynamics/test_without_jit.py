@@ -19,15 +19,15 @@ rng = np.random.default_rng(0)
 for floating in (False, True):
     for order in (0, 3):
         case = random_case(rng, 4, order, floating=floating, serial=False)
-        robot, pushed = case.robot, {'external_wrenches': case.wrenches}
+        robot = case.robot
         results = [
             case.efforts(formulation=formulation)
             for formulation in ('spatial', 'body_fixed', 'closed_form')[:2 if floating else 3]]
         for other in results[1:]:
             assert np.allclose(results[0], other, rtol=1e-10, atol=1e-10)
         for frame in ('body', 'joint', 'world'):
-            assert np.isfinite(case.of(hd.joint_wrenches, frame=frame, **pushed)).all()
-        partials = case.of(hd.inverse_dynamics_derivatives, **pushed)
+            assert np.isfinite(case.pushed(hd.joint_wrenches, frame=frame)).all()
+        partials = case.pushed(hd.inverse_dynamics_derivatives)
         if not floating:
             out = np.empty_like(partials)
             hd.InverseDynamicsDerivatives(robot, order)(case.q, out)

@@ -18,8 +18,7 @@ def test_along_the_joints_they_are_the_torques(floating, seed):
     case = random_case(seed, 6, 4, floating=floating, serial=False)
     bodies, efforts = case.robot.bodies, case.efforts()
     in_body, in_joint, in_world = (
-        case.of(hd.joint_wrenches, frame=frame, external_wrenches=case.wrenches)
-        for frame in ('body', 'joint', 'world'))
+        case.pushed(hd.joint_wrenches, frame=frame) for frame in ('body', 'joint', 'world'))
     for expected, i in zip(efforts[:, 6 * floating:].T, range(floating, 6), strict=True):
         body = bodies[i]
         along = in_joint[:, i, 2] + body.pitch * in_joint[:, i, 5]
@@ -40,8 +39,7 @@ def test_along_the_joints_they_are_the_torques(floating, seed):
 def test_they_are_the_change_of_the_momentum_beyond_the_joint(floating, seed):
     """Newton's and Euler's laws for each subtree, summed up from the bodies' own matrices."""
     case = random_case(seed, 6, 0, floating=floating, serial=False)
-    robot, wrenches = case.robot, case.wrenches
-    found = case.of(hd.joint_wrenches, frame='world', external_wrenches=wrenches)[0]
+    robot, found = case.robot, case.pushed(hd.joint_wrenches, frame='world')[0]
     poses, twists = case.of(hd.forward_kinematics)
     expected = np.zeros((len(robot.bodies), 6))
     for i, body in enumerate(robot.bodies):
@@ -49,7 +47,7 @@ def test_they_are_the_change_of_the_momentum_beyond_the_joint(floating, seed):
         inertia = up.T @ mass_matrix(body) @ up
         weight = inertia @ np.concatenate([np.zeros(3), robot.gravity])
         own = (inertia @ twists[1, i] - lie.ad(twists[0, i]).T @ inertia @ twists[0, i]
-               - weight - up.T @ wrenches[0, i])
+               - weight - up.T @ case.wrenches[0, i])
         j = i
         while j >= 0:
             expected[j] += own
@@ -62,15 +60,11 @@ def test_derivatives_are_those_of_order_zero_along_the_motion(frame):
     """By polynomials through values of order 0 alone, along a polynomial motion."""
     order, step = 3, 0.05
     case = random_case(7, 4, order, serial=False)
-
-    def wrenches(case):
-        return case.of(hd.joint_wrenches, frame=frame, external_wrenches=case.wrenches)
-
-    found = wrenches(case)
+    found = case.pushed(hd.joint_wrenches, frame=frame)
     nodes = np.cos(np.pi * (np.arange(17) + 0.5) / 17) * step * 4
-    values = np.array([wrenches(replace(
-        case, q=taylor(case.q, t)[:3], wrenches=taylor(case.wrenches, t)[:1]))[0].ravel()
-        for t in nodes])
+    values = np.array([
+        replace(case, q=taylor(case.q, t)[:3], wrenches=taylor(case.wrenches, t)[:1]).pushed(
+            hd.joint_wrenches, frame=frame)[0].ravel() for t in nodes])
     fitted = np.polynomial.chebyshev.Chebyshev.fit
     size = np.abs(found).reshape(order + 1, -1).max(1)
     for column in range(values.shape[1]):
