@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 
-from hodyn_ros import load_robot
+from hodyn_ros import jacobian, load_robot
 
 KINDS = ('revolute', 'prismatic', 'helical')
 
@@ -86,9 +86,17 @@ def random_base_motion(rng, order):
     return random_pose(rng, 1.0), rng.normal(size=(order + 2, 6))
 
 
-def random_wrenches(rng, robot, order):
-    """Return external wrenches (order + 1, n_bodies, 6)."""
-    return rng.normal(scale=3.0, size=(order + 1, len(robot.bodies), 6))
+def is_regular(robot, motion, link, joints=slice(None), largest=50):
+    """Return whether these joints alone move a link in any direction: the Jacobian's condition."""
+    return np.linalg.cond(jacobian(robot, motion, link)[0][:, joints]) < largest
+
+
+def regular(rng, robot, link, rows=1, largest=50):
+    """Return random positions, and derivatives (rows, n), that are far from singular."""
+    for motion in rng.normal(size=(1000, rows, robot.n)):
+        if is_regular(robot, motion, link, largest=largest):
+            return motion
+    raise AssertionError('never regular')
 
 
 def taylor(derivatives, t):

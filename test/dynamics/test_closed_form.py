@@ -1,17 +1,12 @@
 """The printed second-order formulas, against the terms of any order that the package computes."""
+from cases import random_case
 import numpy as np
 import pytest
-from random_robots import (
-    assert_close,
-    random_base_motion,
-    random_motion,
-    random_robot,
-    random_wrenches,
-)
+from random_robots import assert_close
+from rigid_bodies import mass_matrix, screw
 from scipy.linalg import expm
 
 import hodyn_ros as hd
-from hodyn_ros.dynamics.closed_form import closed_form
 from hodyn_ros.robot import lie
 
 
@@ -23,17 +18,12 @@ class PrintedForms:
         screws, self.inertia = np.zeros((6 * n, n)), np.zeros((6 * n, 6 * n))
         poses, ads = [], []
         for i, body in enumerate(robot.bodies):
-            screw = np.concatenate([body.axis, np.cross(body.point, body.axis)])
-            screw[3:] += body.pitch * body.axis
-            screw = np.concatenate([np.zeros(3), body.axis]) if body.type == 'prismatic' else screw
-            screws[6 * i:6 * i + 6, i] = screw
-            ads.append(lie.ad(screw))
+            screws[6 * i:6 * i + 6, i] = screw(body)
+            ads.append(lie.ad(screw(body)))
             poses.append((poses[-1] if poses else np.eye(4)) @ body.placement
-                         @ _exponential(screw, q[0, i]))
-            block, offset = slice(6 * i, 6 * i + 6), body.mass * lie.skew(body.com)
-            self.inertia[block, block] = np.block([
-                [body.inertia - offset @ lie.skew(body.com), offset],
-                [-offset, body.mass * np.eye(3)]])
+                         @ _exponential(screw(body), q[0, i]))
+            block = slice(6 * i, 6 * i + 6)
+            self.inertia[block, block] = mass_matrix(body)
         self.path = np.block([
             [lie.adjoint(lie.inverse(poses[i]) @ poses[j]) if j <= i else np.zeros((6, 6))
              for j in range(n)] for i in range(n)])
@@ -88,19 +78,17 @@ def _block_diagonal(blocks):
                      for i in range(n)])
 
 
-def _exponential(screw, q):
+def _exponential(twist, q):
     generator = np.zeros((4, 4))
-    generator[:3, :3], generator[:3, 3] = lie.skew(screw[:3]), screw[3:]
+    generator[:3, :3], generator[:3, 3] = lie.skew(twist[:3]), twist[3:]
     return expm(generator * q)
 
 
 @pytest.mark.parametrize('seed', range(4))
 def test_printed_second_order_formulas(seed):
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, 5)
-    q = random_motion(rng, robot, 1)
-    wrench = rng.normal(size=(3, robot.n, 6))
-    printed, terms = PrintedForms(robot, q), closed_form(robot, q, external_wrenches=-wrench)
+    case = random_case(seed, 5, 2)
+    robot, q, wrench = case.robot, case.q[:4], case.wrenches
+    printed, terms = PrintedForms(robot, q), hd.closed_form(robot, q, external_wrenches=-wrench)
     assert_close(terms.mass, printed.mass()[0], 1e-12)
     assert_close(terms.coriolis[:2], printed.coriolis(), 1e-12)
     assert_close(terms.gravity, printed.gravity(), 1e-12)
@@ -128,31 +116,26 @@ def test_planar_arm():
 @pytest.mark.parametrize('seed', range(3))
 def test_gravity_wrenches_follow_the_mended_formulas(seed):
     """AGF26 (63), (64): minus M21 (23)–(25), with the sign of M ad_V̇ mended; a floating body."""
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, 1, floating=True)
-    body = robot.bodies[0]
-    pose, twist = random_base_motion(rng, 0)
-    up, offset = lie.adjoint(lie.inverse(pose)), body.mass * lie.skew(body.com)
-    inertia = up.T @ np.block([
-        [body.inertia - offset @ lie.skew(body.com), offset],
-        [-offset, body.mass * np.eye(3)]]) @ up
+    case = random_case(seed, 1, 0, floating=True)
+    robot, (pose, twist) = case.robot, case.base.values()
+    body, = robot.bodies
+    up = lie.adjoint(lie.inverse(pose))
+    inertia = up.T @ mass_matrix(body) @ up
     ad, ad1 = lie.ad(twist[0]), lie.ad(twist[1])
     bent = inertia @ ad @ ad + ad.T @ inertia @ ad - inertia @ ad1
     weight = np.concatenate([np.zeros(3), robot.gravity])
     expected = [inertia @ weight, -(inertia @ ad + ad.T @ inertia) @ weight,
                 (bent + bent.T) @ weight]
-    actual = hd.gravity_wrenches(robot, np.zeros((3, 0)), base_pose=pose, base_twist=twist)
+    actual = case.of(hd.gravity_wrenches)
     assert_close(actual[:, 0], expected, 1e-12)
 
 
 @pytest.mark.parametrize(('seed', 'coupled'), [(0, False), (1, True), (2, False)])
 def test_coefficients_times_derivatives_are_the_torques(seed, coupled):
     """KM21 eqs. (48) and (49), against the recursion."""
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, 5, serial=False, coupled=coupled)
-    q, wrenches = random_motion(rng, robot, 4), random_wrenches(rng, robot, 4)
-    terms = hd.closed_form(robot, q[:-1], external_wrenches=wrenches)
-    expected = hd.inverse_dynamics(robot, q, external_wrenches=wrenches)
+    case = random_case(seed, 5, 4, serial=False, coupled=coupled)
+    q, expected = case.q, case.efforts()
+    terms = case.pushed(hd.closed_form, first=-1)
     for order in range(5):
         inertial = sum(terms.coefficient(order, k) @ q[k] for k in range(1, order + 3))
         torque = inertial + terms.gravity[order] + terms.external[order]
@@ -161,35 +144,13 @@ def test_coefficients_times_derivatives_are_the_torques(seed, coupled):
     assert np.array_equal(terms.coefficient(3, 1), terms.coriolis[3])
 
 
-@pytest.mark.parametrize(('order', 'k', 'message'), [
-    (2, 2, 'order 2: the terms have orders 0 to 1'), (-1, 1, 'order -1'),
-    (0.5, 1, r'order is 0\.5: expected a whole number'), (0, 1.5, r'k is 1\.5: expected'),
-    (1, 4, 'k = 4'),
-    (1, 0, r'k = 0: derivative 1 of Q contains q\^\(1\) to q\^\(3\)')])
-def test_a_coefficient_that_there_is_not_is_named(order, k, message):
-    robot = hd.load_robot('twolink')
-    with pytest.raises(ValueError, match=message):
-        hd.closed_form(robot, np.ones((3, 2))).coefficient(order, k)
-
-
 @pytest.mark.parametrize('coupled', [False, True])
 def test_the_system_jacobian_has_those_of_the_bodies(coupled):
-    rng = np.random.default_rng(4)
-    robot = random_robot(rng, 6, serial=False, coupled=coupled)
-    q = random_motion(rng, robot, 2)
-    terms = hd.closed_form(robot, q)
-    _, twists = hd.forward_kinematics(robot, q, representation='body_fixed')
-    for i, body in enumerate(robot.bodies):
+    case = random_case(4, 6, 2, serial=False, coupled=coupled)
+    terms, kind = case.of(hd.closed_form), {'representation': 'body_fixed'}
+    _, twists = case.of(hd.forward_kinematics, **kind)
+    for i, body in enumerate(case.robot.bodies):
         rows = slice(6 * i, 6 * i + 6)
-        expected = hd.jacobian(robot, q, body.name, representation='body_fixed')
+        expected = case.of(hd.jacobian, body.name, **kind)
         assert_close(terms.system_jacobian[:, rows], expected[:-1], 1e-12)
         assert_close(terms.system_twist[:, rows], twists[:, i], 1e-12)
-
-
-def test_floating_base_is_refused():
-    robot = hd.load_robot('aerial_manipulator')
-    q = np.zeros((2, 6))
-    with pytest.raises(ValueError, match='equations_of_motion'):
-        closed_form(robot, q)
-    with pytest.raises(ValueError, match='Christoffel'):
-        hd.christoffel_symbols(robot, q[0])

@@ -1,23 +1,15 @@
 """Joints that follow others: the robot moves as one whose joints are moved so one by one."""
-import pickle
+from dataclasses import replace
 
+from cases import Case, case_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
-from processes import in_threads
 import pytest
-from random_robots import (
-    assert_close,
-    couple,
-    random_base_motion,
-    random_inertia,
-    random_mapping,
-    random_motion,
-    random_wrenches,
-)
+from random_robots import assert_close, couple, random_inertia, random_mapping, random_motion
+from scipy.linalg import block_diag
 
 import hodyn_ros as hd
-from hodyn_ros.dynamics.closed_form import closed_form
 from hodyn_ros.feedforward import FeedForward
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -36,18 +28,14 @@ class Pair:
 
     """
 
-    def __init__(self, seed, largest=9, *, floating=False, serial=None, kinds=None):
+    def __init__(self, seed, largest=9, *, floating=False, serial=None):
         rng = np.random.default_rng(seed)
         count = int(rng.integers(2, largest + 1)) + floating
         serial = bool(rng.random() < 0.5) if serial is None else serial
-        options = {} if kinds is None else {'kinds': kinds}
-        keys = random_mapping(
-            rng, count, floating=floating, serial=serial, coupled=True, **options)
+        keys = random_mapping(rng, count, floating=floating, serial=serial, coupled=True)
         bodies = keys['bodies']
         if not any('mimic' in body for body in bodies):
             bodies[-1]['mimic'] = {'joint': bodies[-2]['joint'], 'multiplier': -0.7, 'offset': 0.2}
-            if floating and count == 2:
-                del bodies[-1]['mimic']
         self.robot = hd.load_robot(keys)
         self.free = hd.load_robot({**keys, 'bodies': [
             {key: value for key, value in body.items() if key != 'mimic'} for body in bodies]})
@@ -65,68 +53,50 @@ class Pair:
             self.s[row, names.index(joint)] = factor
         self.rng = rng
 
-    def freed(self, q):
-        """Return the motion (…, k, m) of the free robot."""
-        moved = q @ self.s.T
+    def moving(self, order, count=None):
+        """Return a case of the robot, or a batch, and the same motion of the free robot."""
+        case = case_of(self.rng, self.robot, order, count)
+        moved = case.q @ self.s.T
         moved[..., 0, :] += self.c
-        return moved
+        return case, Case(self.free, moved, case.base, case.wrenches)
 
 
-@pytest.mark.parametrize('formulation', ['spatial', 'body_fixed', 'closed_form'])
+@pytest.mark.parametrize(('formulation', 'floating'), [
+    ('spatial', False), ('body_fixed', False), ('closed_form', False), ('spatial', True),
+    ('body_fixed', True)])
 @prove
 @given(seed=SEEDS, order=st.integers(0, 4))
-def test_torques_are_those_of_the_free_robot_summed_up(formulation, seed, order):
-    pair = Pair(seed)
-    q = np.array([random_motion(pair.rng, pair.robot, order) for _ in range(3)])
-    wrenches = np.array([random_wrenches(pair.rng, pair.robot, order) for _ in range(3)])
-    for acting in (None, wrenches):
-        expected = hd.inverse_dynamics(pair.free, pair.freed(q), external_wrenches=acting) @ pair.s
-        batch = hd.inverse_dynamics(
-            pair.robot, q, formulation=formulation, external_wrenches=acting)
+def test_torques_are_those_of_the_free_robot_summed_up(formulation, floating, seed, order):
+    pair = Pair(seed, floating=floating)
+    coupled, free = pair.moving(order, 3)
+    for acting in ({}, {'wrenches': None}):
+        case = replace(coupled, **acting)
+        expected = replace(free, **acting).efforts() @ block_diag(np.eye(6 * floating), pair.s)
+        batch = case.efforts(formulation=formulation)
         for t in range(3):
-            single = hd.inverse_dynamics(
-                pair.robot, q[t], formulation=formulation,
-                external_wrenches=None if acting is None else acting[t])
-            assert_close(single, expected[t], 1e-11)
-            assert_close(batch[t], expected[t], 1e-11)
-
-
-@prove
-@given(seed=SEEDS, order=st.integers(0, 3))
-def test_floating_base(seed, order):
-    pair = Pair(seed, floating=True)
-    q = random_motion(pair.rng, pair.robot, order)
-    pose, twist = random_base_motion(pair.rng, order)
-    base = {'base_pose': pose, 'base_twist': twist}
-    expected, wrench = hd.inverse_dynamics(pair.free, pair.freed(q), **base)
-    for formulation in ('spatial', 'body_fixed'):
-        torque, found = hd.inverse_dynamics(pair.robot, q, formulation=formulation, **base)
-        assert_close(torque, expected @ pair.s, 1e-11)
-        assert_close(found, wrench, 1e-11)
+            case.assert_close(case[t].efforts(formulation=formulation), expected[t], 1e-11)
+            case.assert_close(batch[t], expected[t], 1e-11)
 
 
 @prove
 @given(seed=SEEDS)
 def test_bodies_and_links_move_as_those_of_the_free_robot(seed):
     pair = Pair(seed)
-    q = random_motion(pair.rng, pair.robot, 2)
-    moved = pair.freed(q)
-    link = pair.robot.bodies[-1].name
+    case, free = pair.moving(2)
+    q, moved, link = case.q, free.q, pair.robot.bodies[-1].name
     for representation in ('spatial', 'body_fixed', 'hybrid'):
+        kind = {'representation': representation}
         for one, other in zip(
-                hd.forward_kinematics(pair.robot, q, representation=representation),
-                hd.forward_kinematics(pair.free, moved, representation=representation),
-                strict=True):
+                *(x.of(hd.forward_kinematics, **kind) for x in (case, free)), strict=True):
             assert_close(one, other, 1e-11)
-        jacobian = hd.jacobian(pair.robot, q, link, representation=representation)
-        assert_close(jacobian, hd.jacobian(
-            pair.free, moved, link, representation=representation) @ pair.s, 1e-11)
-        _, twist = hd.forward_kinematics(pair.robot, q, link, representation=representation)
+        jacobian = case.of(hd.jacobian, link, **kind)
+        assert_close(jacobian, free.of(hd.jacobian, link, **kind) @ pair.s, 1e-11)
+        _, twist = case.of(hd.forward_kinematics, link, **kind)
         assert_close(jacobian[0] @ q[1], twist[0], 1e-11)
     for function in (
             hd.center_of_mass, hd.momentum, hd.gravity_wrenches,
             lambda robot, q: np.transpose(hd.energy(robot, q))):
-        assert_close(function(pair.robot, q), function(pair.free, moved), 1e-11)
+        assert_close(case.of(function), free.of(function), 1e-11)
     np.testing.assert_allclose(
         hd.center_of_mass(pair.robot, q[0])[0], hd.center_of_mass(pair.free, moved[0])[0],
         atol=1e-12)
@@ -136,11 +106,9 @@ def test_bodies_and_links_move_as_those_of_the_free_robot(seed):
 @given(seed=SEEDS)
 def test_matrices_are_those_of_the_free_robot_between_s(seed):
     pair = Pair(seed)
-    q = random_motion(pair.rng, pair.robot, 0)
-    wrenches = random_wrenches(pair.rng, pair.robot, 1)
-    moved = pair.freed(q)
-    one, other = (closed_form(robot, motion, external_wrenches=wrenches) for robot, motion in (
-        (pair.robot, q), (pair.free, moved)))
+    case, free = pair.moving(1)
+    q = case.q[:3]
+    one, other = (x.pushed(hd.closed_form, first=3) for x in (case, free))
     for name in ('mass', 'coriolis', 'coriolis_skew'):
         assert_close(getattr(one, name), pair.s.T @ getattr(other, name) @ pair.s, 1e-11)
     for name in ('gravity', 'external'):
@@ -154,10 +122,9 @@ def test_matrices_are_those_of_the_free_robot_between_s(seed):
 
 
 def test_all_joints_may_be_prescribed():
-    pair = Pair(3)
-    q = random_motion(pair.rng, pair.robot, 1)
-    found = hd.hybrid_dynamics(pair.robot, q[:2], q[2:], pair.robot.joint_names)
-    assert_close(found, hd.inverse_dynamics(pair.robot, q), 1e-12)
+    case, _ = Pair(3).moving(1)
+    found = case.driven(hd.hybrid_dynamics, case.q[2:], case.robot.joint_names)
+    assert_close(found, case.efforts(), 1e-12)
 
 
 def hand():
@@ -224,25 +191,6 @@ def test_energy_is_kept_along_a_simulated_motion():
     states = hd.simulate(robot, lambda t, state: np.zeros(robot.n), start, [0.0, 0.05, 0.1])
     energies = [sum(entry[0] for entry in hd.energy(robot, state)) for state in states]
     assert np.ptp(energies) < 1e-7 * max(map(abs, energies))
-
-
-def test_a_handle_may_be_pickled_and_shared_by_threads():
-    pair = Pair(8)
-    handle = pickle.loads(pickle.dumps(hd.InverseDynamics(pair.robot)))
-    q = np.array([random_motion(pair.rng, pair.robot, 2) for _ in range(200)])
-    expected, found = hd.inverse_dynamics(pair.robot, q), np.zeros((200, 3, pair.robot.n))
-
-    def compute(part):
-        for t in part:
-            handle(q[t], found[t])
-
-    in_threads(compute, (range(i, 200, 4) for i in range(4)))
-    assert_close(found.swapaxes(0, 1), expected.swapaxes(0, 1), 1e-11)
-    for wrong in (q[0, :, :-1], q[0, :4], pair.freed(q[0])):
-        with pytest.raises(ValueError, match='q'):
-            handle(np.ascontiguousarray(wrong), found[0])
-    with pytest.raises(TypeError):
-        handle(q[0].tolist(), found[0])
 
 
 def test_the_feed_forward_adds_rotors_and_friction_by_joint():

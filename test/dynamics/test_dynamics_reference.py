@@ -1,10 +1,10 @@
 """Every case of the reference data, in every formulation that computes it."""
+from cases import Case, joined
 import numpy as np
 import pytest
 from random_robots import assert_close
 
 import hodyn_ros as hd
-from hodyn_ros.dynamics.closed_form import closed_form
 from hodyn_ros.robot import lie
 
 FORMULATIONS = ['spatial', 'body_fixed', 'closed_form']
@@ -33,11 +33,8 @@ def test_second_order(reference, name, file, formulation):
 
 
 @pytest.mark.parametrize('formulation', FORMULATIONS)
-def test_nth_order(reference, formulation):
-    robots = {
-        'gravity': hd.load_robot('panda'),
-        'no_gravity': hd.load_robot('panda').with_gravity([0, 0, 0]),
-    }
+def test_nth_order(reference, panda, formulation):
+    robots = {'gravity': panda, 'no_gravity': panda.with_gravity([0, 0, 0])}
     for case in reference('panda_nth_order.json')['cases']:
         q = np.array([case['q'], *(case[f'q{k}'] for k in range(1, 9))])
         for kind, robot in robots.items():
@@ -70,7 +67,7 @@ def test_closed_form_of_gaz(reference):
         q, rate = np.array(case['q']), np.array(case['dq'])
         authors = case['authors']
         for terms in (
-            hd.equations_of_motion(robot, [q, rate]), closed_form(robot, [q, rate]),
+            hd.equations_of_motion(robot, [q, rate]), hd.closed_form(robot, [q, rate]),
         ):
             assert_close(terms.mass, [authors['M']], TOLERANCE)
             assert_close([terms.coriolis[0] @ rate], [authors['c']], TOLERANCE)
@@ -80,67 +77,53 @@ def test_closed_form_of_gaz(reference):
             [hd.inverse_dynamics(heavy, [q, 0 * q, 0 * q])[0]], [authors['g']], TOLERANCE)
 
 
-def test_panda_is_near_the_closed_form_of_gaz(reference):
-    robot = hd.load_robot('panda')
+def test_panda_is_near_the_closed_form_of_gaz(reference, panda):
     for case in reference('panda_gaz_closed_form.json')['cases']:
-        mass = hd.equations_of_motion(robot, [case['q'], case['dq']]).mass[0]
+        mass = hd.equations_of_motion(panda, [case['q'], case['dq']]).mass[0]
         expected = np.array(case['authors']['M'])
         assert np.linalg.norm(mass - expected) < 0.06 * np.linalg.norm(expected)
 
 
 def _aerial_cases(reference):
-    for case in reference('aerial_manipulator_tree.json')['cases']:
-        twist = np.array(case['base_twist_derivs'])
-        base = {'base_pose': np.array(case['base_pose']), 'base_twist': twist}
-        robot, q = hd.load_robot('aerial_manipulator'), np.array(case['q_derivs'])
-        yield case, robot, q, base, _local_wrenches(case, robot, q, base)
-
-
-def _local_wrenches(case, robot, q, base):
-    """Return the applied wrenches, given in world axes, in body axes."""
-    wrenches = np.zeros((6, len(robot.bodies), 6))
-    poses, twists = hd.forward_kinematics(robot, q, **base)
-    for load in case['applied_wrenches']:
-        body = load['body']
-        wrenches[:, body] += hd.body_wrench(poses[body], twists[:5, body], load['derivs'])
-    return wrenches
+    """Yield the numbers of each case and the case, whose wrenches are given in world axes."""
+    for given in reference('aerial_manipulator_tree.json')['cases']:
+        robot = hd.load_robot('aerial_manipulator')
+        case = Case(robot, np.array(given['q_derivs']), {
+            'base_pose': np.array(given['base_pose']),
+            'base_twist': np.array(given['base_twist_derivs'])},
+            np.zeros((6, len(robot.bodies), 6)))
+        poses, twists = case.of(hd.forward_kinematics)
+        for load in given['applied_wrenches']:
+            body = load['body']
+            case.wrenches[:, body] += hd.body_wrench(
+                poses[body], twists[:5, body], load['derivs'])
+        yield given, case
 
 
 @pytest.mark.parametrize('formulation', ['spatial', 'body_fixed'])
 def test_aerial_manipulator_inverse(reference, formulation):
     count = 0
-    for case, robot, q, base, wrenches in _aerial_cases(reference):
-        torque, base_wrench = hd.inverse_dynamics(
-            robot, q, formulation=formulation, external_wrenches=wrenches, **base)
-        assert_close(torque, case['inverse_dynamics']['tau'], TOLERANCE)
-        assert_close(base_wrench, case['inverse_dynamics']['base_wrench'], TOLERANCE)
+    for given, case in _aerial_cases(reference):
+        efforts = case.efforts(formulation=formulation)
+        assert_close(efforts[:, 6:], given['inverse_dynamics']['tau'], TOLERANCE)
+        assert_close(efforts[:, :6], given['inverse_dynamics']['base_wrench'], TOLERANCE)
         count += 1
     assert count > 0
 
 
 def test_aerial_manipulator_forward_and_hybrid(reference):
-    for case, robot, q, base, wrenches in _aerial_cases(reference):
-        given = case['forward_dynamics']
-        torque, wrench = np.array(given['input_tau']), np.array(given['input_base_wrench'])
-        motion = np.array(given['expected']['q_high'])
-        base_motion = np.array(given['expected']['base_twist_high'])
-        state = {'base_pose': base['base_pose'], 'base_twist': base['base_twist'][:1],
-                 'external_wrenches': wrenches}
-        found, base_found = hd.forward_dynamics(
-            robot, q[:2], torque, base_wrench=wrench, **state)
-        for k, tolerance in enumerate(FORWARD_TOLERANCE):
-            assert_close([found[k]], [motion[k]], tolerance)
-            assert_close([base_found[k]], [base_motion[k]], tolerance)
-
+    for numbers, case in _aerial_cases(reference):
+        given = numbers['forward_dynamics']
+        efforts = np.hstack([given['input_base_wrench'], given['input_tau']])
+        motion = np.hstack([given['expected'][key] for key in ('base_twist_high', 'q_high')])
+        pairs = [(case.accelerations(efforts), motion)]
         moved = ['q3', 'q5', 'q7']
-        columns = [name in moved for name in robot.joint_names]
-        mixed = np.where(columns, motion, torque)
-        expected = np.where(columns, torque, motion)
-        for known, wanted in (
-            ({'base_wrench': wrench}, base_motion), ({'base_motion': base_motion}, wrench),
-        ):
-            found, base_found = hd.hybrid_dynamics(
-                robot, q[:2], mixed, moved, **known, **state)
+        for of_base in ('base_wrench', 'base_motion'):
+            known = [of_base == 'base_motion'] * 6 + [
+                name in moved for name in case.robot.joint_names]
+            found = joined(case.driven(
+                hd.hybrid_dynamics, np.where(known, motion, efforts), moved, of_base=of_base))
+            pairs.append((found, np.where(known, efforts, motion)))
+        for found, expected in pairs:
             for k, tolerance in enumerate(FORWARD_TOLERANCE):
-                assert_close([found[k]], [expected[k]], tolerance)
-                assert_close([base_found[k]], [wanted[k]], tolerance)
+                case.assert_close(found[k:k + 1], expected[k:k + 1], tolerance)

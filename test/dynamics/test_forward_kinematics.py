@@ -1,5 +1,7 @@
+"""Poses, twists and Jacobians of bodies, links and tools; derivatives of poses from twists."""
 import math
 
+from cases import case_of, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import mpmath
@@ -9,17 +11,14 @@ from random_robots import (
     assert_close,
     random_base_motion,
     random_mapping,
-    random_motion,
     random_pose,
     random_robot,
     taylor,
 )
+from rigid_bodies import one_body, screw
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
-
-pin = pytest.importorskip('pinocchio')
-from pinocchio_models import pinocchio_model  # noqa: E402
 
 REPRESENTATIONS = ('spatial', 'body_fixed', 'hybrid')
 
@@ -39,13 +38,11 @@ def seen(pose, velocity, representation):
 @given(seed=st.integers(0, 10**6), n=st.integers(1, 12), serial=st.booleans())
 @settings(max_examples=15, deadline=None)
 def test_twists_are_the_motion_of_the_poses(representation, seed, n, serial):
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, n, serial=serial)
-    motion, h = 0.5 * random_motion(rng, robot, 2), 1e-5
-    kind = {'representation': representation}
-    poses, twists = hd.forward_kinematics(robot, motion, **kind)
-    ahead, twists_ahead = hd.forward_kinematics(robot, taylor(motion, h), **kind)
-    behind, twists_behind = hd.forward_kinematics(robot, taylor(motion, -h), **kind)
+    case, h = random_case(seed, n, 2, serial=serial), 1e-5
+    motion = 0.5 * case.q
+    (poses, twists), (ahead, twists_ahead), (behind, twists_behind) = (
+        hd.forward_kinematics(case.robot, taylor(motion, t), representation=representation)
+        for t in (0.0, h, -h))
     for i in range(n):
         expected = seen(poses[i], (ahead[i] - behind[i]) / (2 * h), representation)
         scale = 1 + np.abs(expected).max()
@@ -67,11 +64,7 @@ def test_fourth_order_twists_against_high_precision(seed):
     screws = []
     for body in robot.bodies:
         matrix = np.zeros((4, 4))
-        if body.type == 'prismatic':
-            matrix[:3, 3] = body.axis
-        else:
-            matrix[:3, :3] = lie.skew(body.axis)
-            matrix[:3, 3] = np.cross(body.point, body.axis) + body.pitch * body.axis
+        matrix[:3, :3], matrix[:3, 3] = lie.skew(screw(body)[:3]), screw(body)[3:]
         screws.append(mpmath.matrix(matrix.tolist()))
 
     def pose(t):
@@ -109,21 +102,14 @@ def test_fourth_order_twists_against_high_precision(seed):
     floating=st.booleans())
 @settings(max_examples=20, deadline=None)
 def test_jacobians_and_their_derivatives_give_the_twist(seed, n, order, floating):
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, n, serial=False, floating=floating)
-    motion = random_motion(rng, robot, order)
-    base, base_twist = {}, 0.0
-    if floating:
-        base_pose, base_twist = random_base_motion(rng, order)
-        base = {'base_pose': base_pose, 'base_twist': base_twist}
-    link = robot.bodies[-1].name
-    derivatives = hd.jacobian(robot, motion, link, **base)
-    _, twist = hd.forward_kinematics(robot, motion, link, **base)
+    case = random_case(seed, n, order, serial=False, floating=floating)
+    link = case.robot.bodies[-1].name
+    derivatives = case.of(hd.jacobian, link)
+    _, twist = case.of(hd.forward_kinematics, link)
     expected = np.array([
-        sum(float(mpmath.binomial(k, a)) * derivatives[a] @ motion[k - a + 1]
-            for a in range(k + 1))
+        sum(math.comb(k, a) * derivatives[a] @ case.q[k - a + 1] for a in range(k + 1))
         for k in range(order + 2)])
-    assert_close(twist - base_twist, expected, 1e-12)
+    assert_close(twist - case.base.get('base_twist', 0.0), expected, 1e-12)
 
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
@@ -132,27 +118,24 @@ def test_jacobians_and_their_derivatives_give_the_twist(seed, n, order, floating
 def test_a_jacobian_with_the_base_gives_the_whole_twist(representation, link, batch):
     rng = np.random.default_rng(5)
     robot = random_robot(rng, 6, floating=True, serial=False, coupled=True)
-    motion, (pose, twist) = random_motion(rng, robot, 1), random_base_motion(rng, 1)
-    if batch:
-        motion, pose, twist = (np.array([value, value]) for value in (motion, pose, twist))
-    place = {'link': link, 'representation': representation, 'base_pose': pose,
-             'base_twist': twist}
-    found = hd.jacobian(robot, motion, **place, base_columns=True)
+    case = case_of(rng, robot, 1, 2 if batch else None)
+    place = {'link': link, 'representation': representation}
+    found, rates = case.of(hd.jacobian, **place, base_columns=True), case.velocity
     assert found.shape[-2:] == (6, 6 + robot.n)
-    np.testing.assert_array_equal(found[..., 6:], hd.jacobian(robot, motion, **place))
-    rates = np.concatenate([twist, motion[..., 1:, :]], axis=-1)
-    _, expected = hd.forward_kinematics(robot, motion, **place)
+    np.testing.assert_array_equal(found[..., 6:], case.of(hd.jacobian, **place))
+    _, expected = case.of(hd.forward_kinematics, **place)
     for k in range(3):
         total = sum(
             math.comb(k, a) * np.einsum('...ij,...j->...i', found[..., a, :, :],
                                         rates[..., k - a, :]) for a in range(k + 1))
         np.testing.assert_allclose(total, expected[..., k, :], rtol=0, atol=1e-11)
-    with pytest.raises(ValueError, match='fixed base: leave out base_columns'):
-        hd.jacobian(hd.load_robot('panda'), np.zeros((1, 7)), 'link7', base_columns=True)
 
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
 def test_against_pinocchio(representation):
+    pin = pytest.importorskip('pinocchio')
+    from pinocchio_models import pinocchio_model
+
     rng = np.random.default_rng(5)
     robot = random_robot(rng, 7, kinds=('revolute', 'prismatic'))
     model = pinocchio_model(robot)
@@ -223,25 +206,85 @@ def test_whole_turns_change_nothing_but_rounding(angle):
                 found, expected, rtol=0, atol=20 * rounding * (1 + np.abs(expected).max()))
 
 
-def test_positions_alone_give_poses_alone():
-    panda = hd.load_robot('panda')
+def test_positions_alone_give_poses_alone(panda):
     pose, twist = hd.forward_kinematics(panda, np.zeros((1, 7)), 'link7')
     assert twist.shape == (0, 6)
     np.testing.assert_allclose(
         pose, [[1, 0, 0, 0.088], [0, -1, 0, 0], [0, 0, -1, 1.033], [0, 0, 0, 1]], atol=1e-15)
 
 
-@pytest.mark.parametrize(('arguments', 'options', 'message'), [
-    ((np.zeros((2, 6)), 'link7'), {}, r'q has shape \(2, 6\)'),
-    ((np.zeros(6), 'link7'), {}, r'q has shape \(6,\)'),
-    ((np.full((2, 7), np.nan), 'link7'), {}, "joint 'joint1'"),
-    ((np.zeros((2, 7)), 'hand'), {}, "no link 'hand'"),
-    ((np.zeros((2, 7)), 'link7'), {'representation': 'world'}, "representation 'world'"),
-    ((np.zeros((2, 7)), 'link7'), {'base_pose': np.eye(4)}, 'fixed base'),
-])
-def test_bad_input_is_named(arguments, options, message):
-    panda = hd.load_robot('panda')
-    with pytest.raises(ValueError, match=message):
-        hd.forward_kinematics(panda, *arguments, **options)
-    with pytest.raises(ValueError, match=message):
-        hd.jacobian(panda, *arguments, **options)
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+@pytest.mark.parametrize('batch', [(), (3,)])
+@pytest.mark.parametrize('order', [0, 1, 6])
+def test_twists_come_back_from_derivatives_of_poses(representation, batch, order):
+    rng = np.random.default_rng(order)
+    poses = np.array([random_base_motion(rng, 0)[0] for _ in range(3)])
+    pose = poses if batch else poses[0]
+    twist = rng.normal(size=(*batch, order, 6))
+    derivatives = hd.pose_derivatives(pose, twist, representation=representation)
+    assert derivatives.shape == (*batch, order + 1, 4, 4)
+    back = hd.pose_twist(derivatives, representation=representation)
+    np.testing.assert_allclose(back, twist, rtol=0, atol=1e-10 * 4.0**order)
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+@pytest.mark.parametrize('seed', range(3))
+def test_derivatives_of_poses_are_those_of_the_kinematics(representation, seed):
+    """A chain of joints moves a link; each representation is computed by other kernels."""
+    case = random_case(seed, 5, 3, floating=True, serial=False)
+    here, spatial = case.of(hd.forward_kinematics, 'body4')
+    _, other = case.of(hd.forward_kinematics, 'body4', representation=representation)
+    derivatives = hd.pose_derivatives(here, spatial)
+    assert_close(
+        hd.pose_derivatives(here, other, representation=representation), derivatives, 1e-11)
+    assert_close(hd.pose_twist(derivatives, representation=representation), other, 1e-11)
+
+
+@pytest.mark.parametrize('representation', ['spatial', 'body_fixed'])
+def test_a_constant_twist_is_an_exponential(representation):
+    """Its derivatives with 40 digits: [V]ᵏ exp([V] t) C."""
+    rng = np.random.default_rng(1)
+    pose, _ = random_base_motion(rng, 0)
+    twist = np.zeros((5, 6))
+    twist[0] = rng.normal(size=6)
+    generator = np.zeros((4, 4))
+    generator[:3, :3], generator[:3, 3] = lie.skew(twist[0, :3]), twist[0, 3:]
+    with mpmath.workdps(40):
+        power, expected = mpmath.matrix(pose.tolist()), [pose]
+        for _ in range(5):
+            power = (
+                mpmath.matrix(generator.tolist()) * power if representation == 'spatial'
+                else power * mpmath.matrix(generator.tolist()))
+            expected.append(np.array(power.tolist(), dtype=float))
+    found = hd.pose_derivatives(pose, twist, representation=representation)
+    assert_close(found, expected, 1e-14)
+
+
+@pytest.mark.parametrize('representation', REPRESENTATIONS)
+def test_derivatives_of_poses_are_those_of_the_poses_nearby(representation):
+    """The pose a time h later, by its Taylor sum, has the twist a time h later."""
+    rng = np.random.default_rng(2)
+    order, h = 12, 0.02
+    pose, twist = random_base_motion(rng, order - 2)
+    derivatives = hd.pose_derivatives(pose, twist, representation=representation)
+    powers = [
+        [h**(j - k) / np.prod(np.arange(1.0, j - k + 1)) if j >= k else 0.0
+         for j in range(order + 1)] for k in range(6)]
+    later = np.einsum('kj,jab->kab', powers, derivatives)
+    expected = np.einsum('kj,ja->ka', np.array(powers)[:5, :order], twist)
+    assert_close(hd.pose_twist(later, representation=representation), expected, 1e-9)
+
+
+def test_a_base_in_hybrid_twists_gets_the_spatial_ones_of_the_dynamics():
+    """A drone on a circle: forces are those of its centre of mass."""
+    robot = one_body('floating', inertia=0.01, gravity=[0, 0, -9.81])
+    pose = lie.pose(None, [3.0, 1.0, 2.0])
+    turn, velocity = [0.3, -0.2, 0.5], np.array([[1, 2, 0], [0.5, 0, 1], [-1, 3, 2], [0, 1, 0]])
+    hybrid = np.zeros((4, 6))
+    hybrid[0, :3], hybrid[:, 3:] = turn, velocity
+    spatial = hd.pose_twist(hd.pose_derivatives(pose, hybrid, representation='hybrid'))
+    _, wrench = hd.inverse_dynamics(
+        robot, np.zeros((5, 0)), base_pose=pose, base_twist=spatial)
+    expected = 2.0 * velocity[1:]
+    expected[0, 2] += 2.0 * 9.81
+    assert_close(wrench[:, 3:], expected, 1e-13)

@@ -1,122 +1,87 @@
 """Identities between the algorithms, and laws of mechanics, on random robots."""
+from dataclasses import replace
 from math import comb
 
+from cases import case_of, joined, random_case
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from random_robots import (
-    assert_close,
-    random_base_motion,
-    random_motion,
-    random_robot,
-    random_wrenches,
-    taylor,
-)
+from random_robots import assert_close, taylor
 
 import hodyn_ros as hd
-from hodyn_ros.dynamics.closed_form import closed_form
 from hodyn_ros.robot import lie
 
 SEEDS = st.integers(0, 2**32 - 1)
 prove = settings(max_examples=25, deadline=None, derandomize=True)
 
 
-def _case(seed, largest, floating, highest=6):
-    """Return a robot, its motion, base motion as keywords, and wrenches.
+def of_bases(test):
+    """Prove a law of seeds for fixed and for floating bases."""
+    return pytest.mark.parametrize('floating', [False, True])(prove(given(seed=SEEDS)(test)))
 
-    A third of the robots have coupled joints.
-    """
+
+def some_case(seed, largest, floating=False, highest=6):
+    """Return a case of any order, on an arm or a tree; a third of them has coupled joints."""
     rng = np.random.default_rng(seed)
-    robot = random_robot(
-        rng, int(rng.integers(1, largest + 1)), floating=floating,
-        serial=bool(rng.random() < 0.5), coupled=seed % 3 == 0)
-    order = int(rng.integers(0, highest + 1))
-    pose, twist = random_base_motion(rng, order)
-    base = {'base_pose': pose, 'base_twist': twist} if floating else {}
-    return robot, random_motion(rng, robot, order), base, random_wrenches(rng, robot, order)
+    return random_case(
+        rng, int(rng.integers(1, largest + 1)), int(rng.integers(0, highest + 1)),
+        floating=floating, serial=bool(rng.random() < 0.5), coupled=seed % 3 == 0)
 
 
-def _generalized(result):
-    """Return the efforts in the order of the equations of motion: base wrench, torques."""
-    return np.hstack([result[1], result[0]]) if isinstance(result, tuple) else result
+def slower(case):
+    """Return the case with one derivative more, which is zero, and the last wrenches again."""
+    return replace(
+        case, q=np.vstack([case.q, 0.0 * case.q[:1]]),
+        base=case.base and {**case.base, 'base_twist': np.vstack(
+            [case.base['base_twist'], np.zeros(6)])},
+        wrenches=np.concatenate([case.wrenches, case.wrenches[:1]]))
 
 
-def _velocity(q, base):
-    """Return ν and its derivatives."""
-    return np.hstack([base['base_twist'], q[1:]]) if base else q[1:]
+def external(case):
+    return case.of(hd.external_efforts, case.wrenches, first=-2)
 
 
-def _equations(robot, q, base):
-    lower = {**base, 'base_twist': base['base_twist'][:-1]} if base else {}
-    return hd.equations_of_motion(robot, q[:-1], **lower)
-
-
-def _external(robot, q, base, wrenches):
-    lower = {**base, 'base_twist': base['base_twist'][:-2]} if base else {}
-    return hd.external_efforts(robot, q[:-2], wrenches, **lower)
-
-
-@pytest.mark.parametrize('floating', [False, True])
-@prove
-@given(seed=SEEDS)
+@of_bases
 def test_recursions_agree(floating, seed):
-    robot, q, base, wrenches = _case(seed, 60, floating)
-    spatial, body_fixed = (
-        _generalized(hd.inverse_dynamics(
-            robot, q, formulation=formulation, external_wrenches=wrenches, **base))
-        for formulation in ('spatial', 'body_fixed'))
-    assert_close(body_fixed, spatial, 1e-11)
+    case = some_case(seed, 60, floating)
+    assert_close(case.efforts(formulation='body_fixed'), case.efforts(), 1e-11)
 
 
 @prove
 @given(seed=SEEDS)
 def test_closed_form_agrees(seed):
-    robot, q, _, wrenches = _case(seed, 12, False)
-    assert_close(
-        hd.inverse_dynamics(robot, q, formulation='closed_form', external_wrenches=wrenches),
-        hd.inverse_dynamics(robot, q, external_wrenches=wrenches), 1e-11)
+    case = some_case(seed, 12)
+    assert_close(case.efforts(formulation='closed_form'), case.efforts(), 1e-11)
 
 
-@pytest.mark.parametrize('floating', [False, True])
-@prove
-@given(seed=SEEDS)
+@of_bases
 def test_equations_of_motion_give_the_inverse_dynamics(floating, seed):
-    robot, q, base, wrenches = _case(seed, 60, floating)
-    terms, velocity = _equations(robot, q, base), _velocity(q, base)
-    external = _external(robot, q, base, wrenches)
-    collected = np.array([
-        terms.gravity[k] + external[k] + sum(comb(k, a) * (
+    case = some_case(seed, 60, floating)
+    terms, velocity = case.of(hd.equations_of_motion, first=-1), case.velocity
+    collected = external(case) + terms.gravity + [
+        sum(comb(k, a) * (
             terms.mass[a] @ velocity[k - a + 1] + terms.coriolis[a] @ velocity[k - a])
             for a in range(k + 1))
-        for k in range(len(terms.mass))])
-    expected = _generalized(
-        hd.inverse_dynamics(robot, q, external_wrenches=wrenches, **base))
-    assert_close(collected, expected, 1e-11)
+        for k in range(len(terms.mass))]
+    assert_close(collected, case.efforts(), 1e-11)
 
 
 @prove
 @given(seed=SEEDS)
 def test_both_closed_forms_agree(seed):
-    robot, q, _, wrenches = _case(seed, 12, False)
-    body_fixed = closed_form(robot, q[:-1], external_wrenches=wrenches)
-    spatial = hd.equations_of_motion(robot, q[:-1])
+    case = some_case(seed, 12)
+    body_fixed = case.pushed(hd.closed_form, first=-1)
+    spatial = case.of(hd.equations_of_motion, first=-1)
     assert_close(body_fixed.mass, spatial.mass, 1e-11)
     assert_close(body_fixed.coriolis_skew, spatial.coriolis, 1e-11)
     assert_close(body_fixed.gravity, spatial.gravity, 1e-11)
-    assert_close(
-        body_fixed.external, hd.external_efforts(robot, q[:-2], wrenches), 1e-11)
+    assert_close(body_fixed.external, external(case), 1e-11)
 
 
-@pytest.mark.parametrize('floating', [False, True])
-@prove
-@given(seed=SEEDS)
+@of_bases
 def test_passivity(floating, seed):
-    robot, q, base, _ = _case(seed, 60, floating)
-    q = np.vstack([q, np.zeros(robot.n)])
-    if base:
-        base['base_twist'] = np.vstack([base['base_twist'], np.zeros(6)])
-    terms = _equations(robot, q, base)
+    terms = slower(some_case(seed, 60, floating)).of(hd.equations_of_motion, first=-1)
     for k in range(len(terms.mass) - 1):  # skew symmetry is carried over to the derivatives
         skew = terms.mass[k + 1] - 2.0 * terms.coriolis[k]
         scale = max(1.0, np.abs(terms.mass[k + 1]).max(), np.abs(terms.coriolis[k]).max())
@@ -125,30 +90,24 @@ def test_passivity(floating, seed):
     assert np.linalg.eigvalsh(terms.mass[0])[0] > 0.0
 
 
-@pytest.mark.parametrize('floating', [False, True])
-@prove
-@given(seed=SEEDS)
+@of_bases
 def test_power_balance(floating, seed):
     """The efforts less weight and environment do the work that kinetic energy gains."""
-    robot, q, base, wrenches = _case(seed, 60, floating, highest=1)
-    q = np.vstack([q, np.zeros(robot.n)])
-    if base:
-        base['base_twist'] = np.vstack([base['base_twist'], np.zeros(6)])
-    wrenches = np.concatenate([wrenches, wrenches[:1]])
-    terms, velocity = _equations(robot, q, base), _velocity(q, base)
-    external = _external(robot, q, base, wrenches)
-    effort = _generalized(hd.inverse_dynamics(robot, q, external_wrenches=wrenches, **base))
-    power = velocity[0] @ (effort[0] - terms.gravity[0] - external[0])
+    case = slower(some_case(seed, 60, floating, highest=1))
+    terms, velocity, effort = (
+        case.of(hd.equations_of_motion, first=-1), case.velocity, case.efforts()[0])
+    power = velocity[0] @ (effort - terms.gravity[0] - external(case)[0])
     gain = velocity[0] @ terms.mass[0] @ velocity[1]
     gain += 0.5 * velocity[0] @ terms.mass[1] @ velocity[0]
-    scale = np.abs(velocity[0]) @ np.abs(effort[0]) + np.abs(gain)
+    scale = np.abs(velocity[0]) @ np.abs(effort) + np.abs(gain)
     assert abs(power - gain) < 1e-11 * max(1.0, scale)
 
 
 @prove
 @given(seed=SEEDS)
 def test_christoffel_symbols_give_the_same_force(seed):
-    robot, q, _, _ = _case(seed, 12, False, highest=0)
+    case = some_case(seed, 12, highest=0)
+    robot, q = case.robot, case.q
     symbols = hd.christoffel_symbols(robot, q[0])
     assert np.abs(symbols - symbols.transpose(0, 2, 1)).max() < 1e-12
     terms = hd.equations_of_motion(robot, [q[0], q[1], 0 * q[1]])
@@ -159,85 +118,51 @@ def test_christoffel_symbols_give_the_same_force(seed):
     assert np.abs(skew + skew.T).max() < 1e-11 * scale
 
 
-@pytest.mark.parametrize('floating', [False, True])
-@prove
-@given(seed=SEEDS)
+@of_bases
 def test_forward_dynamics_inverts_inverse_dynamics(floating, seed):
     """To what conditioning leaves: the efforts of the motion found are the efforts given."""
-    robot, q, base, wrenches = _case(seed, 60, floating, highest=3)
-    efforts = hd.inverse_dynamics(robot, q, external_wrenches=wrenches, **base)
-    if floating:
-        found, base_found = hd.forward_dynamics(
-            robot, q[:2], efforts[0], base_wrench=efforts[1], external_wrenches=wrenches,
-            base_pose=base['base_pose'], base_twist=base['base_twist'][:1])
-        back = hd.inverse_dynamics(
-            robot, np.vstack([q[:2], found]), external_wrenches=wrenches,
-            base_pose=base['base_pose'],
-            base_twist=np.vstack([base['base_twist'][:1], base_found]))
-    else:
-        found = hd.forward_dynamics(robot, q[:2], efforts, external_wrenches=wrenches)
-        back = hd.inverse_dynamics(
-            robot, np.vstack([q[:2], found]), external_wrenches=wrenches)
-    assert_close(_generalized(back), _generalized(efforts), 1e-9)
-    size = robot.n + 6 * floating
-    condition = np.linalg.cond(_equations(robot, q, base).mass[0]) if size else 1.0
-    assert np.abs(found[0] - q[2]).max(initial=0.0) < 1e-13 * condition * np.abs(efforts[0]).max(
-        initial=1.0)
+    case = some_case(seed, 60, floating, highest=3)
+    efforts = case.efforts()
+    found = case.accelerations(efforts)
+    assert_close(case.accelerated(found).efforts(), efforts, 1e-9)
+    mass = case.of(hd.equations_of_motion, first=-1).mass[0]
+    condition = np.linalg.cond(mass) if len(mass) else 1.0
+    error = np.abs(found[0] - case.velocity[1]).max(initial=0.0)
+    assert error < 1e-13 * condition * np.abs(efforts[0]).max(initial=1.0)
 
 
-@pytest.mark.parametrize('floating', [False, True])
-@prove
-@given(seed=SEEDS)
+@of_bases
 def test_hybrid_dynamics_finds_what_is_not_given(floating, seed):
-    robot, q, base, wrenches = _case(seed, 20, floating, highest=3)
-    moved = np.random.default_rng(seed).random(robot.n) < 0.5
-    names = [name for name, known in zip(robot.joint_names, moved, strict=True) if known]
-    efforts = hd.inverse_dynamics(robot, q, external_wrenches=wrenches, **base)
-    torque = efforts[0] if floating else efforts
-    mixed = np.where(moved, q[2:], torque)
-    if not floating:
-        found = hd.hybrid_dynamics(robot, q[:2], mixed, names, external_wrenches=wrenches)
-        motion = np.where(moved, mixed, found)
-        back = hd.inverse_dynamics(
-            robot, np.vstack([q[:2], motion]), external_wrenches=wrenches)
-        assert_close(back, np.where(moved, found, mixed), 1e-9)
-        return
-    state = {'base_pose': base['base_pose'], 'external_wrenches': wrenches}
-    twist = base['base_twist'][:1]
-    for known in ({'base_wrench': efforts[1]}, {'base_motion': base['base_twist'][1:]}):
-        found, base_found = hd.hybrid_dynamics(
-            robot, q[:2], mixed, names, base_twist=twist, **state, **known)
-        base_motion = known.get('base_motion', base_found)
-        back = hd.inverse_dynamics(
-            robot, np.vstack([q[:2], np.where(moved, mixed, found)]),
-            base_twist=np.vstack([twist, base_motion]), **state)
-        assert_close(back[0], np.where(moved, found, mixed), 1e-9)
-        assert_close(back[1], known.get('base_wrench', base_found), 1e-9)
+    case = some_case(seed, 20, floating, highest=3)
+    moved = np.random.default_rng(seed).random(case.robot.n) < 0.5
+    names = [name for name, known in zip(case.robot.joint_names, moved, strict=True) if known]
+    for of_base in ('base_wrench', 'base_motion')[:1 + floating]:
+        known = np.append([of_base == 'base_motion'] * 6 * floating, moved).astype(bool)
+        given = np.where(known, case.velocity[1:], case.efforts())
+        found = joined(case.driven(hd.hybrid_dynamics, given, names, of_base=of_base))
+        back = case.accelerated(np.where(known, given, found)).efforts()
+        case.assert_close(back, np.where(known, found, given), 1e-9)
 
 
 @pytest.mark.parametrize('distance', [10.0, 1e3])
 def test_forward_dynamics_far_from_the_world_origin(distance):
     """Digits go with the distance, as in the given twist and wrench, not with its square."""
-    rng = np.random.default_rng(0)
-    robot = hd.load_robot('aerial_manipulator')
-    q, (pose, twist) = random_motion(rng, robot, 1), random_base_motion(rng, 1)
-    torque, wrench = hd.inverse_dynamics(robot, q, base_pose=pose, base_twist=twist)
+    case = replace(case_of(
+        np.random.default_rng(0), hd.load_robot('aerial_manipulator'), 1), wrenches=None)
     offset = lie.pose(None, distance * np.array([1.0, -1.0, 1.0]))
-    far, near = lie.adjoint(offset), lie.adjoint(lie.inverse(offset))
-    found, base_found = hd.forward_dynamics(
-        robot, q[:2], torque, base_pose=offset @ pose, base_twist=twist[:1] @ far.T,
-        base_wrench=wrench @ near)
-    assert np.abs(found - q[2:]).max() < 1e-11 * distance
-    assert np.abs(base_found @ near.T - twist[1:]).max() < 1e-11 * distance
+    far, near = (np.eye(12) for _ in range(2))
+    far[:6, :6], near[:6, :6] = lie.adjoint(offset), lie.adjoint(lie.inverse(offset))
+    away = replace(case, base={
+        'base_pose': offset @ case.base['base_pose'],
+        'base_twist': case.base['base_twist'] @ far[:6, :6].T})
+    found = away.accelerations(case.efforts() @ near)
+    assert np.abs(found @ near.T - case.velocity[1:]).max() < 1e-11 * distance
 
 
 @prove
 @given(seed=SEEDS)
 def test_time_derivatives_are_those_of_the_order_below(seed):
     """Along a polynomial motion, Q at a near time is the Taylor series of Q now."""
-    rng = np.random.default_rng(seed)
-    robot = random_robot(rng, 8, serial=False)
-    q = random_motion(rng, robot, 6)
-    now = hd.inverse_dynamics(robot, q)
-    later = hd.inverse_dynamics(robot, taylor(q, 1e-3)[:3])
-    assert_close(later, taylor(now, 1e-3)[:1], 1e-10)
+    case = replace(random_case(seed, 8, 6, serial=False), wrenches=None)
+    later = replace(case, q=taylor(case.q, 1e-3)[:3])
+    assert_close(later.efforts(), taylor(case.efforts(), 1e-3)[:1], 1e-10)

@@ -1,17 +1,18 @@
+"""Motions of the joints from poses and twists of a link, at one instant and along a path."""
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from random_robots import assert_close, random_pose, random_robot, taylor
+from random_robots import assert_close, is_regular, random_robot, regular, taylor
 
 import hodyn_ros as hd
+from hodyn_ros.robot import lie
 
 REPRESENTATIONS = ('spatial', 'body_fixed', 'hybrid')
-
-
-def regular(robot, q, link, joints=slice(None)):
-    """Return whether the robot is far from singular, with these joints alone."""
-    return np.linalg.cond(hd.jacobian(robot, q[None], link)[0][:, joints]) < 50
+READY = {
+    'panda': np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785]),
+    'ur10e': np.array([0.3, -1.2, 1.5, -0.8, -1.4, 0.2])}
+TIMES = np.linspace(0.0, 4.0, 401)
 
 
 @pytest.mark.parametrize('representation', REPRESENTATIONS)
@@ -19,12 +20,11 @@ def regular(robot, q, link, joints=slice(None)):
 @settings(max_examples=15, deadline=None)
 def test_six_joints_follow_the_twist(representation, seed, order):
     rng = np.random.default_rng(seed)
-    robot, q = random_robot(rng, 6), rng.normal(size=6)
-    assume(regular(robot, q, 'body5'))
-    motion = np.concatenate([q[None], rng.normal(size=(order, 6))])
+    robot, motion = random_robot(rng, 6), rng.normal(size=(order + 1, 6))
+    assume(is_regular(robot, motion[0], 'body5'))
     kind = {'representation': representation}
     _, twist = hd.forward_kinematics(robot, motion, 'body5', **kind)
-    found = hd.inverse_kinematics(robot, q, twist, 'body5', **kind)
+    found = hd.inverse_kinematics(robot, motion[0], twist, 'body5', **kind)
     # The sums that make up the twist are larger than it, and every order multiplies the error.
     for k in range(1, order + 1):
         scale = np.abs(twist[:k]).max() + np.abs(motion).max()
@@ -36,12 +36,11 @@ def test_six_joints_follow_the_twist(representation, seed, order):
 @settings(max_examples=15, deadline=None)
 def test_prescribed_joints_decompose_a_redundant_arm(seed):
     rng = np.random.default_rng(seed)
-    robot, q = random_robot(rng, 8), rng.normal(size=8)
-    assume(regular(robot, q, 'body7', [0, 1, 3, 4, 6, 7]))
-    motion = np.concatenate([q[None], rng.normal(size=(4, 8))])
+    robot, motion = random_robot(rng, 8), rng.normal(size=(5, 8))
+    assume(is_regular(robot, motion[0], 'body7', [0, 1, 3, 4, 6, 7]))
     _, twist = hd.forward_kinematics(robot, motion, 'body7')
     found = hd.inverse_kinematics(
-        robot, q, twist, 'body7',
+        robot, motion[0], twist, 'body7',
         prescribed={'joint2': motion[1:, 2], 'joint5': motion[1:, 5]})
     np.testing.assert_allclose(
         found, motion, rtol=0, atol=1e-10 * (np.abs(twist).max() + np.abs(motion).max()))
@@ -56,7 +55,7 @@ def test_redundant_rates_are_the_derivatives_of_the_least_norm_law(
 ):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 8)
-    q = next(q for q in rng.normal(size=(1000, 8)) if regular(robot, q, 'body7'))
+    q, = regular(rng, robot, 'body7')
     twist = 0.3 * rng.normal(size=(4, 6))
     kind = {'representation': representation}
     found = hd.inverse_kinematics(robot, q, twist, 'body7', damping=damping, **kind)
@@ -88,10 +87,9 @@ def test_joints_off_the_way_to_the_link_rest():
     assert_close(hd.forward_kinematics(robot, found, 'body5')[1], twist, 1e-9)
 
 
-def test_the_panda_from_a_pose_to_the_fourth_order():
+def test_the_panda_from_a_pose_to_the_fourth_order(panda):
     """A straight line that starts from rest: only the fourth derivatives move."""
-    panda = hd.load_robot('panda')
-    ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+    ready = READY['panda']
     pose, _ = hd.forward_kinematics(panda, ready[None], 'link7')
     pose[0, 3] += 0.05
     q = hd.solve_pose(panda, pose, 'link7', ready, within_limits=True)
@@ -106,8 +104,7 @@ def test_the_panda_from_a_pose_to_the_fourth_order():
     np.testing.assert_allclose(jacobian @ motion[4], twist[3], atol=1e-12)
 
 
-def test_a_singular_arm_names_what_it_cannot_do_and_damping_accepts_it():
-    panda = hd.load_robot('panda')
+def test_a_singular_arm_names_what_it_cannot_do_and_damping_accepts_it(panda):
     twist, rest = np.ones((2, 6)), np.zeros(2)
     with pytest.raises(ValueError, match=r"'panda' is singular: joints joint1.*cannot give"):
         hd.inverse_kinematics(panda, np.zeros(7), twist, 'link7', prescribed={'joint3': rest})
@@ -115,29 +112,130 @@ def test_a_singular_arm_names_what_it_cannot_do_and_damping_accepts_it():
     assert np.all(np.isfinite(motion))
 
 
-@pytest.mark.parametrize(('change', 'message'), [
-    ({'q': np.zeros(6)}, r'q has shape \(6,\)'),
-    ({'q': np.full(7, np.inf)}, 'not finite'),
-    ({'twist': np.zeros(6)}, r'twist has shape \(6,\)'),
-    ({'twist': np.zeros((2, 5))}, r'twist has shape \(2, 5\)'),
-    ({'link': 'hand'}, "no link 'hand'"),
-    ({'link': 'link5'}, "link 'link5' .* moved by 5 free joints"),
-    ({'damping': -1.0}, 'damping'),
-    ({'representation': 'x'}, "representation 'x'"),
-    ({'prescribed': {'joint9': [0.0, 0.0]}}, "prescribed joint 'joint9'"),
-    ({'prescribed': {'joint1': [0.0]}}, r"prescribed\['joint1'\] has shape"),
-    ({'prescribed': {'joint1': [0, 0], 'joint2': [0, 0]}}, 'moved by 5 free joints'),
-])
-def test_bad_input_is_named(change, message):
-    arguments = {'q': np.ones(7), 'twist': np.zeros((2, 6)), 'link': 'link7', **change}
-    with pytest.raises(ValueError, match=message):
-        hd.inverse_kinematics(hd.load_robot('panda'), **arguments)
+def pose_at(robot, q, link):
+    return hd.forward_kinematics(robot, np.array(q)[None], link)[0]
 
 
-def test_a_floating_base_is_refused():
-    rng = np.random.default_rng(0)
-    robot = random_robot(rng, 8, floating=True)
-    with pytest.raises(ValueError, match='floating base'):
-        hd.inverse_kinematics(robot, np.zeros(7), np.zeros((1, 6)), 'body7')
-    with pytest.raises(ValueError, match='floating base'):
-        hd.solve_pose(robot, random_pose(rng), 'body7')
+@pytest.mark.parametrize('name', ['panda', 'fr3'])
+def test_poses_anywhere_in_the_range_are_found(name):
+    robot, rng = hd.load_robot(name), np.random.default_rng(0)
+    low, high = robot.limits.position_min, robot.limits.position_max
+    for _ in range(20):
+        pose = pose_at(robot, rng.uniform(low, high), 'link7')
+        q = hd.solve_pose(robot, pose, 'link7')
+        np.testing.assert_allclose(pose_at(robot, q, 'link7'), pose, atol=1e-9)
+
+
+def test_limits_are_kept_when_asked_for(panda):
+    rng, low, high = np.random.default_rng(1), panda.limits.position_min, panda.limits.position_max
+    for _ in range(20):
+        goal = rng.uniform(low, high)
+        pose = pose_at(panda, goal, 'link7')
+        start = np.clip(goal + rng.normal(scale=0.1, size=7), low, high)
+        q = hd.solve_pose(panda, pose, 'link7', start, within_limits=True)
+        assert np.all((q >= low) & (q <= high))
+        np.testing.assert_allclose(pose_at(panda, q, 'link7'), pose, atol=1e-9)
+
+
+@pytest.mark.parametrize('seed', range(10))
+def test_a_near_guess_gives_the_near_solution(seed):
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, 6)
+    goal, = regular(rng, robot, 'body5', largest=100)
+    q = hd.solve_pose(
+        robot, pose_at(robot, goal, 'body5'), 'body5', goal + rng.normal(scale=1e-4, size=6))
+    np.testing.assert_allclose(q, goal, atol=1e-7)
+
+
+def test_joints_that_do_not_carry_the_link_keep_their_guess():
+    rng = np.random.default_rng(2)
+    robot, goal = random_robot(rng, 7), rng.normal(size=7)
+    guess = goal + 0.01
+    q = hd.solve_pose(robot, pose_at(robot, goal, 'body5'), 'body5', guess)
+    assert q[6] == guess[6]
+
+
+def test_an_arm_of_two_joints_reaches_what_its_joints_allow():
+    robot, goal = hd.load_robot('twolink'), [0.3, 1.2]
+    q = hd.solve_pose(robot, pose_at(robot, goal, 'link2'), 'link2', [0.0, 1.0])
+    np.testing.assert_allclose(q, goal, atol=1e-8)
+
+
+def test_the_guess_is_returned_as_a_copy(panda):
+    guess = np.full(7, 0.5)
+    q = hd.solve_pose(panda, pose_at(panda, guess, 'link7'), 'link7', guess)
+    np.testing.assert_array_equal(q, guess)
+    assert not np.may_share_memory(q, guess)
+
+
+@pytest.mark.parametrize('guess', [None, np.full(7, 0.5)])
+def test_a_pose_out_of_reach_names_what_remains(panda, guess):
+    with pytest.raises(ValueError, match=r"link 'link7' of robot 'panda' does not reach.* m and"):
+        hd.solve_pose(panda, lie.pose(None, [3.0, 0.0, 0.0]), 'link7', guess)
+
+
+def path(robot, link, seed):
+    """Return poses about the ready one: shifts and turns in all directions."""
+    rng = np.random.default_rng(seed)
+    pose, _ = hd.forward_kinematics(robot, READY[robot.name][None], link)
+    poses = [pose]
+    for _ in range(3):
+        step = np.concatenate([rng.normal(scale=0.3, size=3), rng.normal(scale=0.05, size=3)])
+        poses.append(pose @ lie.exp(step))
+    poses.append(pose)
+    return hd.fit_pose_plan(np.arange(5.0), poses).evaluate(TIMES)
+
+
+@pytest.fixture(scope='module', params=[('ur10e', 0), ('panda', 1)], ids=lambda p: p[0])
+def followed(request):
+    name, seed = request.param
+    robot = hd.load_robot(name)
+    link = robot.bodies[-1].name
+    poses = path(robot, link, seed)
+    return robot, link, poses, hd.follow_path(robot, TIMES, poses, link, READY[name])
+
+
+def test_the_link_goes_through_the_poses_with_their_derivatives(followed):
+    robot, link, poses, q = followed
+    assert q.shape == (len(TIMES), 5, robot.n)
+    here, twists = hd.forward_kinematics(robot, q, link)
+    np.testing.assert_allclose(here, poses[:, 0], atol=1e-9)
+    found = hd.pose_derivatives(here, twists)
+    for k in range(5):
+        size = np.abs(poses[:, k]).max()
+        np.testing.assert_allclose(found[:, k], poses[:, k], atol=1e-8 * size)
+
+
+def test_positions_and_derivatives_belong_together(followed):
+    """Each row's change is the integral of the next, by Hermite's quintic between samples."""
+    _, _, _, q = followed
+    step = TIMES[1] - TIMES[0]
+    for k in range(2):
+        one, two, three = q[:, k], q[:, k + 1], q[:, k + 2]
+        change = 0.5 * step * (two[1:] + two[:-1]) - step**2 / 12 * (three[1:] - three[:-1])
+        error = np.abs(one[1:] - one[:-1] - change).max()
+        assert error < 1e-6 * step * np.abs(two).max()
+
+
+def test_it_begins_and_ends_at_rest(followed):
+    _, _, _, q = followed
+    np.testing.assert_allclose(q[[0, -1], 1:], 0.0, atol=1e-7)
+
+
+def test_limits_are_kept_along_a_path_when_asked_for(panda):
+    q = hd.follow_path(
+        panda, TIMES, path(panda, 'link7', 1), 'link7', READY['panda'], within_limits=True)
+    assert np.all(q[:, 0] >= panda.limits.position_min)
+    assert np.all(q[:, 0] <= panda.limits.position_max)
+
+
+def test_what_cannot_be_followed_names_its_time(panda):
+    poses = path(panda, 'link7', 1)
+    away = poses.copy()
+    away[200:, 0, :3, 3] += 2.0
+    with pytest.raises(ValueError, match=r"at 2 s: link 'link7'.*does not reach the pose"):
+        hd.follow_path(panda, TIMES, away, 'link7', READY['panda'])
+    turned = poses.copy()
+    turned[200:] = turned[200:] @ lie.pose(lie.rotation_z(1.0))
+    with pytest.raises(ValueError, match=r'at 2 s: joint .* would have to jump by'):
+        hd.follow_path(panda, TIMES, turned, 'link7', READY['panda'])

@@ -6,6 +6,7 @@ the other way round too: what is printed does not give the torques.
 import numpy as np
 import pytest
 from random_robots import assert_close, random_motion, random_robot
+from rigid_bodies import screw
 
 from benchmarks import planar_arm
 import hodyn_ros as hd
@@ -20,11 +21,7 @@ def recursion(robot, q, misprint=None):
     home, screws, place = [], [], np.eye(4)
     for body in robot.bodies:
         place = place @ body.placement
-        moment = np.cross(body.point, body.axis) + body.pitch * body.axis
-        screw = np.concatenate([body.axis, moment])
-        if body.type == 'prismatic':
-            screw = np.concatenate([np.zeros(3), body.axis])
-        screws.append(lie.adjoint(place) @ screw)
+        screws.append(lie.adjoint(place) @ screw(body))
         home.append(place @ lie.pose(None, body.com))
     twist, acceleration = np.zeros(6), np.concatenate([np.zeros(3), -robot.gravity])
     if misprint == 'sign of gravity':

@@ -1,81 +1,80 @@
 """Spherical joints by rotations: against Pinocchio, closed forms in many digits, and MuJoCo."""
+from dataclasses import replace
+
+from cases import case_of
 import mpmath as mp
 import numpy as np
 import pytest
-from random_robots import (
-    assert_close,
-    random_base_motion,
-    random_mapping,
-    random_robot,
-    random_rotation,
-    random_wrenches,
-)
+from random_robots import assert_close, random_mapping, random_rotation
 from spherical_robots import HALF, NAMES, QUARTER, ball, some_rotations, with_balls
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
 
 
-def modelled(robot):
-    """Return Pinocchio's model, whose joints are in the robot's order, with spherical ones."""
-    from pinocchio_models import pinocchio_model
-    return pinocchio_model(robot, balls=NAMES)
+class Twin:
+    """Pinocchio's model, with spherical joints where the robot has them.
 
+    Attributes
+    ----------
+    places : (n,) array of int
+        Where each of the robot's joints is in Pinocchio's velocities.
 
-def placed(pin, model, robot, rotations, q):
-    """Return Pinocchio's positions, and where each of the robot's joints is in its velocities."""
-    position, places = pin.neutral(model), np.zeros(robot.n, dtype=int)
-    for i, name in enumerate(robot.joint_names):
-        ball_name = name[:-2] if name[:-2] in NAMES else None
-        joint = model.joints[model.getJointId(f'{ball_name}_z' if ball_name else name)]
-        places[i] = joint.idx_v + ('xyz'.index(name[-1]) if ball_name else 0)
-        if ball_name:
-            position[joint.idx_q:joint.idx_q + 4] = pin.Quaternion(rotations[ball_name]).coeffs()
-        else:
-            position[joint.idx_q] = q[i]
-    return position, places
+    """
 
+    def __init__(self, robot):
+        self.pin, self.robot = pytest.importorskip('pinocchio'), robot
+        from pinocchio_models import pinocchio_model
+        self.model = pinocchio_model(robot, balls=NAMES)
+        self.data = self.model.createData()
+        names = [name[:-2] + '_z' if name[:-2] in NAMES else name for name in robot.joint_names]
+        self.joints = [self.model.joints[self.model.getJointId(name)] for name in names]
+        self.places = np.array([
+            joint.idx_v + ('xyz'.index(name[-1]) if name[:-2] in NAMES else 0)
+            for joint, name in zip(self.joints, robot.joint_names, strict=True)])
 
-def pinocchios_torques(pin, model, robot, rotations, q):
-    position, places = placed(pin, model, robot, rotations, q[0])
-    velocity, acceleration = np.zeros((2, robot.n))
-    velocity[places], acceleration[places] = q[1], q[2]
-    return pin.rnea(model, model.createData(), position, velocity, acceleration)[places]
+    def position(self, rotations, q):
+        position = self.pin.neutral(self.model)
+        for joint, name, angle in zip(self.joints, self.robot.joint_names, q, strict=True):
+            position[joint.idx_q:joint.idx_q + joint.nq] = angle if joint.nq == 1 else (
+                self.pin.Quaternion(rotations[name[:-2]]).coeffs())
+        return position
+
+    def compute(self, function, rotations, q, *vectors):
+        """Call pin.rnea or pin.aba with vectors and a result in the robot's order."""
+        arranged = np.zeros((len(vectors), self.robot.n))
+        arranged[:, self.places] = vectors
+        return getattr(self.pin, function)(
+            self.model, self.data, self.position(rotations, q), *arranged)[self.places]
 
 
 @pytest.mark.parametrize('seed', range(6))
 def test_torques_and_accelerations_are_pinocchios(seed):
-    pin = pytest.importorskip('pinocchio')
     rng = np.random.default_rng(seed)
     robot, rotations = with_balls(rng), some_rotations(rng)
-    model, q = modelled(robot), rng.normal(size=(3, robot.n))
-    expected = pinocchios_torques(pin, model, robot, rotations, q)
+    twin, q = Twin(robot), rng.normal(size=(3, robot.n))
     found = hd.inverse_dynamics(robot, q, rotations=rotations)
-    assert_close(found, expected[np.newaxis], 1e-12)
-    position, places = placed(pin, model, robot, rotations, q[0])
-    velocity, torque = np.zeros((2, robot.n))
-    velocity[places], torque[places] = q[1], found[0]
-    acceleration = pin.aba(model, model.createData(), position, velocity, torque)[places]
+    assert_close(found, [twin.compute('rnea', rotations, *q)], 1e-12)
     assert_close(
-        hd.forward_dynamics(robot, q[:2], found, rotations=rotations), [acceleration], 1e-10)
+        hd.forward_dynamics(robot, q[:2], found, rotations=rotations),
+        [twin.compute('aba', rotations, *q[:2], found[0])], 1e-10)
 
 
 @pytest.mark.parametrize('seed', range(3))
 def test_the_mass_matrix_is_pinocchios(seed):
     """Of a chain: that of a tree needs its bodies depth first."""
-    pin = pytest.importorskip('pinocchio')
     rng = np.random.default_rng(seed)
     robot, rotations = with_balls(rng, serial=True), some_rotations(rng)
-    model, q = modelled(robot), rng.normal(size=(1, robot.n))
-    position, places = placed(pin, model, robot, rotations, q[0])
-    mass = pin.crba(model, model.createData(), position)
+    twin, q = Twin(robot), rng.normal(size=(1, robot.n))
+    mass = twin.pin.crba(twin.model, twin.data, twin.position(rotations, q[0]))
     mass = np.triu(mass) + np.triu(mass, 1).T
     at_rest = np.zeros((robot.n + 1, 3, robot.n))
     at_rest[:, 0], at_rest[1:, 2] = q[0], np.eye(robot.n)
     torques = hd.inverse_dynamics(robot, at_rest, rotations={
         name: np.tile(turn, (robot.n + 1, 1, 1)) for name, turn in rotations.items()})[:, 0]
     np.testing.assert_allclose(
-        torques[1:] - torques[0], mass[np.ix_(places, places)], atol=1e-11 * mass.max())
+        torques[1:] - torques[0], mass[np.ix_(twin.places, twin.places)],
+        atol=1e-11 * mass.max())
 
 
 def turning(a, b, orders):
@@ -87,7 +86,6 @@ def turning(a, b, orders):
 
 
 def test_torque_rates_are_the_differences_of_pinocchios_torques():
-    pin = pytest.importorskip('pinocchio')
     rng = np.random.default_rng(3)
     robot = with_balls(rng)
     starts = {'joint1': HALF, 'joint3': QUARTER}
@@ -107,9 +105,10 @@ def test_torque_rates_are_the_differences_of_pinocchios_torques():
 
     q, rotations = motion(0.0)
     found = hd.inverse_dynamics(robot, q, rotations=rotations)
-    model, h = modelled(robot), 1e-3
+    twin, h = Twin(robot), 1e-3
     values = np.array([
-        pinocchios_torques(pin, model, robot, *reversed(motion(k * h))) for k in range(-3, 4)])
+        twin.compute('rnea', rotations, *q[:3])
+        for q, rotations in (motion(k * h) for k in range(-3, 4))])
     weights = np.array([[-1, 9, -45, 0, 45, -9, 1], [2, -27, 270, -490, 270, -27, 2]])
     expected = weights @ values / [[60.0 * h], [180.0 * h * h]]
     assert_close(found[1:], expected, 1e-7)
@@ -156,29 +155,15 @@ def test_results_do_not_depend_on_where_charts_are_centred(floating):
     rng = np.random.default_rng(5)
     robot, order = with_balls(rng, floating), 3
     rotations = {'joint1': QUARTER, 'joint3': HALF}
-    q = rng.normal(size=(order + 3, robot.n))
-    given = {'external_wrenches': random_wrenches(rng, robot, order)}
-    if floating:
-        given['base_pose'], given['base_twist'] = random_base_motion(rng, order)
-    elsewhere = robot
+    case, elsewhere = case_of(rng, robot, order), robot
     for name in NAMES:
         elsewhere = elsewhere.with_rotation(name, random_rotation(rng))
     # Wrenches on links that are not there would depend on how they are turned.
-    given['external_wrenches'][:, [
-        i for i, body in enumerate(robot.bodies) if not body.mass]] = 0.0
-    one, other = (np.hstack(hd.inverse_dynamics(r, q, rotations=rotations, **given)).reshape(
-        order + 1, -1) if floating else hd.inverse_dynamics(r, q, rotations=rotations, **given)
-        for r in (robot, elsewhere))
-    assert_close(other, one, 1e-11)
-    if floating:
-        twist = given.pop('base_twist')
-        given |= {'base_twist': twist[:1], 'base_wrench': one[:, robot.n:]}
-        found, base = hd.forward_dynamics(
-            robot, q[:2], one[:, :robot.n], rotations=rotations, **given)
-        assert_close(base, twist[1:], 1e-8)
-    else:
-        found = hd.forward_dynamics(robot, q[:2], one, rotations=rotations, **given)
-    assert_close(found, q[2:], 1e-8)
+    case.wrenches[:, [i for i, body in enumerate(robot.bodies) if not body.mass]] = 0.0
+    efforts = case.efforts(rotations=rotations)
+    assert_close(replace(case, robot=elsewhere).efforts(rotations=rotations), efforts, 1e-11)
+    case.assert_close(
+        case.accelerations(efforts, rotations=rotations), case.velocity[1:], 1e-8)
 
 
 def test_a_batch_anywhere_on_the_group_is_its_motions_one_by_one():
@@ -273,26 +258,3 @@ def test_where_coordinates_are_not_refused_they_are_right(digits):
         taken = orders
     assert taken >= 1
     assert (taken == 6) == (digits == 1)
-
-
-@pytest.mark.parametrize(('arguments', 'message'), [
-    ({'rotations': {'joint2': np.eye(3)}}, "no spherical joint 'joint2'; it has joint1, joint3"),
-    ({'rotations': {'joint1': np.diag([1.0, 1.0, -1.0])}}, "'joint1': its rotation is a reflec"),
-    ({'rotations': {'joint1': np.eye(4)}}, r"'joint1' has shape \(4, 4\); expected \(3, 3\)"),
-    ({'rotations': {}}, 'expected rotations of spherical joints by name'),
-    ({'rotations': {'joint1': np.eye(3)}, 'out': np.zeros((1, 9))}, 'leave out `out`'),
-    ({'rotations': {'joint1': np.eye(3)}, 'external_wrenches': np.zeros((1, 2, 6))},
-     'external_wrenches has shape'),
-])
-def test_what_is_no_rotation_of_a_spherical_joint_is_named(arguments, message):
-    robot = with_balls(np.random.default_rng(9))
-    with pytest.raises(hd.HodynError, match=message):
-        hd.inverse_dynamics(robot, np.zeros((3, robot.n)), **arguments)
-
-
-def test_a_robot_without_spherical_joints_says_so():
-    robot = random_robot(np.random.default_rng(10), 3)
-    with pytest.raises(hd.HodynError, match="has no spherical joint 'joint1'; it has none"):
-        robot.with_rotation('joint1', np.eye(3))
-    with pytest.raises(hd.HodynError, match="joint 'ball': its rotation is not orthonormal"):
-        ball().with_rotation('ball', 2.0 * np.eye(3))

@@ -1,16 +1,16 @@
 """The unrolled kernels of orders 0 to 2 against the kernel of any order."""
-import copy
-import pickle
 import subprocess
 import sys
 
+from cases import case_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 import mpmath
 import numpy as np
 from processes import in_threads
 import pytest
-from random_robots import assert_close, random_base_motion, random_motion, random_robot
+from random_robots import assert_close, random_robot
+from rigid_bodies import one_body
 
 import hodyn_ros as hd
 from hodyn_ros.dynamics.formulations import any_order_kernels
@@ -47,15 +47,17 @@ def one_by_one(robot, q, formulation):
     return out
 
 
-def in_a_batch(robot, q, formulation, wrenches=None):
-    out = np.full((len(q), q.shape[1] - 2, robot.n), np.nan)
-    hd.InverseDynamics(robot, q.shape[1] - 3, formulation).batch(q, out, wrenches)
-    return out
-
-
 def assert_all_close(actual, expected, tolerance):
     for a, e in zip(actual, expected, strict=True):
         assert_close(a, e, tolerance)
+
+
+def assert_as_any_order(robot, q, formulation, other):
+    """Compare motions one by one and in a batch with the kernel of any order of another name."""
+    expected, batch = by_any_order(robot, q, other), np.full((*q.shape[:1], 3, robot.n), np.nan)
+    hd.InverseDynamics(robot, 2, formulation).batch(q, batch)
+    assert_all_close(batch, expected, 1e-13)
+    assert_all_close(one_by_one(robot, q, formulation), expected, 1e-13)
 
 
 @pytest.mark.parametrize(('formulation', 'kind'), [
@@ -67,17 +69,15 @@ def assert_all_close(actual, expected, tolerance):
 def test_equals_any_order(formulation, kind, seed, bodies, samples, order):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, bodies, floating=kind == 'floating', serial=kind == 'arm')
-    q = np.array([random_motion(rng, robot, order) for _ in range(samples)])
-    wrenches = 10.0 * rng.normal(size=(samples, order + 1, bodies, 6))
-    poses, twists = map(
-        np.array, zip(*(random_base_motion(rng, order) for _ in range(samples)), strict=True))
+    case = case_of(rng, robot, order, samples)
+    q = case.q
     handle = hd.InverseDynamics(robot, order, formulation)
-    for acting in (wrenches, None):  # of which nothing is left for the next batch
+    for acting in (case.wrenches, None):  # of which nothing is left for the next batch
         out, base = np.full((samples, order + 1, robot.n), np.nan), ()
         if robot.floating:
             found, expected = np.full((2, samples, order + 1, 6), np.nan)
-            base = poses, twists, expected
-            handle.floating_batch(q, poses, twists, out, found, acting)
+            base = *case.base.values(), expected
+            handle.floating_batch(q, *base[:2], out, found, acting)
         else:
             handle.batch(q, out, acting)
         torques = by_any_order(
@@ -101,23 +101,18 @@ def test_parallel_and_nearly_parallel_axes(formulation, axis):
     } for i in range(5)]
     robot = hd.load_robot({'name': 'planar', 'gravity': [1.0, -3.0, -9.0], 'bodies': bodies})
     q = np.random.default_rng(5).normal(size=(3, 5, 5))
-    expected = by_any_order(robot, q, 'spatial')
-    assert_all_close(one_by_one(robot, q, formulation), expected, 1e-13)
-    assert_all_close(in_a_batch(robot, q, formulation), expected, 1e-13)
+    assert_as_any_order(robot, q, formulation, 'spatial')
 
 
 @pytest.mark.parametrize('formulation', FAST)
 @pytest.mark.parametrize('size', [1e5, 4e5, 1e9, 1e15])
-def test_huge_angles(formulation, size):
+def test_huge_angles(panda, formulation, size):
     """The angle of one sample in a register must not cost the others their digits."""
-    robot = hd.load_robot('panda')
     rng = np.random.default_rng(7)
     q = rng.normal(size=(13, 5, 7))
     q[3, 0, 2] = size * 1.234
     q[9, 0] = size * rng.normal(size=7)
-    expected = by_any_order(robot, q, formulation)
-    assert_all_close(one_by_one(robot, q, formulation), expected, 1e-13)
-    assert_all_close(in_a_batch(robot, q, formulation), expected, 1e-13)
+    assert_as_any_order(panda, q, formulation, formulation)
 
 
 @given(x=st.floats(-MAX_ANGLE, MAX_ANGLE) | st.integers(-318309, 318309).map(
@@ -133,10 +128,8 @@ def test_sine_and_cosine_to_one_ulp(x):
 @pytest.mark.parametrize('formulation', FAST)
 def test_accuracy_against_many_digits(formulation):
     """A pendulum whose torque is known in closed form: Q = J q̈ + m g c sin q."""
-    robot = hd.load_robot({'name': 'pendulum', 'gravity': [0, 0, -9.81], 'bodies': [{
-        'name': 'rod', 'parent': -1, 'type': 'revolute', 'placement': np.eye(4),
-        'axis': [0, 1, 0], 'mass': 2.0, 'com': [0.0, 0.0, -0.4],
-        'inertia': np.diag([0.1, 0.1, 0.02])}]})
+    robot = one_body('revolute', 2.0, [0.0, 0.0, -0.4], [0.1, 0.1, 0.02], axis=[0, 1, 0],
+                     gravity=[0, 0, -9.81])
     q, v, a, j, s = 0.7, 1.3, -2.1, 0.9, 4.2
     arm, swing = 0.1 + 2.0 * 0.4**2, 2.0 * 9.81 * 0.4
     expected = np.array([
@@ -148,42 +141,27 @@ def test_accuracy_against_many_digits(formulation):
 
 
 @pytest.mark.parametrize('formulation', FAST)
-def test_a_handle_may_be_pickled_and_copied(formulation):
-    robot = hd.load_robot('panda')
-    q = np.random.default_rng(1).normal(size=(5, 7))
-    handle = hd.InverseDynamics(robot, 2, formulation)
-    out, again = np.empty((2, 3, 7))
-    handle(q, out)
-    assert (handle.robot, handle.order, handle.formulation) == (robot, 2, formulation)
-    for twin in (pickle.loads(pickle.dumps(handle)), copy.deepcopy(handle)):
-        twin(q, again)
-        np.testing.assert_array_equal(again, out)
-
-
-@pytest.mark.parametrize('formulation', FAST)
-def test_single_motions_and_batches_agree_whatever_the_layout(formulation):
-    robot = hd.load_robot('panda')
+def test_single_motions_and_batches_agree_whatever_the_layout(panda, formulation):
     q = np.random.default_rng(4).normal(size=(11, 5, 7))
-    expected = by_any_order(robot, q, formulation)
+    expected = by_any_order(panda, q, formulation)
     strided = np.zeros((11, 10, 14))
     strided[:, ::2, ::2] = q
     for motions in (q, strided[:, ::2, ::2], np.asfortranarray(q), q.tolist()):
         assert_all_close(
-            hd.inverse_dynamics(robot, motions, formulation=formulation), expected, 1e-13)
+            hd.inverse_dynamics(panda, motions, formulation=formulation), expected, 1e-13)
     for motion, torque in zip(strided[:, ::2, ::2], expected, strict=True):
-        assert_close(hd.inverse_dynamics(robot, motion, formulation=formulation), torque, 1e-13)
-    assert hd.inverse_dynamics(robot, q[:0], formulation=formulation).shape == (0, 3, 7)
+        assert_close(hd.inverse_dynamics(panda, motion, formulation=formulation), torque, 1e-13)
+    assert hd.inverse_dynamics(panda, q[:0], formulation=formulation).shape == (0, 3, 7)
 
 
-def test_threads_have_handles_of_their_own():
-    robot = hd.load_robot('panda')
+def test_threads_have_handles_of_their_own(panda):
     q = np.random.default_rng(8).normal(size=(4, 5, 7))
-    expected = [hd.inverse_dynamics(robot, motion) for motion in q]
+    expected = [hd.inverse_dynamics(panda, motion) for motion in q]
     wrong = []
 
     def work(k):
         for _ in range(200):
-            if not np.array_equal(hd.inverse_dynamics(robot, q[k]), expected[k]):
+            if not np.array_equal(hd.inverse_dynamics(panda, q[k]), expected[k]):
                 wrong.append(k)
 
     in_threads(work, range(4))

@@ -1,0 +1,28 @@
+"""Single bodies: robots of one, their screws and their inertia, for tests."""
+import numpy as np
+
+import hodyn_ros as hd
+from hodyn_ros.robot import lie
+
+
+def one_body(kind, mass=2.0, com=(0.0, 0.0, 0.0), inertia=1.0, **keys):
+    """Return a robot of one body at the origin, `body`, on a joint of a kind."""
+    gravity = {'gravity': keys.pop('gravity')} if 'gravity' in keys else {}
+    return hd.load_robot({'name': 'one', **gravity, 'bodies': [{
+        'name': 'body', 'parent': -1, 'type': kind, 'placement': np.eye(4), 'mass': mass,
+        'com': com, 'inertia': inertia * np.eye(3), **keys}]})
+
+
+def screw(body):
+    """Return the joint's screw (6,) in the body's frame."""
+    if body.type == 'prismatic':
+        return np.concatenate([np.zeros(3), body.axis])
+    return np.concatenate([
+        body.axis, np.cross(body.point, body.axis) + body.pitch * body.axis])
+
+
+def mass_matrix(body):
+    """Return the body's mass matrix (6, 6) in its frame, the inertia about its COM."""
+    offset = body.mass * lie.skew(body.com)
+    return np.block([
+        [body.inertia - offset @ lie.skew(body.com), offset], [-offset, body.mass * np.eye(3)]])
