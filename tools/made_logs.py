@@ -12,11 +12,11 @@ PERIOD = 1e-3
 POSITION_NOISE, VELOCITY_NOISE = 5e-6, 1e-3
 
 
-def states(stamps, instants, seed, *, velocity=True, lag=0.0):
+def states(stamps, instants, seed, *, velocity=True, lag=0.0, joints=7):
     """Return joint states sampled at instants; equal instants are one sample that was reread."""
     rng = np.random.default_rng(seed)
     instants, sample = np.unique(instants, return_inverse=True)
-    q, late = motion(instants), motion(instants - lag)
+    q, late = (motion(time)[:, :, :joints] for time in (instants, instants - lag))
     position = q[:, 0] + POSITION_NOISE * rng.standard_normal(q[:, 0].shape)
     speed = late[:, 1] + VELOCITY_NOISE * rng.standard_normal(q[:, 0].shape)
     if not velocity:
