@@ -31,9 +31,10 @@ def on_another_clock(period, make, drift=0.0, bend=0.0):
     """Return a log whose stamps drift, from its middle on by `bend` more."""
     log = make(period)
     middle = log.time[len(log.time) // 2]
+    older = never(log.stamps) if log.older is None else log.older
     time, stamps, older = (
         (1.0 + drift) * values + bend * np.maximum(values - middle, 0.0)
-        for values in (log.time, log.stamps, never(log.stamps) if log.older is None else log.older))
+        for values in (log.time, log.stamps, older))
     return replace(log, time=time, stamps=stamps, older=older, period=(1.0 + drift) * period)
 
 
@@ -161,7 +162,8 @@ def held_up_on_the_way(seed):
             shown[end:later] = np.minimum(
                 shown[end:later], shown[i] + PERIOD * np.arange(1, later - end + 1))
     ticks = np.unique(instants)
-    return of_panda(ticks[np.searchsorted(ticks, shown + 0.5 * PERIOD) - 1], reads, seed, PERIOD * (1.0 + 4e-4))
+    shown = ticks[np.searchsorted(ticks, shown + 0.5 * PERIOD) - 1]
+    return of_panda(shown, reads, seed, PERIOD * (1.0 + 4e-4))
 
 
 def at_nearly_a_part_of_the_rate(rate, reads, jitter, velocity):
