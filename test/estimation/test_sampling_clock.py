@@ -108,30 +108,34 @@ def test_samples_are_restored_from_coarse_stamps_and_parts_of_the_rate(make, pro
     assert_as_promised(log, log.instants(), **promise)
 
 
-def held_up(length):
+def held_up(at, periods, count=4000):
     """A reader stands still now and then, and receives then at once what came meanwhile."""
-    rng = np.random.default_rng(length)
-    period = MS * (1.0 + 2e-4)
-    time = period * np.arange(4000)
-    stamps = time + MS * (0.2 + 0.05 * rng.standard_normal(4000))
-    for begin in range(300, 3800, 500):
-        stamps[begin:begin + length] = stamps[begin + length] + 1e-5 * (np.arange(length) - length)
-    return swinging(time, stamps, period)
+    period, late = MS * (1.0 + 2e-4), np.zeros(count)
+    late[at] = periods
+    time = period * np.arange(count)
+    late += 0.2 + 0.05 * np.random.default_rng(0).standard_normal(count)
+    stamps = np.maximum.accumulate(time + MS * late) + 1e-8 * np.arange(count)
+    return swinging(time, stamps, period, 5e-6)
 
 
-def held_up_after(late):
-    """The samples themselves go on while the stamps pause."""
-    index, period = np.arange(500), 0.010001
-    time = 100.0 + period * index
-    stamps = np.where(index > late, np.maximum(time, time[late] + 0.07 + 1e-6 * index), time)
-    return of_panda(time, stamps, 1, period)
+def read(ticks, stamps, seed, period=PERIOD, **options):
+    """Return the log of a reader of the newest state."""
+    return of_panda(
+        ticks[np.searchsorted(ticks, stamps, side='right') - 1], stamps, seed, period, **options)
 
 
-def held_up_for_some_periods():
-    rng, time = np.random.default_rng(2), np.arange(3000) * PERIOD
-    late = np.where(rng.random(3000) < 3e-3, rng.uniform(6.0, 15.0, 3000), 0.0) * PERIOD
-    stamps = np.maximum.accumulate(time + 0.3 * PERIOD + late)
-    return of_panda(time, stamps + 1e-8 * np.arange(3000), 2)
+def read_at(rate, reads, jitter, velocity, seed=1):
+    """Return the log of an uneven reader at a part of the rate, or at the rate itself.
+
+    Each state is up to a period old. Guards steps of this age, from a period back to none, taken
+    for those of a clock; and a skipped sample that slopes over its step hid.
+    """
+    rng = np.random.default_rng(seed)
+    stamps = np.arange(0.02, 19.9, 1.0 / reads)
+    stamps = np.sort(stamps + rng.exponential(jitter, len(stamps)))
+    log = read(np.arange(0.0, 20.0, 1.0 / rate), stamps, seed, 1.0 / rate, velocity=velocity)
+    assert np.count_nonzero(np.diff(log.time) > 1.5 * log.period) > 3
+    return log
 
 
 def made_up_for():
@@ -141,12 +145,6 @@ def made_up_for():
     for at in rng.choice(2800, 5, replace=False):
         reads[at:at + 12] = reads[at + 12] + 5e-6 * (np.arange(12) - 12)
     return read(np.arange(3000) * PERIOD, np.sort(reads), 2)
-
-
-def read(ticks, stamps, seed, period=PERIOD, **options):
-    """Return the log of a reader of the newest state."""
-    return of_panda(
-        ticks[np.searchsorted(ticks, stamps, side='right') - 1], stamps, seed, period, **options)
 
 
 def held_up_on_the_way(seed):
@@ -164,24 +162,6 @@ def held_up_on_the_way(seed):
     ticks = np.unique(instants)
     shown = ticks[np.searchsorted(ticks, shown + 0.5 * PERIOD) - 1]
     return of_panda(shown, reads, seed, PERIOD * (1.0 + 4e-4))
-
-
-def at_nearly_a_part_of_the_rate(rate, reads, jitter, velocity):
-    """Guards steps of their age, from a period back to none, taken for those of a clock."""
-    stamps = np.arange(0.02, 19.9, 1.0 / reads)
-    stamps = np.sort(stamps + np.random.default_rng(1).exponential(jitter, len(stamps)))
-    return read(np.arange(0.0, 20.0, 1.0 / rate), stamps, 1, 1.0 / rate, velocity=velocity)
-
-
-def with_one_missed_now_and_then(seed, velocity):
-    """Guards a skipped sample that slopes over its step hid, and the period of that error."""
-    rng, period = np.random.default_rng(seed), 8e-3
-    ticks = np.arange(0.0, 20.0, period) * (1.0 + 3e-5)
-    stamps = np.arange(0.02, 19.9, period) * (1.0 + 1e-5)
-    stamps += np.minimum(rng.exponential(8e-4, len(stamps)), 1.9 * period)
-    log = read(ticks, np.sort(stamps), seed, period, velocity=velocity)
-    assert np.count_nonzero(np.diff(log.time) > 1.5 * period) > 3
-    return log
 
 
 def uneven(seed):
@@ -222,17 +202,17 @@ BOTH = (True, False)
 
 
 @pytest.mark.parametrize(('make', 'promise'), [
-    *((partial(held_up, length), {}) for length in (8, 30, 60)),
-    (held_up_for_some_periods, {}), (made_up_for, {'count': None}),
-    *((partial(held_up_after, late), {}) for late in (0, 1, 2, 250)),
+    *((partial(held_up, range(300, 3800, 500), length), {}) for length in (8, 30, 60)),
+    *((partial(held_up, late, 7, 500), {}) for late in (0, 1, 2, 250)),
+    (partial(held_up, range(50, 3900, 333), np.random.default_rng(2).uniform(6, 15, 12)), {}),
+    (made_up_for, {'count': None}),
     *((partial(held_up_on_the_way, seed), {'off': None, 'most': 0.1}) for seed in range(6)),
-    *((partial(at_nearly_a_part_of_the_rate, rate, reads, jitter, velocity),
-       {'off': None, 'rms': 0.1})
+    *((partial(read_at, rate, reads, jitter, velocity), {'off': None, 'rms': 0.1})
       for rate, reads in ((1000.0, 333.0), (1000.0, 499.5), (500.0, 250.2), (250.0, 125.1),
                           (1000.0, 334.0))
       for jitter in (1e-5, 2e-4) for velocity in BOTH),
-    *((partial(with_one_missed_now_and_then, seed, velocity), {'off': None, 'rms': 0.1})
-      for seed in range(6) for velocity in BOTH),
+    *((partial(read_at, 125.0 / (1.0 + 3e-5), 125.0 / (1.0 + 1e-5), 8e-4, velocity, seed),
+       {'off': None, 'rms': 0.1}) for seed in range(6) for velocity in BOTH),
     *((partial(uneven, seed), {'off': 1e-4, 'rel': None}) for seed in range(4)),
     *((partial(sampled_in_bursts, recorded), {'off': 1e-3, 'rel': None}) for recorded in BOTH),
     *((partial(of_full_buffers, size), {'rel': 2e-5 * max(size, 5), 'step': 1e-2})
