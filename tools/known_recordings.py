@@ -47,8 +47,11 @@ def scara():
                      'viscous': [0.8, 0.4, 5.0, 0.01]}})
 
 
-def lifted_arm():
-    """Return an arm of three joints on a vertical slide; only the last one tilts its link."""
+def lifted_arm(*more, **options):
+    """Return an arm of three joints on a vertical slide; only the last one tilts its link.
+
+    `more` are keys of bodies behind it, `options` of `load_robot`.
+    """
     places = np.tile(np.eye(4), (4, 1, 1))
     places[0, 2, 3], places[1, 0, 3], places[2, 0, 3], places[3, 0, 3] = 0.4, 0.1, 0.35, 0.3
     links = (
@@ -62,9 +65,9 @@ def lifted_arm():
             {'name': f'{joint}_link', 'joint': joint, 'type': kind, 'parent': k - 1,
              'axis': np.eye(3)[axis].tolist(), 'mass': mass, 'com': com,
              'inertia': (inertia * np.eye(3)).tolist(), 'placement': places[k].tolist()}
-            for k, (joint, kind, axis, mass, com, inertia) in enumerate(links)],
+            for k, (joint, kind, axis, mass, com, inertia) in enumerate(links)] + list(more),
         'limits': {'position': [[0.0, 0.6], [-2.5, 2.5], [-2.6, 2.6], [-1.5, 1.5]],
-                   'effort': [400.0, 120.0, 60.0, 15.0]}})
+                   'effort': [400.0, 120.0, 60.0, 15.0]}}, **options)
 
 
 def efforts(q, robot, payload, friction, offset, seed, *, gravity=True):

@@ -1,10 +1,12 @@
 """Motions of the built-in arms with rough efforts: wrong links, friction, bias and noise."""
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.diagnosis import DiagnosisSamples
 
 ROBOTS = [hd.load_robot(name) for name in ('panda', 'iiwa14', 'ur10e', 'fr3')]
 
@@ -41,3 +43,12 @@ def recorded(rng, robot, *, off=0.0, size=1.0):
     effort += (0.01 + 0.03 * scale * rng.uniform()) * rng.standard_normal(effort.shape)
     q += np.array([1e-4, 1e-3, 5e-3, 0.0, 0.0])[:, np.newaxis] * rng.standard_normal(q.shape)
     return q, effort
+
+
+def diagnosed(q, effort, velocity):
+    """Return what a report says of the motion, efforts and velocities of a Panda."""
+    few = DiagnosisSamples()
+    few.add(SimpleNamespace(
+        q=q, slow=np.stack([effort, effort], axis=1), states=SimpleNamespace(velocity=velocity)))
+    return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
+        SimpleNamespace(gear_ratios=np.full(7, np.nan)))

@@ -64,28 +64,6 @@ def test_values_are_told_with_intervals_and_what_is_kept_as_kept():
     assert list(table) == list(PANDA.joint_names)
 
 
-def test_units_of_prismatic_joints_are_told_if_there_are_some():
-    bodies = PANDA.bodies
-    slide = replace(PANDA, bodies=(replace(bodies[0], type='prismatic'), *bodies[1:]))
-    assert 'prismatic joints: N for N m, m for rad' in printed(OFFSETS, robot=slide)[0]
-    assert 'prismatic' not in ' '.join(printed(OFFSETS))
-
-
-def test_errors_before_are_told_in_the_unit_that_the_gains_found_give():
-    lines = ' '.join(printed(OFFSETS, replace(
-        GOOD, before_by_gains_found=BEFORE * np.array([12.0, *[1.0] * (N - 1)]))))
-    assert f'they would be, N m: joint1 {12.0 * BEFORE[0]:.3g}; the last line' in lines
-    assert 'they would be' not in ' '.join(printed(OFFSETS))
-
-
-def test_that_the_amplitude_is_twice_the_coulomb_friction_is_told_where_it_stands():
-    told = '• A is twice the Coulomb friction'
-    found = replace(
-        OFFSETS, joints={'amplitude': BEFORE}, intervals={'amplitude': 0.1 * BEFORE})
-    assert sum(line.startswith(told) for line in printed(found)) == 1
-    assert not any(line.startswith(told) for line in printed(OFFSETS))
-
-
 def test_no_table_is_wider_than_a_terminal():
     names = ('amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor_inertia')
     lines = printed(replace(
@@ -137,13 +115,6 @@ def test_terms_that_are_missing_are_named_with_their_joints():
     assert missing_terms(OFFSETS) == []
 
 
-def test_a_mass_below_0_is_not_a_bound_of_the_payload():
-    for at_most, said in ((0.0, 'its mass would be below 0'), (0.004, '0.004 kg at most')):
-        lines = printed(replace(OFFSETS, payload_at_most=at_most), terms=('payload',))
-        assert said in ' '.join(lines)
-        assert ' 0 kg at most' not in ' '.join(lines)
-
-
 @pytest.mark.parametrize(('gains', 'said'), [
     ((0.06, 0.005), "not the robot's, joint1 ×0.06, joint2 ×0.005. They"),
     ((0.06, 0.0605), "×0.06 the robot's. They")])
@@ -158,31 +129,6 @@ def test_gains_that_differ_are_told_one_by_one(gains, said):
     assert ('as for the others' in line) is (gains[1] > 0.05)
 
 
-def test_what_is_held_alike_or_at_a_bound_is_named_in_words():
-    lines = printed(replace(
-        OFFSETS, held=(('amplitude', ('joint1', 'joint2')),),
-        alike=(('rotor_inertia', ('joint3',)),), bounded=(('asymmetry', 3.0, ('joint4',)),)))
-    assert any(line.startswith(
-        '• friction of joint1, joint2: this motion does not determine it') for line in lines)
-    assert any(line.startswith('• rotor of joint3: no significant difference') for line in lines)
-    assert any(line.startswith(
-        '• asymmetry of friction (slope × velocity offset) of joint4: at 3, the bound')
-        for line in lines)
-
-
-@pytest.mark.parametrize(('left_out', 'said'), [
-    (True, 'are left out: at rest, friction can have'),
-    (False, 'are used as if friction were 0')])
-def test_rests_are_told_where_there_are_some(left_out, said):
-    standing = np.zeros(N)
-    standing[[1, 4]] = 0.5, 0.004
-    lines = printed(replace(OFFSETS, standing=standing, rests_left_out=left_out))
-    (line,) = [line for line in lines if 'joints that stand' in line]
-    assert 'stand (joint2 50%)' in line
-    assert said in line
-    assert not any('joints that stand' in line for line in printed(OFFSETS))
-
-
 def test_errors_are_told_before_after_and_of_what_was_held_out():
     lines = printed(OFFSETS)
     assert rows(lines, 'from other stretches')['joint4'] == ['4.000', '0.400', '0.800', '0.200']
@@ -190,78 +136,83 @@ def test_errors_are_told_before_after_and_of_what_was_held_out():
     assert rows(printed(OFFSETS, replace(GOOD, by_bag=True, worse=worse)), 'from other recordings')
 
 
-LOAD = Payload(1.25, np.array([0.01, -0.02, 0.1]), np.diag([0.004, 0.005, 0.003]))
 LOADED = replace(
-    OFFSETS, payload=LOAD, payload_interval=0.01 * np.arange(1.0, 11.0), link_level=0.05,
-    gain_level=0.012)
+    OFFSETS, payload=Payload(1.25, np.array([0.01, -0.02, 0.1]), np.diag([0.004, 0.005, 0.003])),
+    payload_interval=0.01 * np.arange(1.0, 11.0), link_level=0.05, gain_level=0.012)
+UNLOADED = replace(OFFSETS, payload_at_most=0.345)
+GAINS = {key: {'effort_gain': np.ones(N)} for key in ('joints', 'intervals')}
+RESTS = replace(OFFSETS, standing=np.array([0.0, 0.5, 0.0, 0.0, 0.004, 0.0, 0.0]))
+FIRST, *MIDDLE, LAST = PANDA.bodies
+SLIDE = replace(PANDA, bodies=(replace(FIRST, type='prismatic'), *MIDDLE, LAST))
+FINGERS = [
+    replace(PANDA, bodies=(FIRST, *MIDDLE, replace(LAST, **change)))
+    for change in ({'type': 'prismatic'}, {'parent': MIDDLE[-1].parent})]
+GRIPPER = load_robot(gripper_urdf(centre='0 0 0'))
+assert GRIPPER.bodies[-1].joint == 'finger2'
+TWO = np.ones(2)
+# An arm with two hands: guards a load in the other hand that friction absorbs without a word.
+TREE = replace(PANDA, bodies=tuple(
+    replace(body, parent=0) if i == 4 else body for i, body in enumerate(PANDA.bodies)))
+OTHER_HAND = ('A load on another tip (link4) is not searched for',
+              'list the bodies of that arm last in a copy of the robot file')
+NO_PAYLOAD = (f'No payload on {LAST.name}, the last body, that differs significantly from 0: 0.34 '
+              'kg at most (90 % confidence)')
+LOCK = 'fix the joints of the gripper, for example by --lock '
+PAYLOAD, BOTH = {'terms': ('payload',)}, {'terms': ('payload', 'friction')}
+COMPARED = {**PAYLOAD, 'is_compared': True}
 
 
-def test_a_payload_is_told_with_what_its_interval_rests_on():
-    text = '\n'.join(printed(LOADED, terms=('payload', 'friction')))
-    assert 'Payload 1.250 ± 0.010 kg at (10.0 ± 20.0, -20.0 ± 30.0, 100.0 ± 40.0) mm in' in text
-    assert 'does not determine its inertia: taken as a point mass' in text
-    assert 'links that are off by 5% and gains of drives by 1.2%, which the recordings' in text
-    assert 'do not rule out.' in text
-    text = '\n'.join(printed(
-        replace(LOADED, inertia_excited=True, gain_level=np.nan), terms=('payload',)))
-    assert 'inertia [0.004 0.005 0.003] kg m², diagonal' in text
-    assert 'off by 5%, which the recordings do not rule out, and assumes the friction of' in text
-    assert 'add friction to the --terms' in text
-    assert ('which has none' in text) == (PANDA.friction is None)
-    bare = replace(PANDA, friction=None)
-    assert 'which has none' in '\n'.join(printed(LOADED, terms=('payload',), robot=bare))
-    assert 'Payload' not in '\n'.join(printed(LOADED))
-    flat = replace(LOADED, com_determined=np.array([True, False, False]))
-    assert 'does not determine y and z of its centre of mass' in '\n'.join(
-        printed(flat, terms=('payload',)))
-    assert 'of its centre of mass' not in text
-
-
-def test_where_no_payload_is_found_it_is_told_how_heavy_it_is_at_most():
-    none = replace(OFFSETS, payload_at_most=0.345)
-    said = (f'No payload on {PANDA.bodies[-1].name}, the last body, that differs '
-            'significantly from 0: 0.34 kg at most (90 % confidence)')
-    assert printed(none, terms=('payload',), is_compared=True)[-1] == f'{said}.'
-    assert printed(none, terms=('payload',))[-1] == (
-        f'{said}; if there is one, a recording without it (--unloaded) determines it far '
-        'better.')
-    ones = {'effort_gain': np.ones(PANDA.n)}
-    gains = replace(none, joints=ones, intervals=ones)
-    assert 'gains are those of an arm without a payload' in printed(gains, terms=('payload',))[-1]
-    assert printed(gains, terms=('payload',), is_compared=True)[-1] == f'{said}.'
-
-
-def test_the_other_hand_of_a_tree_is_said_not_to_be_searched():
-    """Guards a load of 1.2 kg in the other hand that friction absorbs without a word."""
-    arms = replace(PANDA, bodies=tuple(
-        replace(body, parent=0) if i == 4 else body for i, body in enumerate(PANDA.bodies)))
-    for found in (LOADED, replace(OFFSETS, payload_at_most=0.345)):
-        text = '\n'.join(printed(found, terms=('payload',), robot=arms))
-        assert 'A load on another tip (link4) is not searched for' in text
-        assert 'list the bodies of that arm last in a copy of the robot file' in text
-        assert 'another tip' not in '\n'.join(printed(found, terms=('payload',)))
-    assert 'another tip' not in '\n'.join(printed(OFFSETS, robot=arms))
-
-
-def test_where_the_last_body_is_a_finger_it_is_said_how_to_look_for_a_payload():
-    last = PANDA.bodies[-1]
-    slides = replace(PANDA, bodies=(*PANDA.bodies[:-1], replace(last, type='prismatic')))
-    beside = replace(PANDA, bodies=(*PANDA.bodies[:-1], replace(
-        last, parent=PANDA.bodies[-2].parent)))
-    for robot in (slides, beside):
-        said = printed(OFFSETS, terms=('payload',), robot=robot)
-        assert said[-1].endswith(
-            f'fix the joints of the gripper, for example by --lock {last.joint}=…')
-        assert not any('--lock' in line for line in printed(
-            LOADED, terms=('payload', 'friction'), robot=robot))
-
-
-def test_the_joint_to_lock_is_the_leader_of_a_finger_that_follows():
-    gripper = load_robot(gripper_urdf(centre='0 0 0'))
-    assert gripper.bodies[-1].joint == 'finger2'
-    two = np.ones(2)
-    said = printed(
-        replace(OFFSETS, offset=two, offset_interval=two, standing=two),
-        Validation(two, two, two, [two], two, two, two > 1.0, False),
-        terms=('payload',), robot=gripper)
-    assert said[-1].endswith('by --lock finger1=…')
+@pytest.mark.parametrize(('found', 'options', 'said', 'unsaid'), [
+    (OFFSETS, {}, (), ('prismatic', 'they would be', '• A is twice', 'joints that stand')),
+    (OFFSETS, {'robot': SLIDE}, ('prismatic joints: N for N m, m for rad',), ()),
+    (OFFSETS, {'validation': replace(
+        GOOD, before_by_gains_found=BEFORE * np.array([12.0, *[1.0] * (N - 1)]))},
+     (f'they would be, N m: joint1 {12.0 * BEFORE[0]:.3g}; the last line',), ()),
+    (replace(OFFSETS, joints={'amplitude': BEFORE}, intervals={'amplitude': 0.1 * BEFORE}), {},
+     ('• A is twice the Coulomb friction',), ()),
+    (replace(OFFSETS, held=(('amplitude', ('joint1', 'joint2')),),
+             alike=(('rotor_inertia', ('joint3',)),), bounded=(('asymmetry', 3.0, ('joint4',)),)),
+     {}, ('• friction of joint1, joint2: this motion does not determine it',
+          '• rotor of joint3: no significant difference',
+          '• asymmetry of friction (slope × velocity offset) of joint4: at 3, the bound'), ()),
+    (replace(RESTS, rests_left_out=True), {}, (
+        'stand (joint2 50%)', 'are left out: at rest, friction can have'), ()),
+    (RESTS, {}, ('stand (joint2 50%)', 'are used as if friction were 0'), ()),
+    (LOADED, {}, (), ('Payload', 'another tip')),
+    (LOADED, BOTH, (
+        'Payload 1.250 ± 0.010 kg at (10.0 ± 20.0, -20.0 ± 30.0, 100.0 ± 40.0) mm in',
+        'does not determine its inertia: taken as a point mass',
+        'links that are off by 5% and gains of drives by 1.2%, which the recordings',
+        'do not rule out.'), ('another tip',)),
+    (replace(LOADED, inertia_excited=True, gain_level=np.nan), PAYLOAD, (
+        'inertia [0.004 0.005 0.003] kg m², diagonal', 'add friction to the --terms',
+        'off by 5%, which the recordings do not rule out, and assumes the friction of'),
+     ('of its centre of mass', 'which has none')),
+    (LOADED, {**PAYLOAD, 'robot': replace(PANDA, friction=None)}, ('which has none',), ()),
+    (replace(LOADED, com_determined=np.array([True, False, False])), PAYLOAD,
+     ('does not determine y and z of its centre of mass',), ()),
+    (UNLOADED, COMPARED, (f'{NO_PAYLOAD}.',), ('far better', 'another tip')),
+    (UNLOADED, PAYLOAD, (f'{NO_PAYLOAD}; if there is one, a recording without it (--unloaded) '
+                         'determines it far better.',), ('another tip',)),
+    (replace(UNLOADED, **GAINS), PAYLOAD, ('gains are those of an arm without a payload',), ()),
+    (replace(UNLOADED, **GAINS), COMPARED, (f'{NO_PAYLOAD}.',), ('without a payload',)),
+    (replace(OFFSETS, payload_at_most=0.0), PAYLOAD,
+     ('its mass would be below 0',), (' 0 kg at most',)),
+    (replace(OFFSETS, payload_at_most=0.004), PAYLOAD, ('0.004 kg at most',), (' 0 kg at most',)),
+    (LOADED, {**PAYLOAD, 'robot': TREE}, OTHER_HAND, ()),
+    (UNLOADED, {**PAYLOAD, 'robot': TREE}, OTHER_HAND, ()),
+    (OFFSETS, {'robot': TREE}, (), ('another tip',)),
+    *((OFFSETS, {**PAYLOAD, 'robot': robot}, (f'{LOCK}{LAST.joint}=…',), ()) for robot in FINGERS),
+    *((LOADED, {**BOTH, 'robot': robot}, (), ('--lock',)) for robot in FINGERS),
+    # The joint to lock is the leader of a finger that follows.
+    (replace(OFFSETS, offset=TWO, offset_interval=TWO, standing=TWO), {
+        **PAYLOAD, 'robot': GRIPPER,
+        'validation': Validation(TWO, TWO, TWO, [TWO], TWO, TWO, TWO > 1.0, False)},
+     (f'{LOCK}finger1=…',), ()),
+])
+def test_what_was_found_is_said_once_and_nothing_else(found, options, said, unsaid):
+    text = ' '.join(printed(found, **options))
+    for words in said:
+        assert text.count(words) == 1, text
+    for words in unsaid:
+        assert words not in text, text

@@ -1,5 +1,7 @@
 """What `sampling_instants` promises, of logs that are made just so: fast."""
-from made_logs import analysed, moving
+from functools import partial
+
+from made_logs import assert_as_promised, moving, never, newest, received, swinging
 import numpy as np
 import pytest
 from recordings import motion
@@ -11,53 +13,22 @@ pytestmark = pytest.mark.fast
 PERIODS = pytest.mark.parametrize('period', [1e-3, 1.0 / 60.0])
 
 
-def never(stamps):
-    """Return when older samples were seen, of a reader who receives each one once."""
-    return np.append(-np.inf, stamps[:-1])
-
-
-def received(period, count, seed, *, late=0.7, lost=0.0):
-    """Return stamps of a reader who receives each sample once, up to `late` periods late."""
+def irregular(period, count, seed, error=0.0):
+    """Return a log of no clock, whose stamps have uniform errors of up to a share of a period."""
     rng = np.random.default_rng(seed)
-    time = 5.0 + period * np.arange(count)
-    time = time[rng.random(count) >= lost]
-    return rng, time, time + period * rng.uniform(0.02, late, len(time))
-
-
-def irregular(period, count, seed):
-    """Return a generator, and instants of no clock."""
-    rng = np.random.default_rng(seed)
-    return rng, np.cumsum(period * rng.uniform(0.5, 1.5, count))
-
-
-def polled(period, count, seed, *, beat=1e-3, jitter=0.05):
-    """Return what a reader of the newest sample sees.
-
-    Its period is a little longer or shorter. Instants, stamps under which each one was first seen,
-    and the last stamps under which an older one was.
-    """
-    rng = np.random.default_rng(seed)
-    ticks = 5.0 + period * np.arange(count + 2)
-    reads = ticks[0] + period * (1.0 + beat) * np.arange(count) + period * rng.uniform(
-        0.0, jitter, count) + 0.3 * period
-    reads = np.sort(reads[reads < ticks[-1]])
-    seen = np.searchsorted(ticks, reads, side='right') - 1
-    first = np.append(True, np.diff(seen) > 0)
-    older = np.append(-np.inf, reads[:-1])[first]
-    return ticks[seen[first]], reads[first], older
+    time = np.cumsum(period * rng.uniform(0.5, 1.5, count))
+    return swinging(time, time + error * period * rng.uniform(-1.0, 1.0, count), period)
 
 
 @PERIODS
 @pytest.mark.parametrize('lost', [0.0, 0.2])
 def test_late_samples_are_on_the_clock_and_never_later_than_stamped(
         period, lost):
-    _, time, stamps = received(period, 1500, 1, lost=lost)
-    found, = sampling_instants(stamps, never(stamps), *moving(time, period))
-    assert found.sampling_period == pytest.approx(period, rel=1e-4)
-    np.testing.assert_allclose(
-        np.diff(found.time), np.diff(time), rtol=0.0, atol=1e-3 * period)
-    assert 0.0 < np.mean(found.time >= stamps - 1e-12) < 3e-3
-    assert np.median(stamps - found.time) > 0.2 * period
+    log = received(period, 1500, 1, lost=lost)
+    found, = log.instants()
+    assert_as_promised(log, [found], step=1e-3)
+    assert 0.0 < np.mean(found.time >= log.stamps - 1e-12) < 3e-3
+    assert np.median(log.stamps - found.time) > 0.2 * period
     assert found.determined.mean() > 0.98
     assert found.determined.shape == found.time.shape
     # The steps of the stamps are off by the difference of two uniform delays.
@@ -67,267 +38,128 @@ def test_late_samples_are_on_the_clock_and_never_later_than_stamped(
 @PERIODS
 @pytest.mark.parametrize('beat', [3e-3, -3e-3, 0.35])
 def test_what_is_polled_was_sampled_between_two_looks(period, beat):
-    time, stamps, older = polled(period, 1500, 2, beat=beat)
-    found, = sampling_instants(stamps, older, *moving(time, period))
-    many = np.count_nonzero(older[1:] > stamps[:-1]) >= 5
+    log = newest(period, 1500, 2, beat=beat)
+    found, = log.instants()
+    assert_as_promised(log, [found], off=0.01)
+    many = np.count_nonzero(log.older[1:] > log.stamps[:-1]) >= 5
     assert many == (beat < 0.1)
-    assert found.sampling_period == pytest.approx(period, rel=1e-4)
-    off = (found.time - time) / period
-    assert np.ptp(off) < 0.02
     if many:
-        assert np.mean((older - 0.01 * period < found.time)
-                       & (found.time < stamps + 0.01 * period)) > 0.99
-        assert np.abs(off).max() < 0.1  # with no delay left to guess
+        assert np.mean((log.older - 0.01 * period < found.time)
+                       & (found.time < log.stamps + 0.01 * period)) > 0.99
+        assert np.abs(found.time - log.time).max() < 0.1 * period  # with no delay left to guess
     else:
-        assert np.mean(found.time <= stamps) > 0.99
+        assert np.mean(found.time <= log.stamps) > 0.99
+
+
+def of_noisy_positions(period):
+    """Nothing is gained by another clock: the positions are too noisy to say."""
+    time = period * np.arange(1500)
+    stamps = time + 1e-4 * period * np.random.default_rng(14).standard_normal(1500)
+    return swinging(time, stamps, period, 0.05 * period * min(1e-2 / period, 2.0))
+
+
+def that_stops(period):
+    """Stamps are judged where the arm moves."""
+    log, rng = irregular(period, 1600, 15, 0.1), np.random.default_rng(15)
+    position, velocity = moving(np.minimum(log.time, log.time[800]), period)
+    log.position[:] = position
+    velocity[800:] = 0.0
+    log.velocity[:] = velocity + 1e-4 * rng.standard_normal(velocity.shape)
+    return log
+
+
+def that_hardly_moves(period):
+    log = received(period, 2000, 22)
+    moves = np.clip(log.time - log.time[1000], 0.0, 15 * period)
+    log.position[:], log.velocity[:] = moving(moves, period, 1e-7)
+    log.velocity[(moves == 0.0) | (moves == moves[-1])] = 0.0
+    return log
+
+
+def contradicted(period, share):
+    """A reader whose looks are not his is not followed; some that came late do no harm."""
+    log, rng = newest(period, 1500, 19, beat=-1e-2), np.random.default_rng(19)
+    wrong = rng.random(len(log.stamps)) < share
+    log.older[1:][wrong[1:]] = (log.stamps - 1e-3 * period)[1:][wrong[1:]]
+    return log
+
+
+def that_strays(period):
+    """A stamp that strays counts as one period."""
+    log = irregular(period, 1200, 23)
+    log.stamps[300:] = log.time[300:] + 200.0 * period
+    return log
 
 
 @PERIODS
-@pytest.mark.parametrize('drift', [2e-3, -2e-3])
-def test_the_period_is_on_the_clock_of_the_stamps(period, drift):
-    _, time, stamps = received(period, 1500, 3)
-    stamps = stamps[0] + (1.0 + drift) * (stamps - stamps[0])
-    found, = sampling_instants(stamps, never(stamps), *moving(time, period))
-    assert found.sampling_period == pytest.approx((1.0 + drift) * period, rel=1e-4)
-    assert np.ptp(stamps - found.time) < 0.8 * period
-    time, stamps, older = polled(period, 1500, 4, beat=-4e-3)
-    stamps, older = ((1.0 + drift) * values for values in (stamps, older))
-    found, = sampling_instants(stamps, older, *moving(time, period))
-    assert found.sampling_period == pytest.approx((1.0 + drift) * period, rel=1e-4)
+@pytest.mark.parametrize(('make', 'misfit'), [
+    # Some twenty well measured intervals are the least that tell a clock.
+    *((partial(received, count=count, seed=6, noise=1e-7), (np.nan, 0.0)) for count in (5, 20)),
+    # Of the steps, which have the errors of two stamps.
+    *((partial(irregular, count=1200, seed=7, error=error), (error * np.sqrt(2.0 / 3.0), 0.03))
+      for error in (0.0, 0.1)),
+    (that_stops, (0.1 * np.sqrt(2.0 / 3.0), 0.07)), (that_strays, (0.5, 0.5)),
+    (that_hardly_moves, (np.nan, 0.0)), (of_noisy_positions, None),
+    (partial(contradicted, share=0.25), None)])
+def test_stamps_without_a_clock_are_kept_and_judged(period, make, misfit):
+    log = make(period)
+    parts = log.instants()
+    assert len(parts) == 1 or make is that_hardly_moves
+    np.testing.assert_array_equal(np.concatenate([part.time for part in parts]), log.stamps)
+    for part in parts:
+        assert np.isnan(part.sampling_period)
+        assert not part.determined.any()
+        assert misfit is None or part.misfit / period == pytest.approx(
+            misfit[0], abs=misfit[1], nan_ok=True)
 
 
 @PERIODS
-def test_a_drift_that_changes_is_followed(period):
-    """By two thousandths, in the middle of 4000 samples."""
-    _, time, stamps = received(period, 4000, 5)
-
-    def clock(true):
-        return true + 2e-3 * np.maximum(true - time[len(time) // 2], 0.0)
-
-    found, = sampling_instants(clock(stamps), never(clock(stamps)), *moving(time, period))
-    off = (found.time - clock(time)) / period
-    assert np.isfinite(found.sampling_period)
-    assert np.abs(off - np.median(off)).max() < 0.1
-
-
-@PERIODS
-@pytest.mark.parametrize('count', [5, 20, 21, 40])
-def test_of_few_samples_the_stamps_are_kept(period, count):
-    """Some twenty well measured intervals are the least that tell a clock."""
-    _, time, stamps = received(period, count, 6)
-    found, = sampling_instants(stamps, never(stamps), *moving(time, period, 1e-7))
-    if count <= 20:
-        np.testing.assert_array_equal(found.time, stamps)
-        assert np.isnan(found.sampling_period)
-        assert np.isnan(found.misfit)
-        assert not found.determined.any()
-    else:
-        assert np.all(np.diff(found.time) > 0.0)
-
-
-@PERIODS
-def test_stamps_without_a_clock_are_kept_and_judged(period):
-    rng, time = irregular(period, 1200, 7)
-    for error in (0.0, 0.1):
-        stamps = time + error * period * rng.uniform(-1.0, 1.0, 1200)
-        found, = sampling_instants(stamps, never(stamps), *moving(time, period))
-        np.testing.assert_array_equal(found.time, stamps)
-        assert np.isnan(found.sampling_period)
-        assert not found.determined.any()
-        # Of the steps, which have the errors of two stamps.
-        assert found.misfit == pytest.approx(
-            error * period * np.sqrt(2.0 / 3.0), abs=0.03 * period)
+@pytest.mark.parametrize('count', [21, 40])
+def test_of_few_samples_the_instants_increase(period, count):
+    found, = received(period, count, 6, noise=1e-7).instants()
+    assert np.all(np.diff(found.time) > 0.0)
 
 
 @PERIODS
 @pytest.mark.parametrize('shift', [2.6, -2.6, 4.0, -12.0])
 @pytest.mark.parametrize('at', [400, 801])
 def test_a_clock_that_is_set_is_set_once(period, shift, at):
-    _, time, stamps = received(period, 1500, 8, late=0.3)
-    stamps[at:] += shift * period
+    log = received(period, 1500, 8, late=0.3)
+    log.stamps[at:] += shift * period
     if shift < 0.0:  # what is stamped before is left out, before this sees it
-        kept = np.append(stamps[:at] < stamps[at], np.ones(len(stamps) - at, bool))
-        time, stamps = time[kept], stamps[kept]
-    at = int(np.argmax(time >= 5.0 + at * period - 1e-9))
-    parts = sampling_instants(stamps, never(stamps), *moving(time, period))
+        log = log[np.append(log.stamps[:at] < log.stamps[at], np.ones(1500 - at, bool))]
+    at = int(np.argmax(log.time >= 5.0 + at * period - 1e-9))
+    parts = log.instants()
     breaks = np.cumsum([len(part.time) for part in parts])[:-1]
     assert np.abs(breaks - at).min() <= 1
     assert np.ptp(breaks) <= 2
-    far = np.abs(np.arange(len(time)) - at) > 2
-    delay = (stamps - np.concatenate([part.time for part in parts])) / period
+    far = np.abs(np.arange(len(log.time)) - at) > 2
+    delay = (log.stamps - np.concatenate([part.time for part in parts])) / period
     assert np.all((delay[far] > -0.1) & (delay[far] < 0.4))
-
-
-@PERIODS
-@pytest.mark.parametrize(('seed', 'late', 'steps', 'shares', 'part'), [
-    (9, 0.5, (2.0, 3.0, 5.0), (0.5, 0.25, 0.25), 1), (10, 0.4, (1.0, 1.5), (0.96, 0.04), 2),
-    *((17, 0.2, (1.0, 1.0 + 1.0 / part), (1.0 - share, share), part)
-      for part in (2, 3) for share in (0.03, 0.06))])
-def test_intervals_of_whole_steps_of_a_clock_are_counted_by_it(
-        period, seed, late, steps, shares, part):
-    """Of a reader who takes every other sample, or of samples rarely off by a part of a period."""
-    rng = np.random.default_rng(seed)
-    time = period * np.cumsum(rng.choice(steps, 1500, p=shares))
-    stamps = time + period * rng.uniform(0.0, late, 1500)
-    found, = sampling_instants(stamps, never(stamps), *moving(time, period))
-    assert found.sampling_period == pytest.approx(period / part, rel=1e-3)
-    np.testing.assert_allclose(np.diff(found.time), np.diff(time), rtol=0.0, atol=0.05 * period)
 
 
 @PERIODS
 @pytest.mark.parametrize('rest', [0.5, 0.9])
 def test_rests_are_counted_by_the_stamps(period, rest):
     """Where nothing moves no interval is told; the count goes on as the stamps say."""
-    _, time, stamps = received(period, 3000, 11, late=0.3)
+    log = received(period, 3000, 11, late=0.3)
     begin, many = 150, int((1.0 - rest) * 3000)
-    moves = np.clip(time - time[begin], 0.0, many * period)
+    moves = np.clip(log.time - log.time[begin], 0.0, many * period)
     position, velocity = moving(moves, period)
     velocity[(moves == 0.0) | (moves == moves[-1])] = 0.0
-    found, = sampling_instants(stamps, never(stamps), position, velocity)
+    found, = sampling_instants(log.stamps, never(log.stamps), position, velocity)
     inside = slice(begin + 5, begin + many - 5)
     assert found.sampling_period == pytest.approx(period, rel=1e-3)
     assert found.determined[inside].mean() > 0.98
     assert found.determined[begin + many + 5:].mean() < 0.05
-    assert np.abs(np.diff(found.time - time)[inside]).max() < 0.05 * period
-    assert np.abs(found.time - time).max() < 2.0 * period
-
-
-def test_stamps_in_milliseconds_are_restored():
-    period = 2.5e-3
-    _, time, stamps = received(period, 1500, 13, late=0.1)
-    stamps = np.ceil(1e3 * stamps) * 1e-3
-    found, = sampling_instants(stamps, never(stamps), *moving(time, period))
-    assert found.sampling_period == pytest.approx(period, rel=1e-4)
-    np.testing.assert_allclose(np.diff(found.time), period, rtol=1e-3)
-
-
-@pytest.mark.parametrize(('every', 'jitter', 'recorded'), [
-    (4, 0.05, True), (4, 0.3, True), (10, 0.3, True), (4, 0.05, False), (4, 0.3, False)])
-def test_a_reader_at_a_part_of_the_rate_has_the_states_of_the_clock(every, jitter, recorded):
-    """Each state is up to a period old: intervals tell to a part of it which one it is."""
-    period = 1e-3
-    rng = np.random.default_rng(every)
-    stamps = 3.0 + every * period * (1.0 + 4e-4) * np.arange(900)
-    stamps += jitter * period * rng.standard_normal(len(stamps))
-    stamps = stamps[rng.random(len(stamps)) > 0.02]
-    time = np.floor(stamps / period) * period
-    position, velocity = moving(time, 5e-3)
-    found, = sampling_instants(
-        stamps, never(stamps), position, velocity if recorded else np.full_like(velocity, np.nan))
-    assert found.sampling_period == pytest.approx(period, rel=1e-4)
-    off = (found.time - time) / period
-    assert np.std(stamps - time) > 0.25 * period
-    assert np.ptp(off) < 0.1
-
-
-@pytest.mark.parametrize('seed', range(4))
-def test_single_samples_that_stamps_in_milliseconds_hide_are_found(seed):
-    """Slopes over a step that is counted too short agree with it: 0.8, 1.4, 0.8 for 1, 2, 1."""
-    period = 1e-3
-    rng = np.random.default_rng(seed)
-    reads = 3.0 + period * (np.arange(3000) + 0.2 * rng.standard_normal(3000))
-    reads = np.sort(reads[rng.random(3000) > 0.05])
-    time = np.floor(reads / period) * period
-    stamps, kept = np.unique(np.round(reads, 3), return_index=True)
-    time = time[kept]
-    fresh = np.append(True, np.diff(time) > 0.0)
-    older = np.append(-np.inf, stamps[:-1])[fresh]
-    stamps, time = stamps[fresh], time[fresh]
-    position, velocity = moving(time, 5e-3)
-    velocity += 5e-3 * rng.standard_normal(velocity.shape)
-    found, = sampling_instants(stamps, older, position, velocity)
-    assert found.sampling_period == pytest.approx(period, rel=1e-5)
-    assert np.ptp(found.time - time) < 0.05 * period
-
-
-@pytest.mark.parametrize('length', [8, 30, 60])
-def test_samples_that_were_held_up_get_their_instants_and_no_gap(length):
-    """A reader stands still now and then, and receives then at once what came meanwhile."""
-    period = 1e-3
-    rng = np.random.default_rng(length)
-    index = np.arange(4000)
-    time = period * index * (1.0 + 2e-4)
-    stamps = time + period * (0.2 + 0.05 * rng.standard_normal(len(index)))
-    for begin in range(300, 3800, 500):
-        held_up = slice(begin, begin + length)
-        stamps[held_up] = stamps[begin + length] + 1e-5 * (np.arange(length) - length)
-    run, = analysed(stamps, *moving(time, period)).runs
-    off = run.time - time
-    assert np.abs(off - np.median(off)).max() < 0.05 * period
+    assert np.abs(np.diff(found.time - log.time)[inside]).max() < 0.05 * period
+    assert np.abs(found.time - log.time).max() < 2.0 * period
 
 
 @PERIODS
-def test_stamps_that_agree_with_the_positions_as_well_as_a_clock_are_kept(period):
-    """Nothing is gained by another clock: the positions are too noisy to say."""
-    rng = np.random.default_rng(14)
-    time = period * np.arange(1500)
-    stamps = time + 1e-4 * period * rng.standard_normal(1500)
-    omega = 1e-2 / period
-    position, velocity = moving(time, period, 0.05 * period * min(omega, 2.0))
-    found, = sampling_instants(stamps, never(stamps), position, velocity)
-    np.testing.assert_array_equal(found.time, stamps)
-    assert np.isnan(found.sampling_period)
-
-
-@PERIODS
-def test_what_stamps_contradict_is_judged_where_the_arm_moves(period):
-    rng, time = irregular(period, 1600, 15)
-    stamps = time + 0.1 * period * rng.uniform(-1.0, 1.0, 1600)
-    stops = np.minimum(time, time[800])
-    position, velocity = moving(stops, period)
-    velocity[800:] = 0.0
-    velocity += 1e-4 * rng.standard_normal(velocity.shape)
-    found, = sampling_instants(stamps, never(stamps), position, velocity)
-    assert np.isnan(found.sampling_period)
-    assert found.misfit == pytest.approx(0.1 * period * np.sqrt(2.0 / 3.0), abs=0.07 * period)
-
-
-@PERIODS
-@pytest.mark.parametrize('beat', [-0.02, -0.05])
-def test_an_even_reader_of_an_even_clock_gives_the_whole_period(period, beat):
-    """Of a third of 19.6 ms, 19.6 and 39.2 ms are multiples, as far as positions tell."""
-    time, stamps, older = polled(period, 900, 16, beat=beat, jitter=0.0)
-    found, = sampling_instants(stamps, older, *moving(time, period, 1e-5))
-    assert found.sampling_period == pytest.approx(period, rel=1e-3)
-    assert np.ptp(found.time - time) < 0.05 * period
-
-
-@PERIODS
-@pytest.mark.parametrize('share', [0.03, 0.25])
-def test_bounds_that_many_instants_contradict_are_not_believed(period, share):
-    """Some looks that came late do no harm; a reader whose looks are not his is not followed."""
-    time, stamps, older = polled(period, 1500, 19, beat=-1e-2)
-    rng = np.random.default_rng(19)
-    wrong = rng.random(len(stamps)) < share
-    older[1:][wrong[1:]] = (stamps - 1e-3 * period)[1:][wrong[1:]]
-    found, = sampling_instants(stamps, older, *moving(time, period))
-    if share < 0.1:
-        assert np.ptp(found.time - time) < 0.1 * period
-    else:
-        np.testing.assert_array_equal(found.time, stamps)
-        assert np.isnan(found.sampling_period)
-
-
-def test_of_an_arm_that_hardly_ever_moves_nothing_is_told():
-    period = 1e-3
-    _, time, stamps = received(period, 2000, 22)
-    moves = np.clip(time - time[1000], 0.0, 15 * period)
-    position, velocity = moving(moves, period, 1e-7)
-    velocity[(moves == 0.0) | (moves == moves[-1])] = 0.0
-    parts = sampling_instants(stamps, never(stamps), position, velocity)
-    np.testing.assert_array_equal(np.concatenate([part.time for part in parts]), stamps)
-    assert np.isnan([part.sampling_period for part in parts]).all()
-    assert np.isnan([part.misfit for part in parts]).all()
-
-
-@PERIODS
-def test_a_stamp_that_strays_counts_as_one_period_in_the_misfit(period):
-    _, time = irregular(period, 1200, 23)
-    stamps = time.copy()
-    stamps[300:] += 200.0 * period
-    found, = sampling_instants(stamps, never(stamps), *moving(time, period))
-    assert np.isnan(found.sampling_period)
-    assert found.misfit < period
+def test_bounds_that_a_few_instants_contradict_do_no_harm(period):
+    log = contradicted(period, 0.03)
+    assert_as_promised(log, log.instants())
 
 
 @PERIODS
@@ -335,13 +167,12 @@ def test_a_stamp_that_strays_counts_as_one_period_in_the_misfit(period):
 def test_instants_increase_near_their_stamps_whichever_joint_comes_first(period, late):
     """Whatever is lost, and whichever joint comes first."""
     for seed in range(24, 28):
-        rng, time, stamps = received(
-            period, 700, seed, late=late, lost=0.05 * (seed % 4))
-        position, velocity = moving(time, period)
-        here, = sampling_instants(stamps, never(stamps), position, velocity)
+        log = received(period, 700, seed, late=late, lost=0.05 * (seed % 4))
+        stamps, position, velocity = log.stamps, log.position, log.velocity
+        here, = log.instants()
         assert np.all(np.diff(here.time) > 0.0)
         assert np.abs(here.time - stamps).max() < 2.0 * period
-        order = rng.permutation(position.shape[1])
+        order = np.random.default_rng(seed).permutation(position.shape[1])
         turned, = sampling_instants(
             stamps, never(stamps), -3.0 * position[:, order], -3.0 * velocity[:, order])
         np.testing.assert_allclose(turned.time, here.time, rtol=0.0, atol=1e-6 * period)

@@ -1,7 +1,7 @@
 """What `analyse` promises of every log, and what it makes of those that are made just so: fast."""
+from made_logs import of_panda, received, states
 import numpy as np
 import pytest
-from recordings import PANDA, motion
 
 from hodyn_ros.estimation.timing import MIN_RUN, StampStatus, analyse, choose_clock
 from hodyn_ros.estimation.timing_statistics import TimingStatistics
@@ -14,67 +14,44 @@ PERIOD = 0.004
 BEGINS = (StampStatus.AFTER_GAP, StampStatus.AFTER_STEP, StampStatus.AFTER_RESET)
 
 
-def states(stamps, instants, seed=0, joints=7):
-    """Return joint states stamped in s; of equal instants they are one and the same."""
-    rng = np.random.default_rng(seed)
-    instants, sample = np.unique(instants, return_inverse=True)
-    q = motion(instants, PANDA)[:, :, :joints]
-    position = q[:, 0] + 2e-6 * rng.standard_normal(q[:, 0].shape)
-    velocity = q[:, 1] + 1e-4 * rng.standard_normal(q[:, 0].shape)
-    stamp = np.round(1e9 * (100.0 + np.asarray(stamps))).astype(np.int64)
-    return JointStates(
-        stamp, stamp + 250_000, position[sample], velocity[sample],
-        rng.standard_normal(position.shape)[sample])
-
-
-def late(count, seed, share=0.5):
-    rng = np.random.default_rng(seed)
-    time = PERIOD * np.arange(count)
-    return rng, time, time + share * PERIOD * rng.random(count)
-
-
 def plain():
-    _, time, stamps = late(700, 1)
-    return states(stamps, time)
+    return received(PERIOD, 700, 1, late=0.5)
 
 
 def with_gaps():
-    _, time, stamps = late(1500, 2)
-    kept = np.r_[0:300, 340:900, 902:905, 1000:1003, 1100:1500]
-    return states(stamps[kept], time[kept])
+    return received(PERIOD, 1500, 2, late=0.5)[
+        np.r_[0:300, 340:900, 902:905, 1000:1003, 1100:1500]]
 
 
 def with_loops():
-    _, time, stamps = late(600, 3)
-    order = np.r_[0:600, 0:600, 200:500]
-    return states(stamps[order], time[order])
+    return received(PERIOD, 600, 3, late=0.5)[np.r_[0:600, 0:600, 200:500]]
 
 
 def with_strays():
-    rng, time, stamps = late(800, 4)
+    rng = np.random.default_rng(4)
     order = np.sort(np.r_[0:800, rng.choice(800, 40)])
     order[rng.choice(840, 30)] -= 25
-    return states(stamps[order], time[order])
+    return received(PERIOD, 800, 4, late=0.5)[order]
 
 
 def polled():
-    rng, ticks, _ = late(800, 5)
+    rng, ticks = np.random.default_rng(5), PERIOD * np.arange(800)
     reads = np.sort(0.37 * PERIOD + 0.9 * PERIOD * np.arange(850)
                     + 0.05 * PERIOD * rng.random(850))
-    return states(reads, ticks[np.searchsorted(ticks, reads, side='right') - 1])
+    return of_panda(ticks[np.searchsorted(ticks, reads, side='right') - 1], reads, 5, PERIOD)
 
 
 def two_publishers():
-    _, time, _ = late(600, 6)
+    time = PERIOD * np.arange(600)
     stamps = np.concatenate([time + 1e-4, time[:-5] + 2.5 * PERIOD])
     sample = np.concatenate([np.arange(600), np.arange(595)])[np.argsort(stamps)]
-    return states(np.sort(stamps), time[sample])
+    return of_panda(time[sample], np.sort(stamps), 6, PERIOD)
 
 
 def set_clock():
-    _, time, stamps = late(900, 7, 0.2)
-    stamps = stamps + 3.3 * PERIOD * (np.arange(900) >= 400)
-    return states(stamps, time)
+    log = received(PERIOD, 900, 7, late=0.2)
+    log.stamps[400:] += 3.3 * PERIOD
+    return log
 
 
 LOGS = [plain, with_gaps, with_loops, with_strays, polled, two_publishers, set_clock]
@@ -88,7 +65,7 @@ def parts_of(timing):
 
 @pytest.mark.parametrize('log', LOGS)
 def test_each_message_is_in_one_run_or_says_why_not(log):
-    given = log()
+    given = log().states()
     timing = analyse(given)
     kept = np.flatnonzero(timing.status <= StampStatus.AFTER_RESET)
     np.testing.assert_array_equal(
@@ -117,7 +94,7 @@ def test_each_message_is_in_one_run_or_says_why_not(log):
 
 @pytest.mark.parametrize('log', LOGS)
 def test_instants_increase_by_whole_nanoseconds_and_are_near_their_stamps(log):
-    timing = analyse(log())
+    timing = analyse(log().states())
     for run in timing.runs:
         assert np.all(np.diff(run.time) > 0.0)
         np.testing.assert_allclose(1e9 * run.time, np.round(1e9 * run.time), atol=1e-3, rtol=0)
@@ -133,7 +110,7 @@ def test_instants_increase_by_whole_nanoseconds_and_are_near_their_stamps(log):
 
 @pytest.mark.parametrize('log', LOGS)
 def test_a_log_of_another_day_and_of_other_joints_first_has_the_same_runs(log):
-    given = log()
+    given = log().states()
     timing = analyse(given)
     day = 86_400 * 10 ** 9
     turned = JointStates(
@@ -157,7 +134,7 @@ def test_a_log_of_another_day_and_of_other_joints_first_has_the_same_runs(log):
 
 @pytest.mark.parametrize('log', LOGS)
 def test_a_report_counts_each_message_once(log):
-    given = log()
+    given = log().states()
     timing = analyse(given)
     said = TimingStatistics(timing.clock, timing.period)
     said.add(given, timing, slice(0, len(given)))
@@ -227,7 +204,7 @@ def test_stamps_that_mostly_go_ahead_tell_time(stamps, clock):
 
 @pytest.mark.parametrize('count', [0, 1, 2, MIN_RUN - 1])
 def test_of_too_few_states_there_is_no_run(count):
-    given = states(PERIOD * np.arange(count), PERIOD * np.arange(count))
+    given = states(PERIOD * np.arange(count), PERIOD * np.arange(count), 0)
     timing = analyse(given)
     assert timing.runs == ()
     assert len(timing.status) == len(timing.republished) == count
@@ -247,7 +224,7 @@ def test_states_that_were_read_again_are_known_by_numbers_that_stay(
     """Efforts may be fresh where the encoders were not read anew."""
     rng = np.random.default_rng(8)
     sample = np.sort(np.r_[0:300, 0:300:3])
-    given = states(PERIOD * 0.75 * np.arange(400), PERIOD * sample, joints=joints)
+    given = states(PERIOD * 0.75 * np.arange(400), PERIOD * sample, 0, joints=joints)
     if not velocity:
         given.velocity[:] = np.nan
     if effort != 'kept':

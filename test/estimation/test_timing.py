@@ -91,19 +91,3 @@ def test_a_gap_is_fifteen_periods_of_messages_in_bursts(pause, runs):
     timing, _ = judged(at_rest(bursts))
     assert timing.period == pytest.approx(0.01, rel=0.1)
     assert len(timing.runs) == runs
-
-
-@pytest.mark.fast
-@pytest.mark.parametrize('late', [0, 1, 2, 250])
-def test_a_message_held_up_after_any_other_is_no_gap(late):
-    """The samples themselves go on while the stamps pause."""
-    recording = record(duration=5.0)
-    stamps = recording.stamp.copy()
-    held = np.arange(500) > late
-    recording.stamp = np.maximum.accumulate(
-        np.where(held, np.maximum(stamps, stamps[late] + 70_000_000), stamps))
-    recording.stamp += 1000 * np.arange(500)
-    timing, statistics = judged(recording)
-    assert len(timing.runs) == 1
-    assert statistics.gaps == []
-    assert np.all(timing.status[1:] == StampStatus.FOLLOWS)

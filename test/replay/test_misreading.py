@@ -1,16 +1,13 @@
 """Which mistake a recording was made with is found, and none in recordings that are sound."""
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from recordings import messages, record, with_fingers, write
-from rough_recordings import ROBOTS, motion, recorded
+from recordings import with_fingers
+from rough_recordings import ROBOTS, diagnosed, motion, recorded
 
-import hodyn_ros as hd
-from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.diagnosis import DiagnosisSamples
+from hodyn_ros.replay.comparison import EffortComparison, common_lag
 from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.misreading import find_misreading, mountings
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
@@ -224,25 +221,6 @@ def wrong_velocities(moved, recorded, names, turns):
     return RecordedVelocities(moved, recorded, turns).clauses(names)
 
 
-def diagnosed(q, effort, velocity):
-    few = DiagnosisSamples()
-    few.add(SimpleNamespace(
-        q=q, slow=np.stack([effort, effort], axis=1), states=SimpleNamespace(velocity=velocity)))
-    return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
-        SimpleNamespace(gear_ratios=np.full(7, np.nan)))
-
-
-@pytest.mark.parametrize(('factor', 'said'), [
-    (1.0, 'positions and velocities are in degrees'),
-    (np.pi / 180.0, 'if positions are in degrees'), (np.nan, 'if positions are in degrees')])
-@pytest.mark.parametrize('seed', range(5))
-def test_velocities_that_agree_in_radians_are_not_said_to_be_in_degrees(seed, factor, said):
-    q, effort = recorded(np.random.default_rng(seed), ROBOTS[0])
-    q = np.degrees(q)
-    sentence, = diagnosed(q, effort, factor * q[:, 1]).sentences
-    assert said in sentence
-
-
 @pytest.mark.parametrize(('factor', 'said'), [
     (1e3, 'too far apart for the recorded'), (1e-3, 'too dense for the recorded')])
 def test_stamps_in_another_unit_are_named_alone(factor, said):
@@ -374,20 +352,16 @@ def test_positions_of_motors_before_springs_are_found(robot, off):
             not find_misreading(FeedForward(robot), motors, effort).reading.are_of_motors)
 
 
-def test_replay_says_that_positions_are_those_of_the_motors(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    robot = with_example_actuators(hd.load_robot('panda'), 'sea', 150.0)
-    hd.save_robot(robot, 'elastic.yaml')
-    sound = record(duration=30.0, robot=robot, prefix='', bandwidth=0.2)
-    position, rate = (sound.torque[:, :2] / 150.0).swapaxes(0, 1)
-    misread = replace(
-        sound, position=sound.position + position, velocity=sound.velocity + rate)
-    for name, recording in (('links', sound), ('motors', misread)):
-        write(tmp_path / name, {'/joint_states': messages(recording)})
-        assert main((
-            'replay', name, '--robot', 'elastic.yaml', '--no-report', '--output', f'{name}_out',
-        )) == 0
-        said = ' '.join(capsys.readouterr().out.split())
-        assert ('positions are those of the motors' in said) == (name == 'motors')
-    assert '% of the efforts unexplained' in said
-    assert 'motor position minus Q/K' in said
+@pytest.mark.parametrize('seeds', [
+    range(20), pytest.param(range(1000, 1200), marks=pytest.mark.siege)])
+def test_no_joint_of_a_sound_recording_has_its_own_lag(seeds):
+    instants = 100_000_000 * np.arange(100)
+    for seed in seeds:
+        rng, robot = np.random.default_rng(seed), ROBOTS[seed % len(ROBOTS)]
+        q, effort = recorded(
+            rng, robot, off=rng.choice([0.0, 0.1, 0.2]), size=rng.choice([0.1, 1.0]))
+        predicted = FeedForward(robot).torque(q, friction=False)[:, :2]
+        found = EffortComparison(robot.joint_names)
+        found.add(instants, instants, predicted, effort,
+                  np.stack([predicted[:, 0], effort], axis=1), q[:, 1])
+        assert not common_lag(found.joints).own, seed

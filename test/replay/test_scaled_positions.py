@@ -1,17 +1,12 @@
 """Positions that are too large by a factor: of degrees only if no other factor explains more."""
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
-from recordings import messages, record, write
-from rough_recordings import ROBOTS, recorded
+from rough_recordings import ROBOTS, diagnosed, recorded
+from spoiled_recordings import DEGREES, SCARA, TURNS
 
-from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.diagnosis import DiagnosisSamples
 from hodyn_ros.replay.misreading import find_misreading
 
-DEGREES = 180.0 / np.pi
 RATIOS = (30.0, 50.0, 80.0, 100.0, 120.0, 160.0)
 
 
@@ -59,31 +54,35 @@ def test_degrees_and_another_factor_that_explain_alike_are_both_named():
 
 
 @pytest.mark.parametrize(('velocity', 'said'), [
-    (100.0, 'positions and velocities are about'), (1.0, 'if positions are about'),
-    (np.nan, 'if positions are about')])
-def test_velocities_that_agree_are_not_said_to_be_too_large(velocity, said):
-    q, effort = recorded(np.random.default_rng(0), ROBOTS[0])
-    few = DiagnosisSamples()
-    few.add(SimpleNamespace(
-        q=100.0 * q, slow=np.stack([effort, effort], axis=1),
-        states=SimpleNamespace(velocity=velocity * q[:, 1])))
-    found = few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
-        SimpleNamespace(gear_ratios=np.full(7, np.nan)))
+    (None, 'positions and velocities are'), (1.0, 'if positions are'),
+    (np.nan, 'if positions are')])
+@pytest.mark.parametrize(('seed', 'factor', 'unit', 'remedy', 'unsaid'), [
+    *((seed, DEGREES, 'in degrees', 'radians', 'of the joints') for seed in range(5)),
+    (0, 100.0, 'about', 'Let the driver send positions, velocities and efforts of the joints',
+     'radians')])
+def test_velocities_that_agree_are_not_said_to_be_too_large(
+        seed, factor, unit, remedy, unsaid, velocity, said):
+    q, effort = recorded(np.random.default_rng(seed), ROBOTS[0])
+    found = diagnosed(
+        factor * q, effort, (factor if velocity is None else velocity) * q[:, 1])
     sentence, = found.sentences
-    assert f'{said} ' in sentence
-    assert 'Let the driver send positions, velocities and efforts of the joints' in sentence
-    assert 'radians' not in sentence
+    assert f'{said} {unit}' in sentence
+    assert remedy in sentence
+    assert unsaid not in sentence
     assert found.is_motion_misread
 
 
-@pytest.mark.parametrize('command', ['replay', 'identify'])
-def test_a_recording_of_the_motors_is_named_by_its_ratio(tmp_path, capsys, command):
-    recording = record(rate=25.0, duration=13.0, bandwidth=0.6)
-    recording.position, recording.velocity = 100.0 * recording.position, 100.0 * recording.velocity
-    recording.effort = recording.effort / 100.0
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    assert main([command, str(path), '--robot', 'panda', '--output', str(tmp_path / 'out')]) == (
-        2 if command == 'identify' else 0)
-    out = ' '.join(capsys.readouterr().out.split())
-    assert 'positions and velocities are about 100 times too large' in out
-    assert 'degrees' not in out
+@pytest.mark.parametrize('seeds', [
+    range(8), pytest.param(range(1000, 1100), marks=pytest.mark.siege)])
+@pytest.mark.parametrize(('factor', 'words'), [
+    (np.where(TURNS, DEGREES, 1.0), 'are in degrees'),
+    (np.full(4, DEGREES), 'are multiplied by 180/π'), (np.ones(4), '')])
+def test_what_was_multiplied_is_named(seeds, factor, words):
+    right = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        q, effort = recorded(rng, SCARA, off=rng.choice([0.0, 0.1]))
+        fit = find_misreading(FeedForward(SCARA), q * factor, effort)
+        causes = [] if fit.reading is None else fit.reading.causes(SCARA.joint_names)
+        right.append(len(causes) == 1 and words in causes[0] if words else not causes)
+    assert np.mean(right) >= (0.95 if words else 1.0), right

@@ -164,6 +164,7 @@ def test_what_calls_a_result_in_question_is_a_warning_and_no_fact(changes, said)
     {'velocity_lag': (2.9e-3, 1e-3)}, {'velocity_lag': (0.9e-3, 1e-5)},
     {'timing_statistics': timing(misfit=0.9e-3)},
     {'timing_statistics': timing(misfit=9e-3, sampling_period=0.01)},
+    {'timing_statistics': timing(misfit=9e-3, evenly_spaced=300)},
     {'reflexes': [reflex(1.0)]},
     {'joints': [joint('a', rms_error=np.nan, variance_accounted_for=np.nan), joint('b')]},
 ])
@@ -209,83 +210,75 @@ def test_an_error_that_is_none_beside_the_weight_is_no_warning():
     assert warnings(result(joints=[joint('a'), rests])) == []
 
 
-def fact(text, **changes):
-    """Return the one fact that has a text in it."""
-    (found,) = [one for one in facts(result(**changes)) if text in one]
-    return found
+def timed(**changes):
+    return {'timing_statistics': timing(**changes)}
 
 
-def test_gaps_and_jumps_of_the_clock_are_counted_with_the_longest():
-    one = timing(gaps=[(5, 0.25)], resets=[(6, 1.5), (7, 0.5)])
-    assert fact('gap', timing_statistics=one).startswith('1 gap, of 0.25 s: ')
-    assert fact('jump', timing_statistics=one).startswith(
-        '2 jumps back of the clock, the longest of 1.5 s: ')
-    assert not any('gap' in said or 'jump' in said for said in facts(result()))
+def lagging(lag, deviation):
+    return {'joints': [joint(name, lag=lag, lag_deviation=deviation) for name in NAMES]}
 
 
-def test_samples_that_were_put_where_they_were_taken_are_told():
-    one = timing(
-        period=0.004, sampling_period=0.008, restored=1000, determined=1000, largest_move=3e-3,
-        republished=50)
-    assert fact('a clock of', timing_statistics=one).endswith(
-        'sampled by a clock of 8 ms: 1000 samples are put at whole multiples of it, at most 3 ms '
-        'from their stamps.')
-    assert fact('repeat the state', timing_statistics=one).startswith('50 messages')
-    # The rate is that of the samples, not of the clock that they are multiples of.
-    assert 'samples at 100 Hz do not show motion faster than 50 Hz' in fact(
-        'bandwidth', timing_statistics=one)
-    one.determined = 900
-    assert '100 of them, while the arm hardly moves,' in fact('a clock of', timing_statistics=one)
-    one.determined = 990
-    assert 'hardly moves' not in fact('a clock of', timing_statistics=one)
-    one = timing(evenly_spaced=300, largest_move=12e-3)
-    assert fact('come in bursts', timing_statistics=one).startswith(
-        'The messages come in bursts: 300 samples, which determine no sampling clock, are spaced '
-        'evenly, at most 12 ms from their stamps.')
-    assert not any('stamps are used' in said for said in facts(result(one)))
-    assert warnings(result(timing(evenly_spaced=300, misfit=9e-3))) == []
-    one = timing(republished=50)
-    assert fact('determine no sampling clock', timing_statistics=one)
-    assert not any('no sampling clock' in said for said in facts(result()))
-
-
-def test_what_is_not_resolved_is_told_with_the_torque_that_stands_on_it():
+def unresolved(*entries):
     supported = np.ones((5, 2), dtype=bool)
-    supported[3] = False
-    supported[4, 1] = False
-    found = [said for said in facts(result(motion_supported=supported)) if 'resolve' in said]
-    assert found == [
-        'The recording does not resolve the jerk of any joint, nor Q̇.',
-        'The recording does not resolve the snap of b, nor Q̈.']
-    supported[:] = True
-    supported[2, 0] = supported[0, 1] = False
-    assert fact('resolve', motion_supported=supported) == (
-        'The recording does not resolve the acceleration of a.')
+    for entry in entries:
+        supported[entry] = False
+    return {'motion_supported': supported}
 
 
-def test_whether_there_is_gravity_in_the_efforts():
-    assert 'with gravity: they contain 0.950' in fact('The driver reports', gravity_share=0.95)
-    assert 'without gravity: they contain 0.050' in fact('The driver reports', gravity_share=0.05)
-    for share in (0.05, 0.4):
-        assert fact('compared with torques of the model that do not', gravity_share=share)
-    for share in (0.5, 1.0):
-        assert not any('compared with Q' in said for said in facts(result(gravity_share=share)))
-    assert not any('The driver reports' in said for said in facts(result(gravity_share=0.5)))
+RESTORED = {
+    'period': 0.004, 'sampling_period': 0.008, 'restored': 1000, 'determined': 1000,
+    'largest_move': 3e-3, 'republished': 50}
 
 
-@pytest.mark.parametrize(('lag', 'way'), [(3e-3, 'behind'), (-3e-3, 'ahead of')])
-def test_a_lag_of_all_joints_is_told_when_it_is_sure(lag, way):
-    joints = [joint(name, lag=lag, lag_deviation=2e-3) for name in NAMES]
-    assert f'Recorded efforts run {way} the prediction by 3 ± 2.8 ms' in fact(
-        'efforts run', joints=joints)
-    joints = [joint(name, lag=2.7e-3, lag_deviation=2e-3) for name in NAMES]
-    assert not any('efforts run' in said for said in facts(result(joints=joints)))
-
-
-@pytest.mark.parametrize('lag', [0.4e-3, -0.9e-3])
-def test_small_errors_of_the_model_pass_for_no_lag(lag):
-    joints = [joint(name, lag=lag, lag_deviation=1e-5) for name in NAMES]
-    assert not any('efforts run' in said for said in facts(result(joints=joints)))
+@pytest.mark.parametrize(('changes', 'said', 'unsaid'), [
+    (timed(gaps=[(5, 0.25)], resets=[(6, 1.5), (7, 0.5)]), (
+        '\n1 gap, of 0.25 s: ', '\n2 jumps back of the clock, the longest of 1.5 s: '), ()),
+    # The rate is that of the samples, not of the clock that they are multiples of.
+    (timed(**RESTORED), (
+        'sampled by a clock of 8 ms: 1000 samples are put at whole multiples of it, at most 3 ms '
+        'from their stamps.\n', '\n50 messages repeat the state',
+        'samples at 100 Hz do not show motion faster than 50 Hz'), ()),
+    (timed(**{**RESTORED, 'determined': 900}),
+     ('100 of them, while the arm hardly moves,',), ()),
+    (timed(**{**RESTORED, 'determined': 990}), ('a clock of',), ('hardly moves',)),
+    (timed(evenly_spaced=300, largest_move=12e-3), (
+        '\nThe messages come in bursts: 300 samples, which determine no sampling clock, are '
+        'spaced evenly, at most 12 ms from their stamps.',), ('stamps are used',)),
+    (timed(republished=50), ('determine no sampling clock',), ()),
+    (unresolved(3, (4, 1)), (
+        '\nThe recording does not resolve the jerk of any joint, nor Q̇.\n',
+        '\nThe recording does not resolve the snap of b, nor Q̈.\n'),
+     ('acceleration of', 'position of')),
+    (unresolved((2, 0), (0, 1)),
+     ('\nThe recording does not resolve the acceleration of a.\n',), ()),
+    ({'gravity_share': 0.95}, ('with gravity: they contain 0.950',), ('compared with',)),
+    ({'gravity_share': 0.05}, (
+        'without gravity: they contain 0.050',
+        'compared with torques of the model that do not'), ()),
+    ({'gravity_share': 0.4}, ('compared with torques of the model that do not',), ()),
+    ({'gravity_share': 0.5}, (), ('compared with', 'The driver reports')),
+    (lagging(3e-3, 2e-3), ('Recorded efforts run behind the prediction by 3 ± 2.8 ms',), ()),
+    (lagging(-3e-3, 2e-3), ('Recorded efforts run ahead of the prediction by 3 ± 2.8 ms',), ()),
+    (lagging(2.7e-3, 2e-3), (), ('efforts run',)),
+    # Small errors of the model pass for no lag.
+    (lagging(0.4e-3, 1e-5), (), ('efforts run',)), (lagging(-0.9e-3, 1e-5), (), ('efforts run',)),
+    ({'extremes': [extreme(limit=np.inf)]}, ('No limit of the robot is known',), ()),
+    ({'extremes': [extreme(), extreme(1)]}, (), ('limit',)),
+    ({'reflexes': [reflex(1.0), reflex(0.5)]}, (
+        '\nOf the reflexes', 'stop is nearest, at 100 % of its limit: jerk 100 of b, where 100 '
+        'is allowed.\n'), ()),
+    ({'reflexes': [reflex(1.01)]}, (), ('reflex',)),
+    ({'still': np.array([False, True])}, ('\nStanding still: b.\n',), ()),
+    ({'noise': SimpleNamespace(
+        velocity=np.array([1.0, np.nan]), bandwidth=np.full(2, 3.0), position=np.full(2, 1e-5),
+        step=0.01)}, ('estimated from positions with a bandwidth of 3 Hz',), ()),
+])
+def test_facts_are_told_once_with_their_numbers_and_plurals(changes, said, unsaid):
+    text = '\n'.join(['', *facts(result(**changes)), ''])
+    for words in said:
+        assert text.count(words) == 1, text
+    for words in unsaid:
+        assert words not in text, text
 
 
 @pytest.mark.parametrize(('change', 'is_listed'), [
@@ -300,24 +293,6 @@ def test_limits_that_only_a_misread_motion_exceeds_are_only_counted(change, is_l
     counted = [said for said in found if said.startswith('3 limits and reflexes are exceeded')]
     listed = [said for said in found if said.startswith('Beyond')]
     assert (len(counted), len(listed)) == ((0, 3) if is_listed else (1, 0))
-
-
-def test_limits_and_reflexes_are_told_as_they_are_known():
-    assert fact('No limit of the robot is known', extremes=[extreme(limit=np.inf)])
-    assert not any(
-        'limit' in said for said in facts(result(extremes=[extreme(), extreme(1)])))
-    assert fact('Of the reflexes', reflexes=[reflex(1.0), reflex(0.5)]).endswith(
-        'stop is nearest, at 100 % of its limit: jerk 100 of b, where 100 is allowed.')
-    assert not any('reflex' in said for said in facts(result(reflexes=[reflex(1.01)])))
-
-
-def test_still_joints_and_recordings_without_velocities_are_named():
-    assert fact('Standing still', still=np.array([False, True])) == 'Standing still: b.'
-    noise = SimpleNamespace(
-        velocity=np.array([1.0, np.nan]), bandwidth=np.full(2, 3.0), position=np.full(2, 1e-5),
-        step=0.01)
-    assert 'estimated from positions with a bandwidth of 3 Hz' in fact(
-        'The motion is', noise=noise)
 
 
 def test_the_figures_of_a_joint_are_empty_where_there_are_none():

@@ -21,16 +21,6 @@ def replayed(tmp_path):
     return run
 
 
-def test_zeros_a_quarter_turn_apart_are_named(replayed):
-    recording = record(duration=3.0)
-    recording.position[:, [1, 3]] += [0.5 * np.pi, -0.5 * np.pi]
-    result = replayed(recording)
-    assert result.diagnosis.fit.zeros == {
-        1: pytest.approx(-0.5 * np.pi), 3: pytest.approx(0.5 * np.pi)}
-    assert '-0.5 π rad are added to the positions of fer_joint2; +0.5 π rad' in warnings(result)[0]
-    assert not any('driver reports efforts' in sentence for sentence in facts(result))
-
-
 def test_efforts_that_never_change_are_named_without_figures_that_are_none(replayed):
     recording = record(duration=3.0)
     recording.effort[:, 3] = 2.1
@@ -84,20 +74,3 @@ def test_where_header_stamps_stand_still_receive_times_are_used_and_it_is_said(r
     assert f'{count} header stamps on /joint_states stand still or go backwards' in first
     assert 'Let the driver stamp each state' in first
     assert 'by their receive stamps' in ' '.join(facts(result))
-
-
-def swap_names(recording):
-    recording.names[1], recording.names[3] = recording.names[3], recording.names[1]
-
-
-def leave_velocities_at_zero(recording):
-    recording.velocity[:] = 0.0
-
-
-@pytest.mark.parametrize(('misread', 'said'), [
-    (leave_velocities_at_zero, 'the motion is estimated: those of fer_joint1, fer_joint2'),
-    (swap_names, 'the joints fer_joint2 and fer_joint4 are swapped')])
-def test_a_misread_recording_is_the_first_warning(replayed, misread, said):
-    recording = record(duration=5.0, bandwidth=0.6)
-    misread(recording)
-    assert said in warnings(replayed(recording))[0]
