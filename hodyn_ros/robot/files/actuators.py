@@ -21,6 +21,7 @@ from hodyn_ros.actuators.laws import (
 )
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.input_files import check_file
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.model import Robot
@@ -94,8 +95,7 @@ def with_actuators(
             'with the key actuators')
     if not isinstance(source, Mapping):
         path, context = Path(source), str(source)
-        if not path.is_file():
-            raise FileNotFoundError(f'no actuator file {context!r}')
+        check_file(path, f'no actuator file {context!r}')
         text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'an actuator file')
         is_xml = text.lstrip().startswith('<')
         data = text if is_xml else strict_yaml.load(text, context)
