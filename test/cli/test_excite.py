@@ -70,7 +70,8 @@ def test_limits_that_are_not_known_are_told_with_what_is_kept_to(capsys, tmp_pat
     (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(data))
     assert main(('excite', '--robot', 'arm.yaml', '--period', '60')) == 0
     assert len(asked) == 1
-    assert 'could not be kept' not in (said := capsys.readouterr().out)
+    said = capsys.readouterr().out
+    assert 'could not be kept' not in said
     (line,) = [one for one in said.splitlines() if 'No limit' in one]
     kept = excitation.UNKNOWN
     assert line == (
