@@ -20,7 +20,7 @@ from hodyn_ros.actuators.laws import (
     VariableStiffness,
 )
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, check_names
 from hodyn_ros.common.input_files import check_file
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
@@ -104,7 +104,7 @@ def with_actuators(
         raise HodynError(f'{context}: {why_not}')
     section = CheckedMapping(data, context, ['actuators'])
     section.get('actuators')
-    actuators = read_actuators(section, list(robot.joint_names), tuple(locked))
+    actuators = read_actuators(section, list(robot.joint_names), check_names(locked, 'locked'))
     assert actuators is not None  # the section is there
     if robot.rotor_inertia is not None:
         actuators = _with_rotors(actuators, robot.rotor_inertia.tolist(), context)
