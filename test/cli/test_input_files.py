@@ -1,4 +1,4 @@
-"""What is given to commands as a file and is none: pipes, links in a circle, the name -."""
+"""Inputs that are not files, such as pipes and links in a circle, and outputs called -."""
 import json
 import os
 import subprocess
