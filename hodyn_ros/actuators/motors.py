@@ -1,5 +1,5 @@
 """Motors and their gears; the only conversion of rotor-side to link-side numbers."""
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -22,12 +22,7 @@ class Motor:
     max_effort: float = np.inf
 
     def __post_init__(self) -> None:
-        for name in ('inertia', 'viscous', 'coulomb'):
-            if not 0.0 <= getattr(self, name) < np.inf:
-                raise HodynError(f'{name} {getattr(self, name):g}: must not be below 0')
-        for name in ('coulomb_velocity', 'gear_ratio', 'max_velocity', 'max_effort'):
-            if not getattr(self, name) > 0.0:
-                raise HodynError(f'{name} {getattr(self, name):g}: must be above 0')
+        _check(**asdict(self))
 
     @classmethod
     def from_rotor(
@@ -45,10 +40,20 @@ class Motor:
 
         A gear of ratio N divides angles and multiplies torques by N, so B = N² J.
         """
-        if not gear_ratio > 0.0:
-            raise HodynError(f'gear_ratio {gear_ratio:g}: must be above 0')
+        _check(  # the numbers as they are given, which an error names
+            gear_ratio=gear_ratio, inertia=inertia, viscous=viscous, coulomb=coulomb,
+            coulomb_velocity=coulomb_velocity, max_velocity=max_velocity, max_effort=max_effort)
         n = gear_ratio
         return cls(
             inertia=n * n * inertia, viscous=n * n * viscous, coulomb=n * coulomb,
             coulomb_velocity=coulomb_velocity / n, gear_ratio=n, max_velocity=max_velocity / n,
             max_effort=n * max_effort)
+
+
+def _check(**values: float) -> None:
+    for name in ('inertia', 'viscous', 'coulomb'):
+        if not 0.0 <= values[name] < np.inf:
+            raise HodynError(f'{name} {values[name]:g}: must not be below 0')
+    for name in ('coulomb_velocity', 'gear_ratio', 'max_velocity', 'max_effort'):
+        if not values[name] > 0.0:
+            raise HodynError(f'{name} {values[name]:g}: must be above 0')

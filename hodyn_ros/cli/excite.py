@@ -70,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
         replacing(output, force=options.force) as file,
         make_console(stderr=True).status('searching for a motion') as status,
     ):
+        refused = ''
         for attempt in range(_ATTEMPTS):
             found = design(
                 robot, period=options.period * _SLOWER ** attempt,
@@ -77,8 +78,9 @@ def run(options: argparse.Namespace) -> int:
             status.update(f'checking a motion of {found.times[-1]:.0f} s')
             file.write_text(_plan(robot, found), 'utf-8')
             prepared = prepare_plan(PlanRequest(read_trajectory(file), robot, PlanSettings()))
-            if prepared.refusal is None or not prepared.refusal:
+            if not prepared.refusal:
                 break
+            refused = refused or prepared.refusal
             status.update('beyond limits: searching for a slower motion')
         else:
             raise HodynError(
@@ -87,6 +89,9 @@ def run(options: argparse.Namespace) -> int:
     print(f'{output}, {for_robot(options, robot)}: {found.times[-1]:.1f} s within all limits, '
           f'from rest to rest; condition number {found.condition:.0f} of '
           f'{found.base_parameters} base parameters')
+    if refused:
+        print(f'! The period of {options.period:g} s could not be kept: the motion that was found '
+              f'is beyond limits: {refused}')
     print('It begins and ends at ' + ', '.join(f'{q:.3f}' for q in found.q[0, 0]))
     unknown = [name for name in UNKNOWN if name != 'position' and not all(
         map(_is_finite, getattr(robot.limits, name)))]

@@ -74,6 +74,15 @@ def add_force(parser: argparse.ArgumentParser) -> None:
         '--force', action='store_true', help='replace existing files of the same names')
 
 
+def check_names(options: argparse.Namespace) -> None:
+    """Refuse an output named -, which would be a file or a folder of this name."""
+    for name in ('output', 'controller', 'picture'):
+        if getattr(options, name, None) == Path('-'):
+            raise HodynError(
+                '-: not the name of an output: name a file or a folder; only --json - means the '
+                'standard output')
+
+
 def check_outputs(
     options: argparse.Namespace, *inputs: Path | str, contents: Contents | None = None,
 ) -> None:

@@ -1,6 +1,6 @@
 """Errors that a user can fix, the check of choices, and how to install extras."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 import reprlib
 
 # Largest number of characters in a line, and number kept of its end, which may say what to do.
@@ -27,6 +27,18 @@ def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in choices:
         raise HodynError(
             f'{name} {reprlib.repr(value)}: expected one of {", ".join(map(repr, choices))}')
+
+
+def check_names(names: object, name: str) -> tuple[str, ...]:
+    """Return the names in an argument; raise HodynError for one string, or other than strings."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise HodynError(
+            f'{name} {reprlib.repr(names)}: expected a list of names'
+            + (f', such as [{names!r:.80}]' if isinstance(names, str) else ''))
+    found = tuple(names)
+    if wrong := [entry for entry in found if not isinstance(entry, str)]:
+        raise HodynError(f'{name}: expected names, got {reprlib.repr(wrong[0])}')
+    return found
 
 
 class NamesError(HodynError):

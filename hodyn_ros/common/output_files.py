@@ -108,6 +108,9 @@ def check_output(
     for given in inputs:
         if _meet(place, Path(given)):
             raise HodynError(f'{path}: is or holds the input {given}; choose another output')
+    if contents is not None and _is_stream(path):
+        raise NotADirectoryError(
+            f'{path}: a pipe or a device, and this output is a folder: choose another path')
     if contents is not None:
         _check_folder(path, place, contents, force)
     elif _is_stream(path):

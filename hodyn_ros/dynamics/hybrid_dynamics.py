@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hodyn_ros.common.arrays import Array, Flags, numbers
+from hodyn_ros.common.errors import check_names
 from hodyn_ros.dynamics import coupled_dynamics
 from hodyn_ros.dynamics.argument_checks import (
     base_state,
@@ -97,7 +98,7 @@ def hybrid_dynamics(
 
     """
     check_robot(robot)
-    moved_joints = tuple(moved_joints)
+    moved_joints = check_names(moved_joints, 'moved_joints')
     unknown = [name for name in moved_joints if name not in robot.joint_names]
     if unknown:
         raise HodynError(

@@ -8,6 +8,7 @@ from rosbags.rosbag2 import StoragePlugin
 
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.input_files import check_file
 from hodyn_ros.messages.bag_writer import bag_writer
 from hodyn_ros.messages.csv_columns import JointTable, read_table
 from hodyn_ros.messages.joint_states import MESSAGE_TYPE
@@ -43,8 +44,7 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     Raises HodynError with file and line if the log is not valid, or if more than half of its lines
     cannot be used.
     """
-    if not path.is_file():
-        raise FileNotFoundError(f'{path}: no such log')
+    check_file(path, f'{path}: no such log')
     try:
         table = read_table(path, _KINDS, is_log=True)
     except UnicodeDecodeError:

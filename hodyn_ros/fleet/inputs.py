@@ -161,6 +161,13 @@ def _matches(
                 yield str(path.relative_to(root)), path
 
 
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # links in a circle: the task reports them
+        return False
+
+
 def _below(
     folder: Path, root: Path, is_file: Callable[[str], bool], inside: Collection[Path],
 ) -> Iterator[tuple[str, Path]]:
@@ -172,18 +179,19 @@ def _below(
         found = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:  # no permission to read it
         return
+    folders = {entry.name for entry in found if _is_folder(entry)}
     names = [entry.name for entry in found]
     if _is_result(names):  # its bags are results
         return
     if folder != root and _is_bag_folder(
-            folder.name, [entry.name for entry in found if not entry.is_dir()]):
+            folder.name, [name for name in names if name not in folders]):
         yield str(folder.relative_to(root)), folder
         return
     for entry in found:
         path = folder / entry.name
         if entry.name.startswith('.'):
             continue
-        if entry.is_dir():
+        if entry.name in folders:
             yield from _below(path, root, is_file, [*inside, place])
         elif is_file(entry.name):
             yield str(path.relative_to(root)), path

@@ -12,6 +12,7 @@ from scipy.linalg import null_space
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.regressor import base_parameters, torque_regressor
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import SMALLEST_ROOM, LimitTable
 from hodyn_ros.robot import HodynError, Robot
 
 MIN_HARMONICS = 3
@@ -52,7 +53,7 @@ def design(
     harmonics : int
         Number of harmonics, at least 3.
     share : float
-        Share of the limits of position, velocity, acceleration, jerk, effort and effort rate.
+        Share of all limits: of joints, motors and springs, and of the vendor's reflexes.
     trials : int
         Number of further motions tried.
     seed : int
@@ -63,10 +64,11 @@ def design(
     Raises
     ------
     HodynError
-        When the arm's efforts cannot hold it in the middle of its range.
+        When the share of the limits does not suffice to hold the arm in the middle of its range.
 
     """
-    _check_held(robot, share)
+    table = LimitTable(FeedForward(robot), 'effort')
+    _check_held(table, share)
     rng = np.random.default_rng(seed)
     n = robot.n
     basis = _basis(period, harmonics, np.linspace(0.0, period, _SAMPLES))
@@ -74,10 +76,10 @@ def design(
     size = (basis.shape[2], n)
 
     def judged(shape: Array) -> tuple[float, Array, Array]:
-        coefficients, middle = _fitted(robot, basis, shape, share)
+        coefficients, middle = _fitted(table, basis, shape, share)
         q = _motion(basis, coefficients, middle)
-        table = torque_regressor(robot, q[:, :3]).reshape(_SAMPLES * n, -1) @ combinations
-        values = np.linalg.svd(table, compute_uv=False)
+        regressor = torque_regressor(robot, q[:, :3]).reshape(_SAMPLES * n, -1) @ combinations
+        values = np.linalg.svd(regressor, compute_uv=False)
         return float(values[0] / max(values[-1], 1e-12 * values[0])), coefficients, middle
 
     shapes = [rng.standard_normal(size) for _ in range(_START)]
@@ -105,15 +107,15 @@ def _range(robot: Robot) -> tuple[Array, Array]:
         np.where(np.isfinite(limits.position_max), limits.position_max, UNKNOWN['position']))
 
 
-def _check_held(robot: Robot, share: float) -> None:
-    low, high = _range(robot)
+def _check_held(table: LimitTable, share: float) -> None:
+    robot = table.feedforward.robot
     q = np.zeros((1, 5, robot.n))
-    q[0, 0] = 0.5 * (low + high)
-    needed = np.abs(FeedForward(robot).torque(q)[0, 0])
-    allowed = share * robot.limits.effort
-    beyond = np.flatnonzero(needed > allowed)
+    q[0, 0] = 0.5 * np.add(*_range(robot))
+    used = _used(table, q)[0]
+    beyond = np.flatnonzero(used > share)
     if beyond.size:
-        least = float((needed[beyond] / robot.limits.effort[beyond]).max())
+        least = float(used.max())
+        columns = [table.limited_columns[i] for i in beyond]
         remedy = (
             'give it a lighter payload, or limits of position around a posture that it can hold')
         enough = np.ceil(100.0 * least) / 100.0
@@ -121,9 +123,21 @@ def _check_held(robot: Robot, share: float) -> None:
             remedy = f'give it a lighter payload, or a --share of {enough:g} or more'
         raise HodynError(
             f'robot {robot.name!r} cannot hold itself in the middle of its range with a share of '
-            f'{share:g} of its limits of effort: ' + ', '.join(
-                f'{robot.joint_names[j]} needs {needed[j]:.3g}, and may use {allowed[j]:.3g}'
-                for j in beyond) + f'; {remedy}')
+            f'{share:g} of its limits: ' + ', '.join(
+                f'{column.joint} needs {used[i]:.3g} of its {column.quantity}'
+                for i, column in zip(beyond, columns, strict=True)) + f'; {remedy}')
+
+
+def _used(table: LimitTable, motion: Array) -> Array:
+    """Return the shares (T, K) of the table's limits that a motion (T, 5, n) uses.
+
+    They are shares of the room that tendons which pull against each other leave at rest.
+    """
+    n = table.feedforward.robot.n
+    at_rest = np.abs(table.shares(np.zeros((1, 5, n)), np.zeros((1, 3, n))))
+    room = np.maximum(1.0 - at_rest, SMALLEST_ROOM)
+    used: Array = (np.abs(table.shares(motion)) - at_rest) / room
+    return used
 
 
 def _basis(period: float, harmonics: int, times: Array) -> Array:
@@ -148,9 +162,10 @@ def _motion(basis: Array, coefficients: Array, middle: Array) -> Array:
 
 
 def _fitted(
-    robot: Robot, basis: Array, shape: Array, share: float,
+    table: LimitTable, basis: Array, shape: Array, share: float,
 ) -> tuple[Array, Array]:
     """Return coefficients of a shape, as large as limits allow, and its middle position."""
+    robot = table.feedforward.robot
     limits = robot.limits
     unit = basis @ shape
     low, high = _range(robot)
@@ -161,13 +176,11 @@ def _fitted(
         limit = np.where(np.isfinite(limit), limit, UNKNOWN[name])
         scale = np.minimum(
             scale, share * limit / np.maximum(np.abs(unit[:, order]).max(axis=0), 1e-12))
-    feedforward = FeedForward(robot)
     while True:
         middle = 0.5 * (low + high) - scale * 0.5 * (bottom + top)
         coefficients = shape * scale
-        torque = np.abs(feedforward.torque(_motion(basis, coefficients, middle))).max(axis=0)
         # If holding the arm already needs more than the share, a tiny motion is returned.
-        if scale.max() < 1e-3 or (np.all(torque[0] <= share * limits.effort)
-                                  and np.all(torque[1] <= share * limits.effort_rate)):
+        if scale.max() < 1e-3 or np.all(
+                _used(table, _motion(basis, coefficients, middle)) <= share):
             return coefficients, middle
         scale = scale * _SHRINK

@@ -13,6 +13,7 @@ from typing import Any
 import yaml
 
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.input_files import check_file
 from hodyn_ros.messages.bag_contents import (
     LostMessages,
     Message,
@@ -61,8 +62,8 @@ class Bag:
             The bag does not exist, or nothing in it can be read.
 
         """
-        if not path.exists():
-            raise FileNotFoundError(f'no bag {str(path)!r}')
+        if not path.is_dir():
+            check_file(path, f'no bag {str(path)!r}')
         self.path = path
         self.notes: list[str] = []
         self._metadata: dict[Topic, int] = {}  # messages of each topic as metadata.yaml states
@@ -131,7 +132,7 @@ class Bag:
         if not self.path.is_dir():
             return [self.path]
         metadata = self.path / _METADATA
-        if metadata.exists():
+        if metadata.is_file():
             self._source_of_count = _METADATA
             try:
                 return self._by_metadata(yaml.safe_load(metadata.read_text('utf-8')))
@@ -179,6 +180,7 @@ class Bag:
                 f'its ending is not one of {", ".join(_KINDS)}; to make a bag from a log, see '
                 '"Where a bag comes from" in docs/replay.md'))
         try:
+            check_file(path, '')
             if path.suffix == _ZSTD:
                 path = self._unpacked(path)
             file = _KINDS[_kind(path)](path)

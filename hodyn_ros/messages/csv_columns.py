@@ -53,7 +53,8 @@ class JointTable:
 def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> JointTable:
     """Return the table in a file; if semicolons separate columns, commas may be decimal points.
 
-    Columns may have their SI unit in brackets after the name.
+    Columns may have their SI unit in brackets after the name. Empty last columns without a name
+    are left out.
 
     Parameters
     ----------
@@ -82,6 +83,7 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
             lines = [(reader.line_num, line) for line in reader if line]
         except csv.Error as error:
             raise HodynError(f'{path}: not valid CSV: {error}') from None
+    _drop_empty_ends(header, lines, path)
     written = header
     header = _without_units(header, path)
     lower = [column.lower() for column in header]
@@ -127,6 +129,24 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
         for kind, row in values.items():
             table.rows[kind].append(row)
     return table
+
+
+def _drop_empty_ends(header: list[str], lines: list[tuple[int, list[str]]], path: Path) -> None:
+    """Remove empty last columns without a name, as spreadsheets write; refuse others."""
+    columns = len(header)
+    while header and not header[-1]:
+        header.pop()
+    for number, line in lines:
+        while len(line) > len(header) and not line[-1].strip():
+            line.pop()
+        if len(header) < len(line) <= columns:
+            raise HodynError(
+                f'{path}, line {number}: {line[-1]!r:.80} is in column {len(line)}, which has no '
+                'name: name the column in the first line, or delete it')
+    if '' in header:
+        raise HodynError(
+            f'{path}: column {header.index("") + 1} has no name: name it in the first line, or '
+            'delete it (pandas: to_csv(…, index=False))')
 
 
 class _NotANumberError(Exception):

@@ -121,9 +121,15 @@ def read_header(cursor: cdr.Cursor) -> tuple[str, tuple[str, ...], int]:
 
 def read_time_from_start(cursor: cdr.Cursor, point: int) -> float:
     """Return the time_from_start, s, at a cursor; `point` is the index in the HodynError."""
-    seconds, nanoseconds = cursor.time()
-    if nanoseconds >= 1_000_000_000:
+    return duration(*cursor.time(), f'point {point}, time_from_start')
+
+
+def duration(
+    seconds: float, nanoseconds: float, where: str, keys: tuple[str, str] = ('sec', 'nanosec'),
+) -> float:
+    """Return a duration, s, from its two fields; HodynError if nanoseconds exceed a second."""
+    if not 0.0 <= nanoseconds < 1e9:
         raise HodynError(
-            f'point {point}, time_from_start, nanosec: {nanoseconds} is not below '
-            '1000000000; whole seconds belong to sec')
+            f'{where}, {keys[1]}: {nanoseconds:.10g} is not between 0 and 999999999; whole '
+            f'seconds belong to {keys[0]}')
     return seconds + 1e-9 * nanoseconds

@@ -14,9 +14,10 @@ from typing import Any
 
 import yaml
 
+from hodyn_ros.common.input_files import check_file
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.messages.csv_columns import ENCODING, read_table
-from hodyn_ros.messages.joint_trajectory import JointWaypoints
+from hodyn_ros.messages.joint_trajectory import JointWaypoints, duration
 from hodyn_ros.plans.annotate import Annotated
 from hodyn_ros.plans.plan_bags import is_bag, read_bag, write_bag
 from hodyn_ros.plans.waypoints import QUANTITIES
@@ -56,8 +57,7 @@ def read_trajectory(
         return read_bag(path, topic, index)
     if topic is not None or index is not None:
         raise HodynError(f'{path}: topic and number choose among the trajectories of a bag')
-    if not path.is_file():
-        raise FileNotFoundError(f'{path}: no such plan file')
+    check_file(path, f'{path}: no such plan file')
     if path.stat().st_size > MAX_BYTES:
         raise HodynError(f'{path}: larger than {MAX_BYTES} bytes; is it a plan?')
     readers = {'.yaml': _read_yaml, '.yml': _read_yaml, '.json': _read_json, '.csv': _read_csv}
@@ -200,15 +200,11 @@ def _check_whole(values: list[Any], where: str) -> None:
 
 
 def _seconds(value: Any, where: str) -> float:
-    for whole, rest in (('sec', 'nanosec'), ('secs', 'nsecs')):  # ROS 2, ROS 1
-        if isinstance(value, Mapping) and set(value) <= {whole, rest}:
-            seconds, nanoseconds = _numbers(
-                [value.get(whole, 0), value.get(rest, 0)], f'{where}, time_from_start')
-            if not 0.0 <= nanoseconds < 1e9:
-                raise HodynError(
-                    f'{where}, time_from_start, {rest}: {value[rest]} is not between 0 and '
-                    '999999999; whole seconds belong to ' + whole)
-            return seconds + 1e-9 * nanoseconds
+    for keys in (('sec', 'nanosec'), ('secs', 'nsecs')):  # ROS 2, ROS 1
+        if isinstance(value, Mapping) and set(value) <= {*keys}:
+            place = f'{where}, time_from_start'
+            seconds, rest = _numbers([value.get(key, 0) for key in keys], place)
+            return duration(seconds, rest, place, keys)
     if value is None:
         raise HodynError(f'{where}: time_from_start is missing')
     if isinstance(value, Mapping):

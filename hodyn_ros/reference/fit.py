@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hodyn_ros.common.arrays import Array, Flags, numbers
-from hodyn_ros.common.errors import HodynError, check_choice
+from hodyn_ros.common.errors import HodynError, check_choice, check_names
 from hodyn_ros.limits.margins import TOLERANCE as ROUND_OFF
 from hodyn_ros.reference.bounded_spline import bounded_knots
 from hodyn_ros.reference.extrema import extrema
@@ -253,7 +253,7 @@ def _points(
         )
     if q.size == 0:
         raise HodynError('the plan has no points')
-    if names is not None and len(names) != q.shape[1]:
+    if names is not None and len(check_names(names, 'names')) != q.shape[1]:
         raise HodynError(f'{len(names)} joint names for {q.shape[1]} joints')
     _check_times(instants)
     knots = np.zeros((len(q), 5, q.shape[1]))

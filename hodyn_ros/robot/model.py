@@ -18,6 +18,7 @@ from hodyn_ros.robot import lie, spherical
 from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION
 from hodyn_ros.robot.coupling import Coupling, Mimic
 from hodyn_ros.robot.joint_limits import Limits
+from hodyn_ros.robot.mounting import mounted
 from hodyn_ros.robot.reflexes import Reflexes
 from hodyn_ros.robot.unit_doubts import ask_of_gravity, ask_of_payload
 
@@ -136,6 +137,8 @@ class Robot:
         that body.
     base_pose : (4, 4) array
         Pose of the base in the world; the placements of bodies on the base contain it.
+    in_base : tuple of (str, (4, 4) array)
+        Names of the links on the base and their poses in it, if `base_pose` was given.
     locked : tuple of (str, float)
         Positions, rad or m, of the joints that were locked when the robot was loaded, and of
         those that follow them.
@@ -165,6 +168,7 @@ class Robot:
     reflexes: Reflexes | None = None
     frames: Mapping[str, tuple[int, Array]] = field(default_factory=dict)
     base_pose: Array = field(default_factory=lambda: np.eye(4))
+    in_base: tuple[tuple[str, Array], ...] = ()
     locked: tuple[tuple[str, float], ...] = ()
     harmless_locks: frozenset[str] = frozenset()
     shifting_locks: frozenset[str] = frozenset()
@@ -280,15 +284,7 @@ class Robot:
         fault = lie.pose_fault(pose)
         if fault:
             raise HodynError(f'base_pose: {fault}')
-        move = pose @ lie.inverse(self.base_pose)
-        return replace(
-            self, base_pose=pose,
-            bodies=tuple(
-                replace(body, placement=move @ body.placement) if body.parent == -1 else body
-                for body in self.bodies),
-            frames={
-                name: (index, move @ placement if index == -1 else placement)
-                for name, (index, placement) in self.frames.items()})
+        return replace(self, **mounted(self, pose))
 
     def with_rotation(self, joint: str, rotation: ArrayLike) -> Robot:
         """Return the same robot, with a spherical joint whose coordinates are 0 at a rotation.
@@ -360,7 +356,7 @@ def _arrays(robot: Robot) -> list[Array]:
     if robot.reflexes is not None:
         owners += robot.reflexes.stops
     values = [getattr(owner, f.name) for owner in owners for f in fields(owner)]
-    values += [pose for _, pose in robot.frames.values()]
+    values += [pose for _, pose in (*robot.frames.values(), *robot.in_base)]
     return [value for value in values if isinstance(value, np.ndarray)]
 
 

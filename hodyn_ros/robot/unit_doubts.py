@@ -53,9 +53,9 @@ _FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
 _EARTH = 9.0, 10.6
 """Least and largest strength of the earth's gravity, m/s²."""
 _HEAVIEST = 50.0
-"""Largest gravity, m/s²: twice Jupiter's."""
-_DEFLECTION = 1.0
-"""Largest deflection of an actuator's spring, rad."""
+"""Largest gravity, m/s²: twice that of Jupiter."""
+_DEFLECTION, _STIFF = 1.0, 2e-5
+"""Largest deflection of an actuator's spring; least deflection at the largest torque, rad."""
 _FAST, _FAST_ROTOR = 100.0, 2000.0
 """Largest speed of a joint, and of a rotor before its gear, rad/s."""
 _ROTORS = 10.0
@@ -152,13 +152,23 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
         name: (joint, effort) for body, name, joint, effort in zip(
             robot.joint_bodies, robot.joint_names, robot.actuators.joints,
             robot.limits.effort.tolist(), strict=True) if body.type != 'prismatic'}
-    if soft := [
-        f'{name} ({deflection:.3g} rad)' for name, (joint, effort) in turning.items()
-        if (deflection := _deflection(joint, effort)) > _DEFLECTION
-    ]:
-        ask(f'{context}, actuators: springs are in N m/rad and rad: are these N m/deg, or '
-            f'degrees? At the largest torque, the end of their table or max_deflection they '
-            f'deflect by {", ".join(soft)}')
+    bent = {name: _deflection(joint, effort) for name, (joint, effort) in turning.items()}
+    for those, question in (
+            ([name for name, angle in bent.items() if angle > _DEFLECTION], 'N m/deg'),
+            ([name for name, angle in bent.items() if 0.0 < angle < _STIFF], 'N mm/rad')):
+        if those:
+            ask(f'{context}, actuators: stiffness is in N m/rad: is this {question}? At the '
+                'largest torque springs deflect by '
+                f'{", ".join(f"{name} ({bent[name]:.3g} rad)" for name in those)}')
+    for key, angles in (
+            ('max_deflection', {name: joint.max_deflection for name, (joint, _) in turning.items()
+                                if math.isfinite(joint.max_deflection)}),
+            ('deflection', {name: float(np.abs(joint.law.deflection).max())
+                            for name, (joint, _) in turning.items()
+                            if isinstance(joint.law, TabulatedSpring)})):
+        if wide := [f'{name} ({angle:g})' for name, angle in angles.items() if (
+                angle > _DEFLECTION)]:
+            ask(f'{context}, actuators: {key} is in rad: are these degrees? {", ".join(wide)}')
     if loaded := [
         f'{name} ({reason})' for name, joint in zip(
             robot.joint_names, robot.actuators.joints, strict=True)
@@ -261,13 +271,11 @@ def _always_loaded(joint: JointActuator) -> str:
 
 
 def _deflection(joint: JointActuator, effort: float) -> float:
-    """Return the largest deflection of a spring, rad; 0 if nothing bounds it."""
-    bounds = [joint.max_deflection]
-    if isinstance(joint.law, TabulatedSpring):
-        bounds.append(float(np.abs(joint.law.deflection).max()))
-    elif isinstance(joint.law, LinearSpring | CubicSpring):
-        bounds.append(min(effort, joint.motor.max_effort) / joint.law.stiffness)
-    return max(filter(math.isfinite, bounds), default=0.0)
+    """Return the deflection of a linear spring at its largest torque, rad; 0 if unknown."""
+    largest = min(effort, joint.motor.max_effort)
+    if isinstance(joint.law, LinearSpring | CubicSpring) and math.isfinite(largest):
+        return largest / joint.law.stiffness
+    return 0.0
 
 
 def _gyration(mass: float, inertia: Array) -> float:

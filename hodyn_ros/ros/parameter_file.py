@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from hodyn_ros.common.input_files import check_file
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 
@@ -43,8 +44,10 @@ def read(
 
     """
     file = Path(path)
-    if not file.is_file():
-        raise HodynError(f'parameter file {str(path)!r}: there is no such file')
+    try:
+        check_file(file, f'parameter file {str(path)!r}: there is no such file')
+    except FileNotFoundError as error:
+        raise HodynError(error) from None
     try:
         text = strict_yaml.read_text(file, MAX_BYTES, 'a parameter file')
     except OSError as error:

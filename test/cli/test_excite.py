@@ -47,6 +47,8 @@ def test_a_motion_beyond_limits_is_searched_again_slower(capsys, tmp_path, asked
     assert 'number 12 of 43 base parameters' in said
     assert 'It begins and ends at 0.000, 0.000, 0.000, -1.500, 0.000, 1.800, 0.000' in said
     assert 'No limit' not in said
+    assert '! The period of 2 s could not be kept: the motion that was found is beyond' in said
+    assert 'limits: joint1: ' in said
     # The one before is not what was asked to be written.
     assert main(('check', 'motion.yaml', '--brief')) == 0
 
@@ -68,7 +70,9 @@ def test_limits_that_are_not_known_are_told_with_what_is_kept_to(capsys, tmp_pat
     (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(data))
     assert main(('excite', '--robot', 'arm.yaml', '--period', '60')) == 0
     assert len(asked) == 1
-    (line,) = [one for one in capsys.readouterr().out.splitlines() if 'No limit' in one]
+    said = capsys.readouterr().out
+    assert 'could not be kept' not in said
+    (line,) = [one for one in said.splitlines() if 'No limit' in one]
     kept = excitation.UNKNOWN
     assert line == (
         'No limit of velocity, jerk is known for some joints: '

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+from random_robots import random_robot
 import yaml
 
 import hodyn_ros as hd
@@ -295,6 +296,10 @@ def test_what_the_controller_cannot_do_is_refused(tmp_path):
     robot = with_example_actuators(hd.load_robot('twolink'), 'vsa', 1000.0)
     with pytest.raises(hd.HodynError, match='variable stiffness'):
         generate_ros2_control(robot, tmp_path / 'package')
+    screw = random_robot(np.random.default_rng(0), 3, ('helical',))
+    with pytest.raises(hd.HodynError, match=(
+            r'cannot have helical joints \(joint0, joint1, joint2\), as its URDF .*--output` ')):
+        generate_ros2_control(screw, tmp_path / 'screw')
     with pytest.raises(hd.HodynError, match=r"'aerial_manipulator' has a floating base; .*for a"):
         generate_ros2_control(hd.load_robot('aerial_manipulator'), tmp_path / 'package')
     assert not (tmp_path / 'package').exists()

@@ -5,8 +5,10 @@ import numpy as np
 import pytest
 import yaml
 
-from hodyn_ros import load_robot
+from hodyn_ros import load_robot, with_actuators
 from hodyn_ros.cli import main
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.identification.excitation import design
 
 
@@ -30,6 +32,28 @@ def test_an_arm_that_cannot_hold_itself_is_told_before_the_search():
     arm = load_robot('panda').with_payload('link7', 15.0, [0.0, 0.0, 0.1])
     with pytest.raises(ValueError, match=r"robot 'panda' cannot hold itself .* joint4 needs"):
         design(arm, trials=0)
+
+
+@pytest.mark.parametrize('share', [0.3, 0.8])
+def test_the_share_also_holds_for_motors_and_springs(share):
+    """Guards a share that was not applied to the speed of motors: the plan was refused."""
+    arm = with_actuators(load_robot('twolink').with_gravity((0.0, 0.0, 0.0)), {'actuators': {
+        'joint1': {'law': 'spring', 'stiffness': 900.0, 'max_deflection': 0.1,
+                   'motor': {'inertia': 0.4, 'max_velocity': 0.3, 'max_effort': 60.0}},
+        'joint2': {'law': 'quadratic', 'coefficient': 500.0, 'stiffness': 120.0,
+                   'max_deflection': 0.3,
+                   'motor': {'inertia': 0.05, 'max_velocity': 0.6, 'max_effort': 40.0}}}})
+    table = LimitTable(FeedForward(arm))
+    at_rest, *found = (
+        np.abs(table.shares(q, torque)).max(axis=0) for q, torque in (
+            (np.zeros((1, 5, 2)), np.zeros((1, 3, 2))),
+            (design(arm, trials=0, share=share, points=500).q, None)))
+    used = dict(zip(
+        ((column.joint, column.quantity) for column in table.limited_columns), *found,
+        strict=True))
+    assert max(used[joint, 'motor_velocity'] for joint in (
+        'joint1', 'joint2_motor1', 'joint2_motor2')) == pytest.approx(share, abs=0.1 * share)
+    assert np.all(found[0] <= 1.02 * (at_rest + share * (1.0 - at_rest)))
 
 
 @pytest.mark.parametrize(('payload', 'advised'), [(3.0, True), (15.0, False)])

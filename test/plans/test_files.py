@@ -1,5 +1,6 @@
 """Plan files and the commands on them."""
 import json
+import struct
 
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ import yaml
 from hodyn_ros import load_robot
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.messages.joint_trajectory import decode, encode
 from hodyn_ros.plans import annotate, files
 from hodyn_ros.plans.files import read_trajectory, write_annotated
 from hodyn_ros.reference import fit_plan
@@ -98,6 +100,18 @@ def test_what_no_plan_of_joints_is_in_is_named(tmp_path, data, message):
     (tmp_path / 'plan.json').write_text(json.dumps(data))
     with pytest.raises(ValueError, match=message):
         read_trajectory(tmp_path / 'plan.json')
+
+
+def test_a_file_and_a_message_refuse_nanoseconds_in_the_same_words(tmp_path):
+    message = bytearray(encode(
+        ['joint1'], np.array([0.0, 1.5]), np.zeros((2, 3, 1)), np.zeros((2, 1))))
+    struct.pack_into('<iI', message, len(message) - 8, 0, 1_200_000_000)
+    (tmp_path / 'plan.json').write_text(json.dumps(plain_plan(sec=0, nanosec=1_200_000_000)))
+    with pytest.raises(ValueError, match=r'point 1.*: 1200000000 is not') as by_message:
+        decode(bytes(message))
+    with pytest.raises(ValueError, match=r'point 1.*: 1200000000 is not') as by_file:
+        read_trajectory(tmp_path / 'plan.json')
+    assert str(by_file.value) == f'{tmp_path}/plan.json, {by_message.value}'
 
 
 def test_a_topic_printed_by_ros2_topic_echo_is_read(tmp_path):

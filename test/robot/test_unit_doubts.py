@@ -183,13 +183,20 @@ TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
 
 @pytest.mark.parametrize(('law', 'motor', 'asked'), [
     ({'law': 'spring', 'stiffness': 400}, {}, ''),
-    ({'law': 'spring', 'stiffness': 7}, {}, 'are these N m/deg, or degrees? At the largest '
-     'torque, the end of their table or max_deflection they deflect by j0 (7.14 rad), '
-     'j1 (7.14 rad)'),
+    ({'law': 'spring', 'stiffness': 7}, {}, 'is this N m/deg? At the largest torque springs '
+     'deflect by j0 (7.14 rad), j1 (7.14 rad)'),
     ({'law': 'cubic', 'stiffness': 7, 'cubic': 1}, {}, 'deflect by j0 (7.14 rad)'),
-    ({'law': 'spring', 'stiffness': 400, 'max_deflection': 10}, {}, 'deflect by j0 (10 rad)'),
+    ({'law': 'spring', 'stiffness': 400, 'max_deflection': 3}, {},
+     'max_deflection is in rad: are these degrees? j0 (3), j1 (3), j2 (3)'),
+    ({**TENDONS, 'stiffness': 400, 'max_deflection': 20}, {},
+     'max_deflection is in rad: are these degrees? j0 (20)'),
+    ({'law': 'spring', 'stiffness': 6e6}, {}, 'is this N mm/rad? At the largest torque springs '
+     'deflect by j0 (8.33e-06 rad), j1 (8.33e-06 rad)'),
+    ({'law': 'cubic', 'stiffness': 6e6, 'cubic': 1}, {}, 'is this N mm/rad?'),
+    ({'law': 'spring', 'stiffness': 5e5}, {}, ''),
     ({**TABLE, 'deflection': [-0.2, -0.1, 0, 0.1, 0.2]}, {}, ''),
-    ({**TABLE, 'deflection': [-12, -6, 0, 6, 12]}, {}, 'deflect by j0 (12 rad)'),
+    ({**TABLE, 'deflection': [-12, -6, 0, 6, 12]}, {},
+     'deflection is in rad: are these degrees? j0 (12)'),
     ({**TABLE, 'torque': [10, 20, 30, 35, 40], 'deflection': [0.1, 0.2, 0.3, 0.35, 0.4]}, {},
      'cannot carry 0 N m: is this meant? j0 (its table goes from 10 to 40 N m), j1'),
     ({**TENDONS, 'stiffness': 20}, {}, 'cannot carry 0 N m: is this meant? j0 (stiffness 20 is '

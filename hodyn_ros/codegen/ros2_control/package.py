@@ -112,6 +112,12 @@ def _settings(robot: Robot, prefix: str) -> Settings:
         raise HodynError(
             f'robot {robot.name!r} has a floating base; a controller of ros2_control is for a '
             'fixed one. `hodyn generate --output` writes C that takes the motion of the base')
+    helical = [body.joint for body in robot.bodies if body.type == 'helical']
+    if helical:
+        raise HodynError(
+            f'robot {robot.name!r}: a controller of ros2_control cannot have helical joints '
+            f'({", ".join(helical)}), as its URDF cannot express them; `hodyn generate --output` '
+            'writes plain C for them')
     settings = Settings(
         robot, prefix, friction=robot.friction is not None,
         actuators=robot.actuators is not None, gravity_argument=True)

@@ -20,7 +20,8 @@ from hodyn_ros.actuators.laws import (
     VariableStiffness,
 )
 from hodyn_ros.actuators.motors import Motor
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, check_names
+from hodyn_ros.common.input_files import check_file
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.model import Robot
@@ -94,8 +95,7 @@ def with_actuators(
             'with the key actuators')
     if not isinstance(source, Mapping):
         path, context = Path(source), str(source)
-        if not path.is_file():
-            raise FileNotFoundError(f'no actuator file {context!r}')
+        check_file(path, f'no actuator file {context!r}')
         text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'an actuator file')
         is_xml = text.lstrip().startswith('<')
         data = text if is_xml else strict_yaml.load(text, context)
@@ -104,7 +104,7 @@ def with_actuators(
         raise HodynError(f'{context}: {why_not}')
     section = CheckedMapping(data, context, ['actuators'])
     section.get('actuators')
-    actuators = read_actuators(section, list(robot.joint_names), tuple(locked))
+    actuators = read_actuators(section, list(robot.joint_names), check_names(locked, 'locked'))
     assert actuators is not None  # the section is there
     if robot.rotor_inertia is not None:
         actuators = _with_rotors(actuators, robot.rotor_inertia.tolist(), context)

@@ -87,7 +87,8 @@ def _axis(section: CheckedMapping) -> Array:
     length = float(np.linalg.norm(axis))
     if abs(length - 1.0) > 1e-6:
         section.fail('axis', f'expected a unit vector, got one of length {length:.6g}')
-    return axis / length
+    # An axis that was divided by its length is kept to the last bit when it is read again.
+    return axis if abs(length - 1.0) < 4.0 * np.finfo(float).eps else axis / length
 
 
 def _pitch(section: CheckedMapping, kind: str) -> float:

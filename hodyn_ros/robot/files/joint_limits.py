@@ -10,6 +10,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.input_files import check_file
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.file_kinds import likeness
@@ -54,8 +55,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
     data, context = source, 'limits'
     if not isinstance(source, Mapping):
         path, context = Path(source), str(source)
-        if not path.is_file():
-            raise FileNotFoundError(f'no file of limits {context!r}')
+        check_file(path, f'no file of limits {context!r}')
         data = strict_yaml.load(
             strict_yaml.read_text(path, MAX_FILE_BYTES, 'a file of limits'), context)
     if not (isinstance(data, Mapping) and {_MOVEIT, 'limits'} & set(data)):

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.input_files import check_file
 from hodyn_ros.robot.files import mjcf, strict_yaml, urdf
 from hodyn_ros.robot.files.file_kinds import likeness
 from hodyn_ros.robot.files.joint_chains import with_chains
@@ -83,9 +84,8 @@ def _read(
         text = folder.joinpath(f'{source}.yaml').read_text('utf-8')
         return _from_yaml(text, str(source)), str(source)
     path = Path(source)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
+    check_file(
+        path, f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
     text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
     if first_tag(text) == 'mujoco':
         return mjcf.robot_mapping(mjcf.compiled(path), str(path), locked), str(path)

@@ -61,8 +61,8 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
     for body in bodies:
         name, parent = body['name'], body['parent']
         carrier[name] = name if body['type'] != 'fixed' else carrier.get(parent)
-        # A fixed link needs no mass of its own.
-        has_mass[name] = body['type'] == 'fixed'
+        # A fixed link needs no mass of its own; a mass of 0 in an <inertial> is meant.
+        has_mass[name] = body['type'] == 'fixed' or 'mass' in body
         if body.get('mass'):
             has_mass[carrier[name]] = True
     carries = {carrier.get(body['parent']) for body in bodies if body['type'] != 'fixed'}

@@ -20,6 +20,7 @@ from hodyn_ros.robot.files.plain_values import plain
 from hodyn_ros.robot.files.urdf_doubts import ZEROS_ARE_UNKNOWN
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.model import STANDARD_GRAVITY, Body, Robot
+from hodyn_ros.robot.mounting import pose_in_base
 from hodyn_ros.robot.reflexes import Reflex
 from hodyn_ros.robot.robot_check import check_robot
 
@@ -80,15 +81,14 @@ def robot_text(robot: Robot) -> str:
 
 def robot_mapping(robot: Robot) -> dict[str, Any]:
     """Return the mapping of a robot as in its file, in plain values."""
-    in_base = lie.inverse(robot.base_pose)
     names = [body.name for body in robot.bodies]
     mapping: dict[str, Any] = {
         'name': robot.name, 'gravity': robot.gravity,
         'joint_prefixes': robot.joint_prefixes,
         'bodies': [
-            *(_body_keys(body, names, in_base) for body in robot.bodies),
+            *(_body_keys(robot, body, names) for body in robot.bodies),
             *({'name': name, 'parent': names[index] if index >= 0 else -1, 'type': 'fixed',
-               'placement': pose if index >= 0 else in_base @ pose}
+               'placement': pose if index >= 0 else pose_in_base(robot, name, pose)}
               for name, (index, pose) in robot.frames.items())],
         'limits': _limit_keys(robot.limits),
     }
@@ -120,12 +120,12 @@ def robot_mapping(robot: Robot) -> dict[str, Any]:
     return plain_mapping
 
 
-def _body_keys(body: Body, names: list[str], in_base: Array) -> dict[str, Any]:
+def _body_keys(robot: Robot, body: Body, names: list[str]) -> dict[str, Any]:
     keys: dict[str, Any] = {
         'name': body.name, 'joint': body.joint,
         'parent': names[body.parent] if body.parent >= 0 else -1, 'type': body.type,
         'placement': body.placement if body.parent >= 0 or body.type == 'floating'
-        else in_base @ body.placement}
+        else pose_in_base(robot, body.name, body.placement)}
     if body.type != 'floating':
         keys['axis'] = body.axis
         if body.point.any():

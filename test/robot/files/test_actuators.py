@@ -98,6 +98,9 @@ def without(key):
     ({**SPRING, 'rate': 3}, "joint 'j0': unknown key 'rate'; known keys are damping, law"),
     ({**SPRING, 'motor': {}}, "motor: key 'inertia' is missing"),
     ({**SPRING, 'motor': {'inertia': -1}}, "joint 'j0', motor, inertia -1: must not be below 0"),
+    *(({**SPRING, 'motor': {'side': 'rotor', 'gear_ratio': 160, 'inertia': 1e-4, key: -1}},
+       rf"joint 'j0', motor, {key} -1: must ")
+      for key in ('inertia', 'viscous', 'coulomb', 'coulomb_velocity', 'max_velocity')),
     ({**SPRING, 'motor': {'inertia': 1, 'side': 'rotor'}}, "motor: key 'gear_ratio' is missing"),
     ({**SPRING, 'motor': {'inertia': 1, 'side': 'fast'}}, "key 'side': expected 'link' or"),
     ({**SPRING, 'motor': {'inertia': 1, 'mass': 1}}, "motor: unknown key 'mass'"),

@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from random_robots import random_mapping
+from random_robots import random_mapping, random_motion, random_pose
 import yaml
 
 import hodyn_ros as hd
@@ -47,10 +47,35 @@ def test_payload_base_pose_and_actuators_are_saved(tmp_path):
     robot = robot.with_base_pose(TURNED)
     save_robot(robot, tmp_path / 'robot.yaml')
     back = load_robot(tmp_path / 'robot.yaml')
-    np.testing.assert_allclose(
-        back.kernel_model.body_table, robot.kernel_model.body_table, atol=1e-15)
+    np.testing.assert_array_equal(
+        back.kernel_model.body_table, robot.kernel_model.body_table)
     np.testing.assert_array_equal(back.base_pose, TURNED)
     assert_same(back.actuators, robot.actuators)
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_a_mounted_robot_is_read_back_to_the_last_bit(tmp_path, seed):
+    """Guards placements that drifted by round-off with each save."""
+    rng = np.random.default_rng(seed)
+    keys = random_mapping(rng, 5, serial=False, coupled=bool(seed % 2))
+    keys['bodies'] += [
+        {'name': name, 'type': 'fixed', 'parent': parent, 'placement': random_pose(rng)}
+        for name, parent in (('stand', -1), ('shelf', 'stand'), ('flange', 'body4'))]
+    robot = load_robot(keys | {'base_pose': random_pose(rng)} if seed % 3 else keys)
+    for pose in [random_pose(rng, 2.0) for _ in range(seed % 4)]:
+        robot = robot.with_base_pose(np.asfortranarray(pose)).with_payload(
+            'flange', rng.uniform(0.1, 2.0), rng.normal(scale=0.1, size=3))
+    save_robot(robot, tmp_path / 'robot.yaml')
+    back = load_robot(tmp_path / 'robot.yaml')
+    save_robot(back, tmp_path / 'again.yaml')
+    assert (tmp_path / 'again.yaml').read_text() == (tmp_path / 'robot.yaml').read_text()
+    q = random_motion(rng, robot, 2)
+    np.testing.assert_array_equal(
+        hd.inverse_dynamics(back, q), hd.inverse_dynamics(robot, q))
+    assert_same(back.bodies, robot.bodies)
+    assert_same(back.frames, robot.frames)
+    there = robot.with_base_pose(random_pose(rng)).with_base_pose(robot.base_pose)
+    assert_same(there.bodies, robot.bodies)
 
 
 def test_where_joints_were_locked_is_saved(tmp_path):
