@@ -34,8 +34,9 @@ class FeedForward:
     is_floating : bool
         Whether the robot has a floating base, as for `moving_base.MovingBaseFeedForward`.
     motor_side : MotorSide or None
-        Computes the motors of elastic joints from these torques, with all their terms:
-        ``motor_side.evaluate(q, torque)``. None for a robot without `actuators`.
+        Computes motion and torque of the motors of elastic joints from these torques, which must
+        have all their terms: ``motor_side.evaluate(q, torque)``. None for a robot without
+        `actuators`.
 
     Raises
     ------
