@@ -136,7 +136,7 @@ class FeedForward:
 
 @njit()
 def add_rotors(inertia: Array, q: Array, torque: Array) -> None:
-    """Add what rotors of inertia (n,) need in a motion (5, n) to its torques (3, n)."""
+    """Add the torques that rotors of inertia (n,) need in a motion (5, n) to torques (3, n)."""
     for k in range(ORDER + 1):
         for i in range(q.shape[1]):
             torque[k, i] += inertia[i] * q[k + 2, i]

@@ -154,8 +154,8 @@ class JerkLimitedMotion:
     def filtered(self, omega: float, outputs: Array, times: Array) -> Array:
         """Return the output of the filter 1/(s/ω + 1)², whose input is this motion.
 
-        Its impulse response is never negative and has area 1: so from rest on, its output is
-        within all limits that the motion is within. The solution is exact.
+        Its impulse response is never negative and has area 1. So if it starts from rest, its
+        output is within all limits that the motion keeps. The solution is exact.
 
         Parameters
         ----------
