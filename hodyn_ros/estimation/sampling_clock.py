@@ -95,8 +95,8 @@ def sampling_instants(
     stamps : (S,) array
         s, strictly increasing.
     older : (S,) array
-        The last stamp under which an older sample was seen, s; −∞ if none was. If the sample
-        before was read more than once, this is later than its first stamp.
+        The last stamp under which an older sample was seen, s; −∞ if none was. If the previous
+        sample was read more than once, this is later than that sample's first stamp.
     position, velocity : (S, n) arrays
         rad, rad/s; velocities NaN where not recorded.
 
@@ -128,7 +128,7 @@ def sampling_instants(
         clocked = sum(len(part.time) for part in parts if np.isfinite(part.sampling_period))
         if clocked > _CLOCKED * len(stamps):
             return parts
-        # A clock that is not determined cannot have been seen to be set.
+        # Without a determined sampling clock, no step of the stamps' clock can be proved.
         misfits = [part.misfit for part in parts if np.isfinite(part.misfit)] or [np.nan]
         return [log.space_evenly(replace(as_stamped, misfit=float(np.median(misfits))))]
     if clock.error > _ON_THE_CLOCK or np.any(np.diff(clock.time) <= 0.0):
