@@ -19,14 +19,15 @@ class SigmoidFriction:
     Raises
     ------
     HodynError
-        When these are not finite numbers, or their lengths differ.
+        When the fields are not finite numbers, or their lengths differ.
 
     """
 
-    #: (n,): a, N m: difference between the torques of fast motion in the two directions
+    #: (n,): A, N m: difference between the friction torques, without the viscous term, of fast
+    #: motion in the two directions
     amplitude: Array
     slope: Array  #: (n,): α, s/rad
-    velocity_offset: Array  #: (n,), s, rad/s
+    velocity_offset: Array  #: (n,): s, rad/s
     viscous: Array = field(default_factory=lambda: np.empty(0))  #: (n,): d, N m s/rad; default 0
 
     def __post_init__(self) -> None:

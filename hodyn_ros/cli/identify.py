@@ -26,8 +26,8 @@ USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _MISREAD = (
     'the recordings do not fit the model, see above: nothing is identified, and nothing written. '
-    'Correct the cause, or add the term that finds it to the --terms: gains for signs and units '
-    'of efforts, zeros, payload, or links for a model that does not fit')
+    'Correct the cause, or add to --terms the term that finds it: gains (signs and units of '
+    'efforts), zeros, payload, or links (a model that does not fit)')
 
 _LATE = (
     'Friction and inertia found with this lag are not to be trusted, and their intervals do not '

@@ -68,7 +68,7 @@ def for_robot(options: argparse.Namespace, robot: Robot) -> str:
 
 
 def warn_of_locked(options: argparse.Namespace, robot: Robot, *bags: Path) -> None:
-    """Print a line for each joint that is not where a lock or its leader puts it in a bag."""
+    """Print a line for each joint that, in a bag, is not where its lock or its leader puts it."""
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.estimation.locked_joints import dependent_but_elsewhere
 

@@ -22,7 +22,7 @@ _NAMES_IN_C = {'arcsinh': 'asinh', 'arcsin': 'asin', 'abs': 'fabs'}
 
 @dataclass(frozen=True)
 class Leaf:
-    """The results at the end of a path: pairs of a name in C and a value, or C text for it."""
+    """The results at the end of a path: for each name in C either its value or its text in C."""
 
     results: tuple[tuple[str, Number | str], ...]
 

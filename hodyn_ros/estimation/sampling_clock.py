@@ -7,12 +7,12 @@ Between these bounds all delays are equally likely; beyond them the cost grows w
 The joints advance by velocity times interval, so the states themselves determine
 t_{k+1} − t_k, with a known standard deviation (`state_intervals`).
 
-The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost; a clock
-that was set is a step of high cost (`count_periods`). Given n_k, a broken line, fitted between the
-bounds by weighted least squares, gives T and the drift. One comparison of likelihoods then decides
-whether the intervals between these instants agree with the states better than the intervals
-between the stamps. If not, the stamps are used as instants; messages that are delivered in bursts
-are spaced evenly, unless the states contradict.
+The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost; if the
+clock of the stamps was set forward or back, this is a step of high cost (`count_periods`). Given
+n_k, a broken line, fitted between the bounds by weighted least squares, gives T and the drift. One
+comparison of likelihoods then decides whether the intervals between these instants agree with the
+states better than the intervals between the stamps. If not, the stamps are used as instants;
+messages that are delivered in bursts are spaced evenly, unless the states contradict.
 """
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,7 +34,7 @@ from hodyn_ros.estimation.period_search import (
 from hodyn_ros.estimation.state_intervals import WIDE, WINDOWS, state_intervals
 
 _LEAST_DEVIATION = 0.03  # least standard deviation of an interval, in periods
-_MIN_REPEATS = 5  # least number of samples that a polling reader reads again
+_MIN_REPEATS = 5  # number of samples read more than once from which the reader counts as polling
 _ON_THE_CLOCK = 0.2  # greatest RMS error of intervals, in periods; by chance it is 0.29
 _CLEARLY = 0.1  # RMS error of intervals, in periods, below which no other fit is tried
 # The stamps contradict a clock if more than a share `_MOST_BEYOND` of its instants are more than
@@ -49,15 +49,20 @@ _PASSES = 4  # number of passes of counting and fitting
 # Standard deviation of instants beyond their bounds, in periods, before the drift is known.
 _FIRST_DEVIATION = 5.0
 _KNOT = 1000  # number of samples between the knots of the drift
-_STEPS = 30  # greatest number of steps that fit the line between the bounds
-_FAR_BEYOND = 0.15  # distance beyond the bounds, in periods, from which the weight does not grow
-_WITHIN = {True: 1e-4, False: 0.5}  # weight of the middle of the bounds, if polled and if received
+_STEPS = 30  # number of iterations that fit the line between the bounds
+# Distance beyond the bounds, in periods, from which the pull towards them no longer grows, since
+# the weight falls as 1/distance.
+_FAR_BEYOND = 0.15
+# Weight of the middle between the bounds: for polled states (True) and received ones (False).
+_WITHIN = {True: 1e-4, False: 0.5}
 _STIFF = 5.0  # cost, in periods, of a kink of one period in the drift
 _SMOOTH = 25  # number of deliveries over which the mean course of the stamps is averaged
 _MIN_PART = 100  # least number of samples between two settings of a clock
-_CLOCKED = 0.7  # least share of samples in parts with a clock, if a clock was set between them
-# The drift follows a clock that was set if more than a share `_MOST_TILTED` of the instants are
-# more than `_TILTED` periods beyond their bounds.
+# A split at a step of the stamps' clock is kept only if parts whose sampling clock is determined
+# have more than this share of the samples.
+_CLOCKED = 0.7
+# The fitted drift has bent to follow a step of the stamps' clock if more than a share
+# `_MOST_TILTED` of the instants are more than `_TILTED` periods beyond their bounds.
 _TILTED, _MOST_TILTED = 0.15, 0.05
 _STEP = 0.5  # least step of the stamps, in periods, if the clock was set
 _LEVEL = 20  # number of deliveries on both sides by which a step of the stamps is measured
@@ -90,8 +95,8 @@ def sampling_instants(
     stamps : (S,) array
         s, strictly increasing.
     older : (S,) array
-        The last stamp under which an older sample was seen, s; −∞ if none was. If the sample
-        before was read more than once, this is later than its first stamp.
+        The last stamp under which an older sample was seen, s; −∞ if none was. If the previous
+        sample was read more than once, this is later than that sample's first stamp.
     position, velocity : (S, n) arrays
         rad, rad/s; velocities NaN where not recorded.
 
@@ -123,7 +128,7 @@ def sampling_instants(
         clocked = sum(len(part.time) for part in parts if np.isfinite(part.sampling_period))
         if clocked > _CLOCKED * len(stamps):
             return parts
-        # A clock that is not determined cannot have been seen to be set.
+        # Without a determined sampling clock, no step of the stamps' clock can be proved.
         misfits = [part.misfit for part in parts if np.isfinite(part.misfit)] or [np.nan]
         return [log.space_evenly(replace(as_stamped, misfit=float(np.median(misfits))))]
     if clock.error > _ON_THE_CLOCK or np.any(np.diff(clock.time) <= 0.0):
@@ -188,7 +193,8 @@ class _Log:
     def best_clock(self) -> _Clock:
         """Return the numbering of periods that agrees best with the intervals.
 
-        Intervals depend on the times over which slopes are taken: stamps, or their mean course.
+        The intervals depend on the times for which slopes of the positions are computed: the
+        stamps, or their mean course.
         """
         tried: list[tuple[float, float, Array, Array]] = []
         for time, windows in product((self._bounds(self.typical)[1], self._mean_course()), (
@@ -204,7 +210,9 @@ class _Log:
                 break
         best = min(clocks, key=lambda clock: clock.error)
         part = likely_part(best.interval, best.deviation, best.period)
-        if part > 1 or len(self.breaks(best)):  # the best intervals determine the period better
+        # The period is a part of this one, or the clock was set: fit once more, with the best
+        # intervals.
+        if part > 1 or len(self.breaks(best)):
             clocks.append(self._fitted(best.period / part, best.interval, best.deviation))
         return min(clocks, key=lambda clock: clock.error)
 
@@ -218,9 +226,9 @@ class _Log:
     def _bounds(self, period: float) -> tuple[Array, Array]:
         """Return bounds of the instants, (S,) each.
 
-        Samples that are delivered together were taken at least a period apart: after the last
-        stamp that shows an older state, and before their common stamp. The newest of them is at
-        most a period older than this stamp.
+        Samples that are delivered together were taken one by one, at least a period apart, after
+        the last stamp that shows an older state and before their common stamp. The newest of them
+        is at most a period older than this stamp.
         """
         index = np.arange(len(self.stamps))
         ends = ends_of_deliveries(np.diff(self.stamps), period)

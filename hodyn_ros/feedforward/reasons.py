@@ -18,7 +18,7 @@ TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
 NEARLY = 0.2
-"""Largest difference of a jump from one turn to count as one, rad: the arm may be moving."""
+"""Difference from 2π up to which a jump counts as one turn, rad: the arm may be moving."""
 
 WRAPS = 'one turn: the driver must not wrap positions'
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'

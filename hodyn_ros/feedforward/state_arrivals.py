@@ -3,20 +3,20 @@ from collections import deque
 
 from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
 
-# Longest period of a driver, s: a longer interval is a silence. Least timeout, in periods.
+# Longest period of a driver, s (a longer interval is a silence), and least timeout, in periods.
 MAX_PERIOD = 0.2
 SILENT_PERIODS = 5.0
 # Timeout while the period of the driver is not known yet, s.
 FIRST_SILENCE = 1.0
-# Timeout if none is given: its least and largest value, s, its multiple of the second longest
-# pause, and the time, s, over which pauses are remembered.
+# If no timeout is given: its least and largest value, s; its ratio to the second longest pause;
+# and how long pauses are remembered, s.
 SHORTEST, LONGEST = 0.05, 0.25
 PAUSES = 2.0
 MEMORY = 60.0
 # How late a call of the watch may be, in its periods.
 LATE = 2.0
 # Number of states in a row with the same stamp, and time without another stamp, s, from which
-# their clock stands still.
+# their clock counts as standing still.
 SAME_STAMPS, STILL = 3, 0.1
 # Number of stamps in a row with several states each, from which the stamps are coarse.
 COARSE_STAMPS = 3

@@ -34,8 +34,9 @@ class FeedForward:
     is_floating : bool
         Whether the robot has a floating base, as for `moving_base.MovingBaseFeedForward`.
     motor_side : MotorSide or None
-        Computes the motors of elastic joints from these torques, with all their terms:
-        ``motor_side.evaluate(q, torque)``. None for a robot without `actuators`.
+        Computes motion and torque of the motors of elastic joints from these torques, which must
+        have all their terms: ``motor_side.evaluate(q, torque)``. None for a robot without
+        `actuators`.
 
     Raises
     ------
@@ -135,7 +136,7 @@ class FeedForward:
 
 @njit()
 def add_rotors(inertia: Array, q: Array, torque: Array) -> None:
-    """Add what rotors of inertia (n,) need in a motion (5, n) to its torques (3, n)."""
+    """Add the torques that rotors of inertia (n,) need in a motion (5, n) to torques (3, n)."""
     for k in range(ORDER + 1):
         for i in range(q.shape[1]):
             torque[k, i] += inertia[i] * q[k + 2, i]

@@ -58,9 +58,9 @@ def write_overview(outcomes: Sequence[Outcome], path: Path, report: str) -> None
         ('joint', 'median, N m or N', '9 of 10 below', 'largest', 'in', 'effort (median of RMS)'),
         (_joint_row(joint, rows) for joint, rows in joints.items()))
     write_text(path, page(f'Replay of {len(outcomes)} recordings', f"""
-<p>{count} without fault, {len(outcomes) - count} with one. Errors are RMS of prediction minus
-recorded effort, in N m (of prismatic joints in N). “Worst” is the largest ratio of a joint's error
-to the median of its errors in all recordings, followed by this joint.</p>
+<p>{count} without a fault, {len(outcomes) - count} with a fault. Errors are RMS of prediction
+minus recorded effort, in N m (of prismatic joints in N). “Worst” is the largest ratio of a joint's
+error to the median of its errors in all recordings, followed by this joint.</p>
 <h2>Recordings, the worst first</h2>
 {bags}
 <h2>Errors by joint</h2>

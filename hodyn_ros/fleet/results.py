@@ -58,8 +58,9 @@ class Results:
     Raises
     ------
     HodynError
-        On entering the context: the folder has results of another command, or without `force` of
-        other settings; its ``fleet.json`` is not from hodyn; or another process is writing to it.
+        On entering the context: the folder has results of another command or, without `force`,
+        with other settings; its ``fleet.json`` is not from hodyn; or another process is writing to
+        it.
 
     """
 

@@ -115,7 +115,10 @@ def _inertial(body: Payload) -> dict[str, Any]:
 
 
 def _listed_joints(bodies: list[dict[str, Any]], robot: Robot) -> list[int]:
-    """Return the joints' indices in the order of the listed bodies, as in the other lists."""
+    """Return the robot's index of each joint, in the order of the file's bodies.
+
+    The file's lists of joint values have the same order.
+    """
     return [
         robot.joint_names.index(body.get('joint') or body['name'])
         for body in bodies if body['type'] != 'fixed' and not body.get('mimic')]

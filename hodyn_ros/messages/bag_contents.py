@@ -78,8 +78,9 @@ def count_losses(
 ) -> tuple[LostMessages, ...]:
     """Return the losses, adjusted to add up, with `found`, to `expected`.
 
-    Losses of unknown number are merged into one, of the number that is missing. If more messages
-    were found and lost than expected, the expected number is wrong and ignored.
+    Losses of an unknown number of messages are merged into one, with the number that is still
+    missing. If more messages were found and lost than expected, the expected number is wrong and
+    ignored.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Bag:
     path : Path
         The folder or the file.
     topics : dict
-        Number of messages per topic: the larger of those in metadata.yaml and in the files.
+        Number of messages per topic: by metadata.yaml or by the files, whichever is larger.
     notes : list of str
         Faults of the bag other than lost messages.
 

@@ -41,11 +41,11 @@ class JointTable:
     rows: dict[str, list[list[float]]]
     #: Line of the file, from 1, at which each row ends
     lines: list[int] = field(default_factory=list)
-    #: Numbers of a log's lines that are left out, by reason
+    #: Numbers of the lines of a log that are left out, by reason
     left_out: dict[str, list[int]] = field(default_factory=dict)
     #: Whether the header says that the times are in s, as `time [s]` or `t_s` does
     says_seconds: bool = False
-    #: dict of str to (str, str): first column with a unit in brackets of each joint, as it is
+    #: dict of str to (str, str), by joint: its first column that has a unit in brackets, as it is
     #: written, and rad or m
     units: dict[str, tuple[str, str]] = field(default_factory=dict)
 
@@ -244,7 +244,7 @@ def _units_of_joints(written: list[str], header: list[str]) -> dict[str, tuple[s
 
 
 def _check_words(header: list[str], path: Path) -> None:
-    """Refuse endings that are other or unknown words for a kind: they would become joints."""
+    """Refuse columns that end with a wrong word for a kind, which would become joints."""
     for column in header:
         split = re.fullmatch(r'(.+)([._/ ])([^._/ ]+)', column)
         kind = _KIND_OF_WORD.get(split[3].lower()) if split else None

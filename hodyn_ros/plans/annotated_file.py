@@ -45,7 +45,7 @@ _MORE_SPACE = 1.3
 WAYPOINT_TOLERANCE = 1e-3
 """Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
-"""Largest relative increase of a retimed plan's duration by sampling without a note."""
+"""Relative increase of a retimed plan's duration by sampling above which a note says so."""
 
 
 def write_annotated_plan(
@@ -55,8 +55,8 @@ def write_annotated_plan(
 
     The file is read back and checked with the settings of the request, then with the defaults.
     With the stretches 'auto' and 'retime' the plan is made slower until it passes, in growing
-    steps from 1e-4 on. A retimed plan as read back from the file must also go through its points;
-    the result has this motion instead of the retimed one.
+    steps from 1e-4 on. A retimed plan must also go through its points as read back from the file;
+    the result then has the motion that was read back, not the one before sampling.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def write_annotated_plan(
         ways_out.append("stretch 'auto' slows it down until it passes")
     own = np.diff(request.trajectory.times)
     if not len(own) or np.median(own) > period:  # else the samples are the points themselves
-        ways_out.append('a shorter period changes it less')
+        ways_out.append('a shorter period changes the plan less')
     return replace(prepared, annotated=None, refusal=(
         f'resampled every {period:g} s it does not pass the check{slower}: {judged.refusal}'
         f'{"; " if ways_out else ""}{", or ".join(ways_out)}'))
@@ -221,7 +221,10 @@ def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
 
 
 def _smallest_step(report: LimitReport) -> float:
-    """Return the least share by which to slow a plan down: no quantity falls faster than 1/f³."""
+    """Return the least share by which to slow a plan down.
+
+    If it is f times slower, no quantity falls below 1/f³ of its value.
+    """
     excess = max((
         -entry.margin / abs(entry.limit) for entry in report.violations
         if entry.quantity != 'position' and entry.limit), default=0.0)

@@ -22,7 +22,7 @@ def reflex_peaks(
 ) -> tuple[LimitMargin, ...]:
     """Return how close a plan comes to each reflex under these commands, the closest first.
 
-    The arm holds before the plan, unless the plan `joins` a motion, and after it.
+    The arm is at rest before the plan (unless the plan `joins` a motion) and after it.
     """
     reflexes = feedforward.robot.reflexes
     table = LimitTable(feedforward, commands, quantities=())
@@ -44,7 +44,10 @@ def reflex_peaks(
 def _as_sampled(
     motion: Array, feedforward: FeedForward, commands: Commands,
 ) -> dict[str, Array]:
-    """Return the quantities that the controller computes from samples, 0 until it has enough."""
+    """Return the quantities that reflexes compare.
+
+    Differences of samples are 0 until there are enough samples.
+    """
     reflexes = feedforward.robot.reflexes
     assert reflexes is not None
 

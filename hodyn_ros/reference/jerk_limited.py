@@ -19,7 +19,8 @@ from hodyn_ros.reference.pieces import (
 
 # Factor of the limits for Ruckig, which may exceed them by round-off.
 ROUND_OFF = 1.0 - 1e-9
-# Speed up to which a joint is at rest, and speed kept below a velocity law, rad/s or m/s.
+# Speed up to which a joint counts as at rest, and margin of speed that is kept to a velocity law,
+# rad/s or m/s.
 RESTING, STRICTER = 1e-9, 1e-7
 # Largest number of parts into which a piece is divided to prove that it keeps a law; without proof
 # the piece counts as violating it.
@@ -125,9 +126,9 @@ class JerkLimitedMotion:
     def instants(self, end: float, shortest: float, longest: float, travel: float) -> Array:
         """Return times from 0 to `end`, s, closer where the motion is fast.
 
-        The steps of the jerk are among them. They are at most `longest` apart (s), and so close
-        that no joint moves by more than about `travel` (rad or m) from one to the next, but not
-        closer than about `shortest` (s).
+        The times at which the jerk steps are among them. Neighbouring times are at most `longest`
+        apart (s), and so close that no joint moves by more than about `travel` (rad or m) from one
+        to the next, but not closer than about `shortest` (s).
         """
         knots = np.concatenate(([0.0], self.steps, [end]))
         knots = np.unique(knots[knots <= end])
@@ -153,8 +154,8 @@ class JerkLimitedMotion:
     def filtered(self, omega: float, outputs: Array, times: Array) -> Array:
         """Return the output of the filter 1/(s/ω + 1)², whose input is this motion.
 
-        Its impulse response is never negative and has area 1: so from rest on, its output is
-        within all limits that the motion is within. The solution is exact.
+        Its impulse response is never negative and has area 1. So if it starts from rest, its
+        output is within all limits that the motion keeps. The solution is exact.
 
         Parameters
         ----------
@@ -247,9 +248,9 @@ def _is_within(
 def _keeps_law(start: Array, durations: Array, jerks: Array, law: Array) -> bool:
     """Return whether velocities keep a law that bounds them towards the ends of the range.
 
-    With r the distance to an end and w the velocity towards it, the law is w ≤ 0 or g = 2 d r −
-    (w + o)² ≥ 0. On each piece g is a polynomial of degree 4 in time, which its Bernstein
-    coefficients enclose.
+    With d and o the deceleration and the offset of the law, r the distance to an end and w the
+    velocity towards it, the law is w ≤ 0 or g = 2 d r − (w + o)² ≥ 0. On each piece g is a
+    polynomial of degree 4 in time, which its Bernstein coefficients enclose.
     """
     for joint in range(start.shape[1]):
         deceleration = law[DECELERATION, joint]

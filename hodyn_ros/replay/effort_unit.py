@@ -10,15 +10,16 @@ FAR = 5.0
 """Factor between efforts and torques that no load and no error of the model explains."""
 
 AGREE = 3.0
-"""Largest ratio of a factor to the joints' median that wrong links and loads explain."""
+"""Largest ratio of a factor to 1, or to the median, that wrong links and loads explain."""
 
 _MIN_SAMPLES = 10
-# Least share of the variance that torques explain beyond friction and a constant: in most joints,
-# and in a joint whose gear ratio is reported.
+# Of the variance that friction and a constant leave, the least share that the torques must
+# explain: for the factor of most joints, and for the factor of a single joint.
 _EXPLAINS = 0.5
 _MATCHES = 0.9
 _ALIKE = 1.5  # largest ratio of a joint's two factors
-# Least power of ten of a unit, such as 1000 of N mm, and largest ratio of a factor to it.
+# Least exponent of ten, in magnitude, of another unit (3 for N mm), and largest ratio, either way,
+# between a joint's factor and that power of ten.
 _UNITS, _NEAR = 2, 1.25
 
 
@@ -49,11 +50,13 @@ def effort_unit(
         Ratio of the efforts to the model's torques in most joints, if it is far from 1; NaN if the
         joints differ, or the efforts may be in the unit of the torques.
     gear_ratios : (n,) array
-        How many times too small the efforts of each joint are; NaN if they may fit. Torques on the
-        motor's side of a gear are too small by its ratio. No load and no error of the model causes
-        a constant factor in each of several joints. That of a single joint is only reported if it
-        is close to the factor of a unit, such as 0.001 for N mm, while other joints have a factor
-        near 1. A missing load may also enlarge efforts of a wrist, but not beyond its limit.
+        How many times too small the efforts of each joint are; NaN if they may be in the unit of
+        the torques. Torques on the motor's side of a gear are too small by its ratio. No load and
+        no error of the model causes a constant factor in each of several joints. For a single
+        joint the ratio is reported only if it is close to that of a unit (0.001 for N mm) and
+        another joint has a factor near 1. A missing load may also enlarge the efforts of a wrist.
+        So efforts that are too large in a single joint are reported only if they exceed its limit
+        or the largest torque of the model.
 
     """
     fit = FrictionFit(effort.shape[1], 2)
@@ -71,7 +74,7 @@ def effort_unit(
     largest = np.where(clear, coefficients, -np.inf).max(axis=1)
     is_one = (errors < (1.0 - _MATCHES) * left) & clear.any(axis=1) & (least > 0.0) & (
         largest < _ALIKE * least)
-    # If both torques determine a factor, their geometric mean counts.
+    # If a joint has two clear factors, of gravity and of inertia, their geometric mean counts.
     ratio = 1.0 / np.sqrt(np.where(is_one, least * largest, np.nan))
     small = is_one & (largest < 1.0 / FAR)
     power = np.round(np.log10(ratio))
@@ -93,7 +96,7 @@ def in_joint_units(effort: Array, gear_ratios: Array) -> Array:
 
 
 def _of_most(factors: Array) -> float:
-    """Return the median of similar factors, if most joints and at least two have them."""
+    """Return the median of the factors near their median, if these are most and at least two."""
     if not len(factors) or np.median(factors) <= 0.0:
         return np.nan
     ratio = factors / np.median(factors)
@@ -102,7 +105,10 @@ def _of_most(factors: Array) -> float:
 
 
 def motor_side(names: Sequence[str], gear_ratios: Array) -> str:
-    """Return a sentence that asks whether small efforts are motor torques; '' if none is."""
+    """Return a question: are efforts motor torques or, of a single joint, in another unit?
+
+    It is empty if no ratio is known.
+    """
     said = [(name, ratio) for name, ratio in zip(names, gear_ratios, strict=True)
             if np.isfinite(ratio)]
     if len(said) == 1:

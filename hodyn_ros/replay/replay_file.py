@@ -25,7 +25,7 @@ def replay_file(
     bag : Path
         Folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file.
     robot : Robot
-        The robot that was recorded; the recording may refute its locked joints.
+        The robot that was recorded; the report says if a locked joint is not at its lock.
     output : Path
         Folder for the report, see `replay.report.CONTENTS`.
     topic : str, optional

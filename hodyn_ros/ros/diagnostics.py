@@ -38,7 +38,8 @@ class Complaints:
     """Rejected inputs: counted by topic, and each cause logged at most once in a period.
 
     Rejections that differ only in their numbers have the same cause. The node's own events, which
-    have no topic, are different causes even then, and no flood of rejections suppresses them.
+    have no topic, are different causes even if only their numbers differ, and no flood of
+    rejections suppresses them.
     """
 
     PERIOD = 1.0

@@ -131,7 +131,7 @@ class FeedforwardNode(LifecycleNode):
         return self._guarded('released', self._release, foreseen=())
 
     def finish(self) -> None:
-        """Leave the active state in order; called before the process ends."""
+        """Stop, fade out and leave the active state; called before the process ends."""
         if self._session is not None:
             self.trigger_deactivate()
             self._send_results()
@@ -236,7 +236,7 @@ class FeedforwardNode(LifecycleNode):
         self._unloaded_robot, self._feedforward = unloaded, feedforward
 
     def _activate(self) -> None:
-        deaf_since = time.monotonic()  # no sample is heard meanwhile: a stream may go on
+        deaf_since = time.monotonic()  # no sample is heard during loading; that is not a pause
         if self._planner is None or parameters.read(self) != self._settings:
             self._load()
         if self._outputs is None or self._planner is None:

@@ -112,18 +112,19 @@ class Parameters:
         'bring it within them (offer), or stretched (auto); or the path of each plan is run as '
         'fast as the limits allow (retime).', choices=('off', 'offer', 'auto', 'retime'))
     stream_bandwidth: float = _row(
-        50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp lags by 2 over it.',
-        bounds=(1.0, 1000.0))
+        50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp lags by '
+        '2/bandwidth, s.', bounds=(1.0, 1000.0))
     stream_timeout: float = _row(
         0.1, 'How long the reference keeps the velocity of a streamed sample without a newer one, '
-        's; it moves to a sample without velocity and stays there.', bounds=(0.001, 60.0))
+        's. If a sample has no velocity, the reference moves to its position and stays there.',
+        bounds=(0.001, 60.0))
     stream_delay: float = _row(
         0.0, 'Time by which streamed samples are delayed, s; late samples are delayed less, so '
         'that an uneven transport has no effect.', bounds=(0.0, 10.0))
     state_timeout: float = _row(
         0.0, 'Time without a joint state, at least five periods, after which the reference '
-        'stops, s; 0 chooses 0.05, or twice a pause that occurred twice in a minute, up '
-        'to 0.25.', bounds=(0.0, 60.0))
+        'stops, s; 0 chooses twice the second longest pause of the last minute, at least 0.05 '
+        'and at most 0.25.', bounds=(0.0, 60.0))
     max_time_step: float = _row(
         0.01, 'Largest step between stamps of joint states, at least three periods, s; a '
         'longer gap (a hold-up, lost states, a clock that was set) counts as one period: the '
@@ -133,8 +134,8 @@ class Parameters:
         'joint; beyond it the node stops and holds the arm where it is; 0 takes the value of the '
         'robot file, -1 disables the check.', entries='-1, 0 or above 0')
     limit_margin: float = _row(
-        0.05, 'Fraction by which a motion may exceed the torque and torque-rate limits before '
-        'the node stops it.', bounds=(0.0, 1.0))
+        0.05, 'Fraction by which a motion may exceed the limits of torque, torque rate, motor '
+        'velocity, motor torque and deflection before the node stops it.', bounds=(0.0, 1.0))
     hold_on_empty_trajectory: bool = _row(
         True, 'Treat a trajectory without points as a request to stop and hold.')
     wrench_bandwidth: float = _row(

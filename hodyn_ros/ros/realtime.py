@@ -12,9 +12,10 @@ import threading
 
 MCL_CURRENT, MCL_FUTURE = 1, 2
 LATENCY = '/dev/cpu_dma_latency'
-PRIORITY = 60  # SCHED_FIFO priority above ordinary processes and below kernel threads
-
-
+# SCHED_FIFO priority above ordinary processes and interrupt threads (50), below the most urgent
+# kernel threads (99).
+PRIORITY = 60
+# Time after which the interpreter switches to another waiting thread, s.
 SWITCH_INTERVAL = 1e-4
 
 
@@ -29,7 +30,7 @@ def freeze_gc() -> None:
 
 
 def warm_up_log() -> None:
-    """Let the first log line delay a cycle no longer than later ones.
+    """Do the slow part of a first log line now, so that this line delays no cycle.
 
     A logger of rclpy finds its caller's file by `inspect`, which looks up the files of all modules
     the first time. That takes tens of milliseconds.

@@ -46,8 +46,8 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
         (line,) = written.err.strip().splitlines()
         assert line.startswith(
             'hodyn identify: the recordings do not fit the model, see above: nothing is '
-            'identified, and nothing written. Correct the cause, or add the term that finds it to '
-            'the --terms: ')
+            'identified, and nothing written. Correct the cause, or add to --terms the term that '
+            'finds it: ')
 
 
 def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):

@@ -69,7 +69,7 @@ def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
     assert f'resampled every {request.annotate_period:g} s it does not pass the check' in (
         refused.refusal)
     assert refused.refusal.endswith("; stretch 'auto' slows it down until it passes, or a "
-                                    'shorter period changes it less')
+                                    'shorter period changes the plan less')
     assert refused.annotated is None
     assert [path.name for path in tmp_path.iterdir()] == ['out.json']
     assert output.read_text() == 'old'

@@ -16,7 +16,7 @@ kernel = njit(fastmath={'contract'})
 """Compiles a separate function, called from Python or from other kernels.
 
 It keeps the interpreter's lock. A call of a microsecond that released the lock might wait
-milliseconds to get it back, and threads that share a handle would use its scratch memory at once.
+milliseconds to get it back, and threads that share a handle would mix up its scratch memory.
 """
 batch_kernel = njit(fastmath={'contract'}, nogil=True)
 """Compiles a kernel for many motions, called from Python: other threads run meanwhile."""

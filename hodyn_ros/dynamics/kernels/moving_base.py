@@ -69,7 +69,10 @@ def displacements(bodies: Bodies, spread: Array) -> None:
 def displaced(
     partials: Array, spread: Array, k: int, m: int, row: int, column: int,
 ) -> Number:
-    """Return coefficient k of A₀ η, the change of a torque by the base's displacement η."""
+    """Return Taylor coefficient k of A₀ η, the change of a torque by the base's displacement η.
+
+    `partials` has A₀, the derivatives of the torques by displacements.
+    """
     size, like, total = partials.shape[2], lanes.zero(), lanes.zero()
     for a in range(k + 1):
         for c in range(6):

@@ -53,7 +53,7 @@ def _cut(typing: Any, memory: Any, start: Any, shape: Any) -> Any:
 
 
 def aligned_zeros(size: int) -> Array:
-    """Return zeros aligned to cache lines: a register that spans two is read slowly."""
+    """Return zeros aligned to cache lines: a load that crosses into another line is slow."""
     room = np.zeros(size + _CACHE_LINE)
     start = -room.ctypes.data // room.itemsize % _CACHE_LINE
     return room[start:start + size]

@@ -1,9 +1,10 @@
 """Timing of a path: laws w(t) by which a path p(w) becomes a motion p(w(t)).
 
-A law is a plan of one column, w, from time 0. It is changed by a rate x(u) > 0 of its own time u:
-with du/dt = √x, the derivatives of u with respect to t are √x, x'/2, √x x''/2 and x x'''/2 +
-x'x''/4. So squared velocities, accelerations and torques along a path are linear in (x, x'), and
-jerks and torque rates are √x times a linear function of (x, x', x'').
+A law is a plan of one column, w, from time 0. Its time u is replaced by a new time t, in which u
+runs at the rate du/dt = √x(u), with x > 0. Then the derivatives of u with respect to t are √x,
+x'/2, √x x''/2 and x x'''/2 + x'x''/4. So accelerations, torques and the squares of velocities
+along a path are linear in (x, x'), and jerks and torque rates are √x times a linear function of
+(x, x', x'').
 """
 from __future__ import annotations
 
@@ -63,9 +64,10 @@ class Rate:
 
 
 def even_basis(u: Array, step: float, count: int) -> tuple[Indices, Array]:
-    """Return the first of the six basis functions at each u, (T,), and all six, (4, T, 6).
+    """Return which six basis functions are not 0 at each u, and their values there.
 
-    The 4 are the functions and their first three derivatives.
+    These are the index of the first function, (T,), and the six functions and their first three
+    derivatives, (4, T, 6).
     """
     first = np.clip((u / step).astype(np.intp), 0, count - 1)
     knots = np.arange(-SPLINE_DEGREE, SPLINE_DEGREE + 2.0)
@@ -75,7 +77,7 @@ def even_basis(u: Array, step: float, count: int) -> tuple[Indices, Array]:
 
 
 def uniform_law(length: float, duration: float, rests: ArrayLike) -> Plan:
-    """Return a law that has the mean speed at start and end, or rests there if `rests`, (2,)."""
+    """Return a law that starts and ends with its mean speed, or at rest as `rests`, (2,), says."""
     knots = np.zeros((2, 5, 1))
     knots[1, 0] = length
     knots[:, 1, 0] = np.where(rests, 0.0, length / duration)

@@ -46,7 +46,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
     Raises
     ------
     HodynError
-        When a key is wrong, naming its joint.
+        When a key is wrong; the message names its joint.
     FileNotFoundError
         When there is no such file.
 
@@ -118,7 +118,7 @@ def _joint(robot: Robot, name: str) -> int | None:
 
 
 def _why_left_out(robot: Robot, name: str) -> str:
-    """Return what a joint is that has no limits in the robot."""
+    """Return why a joint in the file is left out: it is locked, follows another, or is unknown."""
     for prefix in ('', *robot.joint_prefixes):
         if why := dependence(robot, name, prefix):
             return why

@@ -25,7 +25,7 @@ def warn_of_dynamics(root: Element, context: str) -> None:
 
 
 ZEROS_ARE_UNKNOWN = ' Limits of 0 are not known. '
-"""Comment in a URDF, written by `save_robot`, that makes the warning about them needless."""
+"""Comment that `save_robot` writes to a URDF, to leave out the warning about limits of 0."""
 
 
 def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context: str) -> None:

@@ -1,4 +1,4 @@
-"""Inverse dynamics of orders 0 to 2 in spatial form: Algorithms 1 and 3 of M21, for trees.
+"""Inverse dynamics, orders 0 to 2, in spatial form: M21 (docs/theory.md), Algs. 1, 3, for trees.
 
 Written with Taylor polynomials in time (`taylor`), so one source serves single calls and batches
 on any processor and reads like the recursive Newton-Euler algorithm (RNEA) of order 0: since the
@@ -176,7 +176,7 @@ def _rate_of_momentum(
 def _without(
     torque: Vector, force: Vector, memory: Memory, own: int, body: int, like: Number,
 ) -> tuple[Vector, Vector]:
-    """Return a wrench minus the external one, stored in body axes where the result goes."""
+    """Return a wrench minus the external one, read in body axes where the result will go."""
     x, y, z, r = (memory.read_vector(body, place, like) for place in (_X, _Y, _Z, _R))
     external = combine(memory.read_vector(own, _FORCE, like), x, y, z)
     moment = add(

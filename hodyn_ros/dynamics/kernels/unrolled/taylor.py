@@ -2,8 +2,8 @@
 
 A number is a polynomial x(t) = Σ x_k tᵏ with two to four coefficients x_k = x⁽ᵏ⁾/k! (a truncated
 Taylor series). Products are Cauchy products, so a formula evaluated on such numbers yields its own
-time derivatives. A kernel written with them reads like the one of order 0, and the types decide to
-which order and how it runs:
+time derivatives. A kernel written with them reads like the kernel of order 0; the types decide to
+which order it computes, and how:
 
 `polynomial(count, 1)`
     one motion, its coefficients side by side in one register;
@@ -250,8 +250,8 @@ def write_motions(
 ) -> Any:
     """Write a tuple of `LANES` numbers motion by motion, the first motion's from out[start] on.
 
-    The next motion's are `apart` further. Lanes beyond `last` are written
-    to the place of motion `last`, so they must repeat its values.
+    The numbers of the next motion begin `apart` further on. Lanes beyond `last` are written to the
+    place of motion `last`, so they must repeat its values.
     """
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         group, target, first, distance, end = arguments
@@ -329,7 +329,7 @@ def size(typing: Any, like: Any) -> Any:
 
 
 def derivative(builder: Any, packed: Packed, registers: Values) -> Values:
-    """Return the registers of the time derivative, whose last coefficient is unknown: 0."""
+    """Return the registers of the time derivative; its last coefficient is unknown: it is 0."""
     width, zero = packed.width, ir.Constant(packed.vector, [0.0] * packed.width)
     if packed.registers > 1:
         return [*(
