@@ -128,7 +128,18 @@ def judged_by_mujoco(path: Path, robot: Robot) -> str:
             found[joint.columns] = joint.torques(q[:1, joint.columns], moment[np.newaxis])[0]
         return found
 
-    return compared(robot, torque, None if robot.floating else hd.FeedForward(robot).torque)
+    said = compared(robot, torque, None if robot.floating else hd.FeedForward(robot).torque)
+    q, base = np.random.default_rng(0).normal(size=(3, robot.n)), {}
+    if robot.floating:
+        base = {'base_pose': lie.exp(np.ones(6)), 'base_twist': np.zeros((2, 6))}
+    torque(q, *base.values() or (None, None))
+    for i in range(1, model.nbody):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, i) or f'body{i}'
+        if model.body_mocapid[i] < 0:
+            pose, _ = hd.forward_kinematics(robot, q, name, **base)
+            off = np.abs(pose - lie.pose(data.xmat[i].reshape(3, 3), data.xpos[i])).max()
+            assert off < 1e-9 * max(1.0, np.abs(pose).max()), f'{name} is off by {off:.0e}'
+    return said
 
 
 def compared(robot: Robot, torque, own=None) -> str:
