@@ -42,22 +42,3 @@ def test_without_a_limit_those_of_the_file_count_in_the_order_of_joints():
     np.testing.assert_array_equal(robot.reflexes.stops[0].limit, [[3.0, 4.0]])
     locked = load_robot(data, locked_joints={'joint0': 0.1})
     np.testing.assert_array_equal(locked.reflexes.stops[0].limit, [[4.0]])
-
-
-@pytest.mark.parametrize(('data', 'text'), [
-    (mapping(STOP, period=0.0), "reflexes, key 'period': 0 s: expected 1e-05 to 0.1"),
-    (mapping(STOP | {'joints': []}), "key 'joints': expected a list of joints"),
-    (mapping(STOP, gravity='no'), "key 'gravity': expected true or false"),
-    (mapping(STOP | {'commands': 'torque'}), "entry 1, key 'commands': expected one of effort"),
-    (mapping(STOP | {'quantity': 'snap'}), "key 'quantity': expected one of velocity"),
-    (mapping(STOP | {'limit': 0.0}), "entry 1, key 'limit': must be above 0"),
-    (mapping(STOP | {'limit': [1.0]}), "entry 1, key 'limit': expected 2, got 1"),
-    (mapping(STOP | {'limit': {'speed': [1.0, 0.0], 'limit': [1.0, 1.0]}}), "key 'speed'"),
-    (mapping(STOP | {'joints': ['elbow']}), "'elbow' is not a joint; the joints are joint0"),
-    (mapping(STOP | {'limits': 2.0}), "entry 1: unknown key 'limits'"),
-    (mapping(STOP, STOP), "'too fast' has two limits of velocity for one joint"),
-    (mapping(stops=3), "key 'stops': expected a list"),
-])
-def test_wrong_ones_are_refused(data, text):
-    with pytest.raises(ValueError, match=text):
-        load_robot(data)
