@@ -1,6 +1,8 @@
 """Descriptions of small robots: elements of a URDF, whole ones, and what loading them says."""
 import warnings
 
+from hodyn_ros import load_robot, save_robot
+
 
 def said(function, *arguments, **options):
     """Return the warnings of a call."""
@@ -8,6 +10,12 @@ def said(function, *arguments, **options):
         warnings.simplefilter('always')
         function(*arguments, **options)
     return [str(warning.message) for warning in caught]
+
+
+def saved(robot, path, **options):
+    """Return a robot as it is read from the file in which it was saved."""
+    save_robot(robot, path, force=True)
+    return load_robot(path, **options)
 
 
 def tag(name, **attributes):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from random_robots import random_mapping
 from rigid_bodies import link
+from robot_texts import saved
 
 import hodyn_ros as hd
 from hodyn_ros.robot.files import robot_keys
@@ -63,8 +64,7 @@ def test_wheels_and_another_arm_are_no_reason_to_wait(tmp_path):
         link('hand', 'arm')]}, locked_joints={
             'jlift': 0.1, 'jwheel': 0.0, 'jother': 0.0, 'jhand': 0.0})
     assert robot.harmless_locks == {'jlift', 'jwheel', 'jother'}
-    hd.save_robot(robot, tmp_path / 'cell.yaml')
-    assert hd.load_robot(tmp_path / 'cell.yaml').harmless_locks == robot.harmless_locks
+    assert saved(robot, tmp_path / 'cell.yaml').harmless_locks == robot.harmless_locks
 
 
 def test_only_harmless_locks_can_shift_the_arm():

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 from random_robots import random_mapping, random_rotation
 from rigid_bodies import link
-from robot_texts import inertial, joined_link, urdf
+from robot_texts import inertial, joined_link, saved, urdf
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -57,9 +57,7 @@ def test_a_planar_joint_of_a_mapping_is_that_of_a_urdf():
 def test_a_saved_robot_has_its_spherical_joints_and_their_centers(tmp_path, ending):
     center = random_rotation(np.random.default_rng(2))
     robot = hd.load_robot({**arm(), 'gravity': [0, 0, -9.80665]}).with_rotation('joint1', center)
-    path = tmp_path / f'arm.{ending}'
-    hd.save_robot(robot, path)
-    again = hd.load_robot(path)
+    again = saved(robot, tmp_path / f'arm.{ending}')
     np.testing.assert_allclose(hd.SphericalJoint(again, 'joint1').center, center, atol=1e-14)
     q = np.random.default_rng(3).normal(size=(4, 5))
     np.testing.assert_allclose(

@@ -4,7 +4,7 @@ import pickle
 import numpy as np
 import pytest
 from random_robots import assert_close, random_mapping, random_motion
-from robot_texts import LIMIT, WIDE, joined_link, limit, said, tag, urdf
+from robot_texts import LIMIT, WIDE, joined_link, limit, said, saved, tag, urdf
 
 import hodyn_ros as hd
 from hodyn_ros.robot import Mimic
@@ -171,12 +171,10 @@ def test_a_saved_robot_is_the_same(tmp_path, seed):
     robot = hd.load_robot(keys)
     q = random_motion(rng, robot, 2)
     expected = hd.inverse_dynamics(robot, q)
-    hd.save_robot(robot, tmp_path / 'robot.yaml')
-    for other in (hd.load_robot(tmp_path / 'robot.yaml'), pickle.loads(pickle.dumps(robot))):
+    for other in (saved(robot, tmp_path / 'robot.yaml'), pickle.loads(pickle.dumps(robot))):
         assert_close(hd.inverse_dynamics(other, q), expected, 1e-12)
         assert [body.mimic for body in other.bodies] == [body.mimic for body in robot.bodies]
-    hd.save_robot(robot, tmp_path / 'robot.urdf')
-    back = hd.load_robot(tmp_path / 'robot.urdf')
+    back = saved(robot, tmp_path / 'robot.urdf')
     order = [back.joint_names.index(joint) for joint in robot.joint_names]
     arranged = np.empty_like(q)
     arranged[..., order] = q
@@ -185,8 +183,7 @@ def test_a_saved_robot_is_the_same(tmp_path, seed):
 
 def test_limits_of_a_saved_urdf_are_the_same(tmp_path):
     robot = hd.load_robot(hand(LIMIT, mimic('j0', multiplier=-0.5, offset=0.1)))
-    hd.save_robot(robot, tmp_path / 'robot.urdf')
-    back = hd.load_robot(tmp_path / 'robot.urdf')
+    back = saved(robot, tmp_path / 'robot.urdf')
     for name in ('position_min', 'position_max', 'velocity', 'effort'):
         np.testing.assert_allclose(getattr(back.limits, name), getattr(robot.limits, name))
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from random_robots import random_inertia, random_mapping, random_motion, random_pose, random_robot
 from rigid_bodies import link
-from robot_texts import ONE_JOINT, said
+from robot_texts import ONE_JOINT, said, saved
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -251,3 +251,41 @@ def test_a_floating_base_needs_no_placement_and_a_pitch_may_be_0():
     found = hd.load_robot({'name': 'ship', 'bodies': [hull, screw]})
     np.testing.assert_array_equal(found.bodies[0].placement, np.eye(4))
     assert found.bodies[1].pitch == 0.0
+
+
+STOP = {'name': 'too fast', 'commands': 'position', 'quantity': 'velocity', 'limit': 2.0}
+UNLIMITED = {key: value for key, value in STOP.items() if key != 'limit'}
+
+
+def reflexes(*stops, **keys):
+    return {**random_mapping(np.random.default_rng(3), 2), 'reflexes': {
+        'period': 0.001, 'stops': list(stops), **keys}}
+
+
+@pytest.mark.parametrize(('stop', 'limit'), [
+    ({}, [[2.0, 2.0]]),
+    ({'limit': [1.0, 3.0]}, [[1.0, 3.0]]),
+    ({'joints': ['joint1']}, [[np.inf, 2.0]]),
+    ({'limit': {'speed': [0.0, 2.0], 'limit': [5.0, 1.0]}, 'joints': ['joint0']},
+     [[5.0, np.inf], [1.0, np.inf]]),
+])
+def test_limits_of_reflexes_are_for_all_joints_one_each_or_over_the_speed(tmp_path, stop, limit):
+    robot = hd.load_robot(reflexes(STOP | stop, gravity=False))
+    for found in (robot.reflexes, saved(robot, tmp_path / 'robot.yaml').reflexes):
+        assert (found.period, found.gravity) == (0.001, False)
+        np.testing.assert_array_equal(found.stops[0].limit, limit)
+
+
+def test_a_reflex_without_any_limit_is_said_to_trip_on_nothing():
+    missing = "'limit': missing, and `limits` has no jerk for its joints: nothing"
+    with pytest.warns(UserWarning, match=missing):
+        hd.load_robot(reflexes(UNLIMITED | {'quantity': 'jerk'}))
+
+
+def test_without_a_limit_those_of_the_file_count_in_the_order_of_joints():
+    data = reflexes(UNLIMITED)
+    data['limits'] = {'velocity': [3.0, 4.0]}
+    robot = hd.load_robot(data)
+    np.testing.assert_array_equal(robot.reflexes.stops[0].limit, [[3.0, 4.0]])
+    locked = hd.load_robot(data, locked_joints={'joint0': 0.1})
+    np.testing.assert_array_equal(locked.reflexes.stops[0].limit, [[4.0]])

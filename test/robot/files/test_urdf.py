@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from robot_fuzz import urdf as random_urdf
 from robot_judges import judged_by_pinocchio
-from robot_texts import INERTIAL, LIMIT, ONE_JOINT, joined_link, limit, said, tag, urdf
+from robot_texts import INERTIAL, LIMIT, ONE_JOINT, joined_link, limit, said, saved, tag, urdf
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -66,9 +66,8 @@ def test_a_quaternion_turns(version, quaternion, rotation):
 def test_what_is_saved_is_of_the_version_that_it_needs(tmp_path, limits):
     keys = robot_mapping(hd.load_robot(ONE_JOINT))
     robot = hd.load_robot({**keys, 'limits': {'position': [[-1.0, 2.0]], **limits}})
-    hd.save_robot(robot, tmp_path / 'arm.urdf')
+    again = saved(robot, tmp_path / 'arm.urdf')
     assert ('version="1.2"' in (tmp_path / 'arm.urdf').read_text()) == ('jerk' in limits)
-    again = hd.load_robot(tmp_path / 'arm.urdf')
     for name in ('position_max', 'velocity', 'effort', 'acceleration', 'jerk'):
         assert getattr(again.limits, name) == getattr(robot.limits, name), name
 
