@@ -1,6 +1,7 @@
 """Robots from MuJoCo: against its own inverse dynamics and kinematics."""
 import numpy as np
 import pytest
+from robot_fuzz import MJCF_HEAD, random_mjcf
 from robot_judges import judged_by_mujoco
 from robot_texts import LIMIT, joined_link, urdf
 
@@ -9,48 +10,13 @@ from hodyn_ros.robot.spherical import spherical_joints
 
 mujoco = pytest.importorskip('mujoco', reason='mujoco is not installed')
 
-HEAD = """<mujoco model="made"><compiler angle="radian"/>
-  <option gravity="0.3 -1 -9"><flag contact="disable" constraint="disable"/></option>"""
-
-
-def numbers(values):
-    return ' '.join(repr(float(value)) for value in np.ravel(values))
-
-
-def random_model(rng, bodies, *, free=False, balls=False):
-    """Return MJCF of a random tree; some bodies have no joint, some have two or three.
-
-    With `balls`, every second body has a ball joint, and maybe a slide before it.
-    """
-    children = {i: [] for i in range(-1, bodies)}
-    for i in range(bodies):
-        children[i - 1 if i == 0 else int(rng.integers(0, i))].append(i)
-
-    def body(i):
-        inertia = rng.uniform(0.5, 1.0, 3)
-        joints = rng.choice(['', '<joint type="slide"/>']) + (
-            f'<joint type="ball" pos="{numbers(rng.normal(scale=0.1, size=3))}"/>'
-        ) if balls and i % 2 == 0 else '<freejoint/>' if free and i == 0 else ''.join(
-            f'<joint type="{rng.choice(["hinge", "slide"])}" axis="{numbers(rng.normal(size=3))}" '
-            f'pos="{numbers(rng.normal(scale=0.1, size=3))}" ref="{rng.normal()}" '
-            f'armature="{rng.uniform(0.0, 0.2)}" damping="{rng.uniform(0.0, 2.0)}"/>'
-            for _ in range(int(rng.choice([0, 1, 1, 2, 3])) if i else 1))
-        return (
-            f'<body pos="{numbers(rng.normal(scale=0.3, size=3))}" '
-            f'quat="{numbers(rng.normal(size=4))}">{joints}'
-            f'<inertial mass="{rng.uniform(0.5, 3.0)}" pos="{numbers(rng.normal(size=3) * 0.1)}" '
-            f'quat="{numbers(rng.normal(size=4))}" diaginertia="{numbers(inertia * 0.02)}"/>'
-            + ''.join(map(body, children[i])) + '</body>')
-
-    return f'{HEAD}<worldbody>{body(0)}</worldbody></mujoco>'
-
 
 @pytest.mark.parametrize('kind', [{}, {'free': True}, {'balls': True}], ids=str)
 @pytest.mark.parametrize('seed', range(5))
 def test_a_tree_with_balls_or_free_is_what_mujoco_computes(tmp_path, seed, kind):
     """Torques, armature and damping among them, to order 2, and poses of all bodies."""
     path = tmp_path / 'made.xml'
-    path.write_text(random_model(np.random.default_rng(seed), 5, **kind))
+    path.write_text(random_mjcf(np.random.default_rng(seed), 5, **kind))
     robot = hd.load_robot(path)
     assert robot.n + 6 * robot.floating == mujoco.MjModel.from_xml_path(str(path)).nv
     assert robot.floating == ('free' in kind)
@@ -70,8 +36,8 @@ COUPLED = '<equality><joint joint1="left" joint2="right"/></equality>'
 
 def written(tmp_path, body=ARM, more=''):
     path = tmp_path / 'arm.xml'
-    path.write_text(f'{HEAD}<worldbody><geom type="plane" size="1 1 1"/>{body}</worldbody>{more}'
-                    '</mujoco>')
+    path.write_text(
+        f'{MJCF_HEAD}<worldbody><geom type="plane" size="1 1 1"/>{body}</worldbody>{more}</mujoco>')
     return path
 
 
