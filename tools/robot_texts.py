@@ -18,9 +18,9 @@ def saved(robot, path, **options):
     return load_robot(path, **options)
 
 
-def tag(name, **attributes):
+def tag(element, /, **attributes):
     """Return an empty element; an attribute that is None is left out."""
-    return f'<{name}' + ''.join(
+    return f'<{element}' + ''.join(
         f' {key}="{value}"' for key, value in attributes.items() if value is not None) + '/>'
 
 

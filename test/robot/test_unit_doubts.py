@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 from rigid_bodies import link
-from robot_texts import said
+from robot_texts import said, tag
 import yaml
 
 import hodyn_ros as hd
@@ -35,12 +35,12 @@ def as_mjcf(data):
     mujoco = pytest.importorskip('mujoco')
     text = '<mujoco><compiler angle="radian"/><worldbody>'
     for body, (lower, upper) in zip(data['bodies'], data['limits']['position'], strict=True):
-        entries = [body['inertia'][k][k] for k in range(3)]
         text += (
-            f'<body name="{body["name"]}" pos="0 0 {body["placement"][2][3]}"><inertial '
-            f'pos="0 0 {body["com"][2]}" mass="{body["mass"]}" diaginertia="{entries[0]} '
-            f'{entries[1]} {entries[2]}"/><joint name="{body["joint"]}" type="hinge" '
-            f'axis="0 1 0" limited="true" range="{lower} {upper}"/>')
+            f'<body name="{body["name"]}" pos="0 0 {body["placement"][2][3]}">' + tag(
+                'inertial', pos=f'0 0 {body["com"][2]}', mass=body['mass'],
+                diaginertia=' '.join(map(str, np.diag(body['inertia']))))
+            + tag('joint', name=body['joint'], axis='0 1 0', limited='true',
+                  range=f'{lower} {upper}'))
     return mujoco.MjModel.from_xml_string(text + 3 * '</body>' + '</worldbody></mujoco>')
 
 

@@ -188,17 +188,20 @@ def test_limits_of_a_saved_urdf_are_the_same(tmp_path):
         np.testing.assert_allclose(getattr(back.limits, name), getattr(robot.limits, name))
 
 
-BODY = """<body name="{0}"><joint name="{0}" type="slide" axis="1 0 0" armature="{1}"
-  damping="{2}" range="{3}" ref="{4}" limited="true"/>
-  <inertial pos="0 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/></body>"""
-
-
 def mjcf(equality, second_ref=0.0):
+    """Return two slides, of which the second starts elsewhere and has smaller drives."""
     return pytest.importorskip('mujoco').MjModel.from_xml_string(
-        '<mujoco><compiler angle="radian"/><worldbody>'
-        + BODY.format('left', 0.1, 1.0, '0 0.5', 0.2)
-        + BODY.format('right', 0.01, 0.25, '-1 1', second_ref)
+        '<mujoco><compiler angle="radian"/><worldbody>' + ''.join(
+            f'<body name="{name}">' + tag(
+                'joint', name=name, type='slide', axis='1 0 0', limited='true', armature=armature,
+                damping=damping, range=ends, ref=ref)
+            + '<inertial pos="0 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/></body>'
+            for name, armature, damping, ends, ref in (
+                ('left', 0.1, 1.0, '0 0.5', 0.2), ('right', 0.01, 0.25, '-1 1', second_ref)))
         + f'</worldbody><equality>{equality}</equality></mujoco>')
+
+
+LINE = '<joint joint1="right" joint2="left"/>'
 
 
 def test_joints_that_mujoco_holds_on_a_line_are_coupled():
@@ -214,16 +217,15 @@ def test_joints_that_mujoco_holds_on_a_line_are_coupled():
     np.testing.assert_allclose(
         [robot.limits.position_min[0], robot.limits.position_max[0]], [0.4 / 3.0, 0.5])
     locked = hd.load_robot(
-        mjcf('<joint joint1="right" joint2="left"/>' + '<connect body1="left" anchor="0 0 0" '
-             'active="false"/>'), locked_joints={'right': 0.1})
+        mjcf(LINE + '<connect body1="left" anchor="0 0 0" active="false"/>'),
+        locked_joints={'right': 0.1})
     assert locked.joint_names == ('left',)
     assert locked.rotor_inertia.tolist() == [0.1]
 
 
 @pytest.mark.parametrize('equality', [
-    '<joint joint1="right" joint2="left" polycoef="0 1 2 0 0"/>', '<joint joint1="right"/>',
-    '<joint joint1="right" joint2="left" polycoef="1 0 0 0 0"/>',
-    '<joint joint1="right" joint2="left"/><joint joint1="right" joint2="left"/>'])
+    *(LINE.replace('/>', f' polycoef="{numbers}"/>') for numbers in ('0 1 2 0 0', '1 0 0 0 0')),
+    '<joint joint1="right"/>', 2 * LINE])
 def test_other_couplings_of_mujoco_are_refused(equality):
     with pytest.raises(ValueError, match=r"an equality of 'right'.* is not linear in two"):
         hd.load_robot(mjcf(equality))

@@ -36,8 +36,8 @@ COUPLED = '<equality><joint joint1="left" joint2="right"/></equality>'
 
 def written(tmp_path, body=ARM, more=''):
     path = tmp_path / 'arm.xml'
-    path.write_text(
-        f'{MJCF_HEAD}<worldbody><geom type="plane" size="1 1 1"/>{body}</worldbody>{more}</mujoco>')
+    path.write_text(f'{MJCF_HEAD}<worldbody><geom type="plane" size="1 1 1"/>{body}</worldbody>'
+                    f'{more}</mujoco>')
     return path
 
 
