@@ -96,6 +96,7 @@ def test_a_urdf_may_say_spherical():
     lambda bodies: bodies[3].update(point=[0, 0, 0.1]),
     lambda bodies: bodies[2].update(placement=lie.pose(None, [0.1, 0, 0])),
     lambda bodies: bodies[3].update(joint='other'),
+    lambda bodies: bodies[3].update(parent=bodies[1]['name']),
 ])
 def test_other_joints_of_such_names_are_no_spherical_joint(change):
     mapping = robot_mapping(hd.load_robot(arm()))
