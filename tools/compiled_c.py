@@ -5,29 +5,43 @@ import shutil
 import subprocess
 
 import numpy as np
+import pytest
 
 from hodyn_ros.codegen.files import file_names, files
 from hodyn_ros.codegen.functions import functions
 from hodyn_ros.codegen.settings import Settings
 
 STRICT = ('-std=c99', '-Wall', '-Wextra', '-Wconversion', '-pedantic', '-Werror')
-CC = shutil.which('cc')
+CC, CXX = shutil.which('cc'), shutil.which('g++') or shutil.which('clang++')
+needs_compiler = pytest.mark.skipif(CC is None, reason='no C compiler here')
+
+
+def compile_with(compiler, *arguments):
+    """Call a compiler; its warnings fail if the arguments say so, as STRICT does."""
+    subprocess.run([compiler, *arguments], check=True, timeout=120)
+
+
+def printed(program, *sources, flags=()):
+    """Return what a program prints that is compiled from these sources."""
+    compile_with(CC, *STRICT, *flags, '-o', program, *sources, '-lm')
+    return subprocess.run(
+        [program], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 class CompiledC:
     """The functions of generated code; arrays go in with a row for each instant."""
 
-    def __init__(self, folder, settings, *, compiler=CC, flags=('-O1',)):
+    def __init__(self, folder, settings, *, compiler=CC, flags=('-O1',), spoil=('', '')):
         self.settings = settings
         self.functions = {one.name: one for one in functions(settings)}
         self.number = np.dtype(np.float32 if settings.single else np.float64)
         self.library = folder / f'{settings.prefix}.so'
         for name, text in files(settings).items():
-            (folder / name).write_text(text, 'utf-8')
+            (folder / name).write_text(text.replace(*spoil, int(name.endswith('.c'))), 'utf-8')
         _, source, *_ = file_names(settings.prefix)
-        subprocess.run(
-            [compiler, *STRICT, *flags, '-shared', '-fPIC', '-o', self.library,
-             folder / source, '-lm'], check=True, timeout=120)
+        compile_with(
+            compiler, *STRICT, *flags, '-shared', '-fPIC', '-o', self.library, folder / source,
+            '-lm')
 
     @cached_property
     def _loaded(self):
@@ -64,7 +78,8 @@ class CompiledC:
 
 def compiled(folder, robot, **settings):
     """Return the compiled code of a robot."""
-    options = {name: settings.pop(name) for name in ('compiler', 'flags') if name in settings}
+    options = {
+        name: settings.pop(name) for name in ('compiler', 'flags', 'spoil') if name in settings}
     return CompiledC(folder, Settings(robot, **settings), **options)
 
 

@@ -2,21 +2,23 @@
 from dataclasses import dataclass
 from pathlib import Path
 import re
-import shutil
 import subprocess
 
-from compiled_c import CC
+from compiled_c import CC, CXX, compile_with
 import numpy as np
+import pytest
 import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.codegen.ros2_control import generate_ros2_control
 
-CXX = shutil.which('g++') or shutil.which('clang++')
 SOURCES = Path(__file__).parents[1] / 'test' / 'codegen' / 'ros2_control'
 STRICT = ('-std=c++17', '-O1', '-Wall', '-Wextra', '-Wpedantic', '-Wshadow', '-Werror')
 TYPES = {'bool': 'bool', 'double': 'double', 'int': 'std::int64_t', 'string': 'std::string',
          'double_array': 'std::vector<double>', 'string_array': 'std::vector<std::string>'}
+needs_compilers = [
+    pytest.mark.slow,
+    pytest.mark.skipif(CC is None or CXX is None, reason='no compiler of C and C++ here')]
 
 
 @dataclass
@@ -61,12 +63,11 @@ def built(robot, name, folder, *options):
             if not path.exists():
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text('#include "stand_in.hpp"\n')
-    subprocess.run(
-        [CC, '-std=c99', '-O1', '-c', '-I', folder / 'include', code, '-o', folder / 'arm.o'],
-        check=True)
-    subprocess.run(
-        [CXX, *STRICT, '-I', folder / 'include', '-I', SOURCES, source, *options, folder / 'arm.o',
-         '-o', program, '-lm'], check=True)
+    compile_with(
+        CC, '-std=c99', '-O1', '-c', '-I', folder / 'include', code, '-o', folder / 'arm.o')
+    compile_with(
+        CXX, *STRICT, '-I', folder / 'include', '-I', SOURCES, source, *options, folder / 'arm.o',
+        '-o', program, '-lm')
     return Program(robot, program)
 
 
@@ -111,6 +112,12 @@ def literal(value):
     if isinstance(value, str):
         return f'"{value}"'
     return str(value).lower()
+
+
+def points(times, positions, names=()):
+    """Return a trajectory as the rest of a line."""
+    return ' '.join([str(len(times)), *names, *(
+        numbers(time, row) for time, row in zip(times, positions, strict=True))])
 
 
 def numbers(*values):

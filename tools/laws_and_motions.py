@@ -1,4 +1,6 @@
 """One of each law, and smooth random motions that mpmath can differentiate to 50 digits."""
+from dataclasses import replace
+
 import mpmath as mp
 import numpy as np
 
@@ -34,6 +36,12 @@ MOTOR = Motor(0.4, viscous=0.3, coulomb=0.7, coulomb_velocity=0.05)
 def actuators(*laws, motor=MOTOR):
     names = tuple(f'j{i}' for i in range(len(laws)))
     return Actuators(names, tuple(JointActuator(law, motor) for law in laws))
+
+
+def with_laws(robot, *laws, motor=MOTOR):
+    """Return a robot whose joints have these laws."""
+    return replace(robot, actuators=replace(
+        actuators(*laws, motor=motor), names=robot.joint_names))
 
 
 class Wave:

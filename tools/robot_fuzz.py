@@ -104,24 +104,41 @@ def urdf(rng):
     return ElementTree.tostring(root, 'unicode')
 
 
-def mjcf(rng):
-    def body(i, depth):
-        kind = rng.choice(
-            ['hinge', 'slide', 'hinge', 'ball', 'free'], p=[0.5, 0.3, 0.1, 0.05, 0.05])
-        joint = '' if i and rng.random() < 0.1 else (
-            f'<joint name="j{i}" type="{kind}" axis="{vector(rng.normal(size=3))}" '
-            f'armature="{rng.uniform():.3f}" damping="{rng.uniform():.3f}"/>')
-        inside = ''.join(body(10 * i + k + 1, depth + 1) for k in range(
-            int(rng.integers(0, 3 - depth)) if depth < 3 else 0))
-        return (
-            f'<body name="b{i}" pos="{vector(rng.normal(size=3))}" '
-            f'quat="{vector(rng.normal(size=4))}">\n{joint}\n<inertial mass="{rng.uniform(1, 3)}" '
-            f'pos="{vector(rng.normal(size=3))}" diaginertia="{vector(rng.uniform(1, 2, 3))}"/>\n'
-            f'{inside}</body>\n')
+MJCF_HEAD = """<mujoco model="made"><compiler angle="radian"/>
+  <option gravity="0.3 -1 -9"><flag contact="disable" constraint="disable"/></option>"""
 
-    return (
-        '<mujoco model="m"><compiler angle="radian"/>\n<worldbody>\n'
-        f'{body(0, 0)}</worldbody>\n</mujoco>\n')
+
+def random_mjcf(rng, bodies, *, free=False, balls=False):
+    """Return MJCF of a random tree; some bodies have no joint, some have two or three.
+
+    With `balls`, every second body has a ball joint, and maybe a slide before it.
+    """
+    children = {i: [] for i in range(-1, bodies)}
+    for i in range(bodies):
+        children[i - 1 if i == 0 else int(rng.integers(0, i))].append(i)
+
+    def body(i):
+        inertia = rng.uniform(0.5, 1.0, 3)
+        joints = rng.choice(['', '<joint type="slide"/>']) + (
+            f'<joint type="ball" pos="{vector(rng.normal(scale=0.1, size=3))}"/>'
+        ) if balls and i % 2 == 0 else '<freejoint/>' if free and i == 0 else ''.join(
+            f'<joint type="{rng.choice(["hinge", "slide"])}" axis="{vector(rng.normal(size=3))}" '
+            f'pos="{vector(rng.normal(scale=0.1, size=3))}" ref="{rng.normal()}" '
+            f'armature="{rng.uniform(0.0, 0.2)}" damping="{rng.uniform(0.0, 2.0)}"/>'
+            for _ in range(int(rng.choice([0, 1, 1, 2, 3])) if i else 1))
+        return (
+            f'<body pos="{vector(rng.normal(scale=0.3, size=3))}" '
+            f'quat="{vector(rng.normal(size=4))}">{joints}'
+            f'<inertial mass="{rng.uniform(0.5, 3.0)}" pos="{vector(rng.normal(size=3) * 0.1)}" '
+            f'quat="{vector(rng.normal(size=4))}" diaginertia="{vector(inertia * 0.02)}"/>'
+            + '\n'.join(map(body, children[i])) + '</body>\n')
+
+    return f'{MJCF_HEAD}<worldbody>{body(0)}</worldbody>\n</mujoco>\n'
+
+
+def mjcf(rng):
+    return random_mjcf(
+        rng, int(rng.integers(1, 10)), free=rng.random() < 0.1, balls=rng.random() < 0.2)
 
 
 def written_yaml(rng):

@@ -128,7 +128,24 @@ def judged_by_mujoco(path: Path, robot: Robot) -> str:
             found[joint.columns] = joint.torques(q[:1, joint.columns], moment[np.newaxis])[0]
         return found
 
-    return compared(robot, torque, None if robot.floating else hd.FeedForward(robot).torque)
+    said = compared(robot, torque, None if robot.floating else hd.FeedForward(robot).torque)
+    rng = np.random.default_rng(0)
+    q, pose, twist = rng.normal(size=(3, robot.n)), lie.exp(np.ones(6)), rng.normal(size=(2, 6))
+    base = {'base_pose': pose, 'base_twist': twist} if robot.floating else {}
+    torque(q, pose, twist)
+    for j in free:
+        force, moment = data.qfrc_inverse[model.jnt_dofadr[j]:][:6].reshape(2, 3)
+        moment = pose[:3, :3] @ moment + np.cross(pose[:3, 3], force)
+        wrench = hd.inverse_dynamics(robot, q, **base)[1][0]
+        off = np.abs(wrench - [*moment, *force]).max()
+        assert off < 1e-9 * np.abs(wrench).max(), f'the wrench on the base is off by {off:.0e}'
+    for i in range(1, model.nbody):
+        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_BODY, i) or f'body{i}'
+        if model.body_mocapid[i] < 0:
+            found, _ = hd.forward_kinematics(robot, q, name, **base)
+            off = np.abs(found - lie.pose(data.xmat[i].reshape(3, 3), data.xpos[i])).max()
+            assert off < 1e-9 * max(1.0, np.abs(found).max()), f'{name} is off by {off:.0e}'
+    return said
 
 
 def compared(robot: Robot, torque, own=None) -> str:

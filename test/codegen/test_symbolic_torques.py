@@ -1,10 +1,12 @@
 """Torques as formulas: those that MK21 prints, those of Lagrange, and the kernels' numbers."""
+import itertools
 import sys
 import time
 
 import numpy as np
 import pytest
 from random_robots import assert_close, random_motion, random_robot
+from rigid_bodies import link
 
 import hodyn_ros as hd
 
@@ -68,11 +70,9 @@ def test_without_collecting_they_are_equal():
 def test_lagranges_equations_of_a_slider_with_a_pendulum():
     """A prismatic and a revolute joint, about an axis that is not z, and an inertia."""
     m, c, ixx, iyy, izz, ell = sympy.symbols('m c Ixx Iyy Izz l')
-    robot = hd.load_robot({'name': 'crane', 'gravity': [0, 0, -9.81], 'bodies': [
-        {'name': 'slider', 'parent': -1, 'type': 'prismatic', 'axis': [1, 0, 0],
-         'placement': np.eye(4), 'mass': 3.0, 'com': [0, 0, 0], 'inertia': 0.1 * np.eye(3)},
-        {'name': 'rod', 'parent': 0, 'type': 'revolute', 'axis': [0, 1, 0],
-         'placement': np.eye(4), 'mass': 1.0, 'com': [0, 0, -1], 'inertia': 0.1 * np.eye(3)}]})
+    robot = hd.load_robot({'name': 'crane', 'bodies': [
+        link('slider', kind='prismatic', axis=[1, 0, 0], com=[0, 0, 0]),
+        link('rod', 0, com=[0, 0, -1])]})
     found = hd.symbolic_torques(robot, 1, symbols={
         'slider': {'mass': c},
         'rod': {'mass': m, 'com': [0, 0, -ell], 'inertia': sympy.diag(ixx, iyy, izz)}},
@@ -88,43 +88,36 @@ def test_lagranges_equations_of_a_slider_with_a_pendulum():
         assert sympy.simplify(found.torque[1, i] - rate(expected, q)) == 0
 
 
+def assert_gives_the_torques(found, robot, q, values):
+    """Put numbers in, those of the symbols too."""
+    function = sympy.lambdify([*found.q.flat, *values], list(found.torque.flat), 'math', cse=True)
+    torque = np.reshape(function(*q.ravel(), *values.values()), found.torque.shape)
+    assert_close(torque, hd.inverse_dynamics(robot, q), 1e-11)
+
+
 @pytest.mark.parametrize(('seed', 'coupled'), [(0, False), (1, True)])
 def test_numbers_put_in_give_the_torques_of_the_library(seed, coupled):
     rng = np.random.default_rng(seed)
     robot = random_robot(rng, 2 if coupled else 3, serial=False, coupled=coupled)
     found = hd.symbolic_torques(robot, 1, simplify=False)
-    q = random_motion(rng, robot, 1)
-    function = sympy.lambdify(list(found.q.flat), list(found.torque.flat), 'math', cse=True)
-    torque = np.reshape(function(*q.ravel()), found.torque.shape)
-    assert_close(torque, hd.inverse_dynamics(robot, q), 1e-11)
+    assert_gives_the_torques(found, robot, random_motion(rng, robot, 1), {})
 
 
 def test_symbols_and_numbers_of_a_body_are_the_same_robot():
     """Symbols with values put in, in frames whose joints are anywhere."""
     rng = np.random.default_rng(4)
     robot = random_robot(rng, 2)
-    bodies = robot.bodies
     symbols, values = {}, {}
-    for body in bodies:
-        given = {}
-        for key in ('mass', 'com', 'inertia', 'placement'):
-            number = np.array(getattr(body, key))
-            array = np.empty(number.shape, dtype=object)
-            for place, value in np.ndenumerate(number):
-                constant = key == 'placement' and place[0] == 3
-                name = sympy.Symbol(f'{body.name}{key}{"".join(map(str, sorted(place)))}') \
-                    if key == 'inertia' else sympy.Symbol(
-                        f'{body.name}{key}{"".join(map(str, place))}')
-                array[place] = float(value) if constant else name
-                if not constant:
-                    values[name] = float(value)
-            given[key] = array[()] if key == 'mass' else array
-        symbols[body.name] = given
+    for body, key in itertools.product(robot.bodies, ('mass', 'com', 'inertia', 'placement')):
+        array = np.array(getattr(body, key), dtype=object)
+        for place, value in np.ndenumerate(array):
+            if key != 'placement' or place[0] < 3:  # the last row is constant
+                order = sorted(place) if key == 'inertia' else place
+                array[place] = sympy.Symbol(f'{body.name}{key}{"".join(map(str, order))}')
+                values[array[place]] = float(value)
+        symbols.setdefault(body.name, {})[key] = array[()] if key == 'mass' else array
     found = hd.symbolic_torques(robot, 1, symbols=symbols, simplify=False)
-    q = random_motion(rng, robot, 1)
-    function = sympy.lambdify([*found.q.flat, *values], list(found.torque.flat), 'math', cse=True)
-    torque = np.reshape(function(*q.ravel(), *values.values()), found.torque.shape)
-    assert_close(torque, hd.inverse_dynamics(robot, q), 1e-11)
+    assert_gives_the_torques(found, robot, random_motion(rng, robot, 1), values)
 
 
 def test_latex_has_dots():
@@ -137,18 +130,19 @@ def test_latex_has_dots():
 @pytest.mark.parametrize(('options', 'message'), [
     ({'symbols': {'link9': {}}}, "no body 'link9'; its bodies are link1, link2"),
     ({'symbols': {'link1': {'axis': [0, 0, 1]}}}, "has no 'axis'; known keys are mass, com"),
-    ({'symbols': {'link1': {'com': [L1]}}}, r'com has shape \(1,\)'),
-    ({'symbols': {'link1': {'mass': 'm'}}}, "mass: 'm' is neither"),
-    ({'symbols': {'link1': {'mass': sympy.I}}}, 'mass: I is neither'),
-    ({'symbols': {'link1': {'mass': sympy.nan}}}, 'mass: nan is neither'),
-    ({'symbols': {'link1': {'mass': sympy.Symbol('m', imaginary=True)}}}, 'mass: m is neither'),
-    ({'symbols': {'link1': {'com': {'x': 1}}}}, r'com has shape \(\)'),
-    ({'symbols': {'link1': {'com': [[0, 0], 1, 2]}}}, 'com: .* neither'),
+    *(({'symbols': {'link1': given}}, words) for given, words in (
+        ({'com': [L1]}, r'com has shape \(1,\)'),
+        ({'com': {'x': 1}}, r'com has shape \(\)'),
+        ({'com': [[0, 0], 1, 2]}, 'com: .* neither'),
+        ({'mass': 'm'}, "mass: 'm' is neither"),
+        ({'mass': sympy.I}, 'mass: I is neither'),
+        ({'mass': sympy.nan}, 'mass: nan is neither'),
+        ({'mass': sympy.Symbol('m', imaginary=True)}, 'mass: m is neither'),
+        (['mass'], "symbols of 'link1': expected a mapping of some of mass"),
+        (None, "symbols of 'link1': expected a mapping of some of mass"))),
     ({'symbols': ['m']}, r"symbols: expected a mapping from bodies to mappings, got \['m'\]"),
     ({'symbols': 'm'}, "symbols: expected a mapping from bodies to mappings, got 'm'"),
     ({'symbols': []}, 'symbols: expected a mapping from bodies'),
-    ({'symbols': {'link1': ['mass']}}, "symbols of 'link1': expected a mapping of some of mass"),
-    ({'symbols': {'link1': None}}, "symbols of 'link1': expected a mapping of some of mass"),
     ({'gravity': [0, np.inf, 0]}, 'gravity: inf is neither'),
     ({'gravity': None, 'symbols': {3: {}}}, 'no body 3; its bodies are'),
     ({'gravity': 9.81}, r'gravity has shape \(\); expected \(3,\)'),

@@ -5,6 +5,8 @@ import pickle
 
 import numpy as np
 import pytest
+from rigid_bodies import chain
+from robot_texts import said, saved
 import yaml
 
 import hodyn_ros as hd
@@ -21,21 +23,16 @@ from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.robot.files.actuators import with_actuators
 
-EYE = np.eye(4).tolist()
 SPRING = {'law': 'spring', 'stiffness': 800, 'motor': {'inertia': 0.3}}
 
 
-def arm(given, n):
-    return {
-        'name': 'arm', 'actuators': given, 'bodies': [{
-            'name': f'b{i}', 'joint': f'j{i}', 'parent': i - 1, 'type': 'revolute',
-            'placement': EYE, 'axis': [0, 1, 0], 'mass': 1.0, 'com': [0.3, 0, 0],
-            'inertia': (0.01 * np.eye(3)).tolist()} for i in range(n)]}
+def bare(n=2):
+    return hd.load_robot(chain(n))
 
 
 def load(*entries, **named):
     given = {f'j{i}': entry for i, entry in enumerate(entries)} | named
-    return hd.load_robot(arm(given, max(len(given), 1)))
+    return hd.load_robot(chain(max(len(given), 1), actuators=given))
 
 
 def test_every_law_is_read_with_its_numbers():
@@ -69,9 +66,9 @@ def test_rotor_numbers_are_converted():
     assert robot.actuators.joints[0].motor == Motor.from_rotor(gear_ratio=100, inertia=1e-4)
 
 
-def test_built_in_robots_have_no_stiffness_by_default():
-    assert hd.load_robot('panda').actuators is None
-    assert FeedForward(hd.load_robot('panda')).motor_side is None
+def test_built_in_robots_have_no_stiffness_by_default(panda):
+    assert panda.actuators is None
+    assert FeedForward(panda).motor_side is None
 
 
 def test_the_feed_forward_goes_on_to_the_motors_of_a_copy_as_well():
@@ -84,43 +81,43 @@ def test_the_feed_forward_goes_on_to_the_motors_of_a_copy_as_well():
     assert theta[0] == torque[0, 0] / 800
 
 
-def without(key):
-    return {k: v for k, v in SPRING.items() if k != key}
+def spring(**changes):
+    """Return the entry of a spring with other values, or without those that are None."""
+    return {'j0': {key: x for key, x in (SPRING | changes).items() if x is not None}}
 
 
-@pytest.mark.parametrize(('entry', 'message'), [
-    (without('law'), "joint 'j0': key 'law' is missing"),
-    (without('stiffness'), "joint 'j0': key 'stiffness' is missing"),
-    (without('motor'), "joint 'j0': key 'motor' is missing"),
-    ({**SPRING, 'law': 'elastic'}, "key 'law': expected one of rigid, spring, .*'elastic'"),
-    ({**SPRING, 'stiffness': 0}, "joint 'j0', stiffness 0: must be above 0"),
-    ({**SPRING, 'stiffness': '1e3'}, "key 'stiffness': expected numbers"),
-    ({**SPRING, 'rate': 3}, "joint 'j0': unknown key 'rate'; known keys are damping, law"),
-    ({**SPRING, 'motor': {}}, "motor: key 'inertia' is missing"),
-    ({**SPRING, 'motor': {'inertia': -1}}, "joint 'j0', motor, inertia -1: must not be below 0"),
-    *(({**SPRING, 'motor': {'side': 'rotor', 'gear_ratio': 160, 'inertia': 1e-4, key: -1}},
+def motor(**changes):
+    return spring(motor=changes)
+
+
+@pytest.mark.parametrize(('entries', 'words'), [
+    (spring(law=None), "joint 'j0': key 'law' is missing"),
+    (spring(stiffness=None), "joint 'j0': key 'stiffness' is missing"),
+    (spring(motor=None), "joint 'j0': key 'motor' is missing"),
+    (spring(law='elastic'), "key 'law': expected one of rigid, spring, .*'elastic'"),
+    (spring(stiffness=0), "joint 'j0', stiffness 0: must be above 0"),
+    (spring(stiffness='1e3'), "key 'stiffness': expected numbers"),
+    (spring(stiffness='150,5'), r"'150,5' has a decimal comma: write 150\.5"),
+    (spring(rate=3), "joint 'j0': unknown key 'rate'; known keys are damping, law"),
+    (spring(max_deflection=-1), "joint 'j0', max_deflection -1: must be above 0"),
+    (motor(), "motor: key 'inertia' is missing"),
+    (motor(inertia=-1), "joint 'j0', motor, inertia -1: must not be below 0"),
+    *((motor(**{'side': 'rotor', 'gear_ratio': 160, 'inertia': 1e-4, key: -1}),
        rf"joint 'j0', motor, {key} -1: must ")
       for key in ('inertia', 'viscous', 'coulomb', 'coulomb_velocity', 'max_velocity')),
-    ({**SPRING, 'motor': {'inertia': 1, 'side': 'rotor'}}, "motor: key 'gear_ratio' is missing"),
-    ({**SPRING, 'motor': {'inertia': 1, 'side': 'fast'}}, "key 'side': expected 'link' or"),
-    ({**SPRING, 'motor': {'inertia': 1, 'mass': 1}}, "motor: unknown key 'mass'"),
-    ({**SPRING, 'max_deflection': -1}, "joint 'j0', max_deflection -1: must be above 0"),
-    ({'law': 'table', 'deflection': 3, 'torque': [0, 1], 'motor': {'inertia': 1}},
-     "key 'deflection': expected 0, got a single number|key 'deflection'"),
-    ({'law': 'exponential', 'scale': 1, 'rate': 1, 'stiffness': 1, 'pushes': 1,
-      'motor': {'inertia': 1}}, "key 'pushes': expected true or false, got 1"),
-    (3, "joint 'j0': expected a mapping"),
+    (motor(inertia=1, side='rotor'), "motor: key 'gear_ratio' is missing"),
+    (motor(inertia=1, side='fast'), "key 'side': expected 'link' or"),
+    (motor(inertia=1, mass=1), "motor: unknown key 'mass'"),
+    (spring(law='table', stiffness=None, deflection=3, torque=[0, 1]), "key 'deflection'"),
+    (spring(law='exponential', scale=1, rate=1, pushes=1),
+     "key 'pushes': expected true or false, got 1"),
+    ({'j0': 3}, "joint 'j0': expected a mapping"),
+    ({'j0': SPRING, 'j1': None}, "joint 'j1' is missing; give every joint"),
+    ({'j0': SPRING, 'elbow': SPRING}, "unknown key 'elbow'; known keys are j0"),
 ])
-def test_a_mistake_is_named(entry, message):
-    with pytest.raises(ValueError, match=message):
-        load(entry)
-
-
-def test_every_joint_must_be_there_and_no_other():
-    with pytest.raises(ValueError, match="joint 'j1' is missing; give every joint"):
-        load(SPRING, j1=None)
-    with pytest.raises(ValueError, match="unknown key 'elbow'; known keys are j0"):
-        load(SPRING, elbow=SPRING)
+def test_a_mistake_is_named(entries, words):
+    with pytest.raises(hd.HodynError, match=words):
+        load(**entries)
 
 
 def test_a_robot_from_elsewhere_gets_its_actuators_from_a_separate_file(tmp_path):
@@ -128,21 +125,17 @@ def test_a_robot_from_elsewhere_gets_its_actuators_from_a_separate_file(tmp_path
     file.write_text(
         'actuators:\n  j0: {law: spring, stiffness: 700, motor: {inertia: 0.2}}\n'
         '  j1: {law: spring, stiffness: 700, motor: {inertia: 0.2}}\n')
-    bare = replace(load(SPRING, SPRING), actuators=None)
-    robot = with_actuators(bare, file)
-    assert robot.actuators.stiffness.tolist() == [700.0, 700.0]
-    assert with_actuators(bare, {'actuators': {'j0': SPRING, 'j1': SPRING}}).actuators is not None
+    assert with_actuators(bare(), file).actuators.stiffness.tolist() == [700.0, 700.0]
+    assert with_actuators(bare(1), {'actuators': {'j0': SPRING}}).actuators is not None
     with pytest.raises(ValueError, match=r"actuators.yaml, actuators: unknown key 'j1'"):
-        with_actuators(replace(load(SPRING), actuators=None), file)
-    with pytest.raises(ValueError, match='expected the key actuators'):
-        with_actuators(bare, {})
+        with_actuators(bare(1), file)
     with pytest.raises(FileNotFoundError, match='no actuator file'):
-        with_actuators(bare, tmp_path / 'nothing.yaml')
+        with_actuators(bare(), tmp_path / 'nothing.yaml')
 
 
 def test_locked_joints_need_no_actuator_and_may_have_one():
     for given in ({'j0': SPRING}, {'j0': SPRING, 'j1': SPRING}):
-        robot = hd.load_robot(arm(given, 2), locked_joints={'j1': 0.2})
+        robot = hd.load_robot(chain(2, actuators=given), locked_joints={'j1': 0.2})
         assert robot.actuators.names == ('j0',)
 
 
@@ -164,40 +157,33 @@ ROTOR = {'inertia': 4.0e-5, 'gear_ratio': 100}
 
 def test_a_gear_ratio_without_a_side_is_doubted_once_a_file():
     """The inertia of a rotor, taken at the link, is 10 000 times too small."""
-    with pytest.warns(UserWarning, match='gear_ratio of j0, j1 is given and side is not') as found:
-        load(SPRING | {'motor': ROTOR}, SPRING | {'motor': ROTOR}, SPRING)
-    assert len(found) == 1
+    (line,) = said(load, SPRING | {'motor': ROTOR}, SPRING | {'motor': ROTOR}, SPRING)
+    assert 'gear_ratio of j0, j1 is given and side is not' in line
 
 
-@pytest.mark.parametrize('side', ['link', 'rotor'])
-def test_a_side_that_is_given_is_not_doubted_nor_in_the_file_that_is_saved(
-        tmp_path, side, recwarn):
-    hd.save_robot(load(SPRING | {'motor': {
-        'side': side, 'gear_ratio': 100, 'inertia': 4.0e-5 if side == 'rotor' else 0.4}}),
-        tmp_path / 'arm.yaml')
-    load(SPRING | {'motor': ROTOR | {'side': side}})
-    hd.load_robot(tmp_path / 'arm.yaml')
-    assert not [one for one in recwarn if 'side' in str(one.message)]
+@pytest.mark.parametrize('motor', [ROTOR | {'side': 'rotor'}, {
+    'side': 'link', 'gear_ratio': 100, 'inertia': 0.4}])
+def test_a_side_that_is_given_is_not_doubted_nor_in_the_file_that_is_saved(tmp_path, motor):
+    robot = load(SPRING | {'motor': motor})
+    lines = said(load, SPRING | {'motor': motor}) + said(saved, robot, tmp_path / 'arm.yaml')
+    assert not [line for line in lines if 'side' in line]
 
 
-@pytest.mark.parametrize(('text', 'message'), [
+@pytest.mark.parametrize(('source', 'words'), [
     ('<?xml version="1.0"?>\n<robot name="arm"/>',
-     'got a URDF. For example: actuators: {joint1: {law'),
+     'springs.yaml.*got a URDF. For example: actuators: {joint1: {law'),
     ('', 'got nothing. For example'), ('actuators:\n', 'got keys actuators. For example'),
     ('joint1: {law: rigid}', 'got keys joint1. For example'),
-    ('name: arm\nbodies: []\nactuators: {}', 'a whole robot: use it as the robot, --robot ')])
-def test_what_is_no_file_of_actuators_is_told_what_one_is(tmp_path, text, message):
-    file = tmp_path / 'springs.yaml'
-    file.write_text(text)
-    with pytest.raises(hd.HodynError, match='springs') as found:
-        with_actuators(hd.load_robot('twolink'), file)
-    assert message in str(found.value)
-
-
-@pytest.mark.parametrize('source', [None, 3, [SPRING]])
-def test_a_source_of_another_kind_is_refused(source):
-    with pytest.raises(hd.HodynError, match='expected the path of a YAML file, or a mapping'):
-        with_actuators(hd.load_robot('twolink'), source)
+    ('name: arm\nbodies: []\nactuators: {}', 'a whole robot: use it as the robot, --robot '),
+    ({}, 'expected the key actuators'),
+    *((source, 'expected the path of a YAML file, or a mapping') for source in (
+        None, 3, [SPRING]))])
+def test_what_is_no_file_of_actuators_is_told_what_one_is(tmp_path, source, words):
+    if isinstance(source, str):
+        (tmp_path / 'springs.yaml').write_text(source)
+        source = tmp_path / 'springs.yaml'
+    with pytest.raises(hd.HodynError, match=words):
+        with_actuators(bare(), source)
 
 
 def test_a_file_beside_a_robot_is_told_to_be_no_robot():
@@ -206,17 +192,11 @@ def test_a_file_beside_a_robot_is_told_to_be_no_robot():
         with_actuators('arm.urdf', {'actuators': {}})
 
 
-def test_a_decimal_comma_is_named():
-    with pytest.raises(hd.HodynError, match=r"'150,5' has a decimal comma: write 150\.5"):
-        load(SPRING | {'stiffness': '150,5'})
-
-
 RIGID = {'law': 'rigid', 'motor': {'inertia': 0.0}}
 
 
 def test_rigid_joints_without_a_motor_keep_the_rotors_of_the_robot():
-    robot = replace(
-        load(*4 * [SPRING]), actuators=None, rotor_inertia=np.array([0.3, 0.2, 0.1, 0.3]))
+    robot = replace(bare(4), rotor_inertia=np.array([0.3, 0.2, 0.1, 0.3]))
     given = [
         RIGID, RIGID, RIGID | {'motor': {'inertia': 0.4}}, SPRING | {'motor': {'inertia': 0.5}}]
     with pytest.warns(UserWarning, match="motors' inertias replace the rotor_inertia") as found:
@@ -232,9 +212,8 @@ def test_rigid_joints_without_a_motor_keep_the_rotors_of_the_robot():
     assert abs(motors[3, 0] - feedforward.torque(q)[0, 0]) == pytest.approx(0.3)
 
 
-def test_motors_that_agree_with_the_rotors_are_not_warned_of(recwarn):
-    robot = replace(
-        load(SPRING, SPRING), actuators=None, rotor_inertia=np.array([0.4, 0.0]))
-    geared = {'side': 'rotor', 'inertia': 4.0e-5, 'gear_ratio': 100}
-    with_actuators(robot, {'actuators': {'j0': SPRING | {'motor': geared}, 'j1': SPRING}})
-    assert not [str(one.message) for one in recwarn]
+def test_motors_that_agree_with_the_rotors_are_not_warned_of():
+    robot = replace(bare(), rotor_inertia=np.array([0.4, 0.0]))
+    geared = {'motor': ROTOR | {'side': 'rotor'}}
+    assert said(with_actuators, robot, {'actuators': {
+        'j0': SPRING | geared, 'j1': SPRING}}) == []

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from random_robots import random_inertia, random_mapping, random_pose
+from random_robots import random_mapping
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -45,33 +45,17 @@ def test_panda_by_its_modified_dh_table(reference):
         np.testing.assert_array_equal(joint['axis'], body.axis)
 
 
-@pytest.mark.parametrize('key', ['dh', 'modified_dh'])
-def test_dh_keys_in_a_robot(key):
+@pytest.mark.parametrize(('key', 'convention'), [('dh', dh), ('modified_dh', modified_dh)])
+def test_dh_keys_in_a_robot(key, convention):
     table = [{'a': 0.1, 'alpha': 0.4, 'd': 0.2}, {'a': 0.3, 'alpha': -1.0, 'd': 0.1, 'theta': 0.7}]
-    convention = {'dh': dh, 'modified_dh': modified_dh}[key]
-    rng = np.random.default_rng(1)
-    rest = [{
-        'name': f'b{i}', 'parent': i - 1, 'type': kind, 'mass': 1.5, 'com': rng.normal(size=3),
-        'inertia': random_inertia(rng, 1.5)} for i, kind in enumerate(['revolute', 'prismatic'])]
-    by_keys = hd.load_robot({
-        'name': 'r', 'bodies': [{**b, key: row} for b, row in zip(rest, table, strict=True)]})
-    by_function = hd.load_robot({
-        'name': 'r',
-        'bodies': [{**b, **convention(**row)} for b, row in zip(rest, table, strict=True)]})
+    bodies = random_mapping(np.random.default_rng(1), 2, ('revolute', 'prismatic'))['bodies']
+    rest = [{name: body[name] for name in body if name not in ('placement', 'axis', 'point')}
+            for body in bodies]
+    by_keys, by_function = (hd.load_robot({'name': 'r', 'bodies': [
+        body | given for body, given in zip(rest, rows, strict=True)]}) for rows in (
+            [{key: row} for row in table], [convention(**row) for row in table]))
     np.testing.assert_array_equal(
         by_keys.kernel_model.body_table, by_function.kernel_model.body_table)
-
-
-def test_dh_beside_a_placement_is_refused():
-    body = {
-        'name': 'b', 'parent': -1, 'type': 'revolute', 'dh': {'a': 0, 'alpha': 0, 'd': 0},
-        'axis': [0, 0, 1], 'mass': 1, 'com': [1, 0, 0], 'inertia': np.zeros((3, 3))}
-    with pytest.raises(ValueError, match=r"body 'b', key 'dh'.*'axis'"):
-        hd.load_robot({'name': 'r', 'bodies': [body]})
-    del body['axis']
-    body['dh'] = {'a': 0, 'alpha': 0, 'theta': 1}
-    with pytest.raises(ValueError, match=r"body 'b', dh: key 'd' is missing"):
-        hd.load_robot({'name': 'r', 'bodies': [body]})
 
 
 @pytest.mark.parametrize('seed', range(10))
@@ -111,17 +95,14 @@ def test_the_panda_by_the_screws_of_the_paper():
         np.testing.assert_allclose(joint['axis'], body.axis, atol=1e-14)
 
 
-def test_a_screw_without_a_unit_axis_is_refused():
-    with pytest.raises(ValueError, match='screw 1: its axis has length 2'):
-        product_of_exponentials([[0, 0, 1, 0, 0, 0], [0, 0, 0, 0, 2, 0]], [np.eye(4)] * 2)
-    with pytest.raises(ValueError, match=r'\(n, 6\)'):
-        product_of_exponentials(np.zeros((2, 5)), random_pose(np.random.default_rng(0)))
+SCREW = [0, 0, 1, 0, 0, 0]
 
 
-def test_screws_that_are_no_numbers_and_too_few_parents_are_refused():
-    screws, poses = [[0, 0, 1, 0, 0, 0]] * 2, [np.eye(4)] * 2
-    for wrong in ([['x'] * 6], [[0.0], [0.0, 1.0]], None, 1.0):
-        with pytest.raises(hd.HodynError, match='screws'):
-            product_of_exponentials(wrong, poses)
-    with pytest.raises(hd.HodynError, match='1 parents for 2 screws'):
-        product_of_exponentials(screws, poses, [-1])
+@pytest.mark.parametrize(('screws', 'poses', 'parents', 'words'), [
+    ([SCREW, [0, 0, 0, 0, 2, 0]], 2, None, 'screw 1: its axis has length 2'),
+    (np.zeros((2, 5)), 1, None, r'\(n, 6\)'),
+    *((wrong, 2, None, 'screws') for wrong in ([['x'] * 6], [[0.0], [0.0, 1.0]], None, 1.0)),
+    ([SCREW] * 2, 2, [-1], '1 parents for 2 screws')])
+def test_screws_without_unit_axes_numbers_or_parents_are_refused(screws, poses, parents, words):
+    with pytest.raises(hd.HodynError, match=words):
+        product_of_exponentials(screws, [np.eye(4)] * poses, parents)

@@ -1,101 +1,27 @@
 """Robots from MuJoCo: against its own inverse dynamics and kinematics."""
 import numpy as np
 import pytest
+from robot_fuzz import MJCF_HEAD, random_mjcf
+from robot_judges import judged_by_mujoco
+from robot_texts import LIMIT, joined_link, urdf
 
 import hodyn_ros as hd
-from hodyn_ros.robot import lie
+from hodyn_ros.robot.spherical import spherical_joints
 
 mujoco = pytest.importorskip('mujoco', reason='mujoco is not installed')
 
-HEAD = """<mujoco model="made"><compiler angle="radian"/>
-  <option gravity="0.3 -1 -9"><flag contact="disable" constraint="disable"/></option>"""
 
-
-def numbers(values):
-    return ' '.join(repr(float(value)) for value in np.ravel(values))
-
-
-def random_model(rng, bodies, *, free=False, balls=False):
-    """Return MJCF of a random tree; some bodies have no joint, some have two or three.
-
-    With `balls`, every second body has a ball joint, and maybe a slide before it.
-    """
-    children = {i: [] for i in range(-1, bodies)}
-    for i in range(bodies):
-        children[i - 1 if i == 0 else int(rng.integers(0, i))].append(i)
-
-    def body(i):
-        inertia = rng.uniform(0.5, 1.0, 3)
-        joints = rng.choice(['', '<joint type="slide"/>']) + (
-            f'<joint type="ball" pos="{numbers(rng.normal(scale=0.1, size=3))}"/>'
-        ) if balls and i % 2 == 0 else '<freejoint/>' if free and i == 0 else ''.join(
-            f'<joint type="{rng.choice(["hinge", "slide"])}" axis="{numbers(rng.normal(size=3))}" '
-            f'pos="{numbers(rng.normal(scale=0.1, size=3))}" ref="{rng.normal()}" '
-            f'armature="{rng.uniform(0.0, 0.2)}" damping="{rng.uniform(0.0, 2.0)}"/>'
-            for _ in range(int(rng.choice([0, 1, 1, 2, 3])) if i else 1))
-        return (
-            f'<body pos="{numbers(rng.normal(scale=0.3, size=3))}" '
-            f'quat="{numbers(rng.normal(size=4))}">{joints}'
-            f'<inertial mass="{rng.uniform(0.5, 3.0)}" pos="{numbers(rng.normal(size=3) * 0.1)}" '
-            f'quat="{numbers(rng.normal(size=4))}" diaginertia="{numbers(inertia * 0.02)}"/>'
-            + ''.join(map(body, children[i])) + '</body>')
-
-    return f'{HEAD}<worldbody>{body(0)}</worldbody></mujoco>'
-
-
-def inverse(model, position, velocity, acceleration):
-    """Return MuJoCo's forces, and its poses of the bodies."""
-    data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:], data.qacc[:] = position, velocity, acceleration
-    mujoco.mj_inverse(model, data)
-    return data.qfrc_inverse.copy(), data
-
-
-def assert_poses(robot, q, data):
-    for i, (position, rotation) in enumerate(zip(data.xpos[1:], data.xmat[1:], strict=True), 1):
-        pose, _ = hd.forward_kinematics(robot, q[:1], f'body{i}')
-        np.testing.assert_allclose(
-            pose, lie.pose(rotation.reshape(3, 3), position), atol=1e-12)
-
-
-@pytest.mark.parametrize('seed', range(8))
-def test_a_tree_is_what_mujoco_computes(seed):
-    rng = np.random.default_rng(seed)
-    model = mujoco.MjModel.from_xml_string(random_model(rng, 5))
-    robot = hd.load_robot(model)
-    assert robot.n == model.nv
-    q = np.zeros((5, robot.n))
-    q[:3] = rng.normal(size=(3, robot.n))
-    expected, data = inverse(model, *q[:3])
-    found = hd.FeedForward(robot).torque(q)[0]  # armature and damping too
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
-    assert_poses(robot, q, data)
-
-
-@pytest.mark.parametrize('seed', range(3))
-def test_a_free_body_is_a_floating_base(seed):
-    rng = np.random.default_rng(seed)
-    model = mujoco.MjModel.from_xml_string(random_model(rng, 4, free=True))
-    model.dof_damping[:] = model.dof_armature[:] = 0.0
-    robot = hd.load_robot(model)
-    assert robot.floating
-    position, velocity, acceleration = (
-        rng.normal(size=size) for size in (model.nq, model.nv, model.nv))
-    position[3:7] /= np.linalg.norm(position[3:7])
-    expected, data = inverse(model, position, velocity, acceleration)
-    pose = np.eye(4)
-    pose[:3, 3], pose[:3, :3] = data.xpos[1], data.xmat[1].reshape(3, 3)
-    # MuJoCo: velocity of the origin in world axes, angular velocity in the body's.
-    turn, spin = pose[:3, :3] @ velocity[3:6], pose[:3, :3] @ acceleration[3:6]
-    origin, speed = pose[:3, 3], velocity[:3]
-    twist = np.array([
-        [*turn, *(speed + np.cross(origin, turn))],
-        [*spin, *(acceleration[:3] + np.cross(speed, turn) + np.cross(origin, spin))]])
-    q = np.array([position[7:], velocity[6:], acceleration[6:]])
-    torque, wrench = hd.inverse_dynamics(robot, q, base_pose=pose, base_twist=twist)
-    scale = np.abs(expected).max()
-    np.testing.assert_allclose(torque[0], expected[6:], rtol=0.0, atol=1e-9 * scale)
-    np.testing.assert_allclose(wrench[0, 3:], expected[:3], rtol=0.0, atol=1e-9 * scale)
+@pytest.mark.parametrize('kind', [{}, {'free': True}, {'balls': True}], ids=str)
+@pytest.mark.parametrize('seed', range(5))
+def test_a_tree_with_balls_or_free_is_what_mujoco_computes(tmp_path, seed, kind):
+    """Torques, armature and damping among them, to order 2, and poses of all bodies."""
+    path = tmp_path / 'made.xml'
+    path.write_text(random_mjcf(np.random.default_rng(seed), 5, **kind))
+    robot = hd.load_robot(path)
+    assert robot.n + 6 * robot.floating == mujoco.MjModel.from_xml_path(str(path)).nv
+    assert robot.floating == ('free' in kind)
+    assert bool(spherical_joints(robot)) == ('balls' in kind)
+    assert not judged_by_mujoco(path, robot).startswith('not')
 
 
 ARM = """<body name="upper"><joint name="shoulder" axis="0 1 0" range="-1 2" limited="true"/>
@@ -104,52 +30,15 @@ ARM = """<body name="upper"><joint name="shoulder" axis="0 1 0" range="-1 2" lim
     <inertial pos="0 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/></body>
   <body name="thumb" pos="0 0 0.4"><joint name="right" type="slide" axis="1 0 0"/>
     <inertial pos="0 0 0" mass="0.1" diaginertia="1e-4 1e-4 1e-4"/></body></body>"""
+WELD = '<equality><weld body1="{}" body2="hand"/></equality>'
 COUPLED = '<equality><joint joint1="left" joint2="right"/></equality>'
 
 
 def written(tmp_path, body=ARM, more=''):
     path = tmp_path / 'arm.xml'
-    path.write_text(f'{HEAD}<worldbody><geom type="plane" size="1 1 1"/>{body}</worldbody>{more}'
-                    '</mujoco>')
+    path.write_text(f'{MJCF_HEAD}<worldbody><geom type="plane" size="1 1 1"/>{body}</worldbody>'
+                    f'{more}</mujoco>')
     return path
-
-
-@pytest.mark.parametrize('seed', range(4))
-def test_ball_joints_are_those_of_mujoco(seed):
-    """Torques, poses and mass matrix; ω and moments are in the axes of the body there, too."""
-    rng = np.random.default_rng(seed)
-    model = mujoco.MjModel.from_xml_string(random_model(rng, 5, balls=True))
-    model.dof_armature[:] = model.dof_damping[:] = 0.0
-    robot = hd.load_robot(model)
-    assert robot.n == model.nv
-    position, rotations, q = model.qpos0.copy(), {}, np.zeros((5, robot.n))
-    q[:3] = rng.normal(size=(3, robot.n))
-    for j in range(model.njnt):
-        place, dof = int(model.jnt_qposadr[j]), int(model.jnt_dofadr[j])
-        if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_BALL:
-            turn = rng.normal(size=4)
-            position[place:place + 4] = turn / np.linalg.norm(turn)
-            rotations[f'joint{j}'] = lie.rotation_of_quaternion(turn)
-        else:
-            position[place] = q[0, dof]
-    assert rotations
-    expected, data = inverse(model, position, *q[1:3])
-    found = hd.inverse_dynamics(robot, q[:3], rotations=rotations)[0]
-    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-9 * np.abs(expected).max())
-    mass = np.zeros((model.nv, model.nv))
-    for column, unit in zip(mass, np.eye(model.nv), strict=True):
-        mujoco.mj_mulM(model, data, column, unit)
-    for name, turn in rotations.items():
-        robot = robot.with_rotation(name, turn)
-        joint = hd.SphericalJoint(robot, name)
-        # Coordinates that change as ω where they are 0.
-        q[0, joint.columns] = 0.0
-        jacobian = joint.torques(np.zeros((3, 1, 3)), np.eye(3)[:, np.newaxis])[:, 0]
-        mass[joint.columns] = jacobian.T @ mass[joint.columns]
-        mass[:, joint.columns] = mass[:, joint.columns] @ jacobian
-    np.testing.assert_allclose(
-        hd.equations_of_motion(robot, q[:2]).mass[0], mass, atol=1e-10 * mass.max())
-    assert_poses(robot, q, data)
 
 
 def test_what_ball_joints_have_by_angle_is_left_out_and_said(tmp_path):
@@ -183,16 +72,11 @@ def test_what_couples_locked_joints_does_not_count(tmp_path):
         assert hd.load_robot(path, locked_joints={'left': 0.0}).n == 2
 
 
-URDF = """<robot name="arm"><mujoco><compiler discardvisual="true"/></mujoco><link name="base"/>
-  <link name="l"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
-  iyz="0"/></inertial></link><joint name="j" type="revolute"><parent link="base"/><child link="l"/>
-  <limit lower="0" upper="1" velocity="3" effort="4"/></joint></robot>"""
-
-
 @pytest.mark.parametrize('name', ['arm.urdf', 'arm.xml'])
 def test_a_urdf_that_speaks_to_mujoco_stays_a_urdf(tmp_path, name):
     path = tmp_path / name
-    path.write_text(f'<?xml version="1.0"?>\n<!-- <mujoco> -->\n{URDF}')
+    path.write_text('<?xml version="1.0"?>\n<!-- <mujoco> -->\n' + urdf(
+        '<mujoco><compiler discardvisual="true"/></mujoco>', joined_link('l1', inside=LIMIT)))
     assert hd.load_robot(path).limits.velocity == 3.0
 
 
@@ -210,6 +94,7 @@ TENDONS = """<tendon><fixed name="a"><joint joint="left" coef="1"/></fixed>
     (ARM, TENDONS + '<equality><tendon tendon1="a" tendon2="b"/></equality>', 'couples tendons'),
     (f'<body name="cube"><freejoint/><geom size="0.1"/></body>{ARM}', '', "'cube' is free, and"),
     (ARM.replace('"0.02 0.02 0.002"', '"1"'), '', 'MuJoCo cannot read it'),
+    (ARM, WELD.format('thumb'), r'an equality \(weld\) closes a loop'),
 ])
 def test_what_is_no_tree_or_coupled_by_tendons_is_refused(tmp_path, body, more, message):
     with pytest.raises(ValueError, match=message):
@@ -227,23 +112,14 @@ def test_what_is_no_tree_or_coupled_by_tendons_is_refused(tmp_path, body, more, 
     (ARM, '<actuator><position joint="left" kp="5"/></actuator>', 'feedback of actuators: left'),
     (ARM, '<actuator><motor joint="left" forcerange="0 50" forcelimited="true"/></actuator>',
      "joint 'left': its actuators push one way only"),
+    (ARM + '<body name="mouse" mocap="true"/>', WELD.format('mouse'),
+     r'that a user moves \(mocap\): left out'),
 ])
 def test_what_mujoco_adds_to_rigid_bodies_is_said_where_it_is_left_out(
     tmp_path, body, more, message,
 ):
     with pytest.warns(UserWarning, match=message):
-        hd.load_robot(written(tmp_path, body, more))
-
-
-def test_a_body_that_a_user_holds_is_a_body(tmp_path):
-    mouse = '<body name="mouse" mocap="true"/>'
-    weld = '<equality><weld body1="{}" body2="hand"/></equality>'
-    held = written(tmp_path, ARM + mouse, weld.format('mouse'))
-    with pytest.warns(UserWarning, match=r'that a user moves \(mocap\): left out'):
-        assert hd.load_robot(held).n == 3
-    tied = written(tmp_path, ARM, weld.format('thumb'))
-    with pytest.raises(ValueError, match=r'an equality \(weld\) closes a loop'):
-        hd.load_robot(tied)
+        assert hd.load_robot(written(tmp_path, body, more)).n == 3
 
 
 def test_damping_that_is_no_line_is_said(tmp_path):

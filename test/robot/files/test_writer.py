@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from random_robots import random_mapping, random_motion, random_pose
+from robot_texts import said, saved
 import yaml
 
 import hodyn_ros as hd
@@ -38,15 +39,13 @@ def assert_same(one, other):
 @pytest.mark.parametrize('name', robot_names())
 def test_every_number_of_a_saved_robot_is_read_back(tmp_path, name):
     robot = load_robot(name)
-    save_robot(robot, tmp_path / 'robot.yaml')
-    assert_same(load_robot(tmp_path / 'robot.yaml'), robot)
+    assert_same(saved(robot, tmp_path / 'robot.yaml'), robot)
 
 
 def test_payload_base_pose_and_actuators_are_saved(tmp_path):
     robot = load_robot('twolink').with_payload('link2', 1.5, [0.1, 0.0, 0.2])
     robot = robot.with_base_pose(TURNED)
-    save_robot(robot, tmp_path / 'robot.yaml')
-    back = load_robot(tmp_path / 'robot.yaml')
+    back = saved(robot, tmp_path / 'robot.yaml')
     np.testing.assert_array_equal(
         back.kernel_model.body_table, robot.kernel_model.body_table)
     np.testing.assert_array_equal(back.base_pose, TURNED)
@@ -65,8 +64,7 @@ def test_a_mounted_robot_is_read_back_to_the_last_bit(tmp_path, seed):
     for pose in [random_pose(rng, 2.0) for _ in range(seed % 4)]:
         robot = robot.with_base_pose(np.asfortranarray(pose)).with_payload(
             'flange', rng.uniform(0.1, 2.0), rng.normal(scale=0.1, size=3))
-    save_robot(robot, tmp_path / 'robot.yaml')
-    back = load_robot(tmp_path / 'robot.yaml')
+    back = saved(robot, tmp_path / 'robot.yaml')
     save_robot(back, tmp_path / 'again.yaml')
     assert (tmp_path / 'again.yaml').read_text() == (tmp_path / 'robot.yaml').read_text()
     q = random_motion(rng, robot, 2)
@@ -80,8 +78,7 @@ def test_a_mounted_robot_is_read_back_to_the_last_bit(tmp_path, seed):
 
 def test_where_joints_were_locked_is_saved(tmp_path):
     robot = load_robot('panda', locked_joints={'joint7': 0.785})
-    save_robot(robot, tmp_path / 'robot.yaml')
-    assert load_robot(tmp_path / 'robot.yaml').locked == robot.locked
+    assert saved(robot, tmp_path / 'robot.yaml').locked == robot.locked
     both = load_robot(tmp_path / 'robot.yaml', locked_joints={'joint6': 1.0})
     assert both.locked == (('joint7', 0.785), ('joint6', 1.0))
 
@@ -92,8 +89,7 @@ def test_joints_that_follow_a_locked_one_are_saved_as_locked(tmp_path):
     keys['bodies'][3]['mimic'] = {'joint': 'joint2', 'multiplier': -1.0}
     robot = load_robot(keys, locked_joints={'joint2': np.float64(0.3)})
     assert dict(robot.locked) == {'joint2': 0.3, 'joint1': -1.5 * 0.3 + 0.1, 'joint3': -0.3}
-    save_robot(robot, tmp_path / 'robot.yaml')
-    back = load_robot(tmp_path / 'robot.yaml')
+    back = saved(robot, tmp_path / 'robot.yaml')
     assert back.locked == robot.locked
     assert_same(back.kernel_model.body_table, robot.kernel_model.body_table)
 
@@ -104,8 +100,7 @@ def test_what_is_known_of_the_drives_is_saved(tmp_path):
                      'velocity_offset': [0.0, 0.1, 0.0], 'viscous': [0.5, 0.0, 0.2]},
         'rotor_inertia': [0.1, 0.2, 0.3], 'effort_gain': [9.0, -8.0, 7.0]}
     robot = load_robot(keys)
-    save_robot(robot, tmp_path / 'robot.yaml')
-    back = load_robot(tmp_path / 'robot.yaml')
+    back = saved(robot, tmp_path / 'robot.yaml')
     for name in ('friction', 'rotor_inertia', 'effort_gain', 'limits'):
         assert_same(getattr(back, name), getattr(robot, name))
 
@@ -118,8 +113,7 @@ def test_limits_that_are_not_known_give_no_warning_about_ones_own_urdf(tmp_path,
     path = tmp_path / 'robot.urdf'
     with warnings.catch_warnings():
         warnings.simplefilter('error')
-        save_robot(robot, path)
-        back = load_robot(path)
+        back = saved(robot, path)
     assert_same(back.limits, robot.limits)
     has_zeros = '="0"' in path.read_text()
     assert ('<!-- Limits of 0 are not known. -->' in path.read_text()) == has_zeros
@@ -128,8 +122,7 @@ def test_limits_that_are_not_known_give_no_warning_about_ones_own_urdf(tmp_path,
 
 def test_a_floating_base_is_the_root_link_of_its_urdf(tmp_path):
     robot = load_robot('aerial_manipulator')
-    save_robot(robot, tmp_path / 'robot.urdf')
-    back = load_robot(tmp_path / 'robot.urdf', floating_base=True)
+    back = saved(robot, tmp_path / 'robot.urdf', floating_base=True)
     assert back.floating
     assert [body.mass for body in back.bodies] == [body.mass for body in robot.bodies]
     assert not load_robot(tmp_path / 'robot.urdf').floating
@@ -145,14 +138,6 @@ def test_what_a_file_cannot_say_or_must_not_replace_is_one_line(tmp_path):
     screw = load_robot(random_mapping(np.random.default_rng(0), 1, ('helical',)))
     with pytest.raises(hd.HodynError, match='helical, which URDF cannot express'):
         save_robot(screw, tmp_path / 'screw.urdf')
-
-
-def left_out(robot, path):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter('always')
-        save_robot(robot, path, force=True)
-    assert len(caught) <= 1
-    return str(caught[0].message) if caught else ''
 
 
 @pytest.mark.parametrize(('keys', 'name'), [
@@ -181,16 +166,17 @@ def left_out(robot, path):
 ])
 def test_the_keys_that_a_urdf_loses_are_the_keys_that_it_names(tmp_path, keys, name):
     path = tmp_path / 'arm.urdf'
-    assert left_out(load_robot(PLAIN), path) == ''
+    assert said(save_robot, load_robot(PLAIN), path) == []
     assert lost(PLAIN, tmp_path) == set()
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         robot = load_robot(PLAIN | keys)
-    said = left_out(robot, path)
-    assert said.startswith(
-        f'{path}: without the key {name}, which URDF cannot express: ') if name else not said
+    lines = said(save_robot, robot, path, force=True)
+    assert len(lines) == bool(name)
+    assert ''.join(lines).startswith(
+        f'{path}: without the key {name}, which URDF cannot express: ' * bool(name))
     assert lost(PLAIN | keys, tmp_path) == ({name.removesuffix(' with one end')} - {''})
-    assert left_out(robot, tmp_path / 'arm.yaml') == ''
+    assert said(save_robot, robot, tmp_path / 'arm.yaml') == []
 
 
 def lost(keys, folder):
@@ -241,8 +227,5 @@ def same(one, other):
 
 
 def test_inertias_that_no_body_has_are_told_again(tmp_path):
-    save_robot(load_robot('iiwa14'), tmp_path / 'robot.yaml')
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter('always')
-        load_robot(tmp_path / 'robot.yaml')
-    assert any('no rigid body has it' in str(warning.message) for warning in caught)
+    lines = said(saved, load_robot('iiwa14'), tmp_path / 'robot.yaml')
+    assert any('no rigid body has it' in line for line in lines)
