@@ -1,9 +1,9 @@
-"""Streamed samples are ordered by their stamps and, with a delay, timed by them."""
+"""Streamed samples are ordered and timed by their stamps, and refused beyond the limits."""
 import numpy as np
 import pytest
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.feedforward.stream_schedule import MAX_WAITING, StreamSchedule
+from hodyn_ros.feedforward.stream_schedule import MAX_WAITING, StreamSchedule, check_range
 
 MS = 1_000_000
 
@@ -16,7 +16,6 @@ class Stream(StreamSchedule):
     def send(self, stamp, now, position, velocity, *, is_first):
         self.at += is_first
         self.add(stamp, now, position, velocity, self.at)
-
 
 
 def at(x):
@@ -101,3 +100,24 @@ def test_between_distant_samples_the_reference_moves_all_the_time():
     sample = schedule.take(321 * MS)
     assert sample.velocity == pytest.approx(at(1000.0))
     assert sample.until == 520 * MS
+
+
+def test_a_slider_at_its_end_is_within_the_limits(panda):
+    limits = panda.limits
+    check_range(limits, panda.joint_names, limits.position_min.copy(), limits.velocity.copy())
+    check_range(limits, panda.joint_names, limits.position_max.copy(), -limits.velocity)
+
+
+@pytest.mark.parametrize('joint', range(7))
+@pytest.mark.parametrize(('row', 'sign', 'name', 'words'), [
+    (0, -1.0, 'position_min', r'is below -?\d'), (0, 1.0, 'position_max', r'is above -?\d'),
+    (1, -1.0, 'velocity', 'is beyond'), (1, 1.0, 'velocity', 'is beyond')])
+def test_what_is_beyond_a_limit_is_refused_by_joint_and_value(
+        panda, joint, row, sign, name, words):
+    limits = panda.limits
+    sample = np.array([0.5 * (limits.position_min + limits.position_max), np.zeros(7)])
+    limit = getattr(limits, name)[joint]
+    sample[row, joint] = np.nextafter(sign * limit if row else limit, sign * np.inf)
+    with pytest.raises(HodynError, match=(
+            f"{('position', 'velocity')[row]} .* of joint 'joint{joint + 1}' {words}")):
+        check_range(limits, panda.joint_names, sample[0], sample[1] if row else None)

@@ -1,13 +1,18 @@
+"""The feed-forward of an arm at a fixed base, alone and when it is compiled at a start."""
 from dataclasses import replace
 import json
+import os
 import subprocess
 import sys
 
+from controllers import still
 import numpy as np
 import pytest
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.controller import ControllerSettings
+from hodyn_ros.feedforward.warm_up import warm_up
 
 
 def motion(rng, n, samples=None):
@@ -39,10 +44,8 @@ def test_gravity_left_out_is_what_holds_the_arm_and_its_rates(panda):
     q = motion(rng, 7)
     feedforward = FeedForward(panda)
     weight = feedforward.torque(q) - feedforward.torque(q, gravity=False)
-    still = np.zeros((5, 7))
-    still[0] = q[0]
     np.testing.assert_allclose(
-        weight[0], hd.inverse_dynamics(panda, still)[0], rtol=0, atol=1e-10)
+        weight[0], hd.inverse_dynamics(panda, still(q[0]))[0], rtol=0, atol=1e-10)
     assert np.abs(weight[1:]).max() > 1.0
 
 
@@ -55,11 +58,6 @@ def test_gravity_left_out_is_what_holds_the_arm_and_its_rates(panda):
 def test_wrong_shapes_are_said_with_the_right_ones(panda, q, out, said):
     with pytest.raises(hd.HodynError, match=f'^{said}$'):
         FeedForward(panda).torque(q, out)
-
-
-def test_a_floating_base_is_refused():
-    with pytest.raises(ValueError, match="'aerial_manipulator' has a floating base"):
-        FeedForward(hd.load_robot('aerial_manipulator'))
 
 
 @pytest.mark.slow
@@ -84,3 +82,30 @@ def test_rotors_add_their_inertia_times_the_accelerations(panda):
     expected = FeedForward(panda).torque(q) + inertia * q[:, 2:]
     np.testing.assert_allclose(feedforward.torque(q), expected, rtol=1e-14)
     np.testing.assert_allclose(feedforward.torque(q[0]), expected[0], rtol=1e-14)
+
+
+WARMTH = """
+import hodyn_ros as hd
+from hodyn_ros.feedforward.settings import ControllerSettings
+from hodyn_ros.feedforward.warm_up import is_warm, warm_up
+robot = hd.load_robot('panda')
+warmth = [is_warm()]
+hd.InverseDynamics(robot)
+warmth.append(is_warm())
+warm_up(hd.FeedForward(robot), ControllerSettings())
+print(*warmth, is_warm())
+"""
+
+
+@pytest.mark.slow
+def test_only_a_whole_warm_up_counts(tmp_path):
+    """After one that was ended, or another command, the next start was silent for 20 s."""
+    done = subprocess.run(
+        [sys.executable, '-c', WARMTH], capture_output=True, text=True, check=True,
+        env={**os.environ, 'NUMBA_DISABLE_JIT': '0', 'NUMBA_CACHE_DIR': str(tmp_path)})
+    assert done.stdout.split() == ['False', 'False', 'True']
+
+
+def test_a_robot_whose_torques_are_not_finite_is_refused_when_it_warms_up(panda):
+    with pytest.raises(hd.HodynError, match='torques at zero position are not finite'):
+        warm_up(FeedForward(panda.with_gravity((0.0, 0.0, -1e308))), ControllerSettings())
