@@ -17,8 +17,8 @@ TILTED = lie.rotation_exp([0.5, 0.0, 0.0])
 class Base(BaseInput):
     """A base whose readings come at the times of their stamps."""
 
-    def __init__(self, bandwidth=0.0, robot=SHIP):
-        super().__init__(robot, 0.0, bandwidth)
+    def __init__(self, bandwidth=0.0, robot=SHIP, timeout=0.0):
+        super().__init__(robot, timeout, bandwidth)
 
     def read(
         self, t, rotation=STILL, angular=REST, linear=REST, position=REST, *, frame='odom',
@@ -197,3 +197,60 @@ def test_readings_that_end_after_their_clock_was_set_back_fall_silent_once():
     base.rest(100.0, 5)
     base.read(5.0, at=100.05)
     assert [base.fell_silent(at) for at in (100.06, 105.0, 106.0)] == [False, True, False]
+
+
+@pytest.mark.parametrize('rate', [20, 50, 200])
+def test_a_turn_that_stays_wrong_is_never_believed_again(rate):
+    """After each silence some readings were believed, for ever."""
+    base, believed = Base(10.0, timeout=0.5), []
+    for k in range(8 * rate):
+        with contextlib.suppress(hd.HodynError):
+            if base.read(1.0 + k / rate, angular=(0.0, 0.9, 0.0), at=k / rate):
+                believed.append(k)
+        base.fell_silent(k / rate)
+    assert max(believed, default=0) < rate
+
+
+@pytest.mark.parametrize('seed', range(2))
+@pytest.mark.parametrize('rate', [5, 20, 50, 200])
+@pytest.mark.parametrize(('late', 'noise', 'poses'), [
+    (0.0, 0.0, 200), (0.03, 0.0, 200), (-0.03, 0.0, 200), (0.0, 0.005, 200), (0.0, 0.005, 2)])
+@pytest.mark.parametrize('is_drone', [False, True])
+def test_sound_ships_and_drones_are_believed(seed, rate, late, noise, poses, is_drone):
+    """Ships with 2 m/s in waves, and drones that turn by 5 rad/s² and are accelerated by 1 g.
+
+    The pose is late, noisy, or has a new position more rarely than the twist.
+    """
+    rng, count, fine = np.random.default_rng(seed), 4, 0.005
+    phases = 2.0 * np.pi * rng.uniform(0.1, 1.0 if is_drone else 0.3, count)
+    shift, waves = rng.uniform(0.0, 2.0 * np.pi, count), rng.normal(size=(count, 3))
+    turns = rng.normal(size=(count, 3))
+    turns *= (5.0 if is_drone else 0.3) / (np.linalg.norm(turns, axis=1) * phases).sum()
+    size = np.linalg.norm(waves, axis=1)
+    waves *= min(9.8 / (size * phases).sum(), 5.0 / size.sum()) if is_drone else 2.0 / size.sum()
+    steady = np.zeros(3) if is_drone else rng.normal(size=3) * [5.0, 2.0, 0.0]
+    times = fine * np.arange(2000)
+    sines, cosines = (of(np.outer(times, phases) + shift) for of in (np.sin, np.cos))
+    velocities = steady + sines @ waves
+    places = steady * times[:, None] - cosines @ (waves / phases[:, None])
+    middles = np.sin(np.outer(times + 0.5 * fine, phases) + shift) @ turns
+    rotations = [np.eye(3)]
+    for each in middles:
+        rotations.append(lie.rotation_exp(fine * each) @ rotations[-1])
+    base, seen, place = Base(10.0), -np.inf, np.zeros(3)
+    errors = []
+    for k in range(100, 1900, round(1.0 / rate / fine)):
+        posed = k - round(late / fine)
+        if times[k] - seen >= 1.0 / poses - 1e-9:
+            seen, place = times[k], places[posed] + noise * rng.normal(size=3)
+        turned = rotations[posed] @ lie.rotation_exp(noise * rng.normal(size=3))
+        speed = velocities[k] + noise * rng.normal(size=3)
+        spin = sines[k] @ turns + noise * rng.normal(size=3)
+        is_believed = base.read(
+            1.0 + times[k], turned, turned.T @ spin, turned.T @ speed, place, at=times[k])
+        assert is_believed or k < 100 + 3.0 / rate / fine
+        assert not base.doubt
+        if times[k] > 2.5:
+            assert base.hybrid[1, 3:].all()
+            errors.append(np.linalg.norm(base.hybrid[0, :3] - spin))
+    assert rate == 5 or max(errors) < 1e-9

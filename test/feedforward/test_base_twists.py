@@ -1,10 +1,8 @@
 """Twists of a moving base that its poses do not confirm, by the torque that is published."""
 import numpy as np
 import pytest
-from supervised import PERIOD, SHIP, World
+from supervised import PERIOD, World
 
-import hodyn_ros as hd
-from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.transitions import State
 from hodyn_ros.robot import lie
 
@@ -124,21 +122,6 @@ def test_one_wrong_velocity_is_no_acceleration(rate, jump, bandwidth, waves):
 
 
 @pytest.mark.parametrize('rate', RATES)
-def test_a_turn_that_stays_wrong_is_never_believed_again(rate):
-    """After each silence some readings were believed, for ever."""
-    base, believed = BaseInput(SHIP, 0.5, 10.0), []
-    for k in range(8 * rate):
-        try:
-            believed.append(base.take(BaseReading(
-                'odom', 'deck', np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3),
-                np.array([0.0, 0.9, 0.0]), round((1.0 + k / rate) * 1e9)), None, '', k / rate))
-        except hd.HodynError:
-            believed.append(False)
-        base.fell_silent(k / rate)
-    assert not any(believed[rate:])
-
-
-@pytest.mark.parametrize('rate', RATES)
 @pytest.mark.parametrize('bandwidth', BANDWIDTHS)
 @pytest.mark.parametrize('speed', [0.3, 3.0, 30.0, 300.0])
 def test_a_base_that_rests_moves_no_torque_whatever_its_velocity(rate, bandwidth, speed):
@@ -190,49 +173,3 @@ def test_a_jump_of_the_position_alone_moves_no_torque(rate):
     assert_same(np.concatenate(found), sound)
     assert not world.said('twist')
     assert np.ptp(sound, axis=0).max() > 1.0
-
-
-@pytest.mark.parametrize('seed', range(2))
-@pytest.mark.parametrize('rate', [5, 20, 50, 200])
-@pytest.mark.parametrize(('late', 'noise', 'poses'), [
-    (0.0, 0.0, 200), (0.03, 0.0, 200), (-0.03, 0.0, 200), (0.0, 0.005, 200), (0.0, 0.005, 2)])
-@pytest.mark.parametrize('is_drone', [False, True])
-def test_sound_ships_and_drones_are_believed(seed, rate, late, noise, poses, is_drone):
-    """Ships with 2 m/s in waves, and drones that turn by 5 rad/s² and are accelerated by 1 g.
-
-    The pose is late, noisy, or has a new position more rarely than the twist.
-    """
-    rng, count, fine = np.random.default_rng(seed), 4, 0.005
-    phases = 2.0 * np.pi * rng.uniform(0.1, 1.0 if is_drone else 0.3, count)
-    shift, waves = rng.uniform(0.0, 2.0 * np.pi, count), rng.normal(size=(count, 3))
-    turns = rng.normal(size=(count, 3))
-    turns *= (5.0 if is_drone else 0.3) / (np.linalg.norm(turns, axis=1) * phases).sum()
-    size = np.linalg.norm(waves, axis=1)
-    waves *= min(9.8 / (size * phases).sum(), 5.0 / size.sum()) if is_drone else 2.0 / size.sum()
-    steady = np.zeros(3) if is_drone else rng.normal(size=3) * [5.0, 2.0, 0.0]
-    times = fine * np.arange(2000)
-    sines, cosines = (of(np.outer(times, phases) + shift) for of in (np.sin, np.cos))
-    velocities = steady + sines @ waves
-    places = steady * times[:, None] - cosines @ (waves / phases[:, None])
-    middles = np.sin(np.outer(times + 0.5 * fine, phases) + shift) @ turns
-    rotations = [np.eye(3)]
-    for each in middles:
-        rotations.append(lie.rotation_exp(fine * each) @ rotations[-1])
-    base, seen, place = BaseInput(SHIP, 0.0, 10.0), -np.inf, np.zeros(3)
-    errors = []
-    for k in range(100, 1900, round(1.0 / rate / fine)):
-        posed = k - round(late / fine)
-        if times[k] - seen >= 1.0 / poses - 1e-9:
-            seen, place = times[k], places[posed] + noise * rng.normal(size=3)
-        turned = rotations[posed] @ lie.rotation_exp(noise * rng.normal(size=3))
-        speed = velocities[k] + noise * rng.normal(size=3)
-        spin = sines[k] @ turns + noise * rng.normal(size=3)
-        is_believed = base.take(BaseReading(
-            'odom', 'deck', place, lie.quaternion(turned), turned.T @ speed, turned.T @ spin,
-            round((1.0 + times[k]) * 1e9)), None, '', times[k])
-        assert is_believed or k < 100 + 3.0 / rate / fine
-        assert not base.doubt
-        if times[k] > 2.5:
-            assert base.hybrid[1, 3:].all()
-            errors.append(np.linalg.norm(base.hybrid[0, :3] - spin))
-    assert rate == 5 or max(errors) < 1e-9

@@ -1,6 +1,5 @@
 """An arm on a base that moves: its torques and the wrench on the base."""
 from dataclasses import replace
-import math
 
 from controllers import MS, AtHome, limited
 import numpy as np
@@ -20,6 +19,7 @@ from supervised import (
 import hodyn_ros as hd
 from hodyn_ros.feedforward.moving_base import BaseMotion, feedforward_of
 from hodyn_ros.feedforward.transitions import State
+from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import lie
 
 
@@ -271,59 +271,35 @@ def test_on_a_swaying_ship_it_is_what_mujoco_computes():
       </body></body></body></worldbody></mujoco>""")
     robot, data = hd.load_robot(model), mujoco.MjData(model)
     feedforward, base, out = feedforward_of(robot), BaseMotion(), np.empty((3, 8))
-    sway = np.array([3.0, -2.0, 1.0, 0.3, 0.2]), np.array([0.5, 0.4, 1.0, 0.9, 0.7])
-
-    def sines(size, rate, phase, t):
-        """Return sines and their derivatives to the fourth, (5, …)."""
-        return np.array([size * rate**k * np.sin(rate * t + phase + 0.5 * np.pi * k)
-                         for k in range(5)])
+    rng, times = np.random.default_rng(2), np.linspace(0.0, 8.0, 9)
+    joints = fit_plan(times, rng.normal(size=(9, 2)) * [0.8, 0.1])
+    sway = hd.fit_pose_plan(times, [
+        lie.pose(lie.rotation_exp(0.5 * turn), at) for turn, at in rng.normal(size=(9, 2, 3))])
 
     def motion(t):
-        x, y, z, roll, pitch = sines(*sway, np.arange(5.0), t).T
-        pose = np.zeros((5, 4, 4))
-        pose[0, 3, 3] = 1.0
-        pose[:, :3, 3] = np.transpose([x, y, z])
-        about = [_rotations(axis, angle) for axis, angle in zip(
-            np.eye(3)[:2], (roll, pitch), strict=True)]
-        for k in range(5):
-            pose[k, :3, :3] = sum(
-                math.comb(k, a) * about[0][a] @ about[1][k - a] for a in range(k + 1))
-        return sines(np.array([0.8, 0.1]), np.array([2.0, 3.0]), 0.3, t), pose
+        pose = sway.evaluate(t)
+        return joints.evaluate(t), pose[0, :3, :3], hd.pose_twist(pose, representation='hybrid')
 
     def found(t):
         """Return torque and the wrench on the deck in its axes, as MuJoCo has them."""
-        q, pose = motion(t)
-        hybrid = hd.pose_twist(pose, representation='hybrid')
-        rotation = pose[0, :3, :3]
-        data.qpos[:] = [*pose[0, :3, 3], *lie.quaternion(rotation), *q[0]]
+        q, rotation, hybrid = motion(t)
+        data.qpos[:] = [*sway.evaluate(t)[0, :3, 3], *lie.quaternion(rotation), *q[0]]
         data.qvel[:] = [*hybrid[0, 3:], *(rotation.T @ hybrid[0, :3]), *q[1]]
         data.qacc[:] = [*hybrid[1, 3:], *(rotation.T @ hybrid[1, :3]), *q[2]]
         mujoco.mj_inverse(model, data)
         force = data.qfrc_inverse
         return np.array([*force[6:], *force[3:6], *(rotation.T @ force[:3])])
 
-    for t in np.linspace(0.0, 10.0, 21):
-        q, pose = motion(t)
-        base.move(pose[0, :3, :3], hd.pose_twist(pose, representation='hybrid'))
+    for t in np.linspace(0.3, 7.6, 21):
+        q, *base_motion = motion(t)
+        base.move(*base_motion)
         feedforward.on_base(q, base, out)
-        scale = np.abs(out).max()
+        scale, step = np.abs(out).max(), 1e-4
         np.testing.assert_allclose(out[0], found(t), rtol=0.0, atol=1e-11 * scale)
-        step = 1e-4
         rate = (found(t + step) - found(t - step)) / (2.0 * step)
         np.testing.assert_allclose(out[1], rate, rtol=0.0, atol=1e-6 * scale)
         second = (found(t + 10 * step) - 2.0 * out[0] + found(t - 10 * step)) / (10 * step) ** 2
         np.testing.assert_allclose(out[2], second, rtol=0.0, atol=1e-5 * scale)
-
-
-def _rotations(axis, angle):
-    """Return a rotation by an angle and its derivatives, (5, 3, 3), about an axis."""
-    turn = lie.skew(axis)
-    # exp of the Taylor polynomial of the angle, by R' = angle' turn R.
-    result = [lie.rotation_exp(axis * angle[0])]
-    for k in range(4):
-        result.append(sum(
-            math.comb(k, a) * angle[a + 1] * turn @ result[k - a] for a in range(k + 1)))
-    return result
 
 
 @pytest.mark.parametrize('bandwidth', [0.0, 10.0])

@@ -20,9 +20,8 @@ def motion(rng, n, samples=None):
     return rng.normal(size=shape) * np.array([1.0, 1.0, 5.0, 50.0, 500.0])[:, None]
 
 
-def test_the_torque_is_rigid_body_dynamics_plus_friction(panda):
+def test_the_torque_is_rigid_body_dynamics_plus_friction(panda, feedforward):
     q = motion(np.random.default_rng(1), 7, 20)
-    feedforward = FeedForward(panda)
     assert panda.friction is not None
     whole = hd.inverse_dynamics(panda, q) + panda.friction.torque(q)
     np.testing.assert_array_equal(feedforward.torque(q), whole)
@@ -30,19 +29,17 @@ def test_the_torque_is_rigid_body_dynamics_plus_friction(panda):
         feedforward.torque(q, friction=False), hd.inverse_dynamics(panda, q))
 
 
-def test_one_motion_and_a_batch_agree(panda):
+def test_one_motion_and_a_batch_agree(feedforward):
     q = motion(np.random.default_rng(2), 7, 9)
-    feedforward = FeedForward(panda)
     one_by_one = np.array([feedforward.torque(sample) for sample in q])
     batch = feedforward.torque(q)
     scale = np.abs(batch).max(axis=(0, 2), keepdims=True)
     assert np.abs(one_by_one - batch).max() <= 1e-13 * scale.max()
 
 
-def test_gravity_left_out_is_what_holds_the_arm_and_its_rates(panda):
+def test_gravity_left_out_is_what_holds_the_arm_and_its_rates(panda, feedforward):
     rng = np.random.default_rng(3)
     q = motion(rng, 7)
-    feedforward = FeedForward(panda)
     weight = feedforward.torque(q) - feedforward.torque(q, gravity=False)
     np.testing.assert_allclose(
         weight[0], hd.inverse_dynamics(panda, still(q[0]))[0], rtol=0, atol=1e-10)
@@ -55,9 +52,9 @@ def test_gravity_left_out_is_what_holds_the_arm_and_its_rates(panda):
     (np.zeros((4, 3, 7)), None, r'q has shape \(4, 3, 7\); expected \(4, 5, 7\)'),
     (np.zeros((5, 7)), np.zeros((2, 7)), r'out has shape \(2, 7\); expected \(3, 7\)'),
 ])
-def test_wrong_shapes_are_said_with_the_right_ones(panda, q, out, said):
+def test_wrong_shapes_are_said_with_the_right_ones(feedforward, q, out, said):
     with pytest.raises(hd.HodynError, match=f'^{said}$'):
-        FeedForward(panda).torque(q, out)
+        feedforward.torque(q, out)
 
 
 @pytest.mark.slow
