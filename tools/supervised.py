@@ -128,29 +128,30 @@ class Plans:
 
 
 class Goal:
-    """A client that waits."""
+    """A client that keeps what it is told."""
 
-    joints = PANDA.joint_names
-    point_times = (1.0,)
-
-    def __init__(self):
-        self.outcome = None
+    def __init__(self, joints=PANDA.joint_names, point_times=(1.0,), **constraints):
+        self.joints, self.point_times = joints, point_times
+        self.constraints = {
+            'goal_time': 0.1, 'stopped_velocity': 0.0, 'trajectory': {'joint1': 0.05},
+            'goal': {'joint1': 0.05}, **constraints}
+        self.told, self.feedback, self.outcome = [], [], None
 
     def tolerances(self, names):
-        return default_tolerances(
-            names[-1], goal_time=0.1, stopped_velocity=0.0,
-            trajectory={'joint1': 0.05}, goal={'joint1': 0.05})
+        return default_tolerances(names[-1], **self.constraints)
 
     def begin(self):
         assert self.outcome is None
+        self.told.append('begun')
 
-    def progress(self, *args):
+    def progress(self, stamp, names, elapsed, point, desired, actual, effort):
         assert self.outcome is None
+        self.feedback.append((elapsed, point, len(actual)))
 
     def end(self, code, text):
         assert self.outcome is None, 'a goal ends once'
         assert text
-        self.outcome = code
+        self.outcome = code, text
 
 
 class World:

@@ -144,20 +144,14 @@ def test_a_few_periods_are_taken_as_they_are():
     assert clock.now == 30 * MS
 
 
-@pytest.mark.parametrize('gap', [11 * MS, 300 * MS, 2000 * MS, 3600_000 * MS])
-def test_what_is_missing_is_left_out_but_for_a_period(gap):
-    clock = running()
-    assert clock.move_to(20 * MS + gap, 0.02 + 1e-9 * gap) == pytest.approx((gap - MS) * 1e-9)
+@pytest.mark.parametrize('gap', [
+    11 * MS, 300 * MS, 2000 * MS, 3600_000 * MS, -MS, -90 * MS, -10**15])
+def test_what_is_missing_is_left_out_but_for_a_period_and_nothing_goes_back(gap):
+    clock, time = running(), 0.02 + 1e-9 * gap if gap > 0 else 0.021
+    assert clock.move_to(20 * MS + gap, time) == pytest.approx((gap - MS) * 1e-9)
     assert clock.now == 21 * MS
-    assert clock.move_to(21 * MS + gap, 0.021 + 1e-9 * gap) == 0.0
+    assert clock.move_to(21 * MS + gap, time + 0.001) == 0.0
     assert clock.now == 22 * MS
-
-
-@pytest.mark.parametrize('back', [MS, 90 * MS, 10**15])
-def test_a_clock_that_is_set_back_takes_nothing_back(back):
-    clock = running()
-    assert clock.move_to(20 * MS - back, 0.021) == pytest.approx(-(back + MS) * 1e-9)
-    assert clock.now == 21 * MS
 
 
 def test_slow_drivers_are_not_late():
@@ -181,8 +175,7 @@ def test_a_driver_that_becomes_slower_is_followed_in_time():
 
 
 def test_the_lookahead_is_ahead_of_the_stamp():
-    clock = ReferenceClock(5 * MS, 0.01, 0.003)
-    assert clock.now == 8 * MS
+    assert ReferenceClock(5 * MS, 0.01, 0.003).now == 8 * MS
 
 
 def test_a_silence_is_skipped_but_for_a_period():

@@ -150,7 +150,7 @@ def test_what_the_goal_is_told_is_what_happened(happens, code):
     world.states(100)
     happens(world)
     world.states(1500)
-    assert goal.outcome == code
+    assert goal.outcome[0] == code
 
 
 def test_an_arm_beyond_its_range_is_held_reported_and_can_be_led_back():
@@ -262,7 +262,7 @@ def test_a_driver_whose_velocities_are_wrong_for_good_hides_no_departure():
     drive(100)
     assert world.said('away from the reference')
     drive(1500)
-    assert goal.outcome == ErrorCode.PATH_TOLERANCE_VIOLATED
+    assert goal.outcome[0] == ErrorCode.PATH_TOLERANCE_VIOLATED
 
 
 def test_an_arm_that_stays_away_from_its_reference_is_one_line():

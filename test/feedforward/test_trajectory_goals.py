@@ -1,8 +1,10 @@
 """How goals are followed and end, and their tolerances, without the action."""
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import supervised
 
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward.goal_tolerances import (
@@ -22,28 +24,8 @@ SECOND = 10**9
 LIMITS = MotionLimits(*(np.full(2, value) for value in (-np.inf, np.inf, 2.0, 10.0, 1000.0)))
 
 
-class Goal:
-    """Keeps what its client would be told."""
-
-    def __init__(self, **constraints):
-        self.joints, self.point_times = NAMES, [0.5, 1.0]
-        self.constraints = {
-            'goal_time': 0.2, 'stopped_velocity': 0.0, 'trajectory': {}, 'goal': {}, **constraints}
-        self.told, self.feedback, self.outcome = [], [], None
-
-    def tolerances(self, names):
-        return default_tolerances(names[-1], **self.constraints)
-
-    def begin(self):
-        assert self.outcome is None
-        self.told.append('begun')
-
-    def progress(self, stamp, names, elapsed, point, desired, actual, effort):
-        self.feedback.append((elapsed, point, len(actual)))
-
-    def end(self, code, text):
-        assert self.outcome is None, 'a goal ends once'
-        self.outcome = code, text
+Goal = partial(
+    supervised.Goal, NAMES, [0.5, 1.0], goal_time=0.2, trajectory={}, goal={})
 
 
 class Scene:
