@@ -60,25 +60,20 @@ def test_a_motion_stopped_by_a_pause_says_why_until_the_next_request():
     assert world.report == ('holding', '')
 
 
-def test_what_is_told_of_joint_states_is_not_told_when_none_are_taken_any_more():
+def test_missing_time_is_told_while_states_are_taken_and_what_continues():
     world = running()
     world.pass_time(0.05, watched=False)
     world.state()
     assert 'missing' in world.report[1]
-    world.supervisor.deactivate()
-    assert world.report[1] == world.supervisor.why == 'the node is deactivated'
-
-
-def test_of_an_arm_that_is_held_no_reference_is_said_to_continue():
-    world = running()
-    world.pass_time(0.05, watched=False)
-    world.state()
-    assert not world.said('continues')
+    assert not world.said('continues'), 'the arm is held'
     world.plan(b'0.2')
     world.states(50)
     world.pass_time(1.5, watched=False)
     world.state()
+    assert 'missing' in world.report[1]
     assert any(text.endswith('the reference continues from where it was') for text in world.logged)
+    world.supervisor.deactivate()
+    assert world.report[1] == world.supervisor.why == 'the node is deactivated'
 
 
 def test_an_end_after_lost_states_says_nothing_of_missing_time():
@@ -92,6 +87,10 @@ def test_an_end_after_lost_states_says_nothing_of_missing_time():
 @pytest.mark.parametrize('at_measurement', [False, True])
 def test_velocities_of_zero_while_positions_move_are_said_once_and_not_used(at_measurement):
     world = running(at_measurement=at_measurement)
+    world.plan(b'-0.1')
+    world.settle()
+    world.states(400, velocity=np.zeros(7))
+    assert not world.said('are 0 though'), 'the arm rests'
     world.plan(b'0.3')
     world.states(400, velocity=np.zeros(7))
     assert world.said('are 0 though positions move') == 1
@@ -103,14 +102,6 @@ def test_velocities_of_zero_while_positions_move_are_said_once_and_not_used(at_m
     world.pass_time(1.5, watched=False)
     world.states(5, velocity=np.full(7, 1e-3))
     assert 'no velocity' not in world.report[1]
-
-
-def test_an_arm_that_rests_with_velocities_of_zero_needs_no_warning():
-    world = running()
-    world.plan(b'0.3')
-    world.settle()
-    world.states(400, velocity=np.zeros(7))
-    assert not world.said('are 0 though')
 
 
 def test_repeated_hold_ups_by_a_busy_machine_are_logged_as_one_line():
