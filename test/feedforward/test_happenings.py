@@ -2,7 +2,7 @@
 import contextlib
 import math
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -14,7 +14,7 @@ from hypothesis.stateful import (
 )
 import numpy as np
 import pytest
-from supervised import HOME, Goal, Swell, World, held
+from supervised import HOME, SHIP, Goal, Swell, World, held
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.moving_base import feedforward_of
@@ -245,6 +245,17 @@ class ShipHappenings(Happenings):
         self.world.is_measured = True
 
 
+@pytest.mark.parametrize(('machine', 'examples'), [
+    (Happenings, 25), (ShipHappenings, 10),
+    *(pytest.param(machine, examples, marks=pytest.mark.siege) for machine, examples in (
+        (Happenings, 400), (ShipHappenings, 400)))])
+def test_whatever_happens_nothing_steps_and_goals_are_answered(machine, examples):
+    run_state_machine_as_test(machine, settings=settings(
+        max_examples=examples, stateful_step_count=30, deadline=None,
+        phases=(Phase.explicit, Phase.reuse, Phase.generate),
+        suppress_health_check=list(HealthCheck)))
+
+
 @st.composite
 def harsh_plans(draw):
     """Return times and shifts there and back, some faster than is taken."""
@@ -254,47 +265,59 @@ def harsh_plans(draw):
     return step * np.arange(4), [0.0 * shift, shift, 0.0 * shift, -shift]
 
 
-class AdriftHappenings(ShipHappenings):
-    """A ship that does not do what is planned, and whose plans are followed all the same."""
+HAPPENINGS = st.one_of(
+    st.tuples(st.just('plan'), harsh_plans(), st.sampled_from([None, -0.1, 0.2])),
+    st.tuples(st.just('plan'), harsh_plans(), st.just(None)),
+    st.tuples(st.sampled_from(['cancel', 'silence', 'hold-up', 'arm', 'stop', 'back'])),
+    st.tuples(st.just('list'), st.floats(-2.0, 2.0)),
+    st.tuples(st.just('sea'), st.floats(0.0, 1.0)),
+    st.tuples(st.just('payload'), st.floats(0.0, 3.0)))
 
-    def begun(self, **options):
-        return super().begun(base_tolerance=(9.0, 9.0, 20.0, 20.0), **options)
 
-    @rule(plan=harsh_plans(), start=st.sampled_from([None, None, -0.1, 0.2]),
-          count=st.integers(1, 80))
-    def a_harsh_base_trajectory_comes(self, plan, start, count):
-        world, (times, shifts) = self.world, plan
-        pose = world.deck.motion(world.at)[0]
+@pytest.mark.parametrize('examples', [4, pytest.param(100, marks=pytest.mark.siege)])
+def test_whatever_is_planned_for_a_base_or_canceled_nothing_steps(examples):
+    settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))(
+        given(st.lists(st.tuples(HAPPENINGS, st.integers(1, 80)), min_size=3, max_size=12),
+              st.booleans())(keeps_limits))()
+
+
+def keeps_limits(events, measures):
+    """The base does not do what is planned: each cycle of the world checks what is published."""
+    world = World(
+        deck=Swell(), at_measurement=measures, base_tolerance=(9.0, 9.0, 20.0, 20.0))
+    world.states(20)
+    for (what, *how), cycles in events:
+        supervisor = world.supervisor
         with contextlib.suppress(hd.HodynError):
-            world.plan_base(times, [
-                pose @ lie.pose(lie.rotation_exp(shift[:3]), shift[3:]) for shift in shifts],
-                stamp=0 if start is None else round((world.at + start) * 1e9) + world.offset)
-        world.states(count)
-
-    another, a_third = a_harsh_base_trajectory_comes, a_harsh_base_trajectory_comes
-
-    def teardown(self):
-        super().teardown()
-        world = self.world
-        for _ in range(800):  # until the longest plan has ended
-            if world.supervisor.base_reference.mode == 'none':
-                break
-            world.state()
-        assert world.supervisor.base_reference.mode == 'none'
-        world.deck.sea = 0.0
-        world.states(300)
-        controller = world.controller
-        np.testing.assert_allclose(controller.output[0], held(
-            controller.q[0], world.tilt, model=world.supervisor.feedforward)[0, :7],
-            rtol=0.0, atol=1e-5)
-
-
-@pytest.mark.parametrize(('machine', 'examples'), [
-    (Happenings, 25), (ShipHappenings, 10), (AdriftHappenings, 10),
-    *(pytest.param(machine, examples, marks=pytest.mark.siege) for machine, examples in (
-        (Happenings, 400), (ShipHappenings, 400), (AdriftHappenings, 100)))])
-def test_whatever_happens_nothing_steps_and_goals_are_answered(machine, examples):
-    run_state_machine_as_test(machine, settings=settings(
-        max_examples=examples, stateful_step_count=30, deadline=None,
-        phases=(Phase.explicit, Phase.reuse, Phase.generate),
-        suppress_health_check=list(HealthCheck)))
+            if what == 'plan':
+                (times, shifts), start = how
+                pose = world.deck.motion(world.at)[0]
+                world.plan_base(times, [
+                    pose @ lie.pose(lie.rotation_exp(shift[:3]), shift[3:]) for shift in shifts],
+                    stamp=0 if start is None else round((world.at + start) * 1e9) + world.offset)
+            elif what == 'cancel':
+                world.plan_base([], [])
+            elif what == 'arm':
+                world.plan(b'0.2')
+            elif what == 'stop':
+                supervisor.hold('held on request')
+            elif what == 'payload':
+                supervisor.change_model(
+                    feedforward_of(SHIP.with_payload('link7', how[0], [0.0, 0.0, 0.1])))
+        if what in ('list', 'sea'):
+            setattr(world.deck, what, how[0])
+        elif what in ('silence', 'hold-up'):
+            world.pass_time(0.3, watched=what == 'silence')
+        elif what == 'back':
+            world.offset -= 2_000_000_000
+        world.states(cycles)
+    world.settle()
+    for _ in range(800):  # until the longest plan has ended
+        if world.supervisor.base_reference.mode == 'none':
+            break
+        world.state()
+    assert world.supervisor.base_reference.mode == 'none'
+    world.deck.sea = 0.0
+    world.states(300)
+    expected = held(world.controller.q[0], world.tilt, model=world.supervisor.feedforward)
+    np.testing.assert_allclose(world.controller.output[0], expected[0, :7], rtol=0.0, atol=1e-5)
