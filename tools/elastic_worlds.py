@@ -73,8 +73,17 @@ class ElasticWorld:
         self.logged = []
 
     @property
+    def report(self):
+        return self.supervisor.report(self.at)
+
+    @property
     def feedback(self):
         return self.supervisor.motor_feedback
+
+    def both(self, name, *arguments):
+        """Let something happen to both nodes."""
+        for supervisor in (self.supervisor, self.without):
+            getattr(supervisor, name)(*arguments)
 
     def follow(self, goal, seconds):
         """Let both nodes follow a motion to a position from now on."""
@@ -101,8 +110,7 @@ class ElasticWorld:
         assert answered[0] == answered[1]
         if answered[0]:
             self.answer(stamp)
-            for each in (self.supervisor, self.without):
-                each.compare(stamp, self.at)
+            self.both('compare', stamp, self.at)
         if self.at >= self.watched_at + WATCH_PERIOD:
             self.watched_at = self.at
             due = [each.watch(self.at) for each in (self.supervisor, self.without)]
@@ -122,8 +130,7 @@ class ElasticWorld:
         before = 0 if self.supervisor.controller is None else self.supervisor.controller.now
         with_it, without = (
             each.evaluate(stamp, self.at) for each in (self.supervisor, self.without))
-        for each in (self.supervisor, self.without):
-            each.judge(self.at)
+        self.both('judge', self.at)
         for name in ('q', 'torque', 'output'):
             assert (getattr(with_it, name) == getattr(without, name)).all()
         assert (with_it.motors.reference == without.motors.reference).all()
@@ -149,8 +156,7 @@ class ElasticWorld:
 
     def end(self):
         """Deactivate both nodes, and let cycles pass until that is over."""
-        for each in (self.supervisor, self.without):
-            each.deactivate()
+        self.both('deactivate')
         for _ in range(20_000):
             if self.supervisor.state is State.ENDED:
                 return

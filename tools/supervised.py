@@ -3,13 +3,14 @@ from collections import Counter
 import contextlib
 from dataclasses import replace
 
+from controllers import HOME, still
 import numpy as np
 from serialized import base_trajectory
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.base_input import BaseReading
 from hodyn_ros.feedforward.goal_tolerances import default_tolerances
-from hodyn_ros.feedforward.moving_base import feedforward_of
+from hodyn_ros.feedforward.moving_base import BaseMotion, feedforward_of
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSettings
 from hodyn_ros.feedforward.state_machine import UNREADY
@@ -24,7 +25,6 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.model import Body
 
 PANDA = hd.load_robot('panda')
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 PERIOD = 0.004
 MARGIN = 0.05
 FADE = 0.2
@@ -45,8 +45,35 @@ def on_deck(arm):
 
 SHIP = on_deck(PANDA)
 MODEL, SHIP_MODEL = feedforward_of(PANDA), feedforward_of(SHIP)
-ROLL, HEAVE = 0.25, 1.5  # rad, m/s
-PERIOD_OF_SEA = 4.0  # s
+
+
+def held(q, rotation, twist=None, *, model=SHIP_MODEL, **options):
+    """Return torque and wrench that hold an arm on a deck at rest, or with a hybrid twist."""
+    base = BaseMotion()
+    if twist is None:
+        base.rest(rotation)
+    else:
+        base.move(rotation, twist)
+    return model.on_base(still(q), base, np.empty((3, 13)), **options)
+
+
+class Swell:
+    """A deck with a heading of its own, which rolls and heaves with the `sea`, about a `list`."""
+
+    ROLL, HEAVE, RATE = 0.25, 1.5, 0.5 * np.pi  # rad, m/s, rad/s
+
+    def __init__(self):
+        self.sea, self.list = 0.0, 0.0
+
+    def motion(self, at):
+        """Return the pose, and velocity and angular velocity in the deck's own axes."""
+        phase = self.RATE * at
+        roll = self.list + self.sea * self.ROLL * np.sin(phase)
+        rotation = lie.rotation_z(1.0) @ lie.rotation_x(roll)
+        pose = lie.pose(rotation, [0.0, 0.0, self.sea * self.HEAVE / self.RATE * np.sin(phase)])
+        velocity = self.sea * np.cos(phase)
+        return pose, rotation.T @ [0.0, 0.0, self.HEAVE * velocity], np.array(
+            [self.ROLL * self.RATE * velocity, 0.0, 0.0])
 
 
 class AtOnce:
@@ -101,45 +128,50 @@ class Plans:
 
 
 class Goal:
-    """A client that waits."""
+    """A client that keeps what it is told."""
 
-    joints = PANDA.joint_names
-    point_times = (1.0,)
-
-    def __init__(self):
-        self.outcome = None
+    def __init__(self, joints=PANDA.joint_names, point_times=(1.0,), **constraints):
+        self.joints, self.point_times = joints, point_times
+        self.constraints = {
+            'goal_time': 0.1, 'stopped_velocity': 0.0, 'trajectory': {'joint1': 0.05},
+            'goal': {'joint1': 0.05}, **constraints}
+        self.told, self.feedback, self.outcome = [], [], None
 
     def tolerances(self, names):
-        return default_tolerances(
-            names[-1], goal_time=0.1, stopped_velocity=0.0,
-            trajectory={'joint1': 0.05}, goal={'joint1': 0.05})
+        return default_tolerances(names[-1], **self.constraints)
 
     def begin(self):
         assert self.outcome is None
+        self.told.append('begun')
 
-    def progress(self, *args):
+    def progress(self, stamp, names, elapsed, point, desired, actual, effort):
         assert self.outcome is None
+        self.feedback.append((elapsed, point, len(actual)))
 
     def end(self, code, text):
         assert self.outcome is None, 'a goal ends once'
         assert text
-        self.outcome = code
+        self.outcome = code, text
 
 
 class World:
     """A supervisor and its driver, whose arm is where the reference is, and `away` from it.
 
-    On a ship it rolls, with a heading of its own, and is measured while `is_measured`.
+    With a deck the robot is a ship, measured at a `rate`, Hz, while `is_measured`.
     """
 
-    def __init__(self, *, model=MODEL, at_measurement=False, bandwidth=0.0, **settings):
+    def __init__(
+        self, *, model=None, deck=None, rate=np.inf, at_measurement=False, bandwidth=0.0,
+        **settings,
+    ):
         self.plans = Plans()
-        self.robot, self.model = model.robot, model
+        self.model = model or (MODEL if deck is None else SHIP_MODEL)
+        self.robot = self.model.robot
         self.supervisor = Supervisor(self.model, SupervisorSettings(
             ControllerSettings(
                 at_measurement=at_measurement, limit_margin=MARGIN, fade=FADE),
             np.full(7, 0.2), base_acceleration_bandwidth=bandwidth, **settings), self.plans)
-        self.sea, self.list, self.is_measured = 0.0, 0.0, True
+        self.deck, self.interval, self.due, self.is_measured = deck, 1.0 / rate, 0.0, True
         self.wrench = None
         self.at = self.watched_at = 1000.0
         self.offset = self.stamp = 0
@@ -147,7 +179,41 @@ class World:
         self.arm = HOME.copy()
         self.goals = []
         self.logged = Counter()
+        self.refused = []
         self.published = None
+
+    @property
+    def report(self):
+        """What `~/state` says: a name and a reason."""
+        return self.supervisor.report(self.at)
+
+    @property
+    def tilt(self):
+        """The rotation of the deck now."""
+        return self.deck.motion(self.at)[0][:3, :3]
+
+    def said(self, text):
+        """Return how often a line with this text was logged."""
+        return sum(count for line, count in self.logged.items() if text in line)
+
+    @property
+    def controller(self):
+        return self.supervisor.controller
+
+    def plan(self, data, goal=None):
+        """Send a plan of the arm, as of a topic or of a goal."""
+        self.supervisor.take_trajectory(data, goal, annotate=False)
+
+    def goal(self, data):
+        """Send a goal; return it."""
+        self.goals.append(Goal())
+        self.plan(data, self.goals[-1])
+        return self.goals[-1]
+
+    def lead(self, position):
+        """Send a state of an arm that a hand holds at a position."""
+        self.away = position - self.controller.q[0]
+        return self.state()
 
     def cycle(self, stamp):
         supervisor = self.supervisor
@@ -178,33 +244,22 @@ class World:
             assert (change <= 2.0 * interval * fastest + 1e-5).all(), (change, fastest)
         self.wrench = wrench
 
-    def deck(self):
-        """Return rotation, and velocity and angular velocity in its own axes, of the ship now."""
-        phase = 2.0 * np.pi / PERIOD_OF_SEA * self.at
-        rate = 2.0 * np.pi / PERIOD_OF_SEA
-        roll = self.list + self.sea * ROLL * np.sin(phase)
-        rotation = lie.rotation_exp([0.0, 0.0, 1.0]) @ lie.rotation_exp([roll, 0.0, 0.0])
-        turn = np.array([self.sea * ROLL * rate * np.cos(phase), 0.0, 0.0])
-        return rotation, rotation.T @ [0.0, 0.0, self.sea * HEAVE * np.cos(phase)], turn
-
-    def place(self):
-        """Return the position of the ship now."""
-        rate = 2.0 * np.pi / PERIOD_OF_SEA
-        return np.array([0.0, 0.0, self.sea * HEAVE / rate * np.sin(rate * self.at)])
-
     def odometry(self, *, turn=None, frame='odom', child='deck', late=0.0, spin=None):
-        """Send one, of the ship or of what is given instead; return whether it is refused."""
-        rotation, linear, angular = self.deck()
-        if turn is not None:
-            rotation = rotation @ lie.rotation_exp(turn)
+        """Send one if it is due, of the deck or of what is given; return whether it is refused."""
+        if self.at < self.due - 1e-9:
+            return False
+        self.due = max(self.due + self.interval, self.at)
+        pose, linear, angular = self.deck.motion(self.at)
+        rotation = pose[:3, :3] if turn is None else pose[:3, :3] @ lie.rotation_exp(turn)
         supervisor = self.supervisor
         now = None if supervisor.controller is None else supervisor.stamp_at(self.at)
         try:
             supervisor.take_base(BaseReading(
-                frame, child, self.place(), lie.quaternion(rotation), linear,
+                frame, child, pose[:3, 3], lie.quaternion(rotation), linear,
                 angular if spin is None else spin,
                 round((self.at - late) * 1e9) + self.offset), now, '', self.at)
-        except hd.HodynError:
+        except hd.HodynError as error:
+            self.refused.append(str(error))
             return True
         return False
 
@@ -219,7 +274,7 @@ class World:
     def state(self, position=None, velocity=None, elapsed=PERIOD):
         """Send a state, of the arm or of what is given instead; return whether it is answered."""
         self.pass_time(elapsed)
-        if self.robot.floating and self.is_measured:
+        if self.deck is not None and self.is_measured:
             self.odometry()
         supervisor = self.supervisor
         if supervisor.controller is not None:
@@ -239,6 +294,19 @@ class World:
         self.look()
         return is_answered
 
+    def states(self, count, **given):
+        """Send states; return the torques after each, (≤ count, 7), once one is published."""
+        published = []
+        for _ in range(count):
+            self.state(**given)
+            if self.published is not None:
+                published.append(self.published)
+        return np.array(published)
+
+    def sail(self, seconds):
+        """Send states for a time; return the torques that are published."""
+        return self.states(round(seconds / PERIOD))
+
     def pass_time(self, seconds, *, watched=True):
         """Let time pass without a state; `watched` as by a process that runs."""
         end = self.at + seconds
@@ -257,7 +325,7 @@ class World:
             assert '{' not in event.text
             self.logged[event.text] += 1
         supervisor.reasons.events.clear()
-        name, reason = supervisor.report(self.at)
+        name, reason = self.report
         assert name in NAMES_OF_STATES
         assert name != 'fault' or reason
         if supervisor.controller is None:
@@ -286,16 +354,15 @@ class World:
     def settle(self):
         """Let the arm be where the reference is, and states come, for a while."""
         self.away, self.is_measured = np.zeros(7), True
-        for _ in range(5):  # what is under way is told after the next states
-            self.state()
+        self.states(5)  # what is under way is told after the next states
         for _ in range(4000):
             self.state()
             if 'weight' in self.supervisor.why_waiting:
                 self.supervisor.change_model(self.model)
-            if self.supervisor.state is State.RUNNING and self.supervisor.report(
-                    self.at)[0] == 'holding' and not self.supervisor.controller.is_fading:
+            if self.supervisor.state is State.RUNNING and self.report[0] == 'holding' and (
+                    not self.supervisor.controller.is_fading):
                 return
-        raise AssertionError(self.supervisor.report(self.at))
+        raise AssertionError(self.report)
 
     def end(self):
         """Deactivate, and let cycles pass until that is over."""
@@ -313,7 +380,6 @@ class World:
 def running(**options):
     """Return a world whose node runs."""
     world = World(**options)
-    for _ in range(20):
-        world.state()
-    assert world.supervisor.report(world.at) == ('holding', '')
+    world.states(30)
+    assert world.report == ('holding', '')
     return world

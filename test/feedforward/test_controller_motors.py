@@ -1,18 +1,17 @@
 """The motors get the whole torque, and a stiffness that changes as streams do."""
-from dataclasses import replace
 from unittest.mock import Mock
 
-from controllers import HOME, MS, assert_is_its_own_integral, controller_at_home, plan_to, run
+from controllers import HOME, MS, AtHome, assert_is_its_own_integral, driven, still
 import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import JointActuator
 from hodyn_ros.actuators.laws import AntagonisticExponential, Rigid, VariableStiffness
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import ControllerSettings, _still
+from hodyn_ros.feedforward.controller import ControllerSettings
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.supervisor import Supervisor
 from hodyn_ros.feedforward.torque_output import is_finite
@@ -20,19 +19,25 @@ from hodyn_ros.messages.joint_states import JointStateReader, JointStateWriter
 from hodyn_ros.reference.smoothing import SmoothingFilter
 from hodyn_ros.robot.joint_names import JointNames
 
+MOTOR = Motor(0.5)
+
+
+def with_tendons(robot, law, motor=MOTOR):
+    """Return the feed-forward of an arm whose second joint is driven by two tendons."""
+    return FeedForward(driven(
+        robot, JointActuator(Rigid(), MOTOR), joint2=JointActuator(law, motor)))
+
 
 @pytest.fixture(scope='module')
 def tendons(panda):
-    laws = [JointActuator(Rigid(), Motor(0.5)) for _ in range(7)]
-    laws[1] = JointActuator(AntagonisticExponential(2.0, 20.0, 2000.0), Motor(0.5))
-    return FeedForward(replace(panda, actuators=Actuators(panda.joint_names, tuple(laws))))
+    return with_tendons(panda, AntagonisticExponential(2.0, 20.0, 2000.0))
 
 
 @pytest.mark.parametrize('row', range(4))
 @pytest.mark.parametrize('where', ['reference', 'motors'])
 def test_numbers_that_are_none_are_not_published_wherever_they_come_from(
         tendons, monkeypatch, where, row):
-    controller = controller_at_home(tendons)
+    controller = AtHome(tendons)
     controller.evaluate(0)
     assert controller.may_be_published
     part = controller.reference if where == 'reference' else controller.motors.side
@@ -56,20 +61,17 @@ def test_numbers_that_are_none_are_not_published_wherever_they_come_from(
 
 def test_motors_that_cannot_do_it_are_held_and_led_back_without_a_step(tendons):
     """The stiffness is enough for the weight at home, not for that on the way."""
-    loads = np.abs([tendons.torque(_still(HOME + by))[0, 1] for by in np.linspace(0.0, 0.3, 20)])
+    loads = np.abs([tendons.torque(still(HOME + by))[0, 1] for by in np.linspace(0.0, 0.3, 20)])
     assert loads[0] + 0.5 < loads.max()
-    laws = [*tendons.robot.actuators.joints]
     enough = 20.0 * (0.5 * (loads[0] + loads.max()) + 4.0)
-    laws[1] = JointActuator(AntagonisticExponential(2.0, 20.0, enough), Motor(0.5))
-    names = tendons.robot.joint_names
-    controller = controller_at_home(FeedForward(
-        replace(tendons.robot, actuators=Actuators(names, tuple(laws)))), fade=0.3)
+    controller = AtHome(with_tendons(
+        tendons.robot, AntagonisticExponential(2.0, 20.0, enough)), fade=0.3)
     controller.evaluate(0)
     references, held = [], []
     for k in range(7000):
         if k % 1000 == 0:
             goal = HOME + (0.3 if k % 2000 == 0 and k < 5000 else 0.0)
-            controller.reference.follow(plan_to(controller, goal, 0.9, k * MS), k * MS)
+            controller.follow(goal, 0.9, k * MS)
         controller.evaluate(k * MS)
         references.append(controller.motors.reference.copy())
         held.append(bool(controller.motors.held[1]))
@@ -88,9 +90,9 @@ def test_motors_that_cannot_do_it_are_held_and_led_back_without_a_step(tendons):
 
 
 def test_motors_are_given_the_whole_torque_whatever_the_output_leaves_out(tendons):
-    controller = controller_at_home(tendons, gravity_in_output=False, friction_in_output=False)
-    controller.reference.follow(plan_to(controller, HOME + 0.2, 1.0, 0), 0)
-    run(controller, 0, 300 * MS)
+    controller = AtHome(tendons, gravity_in_output=False, friction_in_output=False)
+    controller.follow(HOME + 0.2, 1.0)
+    controller.run(300 * MS)
     expected = MotorSide(tendons.robot.actuators).evaluate(
         controller.q, tendons.torque(controller.q))
     np.testing.assert_allclose(controller.motors.reference, expected, rtol=1e-12)
@@ -98,7 +100,7 @@ def test_motors_are_given_the_whole_torque_whatever_the_output_leaves_out(tendon
 
 @pytest.mark.parametrize('bandwidth', [20.0, 100.0])
 def test_the_stiffness_is_smoothed_as_streams_are(tendons, bandwidth):
-    controller = controller_at_home(tendons, bandwidth=bandwidth)
+    controller = AtHome(tendons, bandwidth=bandwidth)
     controller.evaluate(0)
     controller.set_stiffness(np.full(7, 1500.0))
     controller.evaluate(50 * MS)
@@ -112,18 +114,18 @@ def test_the_stiffness_is_smoothed_as_streams_are(tendons, bandwidth):
 def test_a_request_of_stiffness_names_the_variable_joints_alone(tendons):
     """A rigid joint may be named, with any value, and need not be."""
     names = tendons.robot.joint_names
+    prefixed = [f'fer_{name}' for name in names]
     variable = tendons.robot.actuators.variable_joints
     assert variable == ('joint2',)
-    reader = JointStateReader(JointNames(
-        tendons.robot).of_driver([f'fer_{name}' for name in names], variable))
+    reader = JointStateReader(JointNames(tendons.robot).of_driver(prefixed, variable))
 
     def asked(joints, values):
         supervisor = Supervisor(tendons, SupervisorSettings(
             ControllerSettings(), np.full(7, 0.2)), Mock(poll=lambda *_: None))
-        supervisor.bind([f'fer_{name}' for name in names])
-        for cycle in range(4):
-            if supervisor.take_state(HOME, np.zeros(7), 4 * MS * (cycle + 1), 1000.0):
-                supervisor.evaluate(4 * MS * (cycle + 1), 1000.0)
+        supervisor.bind(prefixed)
+        for stamp in range(4 * MS, 20 * MS, 4 * MS):
+            if supervisor.take_state(HOME, np.zeros(7), stamp, 1000.0):
+                supervisor.evaluate(stamp, 1000.0)
         writer = JointStateWriter(joints)
         writer.effort[:] = values
         supervisor.take_stiffness(reader.effort(writer.at(0)), 1000.0)
@@ -131,16 +133,15 @@ def test_a_request_of_stiffness_names_the_variable_joints_alone(tendons):
 
     alone = asked(['fer_joint2'], [1500.0])
     assert alone[1] == 1500.0
-    all_of_them = [f'fer_{name}' for name in names]
     for rest in (0.0, -1.0, np.nan):
         np.testing.assert_array_equal(
-            asked(all_of_them, np.where(np.arange(7) == 1, 1500.0, rest)), alone)
-    with pytest.raises(hd.HodynError, match="stiffness of joint 'fer_joint2' must be above 0"):
-        asked(['fer_joint2'], [0.0])
-    with pytest.raises(hd.HodynError, match="no joint of robot 'panda' among the names"):
-        asked(['fer_joint1'], [1500.0])
-    with pytest.raises(hd.HodynError, match='of another arm'):
-        asked(['panda_joint2'], [1500.0])
+            asked(prefixed, np.where(np.arange(7) == 1, 1500.0, rest)), alone)
+    for joint, value, said in (
+            ('fer_joint2', 0.0, "stiffness of joint 'fer_joint2' must be above 0"),
+            ('fer_joint1', 1500.0, "no joint of robot 'panda' among the names"),
+            ('panda_joint2', 1500.0, 'of another arm')):
+        with pytest.raises(hd.HodynError, match=said):
+            asked([joint], [value])
 
 
 @pytest.mark.parametrize('rest', [0.0, np.nan])
@@ -155,11 +156,9 @@ def test_offline_the_stiffness_of_a_rigid_joint_is_not_read(tendons, rest):
         side.along(times, q, torque, rigid), side.along(times, q, torque, given))
 
 
-def test_motors_that_never_could_do_it_stay_where_the_arm_is(panda, tendons):
-    laws = [*tendons.robot.actuators.joints]
-    laws[1] = JointActuator(AntagonisticExponential(2.0, 20.0, 90.0), Motor(0.5))
-    controller = controller_at_home(FeedForward(
-        replace(panda, actuators=Actuators(panda.joint_names, tuple(laws)))))
+def test_motors_that_never_could_do_it_stay_where_the_arm_is(panda):
+    controller = AtHome(with_tendons(
+        panda, AntagonisticExponential(2.0, 20.0, 90.0)))
     controller.evaluate(0)
     controller.evaluate(MS)
     assert controller.motors.held.tolist() == [False, True, *[False] * 5]
@@ -171,10 +170,8 @@ def test_motors_that_never_could_do_it_stay_where_the_arm_is(panda, tendons):
 @pytest.mark.parametrize('seed', range(4))
 def test_a_change_of_stiffness_uses_half_the_speed_of_the_motors(panda, law, seed):
     """Also from a soft spring to a hard one, and if requests follow upon each other."""
-    laws = [JointActuator(Rigid(), Motor(0.5)) for _ in range(7)]
-    laws[1] = JointActuator(law, Motor(0.4, max_velocity=0.2, max_effort=150.0))
-    controller = controller_at_home(FeedForward(
-        replace(panda, actuators=Actuators(panda.joint_names, tuple(laws)))))
+    controller = AtHome(with_tendons(
+        panda, law, Motor(0.4, max_velocity=0.2, max_effort=150.0)))
     controller.evaluate(0)
     rng = np.random.default_rng(seed)
     begin, fastest = 0, 0.0

@@ -1,6 +1,5 @@
 """Feedback by flatness: it undoes the model, its errors decay as its poles say, and its bounds."""
-from dataclasses import replace
-
+from controllers import driven
 from laws_and_motions import LAWS, MOTOR
 import numpy as np
 import pytest
@@ -8,7 +7,7 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import JointActuator
 from hodyn_ros.actuators.laws import (
     AntagonisticExponential,
     AntagonisticQuadratic,
@@ -22,9 +21,7 @@ from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
 
 
 def arm(law, motor=MOTOR):
-    robot = hd.load_robot('twolink')
-    return replace(robot, actuators=Actuators(
-        robot.joint_names, (JointActuator(law, motor), JointActuator(law, motor))))
+    return driven(hd.load_robot('twolink'), JointActuator(law, motor))
 
 
 def state_of(robot, q, stiffness):
@@ -58,8 +55,7 @@ def test_an_error_decays_as_the_poles_say():
     robot = arm(LinearSpring(800.0))
     poles = np.array([-10.0, -20.0, -8.0 + 6.0j, -8.0 - 6.0j])
     feedback = FlatnessFeedback(robot, poles=poles)
-    still = np.zeros((5, 2))
-    motion = np.zeros((5, 2))
+    still, motion = np.zeros((2, 5, 2))
     motion[:4] = np.random.default_rng(5).normal(size=(4, 2)) * [[0.1], [1.0], [5.0], [20.0]]
     links, motors, _ = state_of(robot, motion, robot.actuators.constant_stiffness())
     feedback.motor_torque(still, links, motors)
@@ -99,8 +95,7 @@ def test_position_and_stiffness_of_a_pendulum_decay_as_the_poles_say(law):
         'placement': np.eye(4).tolist(), 'axis': [0.0, 1.0, 0.0], 'point': [0.0, 0.0, 0.0],
         'mass': MASS, 'com': [LEVER, 0.0, 0.0],
         'inertia': np.diag([0.1, INERTIA - MASS * LEVER**2, 0.1]).tolist()}]})
-    robot = replace(robot, actuators=Actuators(
-        ('hinge',), (JointActuator(law, Motor(ROTOR)),)))
+    robot = driven(robot, JointActuator(law, Motor(ROTOR)))
     poles, of_stiffness = np.array([-9.0, -14.0, -7.0 + 5.0j, -7.0 - 5.0j]), [-12.0, -20.0]
     feedback = FlatnessFeedback(robot, poles, of_stiffness)
 
@@ -155,17 +150,15 @@ def test_position_and_stiffness_of_a_pendulum_decay_as_the_poles_say(law):
             atol=1e-6 * np.abs(expected[:, 0]).max())
 
 
-@pytest.mark.parametrize(('law', 'words'), [
-    (Rigid(), 'has no spring'), (LinearSpring(800.0, damping=1.0), 'has a damper')])
-def test_joints_without_such_feedback_are_named(law, words):
-    with pytest.raises(hd.HodynError, match=f'joint1.*{words}'):
-        FlatnessFeedback(arm(law))
-
-
-@pytest.mark.parametrize('poles', [-3.0, [1.0, -1.0, -1.0, -1.0], [-1.0 + 1.0j] * 4, [-1.0] * 3])
-def test_poles_that_are_none_are_refused(poles):
-    with pytest.raises(hd.HodynError, match='poles'):
-        FlatnessFeedback(arm(LinearSpring(800.0)), poles)
+@pytest.mark.parametrize(('law', 'poles', 'words'), [
+    (Rigid(), None, 'joint1.*has no spring'),
+    (LinearSpring(800.0, damping=1.0), None, 'joint1.*has a damper'),
+    *((LinearSpring(800.0), poles, 'poles') for poles in (
+        -3.0, [1.0, -1.0, -1.0, -1.0], [-1.0 + 1.0j] * 4, [-1.0] * 3)),
+])
+def test_joints_without_such_feedback_and_poles_that_are_none_are_named(law, poles, words):
+    with pytest.raises(hd.HodynError, match=words):
+        FlatnessFeedback(arm(law), *([] if poles is None else [poles]))
 
 
 def test_a_state_that_is_none_says_so():

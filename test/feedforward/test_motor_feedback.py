@@ -1,6 +1,5 @@
 """Feedback of all states in the node: an elastic arm in MuJoCo closes the loop."""
-from dataclasses import replace
-
+from controllers import driven, limited
 from elastic_worlds import BANDWIDTH, FADE, PERIOD, ElasticWorld, scaled
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +9,7 @@ import pytest
 from scipy.linalg import expm
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
+from hodyn_ros.actuators.joint_actuators import JointActuator
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.motor_feedback import MotorFeedback
@@ -24,13 +23,10 @@ POLES = 20.0
 
 def arm(law='linear'):
     """Return an arm that its weight bends, with limits."""
-    robot = hd.load_robot('twolink')
-    limits = replace(robot.limits, **{
-        name: np.full(2, value) for name, value in {
-            'velocity': 3.0, 'acceleration': 20.0, 'jerk': 500.0, 'effort': 80.0,
-            'effort_rate': 2000.0}.items()})
-    return replace(robot, limits=limits, actuators=Actuators(
-        robot.joint_names, (JointActuator(LAWS[law], Motor(0.2)),) * 2))
+    robot = limited(
+        hd.load_robot('twolink'), velocity=3.0, acceleration=20.0, jerk=500.0, effort=80.0,
+        effort_rate=2000.0)
+    return driven(robot, JointActuator(LAWS[law], Motor(0.2)))
 
 
 def acting(robot, *others, **options):
@@ -43,17 +39,13 @@ def acting(robot, *others, **options):
 
 def measured_error(world):
     """Return e … e⃛ of each link, (4, n), by forward dynamics of the arm's state."""
-    torque = world.arm.spring_torque()[0]
-    theta_rate = world.arm.theta_rate
-    step = 1e-6
-    rates = []
-    for sign in (-1.0, 1.0):  # of the spring torques along the arm's velocities
-        world.arm.q[:] += sign * step * world.arm.qd
-        world.arm._state[0, world.robot.n:] += sign * step * theta_rate
-        rates.append(np.array(world.arm.spring_torque()[0]))
-        world.arm.q[:] -= sign * step * world.arm.qd
-        world.arm._state[0, world.robot.n:] -= sign * step * theta_rate
-    rate = (rates[1] - rates[0]) / (2.0 * step)
+    torque, theta_rate = world.arm.spring_torque()[0], world.arm.theta_rate
+    along = []
+    for step in (-1e-6, 2e-6, -1e-6):  # of the arm along its velocities, there and back
+        world.arm.q[:] += step * world.arm.qd
+        world.arm._state[0, world.robot.n:] += step * theta_rate
+        along.append(np.array(world.arm.spring_torque()[0]))
+    rate = (along[1] - along[0]) / 2e-6
     state = np.array([world.arm.q, world.arm.qd])
     motion = hd.forward_dynamics(world.robot, state, np.array([torque, rate]))
     return np.vstack([state, motion]) - world.supervisor.controller.q[:4]
@@ -91,7 +83,7 @@ def test_a_wrong_stiffness_moves_the_arm_no_further_than_the_bound_allows(by):
     error = world.run(2.0)
     stiffness = BANDWIDTH**2 * robot.actuators.motors[:, 0]
     assert np.abs(world.correction).max() == bound
-    assert 'is at its bound' in world.supervisor.report(world.at)[1]
+    assert 'is at its bound' in world.report[1]
     sag = 0.25 * np.abs(world.arm.spring_torque()[0]).max() / 1000.0
     assert np.abs(error).max() < 1.1 * (bound / stiffness).max() + sag
 
@@ -130,12 +122,12 @@ def test_motor_states_that_cannot_be_used_fade_the_correction_out(sent, words):
     assert np.abs(world.correction).max() > 0.3 * begin
     world.run(FADE + 0.3, send=SENT[sent])
     assert not world.correction.any()
-    assert words in world.supervisor.report(world.at)[1]
+    assert words in world.report[1]
     assert any(text.startswith('no motor feedback: ') for text in world.logged)
     world.run(FADE + 1.2)
     assert world.feedback.why == ''
     assert world.correction.any()
-    assert world.supervisor.report(world.at) == ('holding', '')
+    assert world.report == ('holding', '')
 
 
 def test_a_lost_message_or_two_do_not_show():
@@ -160,13 +152,12 @@ def test_it_fades_out_whenever_the_reference_is_not_followed_or_held(how):
         world.run(4.0, has_states=False)
         assert world.supervisor.state is State.SILENT
     elif how == 'hold':
-        for supervisor in (world.supervisor, world.without):
-            supervisor.hold('asked')
+        world.both('hold', 'asked')
         world.run(0.02)
-        assert world.supervisor.report(world.at)[0] == 'stopping'
+        assert world.report[0] == 'stopping'
         assert not world.feedback._is_used
         world.run(4.0)
-        assert world.supervisor.report(world.at)[0] == 'holding'
+        assert world.report[0] == 'holding'
         assert world.feedback._is_used
         return
     else:
@@ -178,10 +169,9 @@ def test_it_fades_out_while_an_external_wrench_acts():
     world = acting(arm(), has_loop=True)
     world.arm.qd[:] += 0.1
     world.run(0.02)
-    for supervisor in (world.supervisor, world.without):
-        supervisor.take_wrench('link2', np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), world.at)
+    world.both('take_wrench', 'link2', np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), world.at)
     world.run(0.05)
-    assert 'an external wrench acts' in world.supervisor.report(world.at)[1]
+    assert 'an external wrench acts' in world.report[1]
     assert not world.feedback._is_used
     world.run(1.0)
     assert world.feedback._is_used
@@ -191,8 +181,7 @@ def test_another_payload_is_the_feedbacks_too():
     world = acting(arm(), has_loop=True, bound=5.0)
     assert np.abs(world.correction).max() < 0.1
     loaded = FeedForward(world.robot.with_payload('link2', 0.5, (1.0, 0.0, 0.0), np.zeros((3, 3))))
-    for supervisor in (world.supervisor, world.without):
-        supervisor.change_model(loaded)
+    world.both('change_model', loaded)
     world.run(0.5)
     assert np.abs(world.correction).max() == 5.0  # the arm carries no payload
 
@@ -209,8 +198,7 @@ def test_whatever_comes_in_the_correction_keeps_its_bounds_and_fades(events):
         if what == 'push':
             world.arm.qd[:] += 0.2
         if what == 'hold':
-            for supervisor in (world.supervisor, world.without):
-                supervisor.hold('asked')
+            world.both('hold', 'asked')
         if what == 'move' and world.supervisor.state is State.RUNNING:
             world.follow(world.home + 0.01 * cycles, 0.5)
         world.run(
@@ -218,16 +206,13 @@ def test_whatever_comes_in_the_correction_keeps_its_bounds_and_fades(events):
                 {'send': SENT[what]} if what in SENT else {}))
     world.run(3.0)
     assert world.feedback.why == ''
-    assert world.supervisor.report(world.at)[0] == 'holding'
+    assert world.report[0] == 'holding'
     world.run(FADE + 0.6, send=SENT['nothing'])
     assert not world.correction.any()
 
 
-def test_a_robot_without_such_feedback_is_refused():
-    of_motors = MotorFeedbackSettings(POLES, np.ones(2), np.zeros((2, 2)))
-    rigid = replace(arm(), actuators=Actuators(
-        arm().joint_names, (JointActuator(LAWS['rigid'], Motor(0.2)),) * 2))
-    for robot, words in (
-            (rigid, "joint 'joint1' has no spring"), (hd.load_robot('twolink'), 'actuators')):
-        with pytest.raises(hd.HodynError, match=words):
-            MotorFeedback(robot, of_motors, FADE)
+@pytest.mark.parametrize(('robot', 'words'), [
+    (arm('rigid'), "joint 'joint1' has no spring"), (hd.load_robot('twolink'), 'actuators')])
+def test_a_robot_without_such_feedback_is_refused(robot, words):
+    with pytest.raises(hd.HodynError, match=words):
+        MotorFeedback(robot, MotorFeedbackSettings(POLES, np.ones(2), np.zeros((2, 2))), FADE)

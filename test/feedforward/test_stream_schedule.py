@@ -1,34 +1,29 @@
-"""Streamed samples are ordered by their stamps and, with a delay, timed by them."""
+"""Streamed samples are ordered and timed by their stamps, and refused beyond the limits."""
 import numpy as np
 import pytest
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.feedforward.stream_schedule import MAX_WAITING, StreamSchedule
+from hodyn_ros.feedforward.stream_schedule import MAX_WAITING, StreamSchedule, check_range
 
 MS = 1_000_000
 
 
 class Stream(StreamSchedule):
-    """A stream whose samples come at once, unless one is the first after a silence."""
+    """Samples of one joint that come at once, unless one is the first after a silence."""
 
     at = 0.0
 
-    def send(self, stamp, now, position, velocity, *, is_first):
+    def send(self, stamp, now, position=0.0, *, is_first=False):
         self.at += is_first
-        self.add(stamp, now, position, velocity, self.at)
-
-
-
-def at(x):
-    return np.array([float(x)])
+        self.add(stamp, now, np.array([float(position)]), None, self.at)
 
 
 def test_without_a_delay_a_sample_counts_when_it_comes():
     schedule = Stream(0.0, 0.1)
     assert schedule.take(0) is None
-    schedule.send(None, 5 * MS, at(1), None, is_first=True)
+    schedule.send(None, 5 * MS, 1, is_first=True)
     sample = schedule.take(5 * MS)
-    assert sample.position == at(1)
+    assert sample.position == 1
     assert sample.velocity is None
     assert sample.until == 105 * MS
     assert schedule.take(6 * MS) is None
@@ -36,39 +31,39 @@ def test_without_a_delay_a_sample_counts_when_it_comes():
 
 def test_a_sample_that_was_overtaken_is_refused_until_a_new_stream_begins():
     schedule = Stream(0.0, 0.1)
-    schedule.send(20 * MS, 21 * MS, at(1), None, is_first=True)
+    schedule.send(20 * MS, 21 * MS, 1, is_first=True)
     with pytest.raises(HodynError, match='not newer'):
-        schedule.send(19 * MS, 22 * MS, at(2), None, is_first=False)
-    schedule.send(3 * MS, 900 * MS, at(3), None, is_first=True)
-    assert schedule.take(900 * MS).position == at(3)
+        schedule.send(19 * MS, 22 * MS, 2)
+    schedule.send(3 * MS, 900 * MS, 3, is_first=True)
+    assert schedule.take(900 * MS).position == 3
 
 
 def test_with_a_delay_an_uneven_transport_does_not_show():
     schedule = Stream(0.05, 0.1)
     arrivals = {0: 10, 10: 35, 20: 36, 30: 37, 40: 60}
     for stamp, arrival in arrivals.items():
-        schedule.send(stamp * MS, arrival * MS, at(stamp), None, is_first=stamp == 0)
+        schedule.send(stamp * MS, arrival * MS, stamp, is_first=stamp == 0)
     assert schedule.take(59 * MS) is None
     sample = schedule.take(62 * MS)
     # 2 ms after the first was due, on the way to the second.
-    assert sample.position == pytest.approx(at(2), rel=1e-2)
-    assert sample.velocity == pytest.approx(at(1000.0), rel=1e-2)
+    assert sample.position == pytest.approx(2, rel=1e-2)
+    assert sample.velocity == pytest.approx(1000.0, rel=1e-2)
     # The fourth was under way for 7 ms only, 3 less than the first.
     sample = schedule.take(82 * MS)
-    assert sample.position == pytest.approx(at(20 + 10 * 2 / 7), rel=1e-2)
+    assert sample.position == pytest.approx(20 + 10 * 2 / 7, rel=1e-2)
     # The last one stays.
     assert schedule.take(98 * MS).velocity is None
 
 
 def test_what_comes_much_too_late_and_too_much_at_once_is_refused():
     schedule = Stream(0.05, 0.1)
-    schedule.send(0, 0, at(0), None, is_first=True)
+    schedule.send(0, 0, 0, is_first=True)
     with pytest.raises(HodynError, match=r'0\.190 s later than others .* is 0\.05 s'):
-        schedule.send(10 * MS, 200 * MS, at(0), None, is_first=False)
+        schedule.send(10 * MS, 200 * MS, 0)
     for k in range(MAX_WAITING - 1):
-        schedule.send(k + 1, 0, at(0), None, is_first=False)
+        schedule.send(k + 1, 0, 0)
     with pytest.raises(HodynError, match='samples wait already'):
-        schedule.send(MAX_WAITING + 1, 0, at(0), None, is_first=False)
+        schedule.send(MAX_WAITING + 1, 0, 0)
 
 
 @pytest.mark.parametrize('ahead', [0, 6, 3600, -6, -3600, 10**9])
@@ -79,7 +74,7 @@ def test_what_the_clock_of_the_sender_says_does_not_matter(ahead, delay):
     schedule = Stream(delay, 0.1)
     for k in range(100):
         clock = 10**15 + ahead * 10**9 * (k >= 50)
-        schedule.send(clock + 10 * k * MS, 10 * k * MS, at(k), None, is_first=k == 0)
+        schedule.send(clock + 10 * k * MS, 10 * k * MS, k, is_first=k == 0)
         sample = schedule.take(10 * k * MS)
         taken.append(-1.0 if sample is None else sample.position[0])
     late = 0 if not delay else 5
@@ -89,7 +84,7 @@ def test_what_the_clock_of_the_sender_says_does_not_matter(ahead, delay):
 def test_clocks_at_different_rates_do_not_add_up():
     schedule = Stream(0.02, 0.1)
     for k in range(20000):
-        schedule.send(round(10 * k * MS * (1.0 - 3e-4)), 10 * k * MS, at(k), None, is_first=k == 0)
+        schedule.send(round(10 * k * MS * (1.0 - 3e-4)), 10 * k * MS, k, is_first=k == 0)
         sample = schedule.take(10 * k * MS)
     assert sample.position[0] == pytest.approx(19998, abs=1.5)
 
@@ -97,7 +92,28 @@ def test_clocks_at_different_rates_do_not_add_up():
 def test_between_distant_samples_the_reference_moves_all_the_time():
     schedule = Stream(0.3, 0.1)
     for stamp in (0, 200):
-        schedule.send(stamp * MS, (stamp + 20) * MS, at(stamp), None, is_first=True)
+        schedule.send(stamp * MS, (stamp + 20) * MS, stamp, is_first=True)
     sample = schedule.take(321 * MS)
-    assert sample.velocity == pytest.approx(at(1000.0))
+    assert sample.velocity == pytest.approx(1000.0)
     assert sample.until == 520 * MS
+
+
+def test_a_slider_at_its_end_is_within_the_limits(panda):
+    limits = panda.limits
+    check_range(limits, panda.joint_names, limits.position_min.copy(), limits.velocity.copy())
+    check_range(limits, panda.joint_names, limits.position_max.copy(), -limits.velocity)
+
+
+@pytest.mark.parametrize('joint', range(7))
+@pytest.mark.parametrize(('row', 'sign', 'name', 'words'), [
+    (0, -1.0, 'position_min', r'is below -?\d'), (0, 1.0, 'position_max', r'is above -?\d'),
+    (1, -1.0, 'velocity', 'is beyond'), (1, 1.0, 'velocity', 'is beyond')])
+def test_what_is_beyond_a_limit_is_refused_by_joint_and_value(
+        panda, joint, row, sign, name, words):
+    limits = panda.limits
+    sample = np.array([0.5 * (limits.position_min + limits.position_max), np.zeros(7)])
+    limit = getattr(limits, name)[joint]
+    sample[row, joint] = np.nextafter(sign * limit if row else limit, sign * np.inf)
+    with pytest.raises(HodynError, match=(
+            f"{('position', 'velocity')[row]} .* of joint 'joint{joint + 1}' {words}")):
+        check_range(limits, panda.joint_names, sample[0], sample[1] if row else None)

@@ -2,11 +2,11 @@
 from pathlib import Path
 import re
 
+from controllers import loaded
 import numpy as np
 import pytest
-from supervised import HOME, MODEL, PANDA, PERIOD, Goal, Plans, World, running
+from supervised import HOME, MODEL, PANDA, PERIOD, Plans, World, running
 
-from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.plan_answer import Accepted
 from hodyn_ros.feedforward.trajectory_goals import ErrorCode
 from hodyn_ros.feedforward.transitions import TABLE, TRANSITIONS, Cause, State
@@ -35,51 +35,45 @@ def test_the_page_of_faults_has_the_words_of_each_row_of_the_table():
                 assert words in page, (row.cause, words)
 
 
-def test_a_driver_that_pauses_while_the_arm_holds_leaves_no_reason_behind():
+@pytest.mark.parametrize(('why', 'said'), [
+    ('', ''), ('position of joint4 is not finite', ': position of joint4 is not finite')])
+def test_lost_states_say_why_and_leave_no_reason_behind(why, said):
     world = running()
+    world.supervisor.why_no_state = why
     world.pass_time(1.0)
-    assert world.supervisor.report(world.at) == ('fault', 'joint states are lost')
-    for _ in range(10):
-        world.state()
-    assert world.supervisor.report(world.at) == ('holding', '')
+    assert world.report == ('fault', f'joint states are lost{said}')
+    world.states(10)
+    assert world.supervisor.why_no_state == ''
+    assert world.report == ('holding', '')
 
 
 def test_a_motion_stopped_by_a_pause_says_why_until_the_next_request():
     world = running()
-    world.supervisor.take_trajectory(b'0.2', None, annotate=False)
-    for _ in range(100):
-        world.state()
-    assert world.supervisor.report(world.at)[0] == 'following'
+    world.plan(b'0.2')
+    world.states(100)
+    assert world.report[0] == 'following'
     world.pass_time(1.5)
-    for _ in range(10):
-        world.state()
-    assert world.supervisor.report(world.at) == ('holding', 'joint states were lost')
-    world.supervisor.take_trajectory(b'0.2', None, annotate=False)
+    world.states(10)
+    assert world.report == ('holding', 'joint states were lost')
+    world.plan(b'0.2')
     world.settle()
-    assert world.supervisor.report(world.at) == ('holding', '')
+    assert world.report == ('holding', '')
 
 
-def test_what_is_told_of_joint_states_is_not_told_when_none_are_taken_any_more():
-    world = running()
-    supervisor = world.supervisor
-    world.pass_time(0.05, watched=False)
-    world.state()
-    assert 'missing' in supervisor.report(world.at)[1]
-    supervisor.deactivate()
-    assert supervisor.report(world.at)[1] == supervisor.why == 'the node is deactivated'
-
-
-def test_of_an_arm_that_is_held_no_reference_is_said_to_continue():
+def test_missing_time_is_told_while_states_are_taken_and_what_continues():
     world = running()
     world.pass_time(0.05, watched=False)
     world.state()
-    assert not any('continues' in text for text in world.logged)
-    world.supervisor.take_trajectory(b'0.2', None, annotate=False)
-    for _ in range(50):
-        world.state()
+    assert 'missing' in world.report[1]
+    assert not world.said('continues'), 'the arm is held'
+    world.plan(b'0.2')
+    world.states(50)
     world.pass_time(1.5, watched=False)
     world.state()
+    assert 'missing' in world.report[1]
     assert any(text.endswith('the reference continues from where it was') for text in world.logged)
+    world.supervisor.deactivate()
+    assert world.report[1] == world.supervisor.why == 'the node is deactivated'
 
 
 def test_an_end_after_lost_states_says_nothing_of_missing_time():
@@ -87,110 +81,78 @@ def test_an_end_after_lost_states_says_nothing_of_missing_time():
     world = running()
     world.pass_time(2.7)
     world.end()
-    assert not any('missing' in text for text in world.logged)
-
-
-def test_lost_states_say_why_those_that_come_are_not_taken():
-    world = running()
-    world.supervisor.why_no_state = 'position of joint4 is not finite'
-    world.pass_time(1.0)
-    said = 'joint states are lost: position of joint4 is not finite'
-    assert world.supervisor.report(world.at) == ('fault', said)
-    for _ in range(10):
-        world.state()
-    assert world.supervisor.why_no_state == ''
-    assert world.supervisor.report(world.at) == ('holding', '')
+    assert not world.said('missing')
 
 
 @pytest.mark.parametrize('at_measurement', [False, True])
 def test_velocities_of_zero_while_positions_move_are_said_once_and_not_used(at_measurement):
     world = running(at_measurement=at_measurement)
-    supervisor = world.supervisor
-    supervisor.take_trajectory(b'0.3', None, annotate=False)
-    for _ in range(400):
-        world.state(velocity=np.zeros(7))
-    lines = [text for text in world.logged if 'are 0 though positions move' in text]
-    assert len(lines) == 1
-    assert world.logged[lines[0]] == 1
-    assert 'They count as missing; let the driver' in lines[0]
-    assert supervisor.state is State.RUNNING
+    world.plan(b'-0.1')
+    world.settle()
+    world.states(400, velocity=np.zeros(7))
+    assert not world.said('are 0 though'), 'the arm rests'
+    world.plan(b'0.3')
+    world.states(400, velocity=np.zeros(7))
+    assert world.said('are 0 though positions move') == 1
+    assert world.said('They count as missing; let the driver') == 1
+    assert world.supervisor.state is State.RUNNING
     # Used again when it sends what it measures.
-    assert ('no velocity' in ''.join(supervisor.report(world.at))) == at_measurement
+    assert ('no velocity' in ''.join(world.report)) == at_measurement
     world.state(velocity=np.full(7, 1e-3))
     world.pass_time(1.5, watched=False)
-    for _ in range(5):
-        world.state(velocity=np.full(7, 1e-3))
-    assert 'no velocity' not in supervisor.report(world.at)[1]
-
-
-def test_an_arm_that_rests_with_velocities_of_zero_needs_no_warning():
-    world = running()
-    supervisor = world.supervisor
-    supervisor.take_trajectory(b'0.3', None, annotate=False)
-    world.settle()
-    for _ in range(400):
-        world.state(velocity=np.zeros(7))
-    assert not any('are 0 though' in text for text in world.logged)
+    world.states(5, velocity=np.full(7, 1e-3))
+    assert 'no velocity' not in world.report[1]
 
 
 def test_repeated_hold_ups_by_a_busy_machine_are_logged_as_one_line():
     world = running()
     for _ in range(200):
         world.pass_time(0.05, watched=False)
-        for _ in range(4):
-            world.state()
-    lines = [text for text in world.logged if 'missing between cycles' in text]
-    assert len(lines) == 1
-    assert world.logged[lines[0]] == 1
+        world.states(4)
+    assert world.said('missing between cycles') == 1
     statistics = world.supervisor.statistics()
     assert int(statistics['time left out']) >= 190
     assert float(statistics['time left out (s)']) > 8.0
 
 
 def test_excessive_weight_is_reported_once_and_ends_with_the_payload():
-    model = FeedForward(PANDA.with_payload('link7', 50.0, [0.0, 0.0, 0.1]))
     world = World()
-    world.supervisor.change_model(model)
+    world.supervisor.change_model(loaded(PANDA, 50.0))
     for _ in range(50):
         assert not world.state()
-    assert world.supervisor.report(world.at)[0] == 'waiting'
-    assert 'correct the payload' in world.supervisor.report(world.at)[1]
+    assert world.report[0] == 'waiting'
+    assert 'correct the payload' in world.report[1]
     assert sum(world.logged.values()) == 1
     world.supervisor.change_model(MODEL)
     world.settle()
 
 
-def test_what_the_goal_is_told_is_what_happened():
-    for happens, code in (
-            (lambda world: world.supervisor.hold('held'), ErrorCode.INVALID_GOAL),
-            (lambda world: world.pass_time(2.0), ErrorCode.INVALID_GOAL),
-            (lambda world: world.away.__setitem__(3, 0.5), ErrorCode.PATH_TOLERANCE_VIOLATED),
-            (lambda world: world.away.__setitem__(0, 0.1), ErrorCode.PATH_TOLERANCE_VIOLATED),
-            (lambda world: world.supervisor.cancel(world.goals[0]), ErrorCode.SUCCESSFUL),
-            (lambda world: None, ErrorCode.SUCCESSFUL)):
-        world = running()
-        world.goals = [Goal()]
-        world.supervisor.take_trajectory(b'0.2', world.goals[0], annotate=False)
-        for _ in range(100):
-            world.state()
-        happens(world)
-        for _ in range(1500):
-            world.state()
-        assert world.goals[0].outcome == code
+@pytest.mark.parametrize(('happens', 'code'), [
+    (lambda world: world.supervisor.hold('held'), ErrorCode.INVALID_GOAL),
+    (lambda world: world.pass_time(2.0), ErrorCode.INVALID_GOAL),
+    (lambda world: world.away.__setitem__(3, 0.5), ErrorCode.PATH_TOLERANCE_VIOLATED),
+    (lambda world: world.away.__setitem__(0, 0.1), ErrorCode.PATH_TOLERANCE_VIOLATED),
+    (lambda world: world.supervisor.cancel(world.goals[0]), ErrorCode.SUCCESSFUL),
+    (lambda world: None, ErrorCode.SUCCESSFUL),
+], ids=['hold', 'lost', 'departure', 'path', 'cancel', 'nothing'])
+def test_what_the_goal_is_told_is_what_happened(happens, code):
+    world = running()
+    goal = world.goal(b'0.2')
+    world.states(100)
+    happens(world)
+    world.states(1500)
+    assert goal.outcome[0] == code
 
 
 def test_an_arm_beyond_its_range_is_held_reported_and_can_be_led_back():
     world = World()
-    world.arm = HOME.copy()
     world.arm[5] = PANDA.limits.position_max[5] + 0.3
-    for _ in range(50):
-        world.state()
-    name, reason = world.supervisor.report(world.at)
-    assert name == 'holding'
-    assert 'joint6 is at 4.053, 0.3 beyond its range: held there' in reason
-    world.supervisor.take_trajectory(b'0.0', None, annotate=False)
+    world.states(50)
+    assert world.report[0] == 'holding'
+    assert 'joint6 is at 4.053, 0.3 beyond its range: held there' in world.report[1]
+    world.plan(b'0.0')
     world.settle()
-    np.testing.assert_allclose(world.supervisor.controller.q[0], HOME, atol=1e-9)
+    np.testing.assert_allclose(world.controller.q[0], HOME, atol=1e-9)
 
 
 def test_the_timeout_of_an_uneven_driver_is_not_logged_again_and_again():
@@ -198,21 +160,17 @@ def test_the_timeout_of_an_uneven_driver_is_not_logged_again_and_again():
     rng = np.random.default_rng(0)
     for _ in range(2000):
         world.state(elapsed=float(rng.choice([0.004, 0.04, 0.1])))
-    lines = [text for text in world.logged if text.startswith('joint states come every')]
+    lines = [line for line in world.logged if line.startswith('joint states come every')]
     assert 1 <= len(lines) <= 12
 
 
 def test_a_running_arm_may_be_pushed_beyond_several_ranges():
     """It was rejected as if in degrees: no torque, and a lasting fault."""
-    world = running()
-    target = HOME.copy()
+    world, target = running(), HOME.copy()
     target[[3, 5]] = PANDA.limits.position_max[[3, 5]] + 0.3
-    start = HOME.copy()
     for k in range(1500):
-        wanted = start + (target - start) * min(1.0, k / 1000)
-        world.away = wanted - world.supervisor.controller.q[0]
-        assert world.state()
-    assert world.supervisor.report(world.at)[0] == 'holding'
+        assert world.lead(HOME + (target - HOME) * min(1.0, k / 1000))
+    assert world.report[0] == 'holding'
 
 
 def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
@@ -228,25 +186,24 @@ def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
     world = running()
     world.supervisor._planner = Later()
     for wait in (b'30', b'3'):
-        world.supervisor.take_trajectory(wait, None, annotate=False)
+        world.plan(wait)
         world.state()
-        assert world.supervisor.report(world.at) == ('holding', 'a plan waits for its start')
+        assert world.report == ('holding', 'a plan waits for its start')
         assert world.logged[f'trajectory accepted: a plan; it starts in {int(wait)}.0 s'] == 1
     assert any('waiting plan' in line and 'dropped' in line for line in world.logged)
-    for _ in range(800):
-        world.state()
-    assert world.supervisor.report(world.at) == ('following', '')
+    world.states(800)
+    assert world.report == ('following', '')
 
 
 @pytest.mark.parametrize('known', [True, False])
 def test_a_state_without_velocity_is_not_said_to_move(known):
     world = running()
     world.state(velocity=np.full(7, 57.0))
-    positions = [HOME] * 400 + [HOME + 0.9]
-    for position in positions:
+    for k in range(401):
         world.at += 0.004
-        velocity = np.full(7, 57.0) if known and position is positions[-1] else None
-        world.supervisor.take_state(position, velocity, round(world.at * 1e9), world.at)
+        world.supervisor.take_state(
+            HOME + 0.9 * (k == 400), np.full(7, 57.0) if known and k == 400 else None,
+            round(world.at * 1e9), world.at)
     world.look()
     line, = (line for line in world.logged if 'contradicts' in line and '0.9' in line)
     assert ('moving at 57' in line) == known
@@ -254,60 +211,49 @@ def test_a_state_without_velocity_is_not_said_to_move(known):
 
 def test_an_arm_staying_beyond_its_range_is_held_at_the_end_of_it():
     """It was latched again each second, and plans were dropped each time."""
-    world = running()
-    reach = PANDA.limits.position_max[5] - HOME[5] + 0.3
-    for k in range(200):  # a hand leads it there, and it is held wherever it is
-        world.away[5] = reach * (k + 1) / 200 - (world.supervisor.controller.q[0, 5] - HOME[5])
-        world.state()
-    end = PANDA.limits.position_max[5]
-    for _ in range(500):
-        world.away[5] = end + 0.3 - world.supervisor.controller.q[0, 5]
-        world.state()
-    assert world.supervisor.report(world.at)[0] == 'holding'
-    assert world.supervisor.controller.q[0, 5] == pytest.approx(end, abs=0.2)
+    world, end, beyond = running(), PANDA.limits.position_max[5], HOME.copy()
+    for k in range(700):  # a hand leads it there, and it is held wherever it is
+        beyond[5] = HOME[5] + (end + 0.3 - HOME[5]) * min(1.0, (k + 1) / 200)
+        world.lead(beyond)
+    assert world.report[0] == 'holding'
+    assert world.controller.q[0, 5] == pytest.approx(end, abs=0.2)
     world.logged.clear()
-    for _ in range(500):
-        world.state()
+    world.states(500)
     assert not any('away from the reference' in line and 'held' in line for line in world.logged)
-    world.supervisor.take_trajectory(b'0.0', None, annotate=False)
+    world.plan(b'0.0')
     world.settle()
-    np.testing.assert_allclose(world.supervisor.controller.q[0], HOME, atol=1e-9)
+    np.testing.assert_allclose(world.controller.q[0], HOME, atol=1e-9)
 
 
 def test_a_driver_that_becomes_slow_is_taken_as_it_is():
     """From 500 Hz to 5 Hz at once: each pause was a loss, for ever."""
     world = World()
-    for _ in range(100):
-        world.state(elapsed=0.002)
-    for _ in range(15):
-        world.state(elapsed=0.2)
+    world.states(100, elapsed=0.002)
+    world.states(15, elapsed=0.2)
     world.logged.clear()
-    for _ in range(30):
-        world.state(elapsed=0.2)
-    assert world.supervisor.report(world.at)[0] == 'holding'
-    assert not any('no joint state' in line for line in world.logged), world.logged
+    world.states(30, elapsed=0.2)
+    assert world.report[0] == 'holding'
+    assert not world.said('no joint state'), world.logged
 
 
 def test_a_driver_whose_velocities_are_wrong_for_good_hides_no_departure():
     """In degrees a second, say: they are left out, and said; its positions still count."""
-    world = running()
-    world.goals = [Goal()]
-    world.supervisor.take_trajectory(b'0.4', world.goals[0], annotate=False)
-    reasons = set()
+    world, reasons = running(), set()
+    goal = world.goal(b'0.4')
 
     def drive(cycles):
         for _ in range(cycles):
-            world.state(velocity=np.degrees(world.supervisor.controller.q[1]))
-            reasons.add(world.supervisor.report(world.at)[1])
+            world.state(velocity=np.degrees(world.controller.q[1]))
+            reasons.add(world.report[1])
 
     drive(150)
-    assert world.goals[0].outcome is None
+    assert goal.outcome is None
     assert any('velocities are left out' in reason for reason in reasons), reasons
     world.away[3] = 0.5
     drive(100)
-    assert any('away from the reference' in line for line in world.logged)
+    assert world.said('away from the reference')
     drive(1500)
-    assert world.goals[0].outcome == ErrorCode.PATH_TOLERANCE_VIOLATED
+    assert goal.outcome[0] == ErrorCode.PATH_TOLERANCE_VIOLATED
 
 
 def test_an_arm_that_stays_away_from_its_reference_is_one_line():
@@ -316,8 +262,7 @@ def test_an_arm_that_stays_away_from_its_reference_is_one_line():
     world.logged.clear()
     for away in (0.15, 0.0, 0.15):
         world.away[3] = away
-        for _ in range(1500):
-            world.state()
+        world.states(1500)
     away = {line: n for line, n in world.logged.items() if 'away from the reference' in line}
     assert list(away.values()) == [2], world.logged
 
@@ -326,17 +271,17 @@ def test_two_contradicting_drivers_do_not_pull_the_reference_to_and_fro():
     """A driver that stalls let three states of the other through: it hopped by 0.5 rad."""
     world = running()
     rng = np.random.default_rng(5)
-    arm = world.supervisor.controller.q[0].copy()
+    arm = world.controller.q[0].copy()
     elsewhere, left = arm + 0.5, 0
     for _ in range(5000):
         left = left - 1 if left else int(rng.random() < 0.01) * int(rng.integers(30))
         if not left:  # the first is there, but for stalls of up to 30 ms
             world.state(arm.copy(), np.zeros(7), elapsed=0.0005)
         world.state(elsewhere.copy(), np.zeros(7), elapsed=0.0005)
-        np.testing.assert_array_equal(world.supervisor.controller.q[0], arm)
+        np.testing.assert_array_equal(world.controller.q[0], arm)
     for _ in range(300):  # the first has ended
         world.state(elsewhere.copy(), np.zeros(7), elapsed=0.001)
-    np.testing.assert_allclose(world.supervisor.controller.q[0], elsewhere, atol=1e-9)
+    np.testing.assert_allclose(world.controller.q[0], elsewhere, atol=1e-9)
 
 
 def test_states_lost_to_a_clock_that_stands_still_are_said_to_be():
@@ -345,10 +290,9 @@ def test_states_lost_to_a_clock_that_stands_still_are_said_to_be():
     for _ in range(100):
         world.offset = stamp - round((world.at + PERIOD) * 1e9)
         world.state()
-    name, reason = world.supervisor.report(world.at)
-    assert name == 'fault'
-    assert reason.startswith('joint states are lost: the clock of the joint states stands still')
+    assert world.report[0] == 'fault'
+    assert world.report[1].startswith(
+        'joint states are lost: the clock of the joint states stands still')
     world.offset = 0
-    for _ in range(20):
-        world.state()
-    assert world.supervisor.report(world.at) == ('holding', '')
+    world.states(20)
+    assert world.report == ('holding', '')

@@ -1,10 +1,18 @@
-"""How goals are followed and end, without the action: fast, and where control_msgs is missing."""
+"""How goals are followed and end, and their tolerances, without the action."""
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import supervised
 
-from hodyn_ros.feedforward.goal_tolerances import default_tolerances
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.feedforward.goal_tolerances import (
+    JointTolerance,
+    default_tolerances,
+    goal_tolerances,
+    violation,
+)
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.feedforward.trajectory_goals import REACHED, ErrorCode, TrajectoryGoals
 from hodyn_ros.reference import fit_plan
@@ -16,28 +24,8 @@ SECOND = 10**9
 LIMITS = MotionLimits(*(np.full(2, value) for value in (-np.inf, np.inf, 2.0, 10.0, 1000.0)))
 
 
-class Goal:
-    """Keeps what its client would be told."""
-
-    def __init__(self, **constraints):
-        self.joints, self.point_times = NAMES, [0.5, 1.0]
-        self.constraints = {
-            'goal_time': 0.2, 'stopped_velocity': 0.0, 'trajectory': {}, 'goal': {}, **constraints}
-        self.told, self.feedback, self.outcome = [], [], None
-
-    def tolerances(self, names):
-        return default_tolerances(names[-1], **self.constraints)
-
-    def begin(self):
-        assert self.outcome is None
-        self.told.append('begun')
-
-    def progress(self, stamp, names, elapsed, point, desired, actual, effort):
-        self.feedback.append((elapsed, point, len(actual)))
-
-    def end(self, code, text):
-        assert self.outcome is None, 'a goal ends once'
-        self.outcome = code, text
+Goal = partial(
+    supervised.Goal, NAMES, [0.5, 1.0], goal_time=0.2, trajectory={}, goal={})
 
 
 class Scene:
@@ -67,11 +55,19 @@ class Scene:
 
     def follow(self, goal, seconds=1.0, to=0.5, **fields):
         """Have the plan of a goal, or of a topic, None, taken."""
-        answer = Accepted(replace_ends(self.reference, self.now, to, seconds), **fields)
         self.goals.prepare(goal)
-        self.reference.follow(answer.plan, self.now)
-        self.goals.take(answer)
+        self.take(to, seconds, **fields)
         self.goals.settle(is_stopping=False)
+
+    def take(self, to=0.5, seconds=1.0, **fields):
+        plan = fit_plan([0.0, seconds], [self.reference.state_at(self.now)[0], np.full(2, to)])
+        self.reference.follow(plan, self.now)
+        self.goals.take(Accepted(plan, **fields))
+
+    def begin(self, **constraints):
+        """Have the plan of a new goal taken; return the goal."""
+        self.follow(goal := Goal(**constraints))
+        return goal
 
     def stop(self):
         self.reference.stop(self.now, LIMITS)
@@ -84,18 +80,14 @@ class Scene:
             self.run(0.01)
 
 
-def replace_ends(reference, now, to, seconds):
-    return fit_plan([0.0, seconds], [reference.state_at(now)[0], np.full(2, to)])
-
-
 @pytest.fixture
-def scene():
+def scene(monkeypatch):
+    monkeypatch.setitem(TrajectoryGoals.watch.__globals__, 'FEEDBACK_PERIOD', 0.0)
     return Scene()
 
 
 def test_a_goal_is_begun_followed_and_reached(scene):
-    goal = Goal(trajectory={'joint1': 0.1}, goal={'joint1': 0.1})
-    scene.follow(goal)
+    goal = scene.begin(trajectory={'joint1': 0.1}, goal={'joint1': 0.1})
     assert goal.told == ['begun']
     assert not scene.run(0.9)
     assert goal.outcome is None
@@ -104,8 +96,7 @@ def test_a_goal_is_begun_followed_and_reached(scene):
     assert goal.feedback[0][1] == 0
 
 
-def test_points_are_counted_in_the_time_of_the_trajectory(scene, monkeypatch):
-    monkeypatch.setitem(TrajectoryGoals.watch.__globals__, 'FEEDBACK_PERIOD', 0.0)
+def test_points_are_counted_in_the_time_of_the_trajectory(scene):
     goal = Goal()
     scene.follow(goal, seconds=2.0, pace=0.5)  # points at 1 and 2 s
     scene.run(2.0)
@@ -115,19 +106,16 @@ def test_points_are_counted_in_the_time_of_the_trajectory(scene, monkeypatch):
             assert point == (elapsed > 1.0)
 
 
-def test_the_last_point_is_gone_to_after_the_end(scene, monkeypatch):
+def test_the_last_point_is_gone_to_after_the_end(scene):
     """There is none after it, and the index of the feedback is one of the goal's points."""
-    monkeypatch.setitem(TrajectoryGoals.watch.__globals__, 'FEEDBACK_PERIOD', 0.0)
-    goal = Goal(goal={'joint1': 0.1})
-    scene.follow(goal)
+    goal = scene.begin(goal={'joint1': 0.1})
     scene.away[0, 0] = 0.3
     scene.run(1.1)
     assert goal.feedback[-1][:2] == (pytest.approx(1.1), 1)
 
 
 def test_a_violated_path_stops_and_the_result_waits_for_rest(scene):
-    goal = Goal(trajectory={'joint2': 0.1})
-    scene.follow(goal)
+    goal = scene.begin(trajectory={'joint2': 0.1})
     scene.run(0.3)
     scene.away[0, 1] = -0.2
     why = scene.run(0.3)
@@ -144,8 +132,7 @@ def test_a_violated_path_stops_and_the_result_waits_for_rest(scene):
     (0.2, ErrorCode.GOAL_TOLERANCE_VIOLATED), (0.0, None)])
 def test_the_end_is_waited_for_as_long_as_the_goal_says_and_0_for_ever(
         scene, goal_time, expected):
-    goal = Goal(goal={'joint1': 0.1}, goal_time=goal_time)
-    scene.follow(goal)
+    goal = scene.begin(goal={'joint1': 0.1}, goal_time=goal_time)
     scene.away[0, 0] = 0.3
     scene.run(1.15)
     assert goal.outcome is None
@@ -162,8 +149,7 @@ def test_the_end_is_waited_for_as_long_as_the_goal_says_and_0_for_ever(
 def test_a_stream_after_the_motion_leaves_no_client_without_an_answer(
         scene, is_canceled):
     """Where the goal is outside its tolerance for ever, and right after the rest of a stop."""
-    goal = Goal(goal={'joint1': 0.1}, goal_time=0.0)
-    scene.follow(goal)
+    goal = scene.begin(goal={'joint1': 0.1}, goal_time=0.0)
     scene.away[0, 0] = 0.3
     scene.run(0.3)
     if is_canceled:
@@ -181,21 +167,14 @@ def test_a_stream_after_the_motion_leaves_no_client_without_an_answer(
 
 
 def test_velocities_count_only_where_they_are_known(scene):
-    goal = Goal(stopped_velocity=0.01)
-    scene.follow(goal)
+    goal = scene.begin(stopped_velocity=0.01)
     scene.away[1] = 0.1
     scene.run(1.1)
     assert goal.outcome is None
     assert goal.feedback[-1][2] == 2
     scene.run(0.05, has_velocity=False)
+    assert goal.feedback[-1][2] == 1, 'positions alone'
     assert goal.outcome[0] == ErrorCode.SUCCESSFUL
-
-
-def test_feedback_without_velocities_has_positions_alone(scene):
-    goal = Goal()
-    scene.follow(goal)
-    scene.run(0.1, has_velocity=False)
-    assert goal.feedback[0][2] == 1
 
 
 @pytest.mark.parametrize('next_goal', [True, False])
@@ -251,9 +230,7 @@ def test_cancel_while_prepared_while_followed_and_of_another(scene):
 def test_a_cancel_in_the_cycle_in_which_the_plan_is_taken_stops(scene):
     goal = Goal()
     scene.goals.prepare(goal)
-    plan = replace_ends(scene.reference, scene.now, 0.5, 1.0)
-    scene.reference.follow(plan, scene.now)
-    scene.goals.take(Accepted(plan))
+    scene.take()
     assert not scene.goals.is_prepared(goal)
     assert scene.goals.cancel(goal)
 
@@ -281,3 +258,63 @@ def test_a_close_ends_all_goals(scene):
     scene.goals.close('the node is deactivated')
     assert followed.outcome == prepared.outcome == (
         ErrorCode.INVALID_GOAL, 'the node is deactivated')
+
+
+FREE = np.inf
+JOINTS = ['joint1', 'joint2', 'joint3']
+BOTH = [[f'left_fer_{joint}' for joint in JOINTS], JOINTS]
+
+
+@pytest.fixture
+def defaults():
+    return default_tolerances(
+        JOINTS, 0.5, 0.1, {'fer_joint1': 0.1, 'joint2': 0.2}, {'fer_joint3': 0.3})
+
+
+def test_parameters_bound_what_they_name_and_zero_nothing():
+    found = default_tolerances(JOINTS, 0.0, 0.0, {'joint1': 0.1, 'joint2': 0.0}, {'joint3': 0.0})
+    np.testing.assert_array_equal(found.path, [[0.1, FREE, FREE], [FREE] * 3])
+    assert np.isinf(found.goal).all()
+    assert found.goal_time == 0.0
+
+
+def test_joints_of_parameters_have_any_prefix_and_unknown_ones_are_named(defaults):
+    np.testing.assert_array_equal(defaults.path[0], [0.1, 0.2, FREE])
+    np.testing.assert_array_equal(defaults.goal, [[FREE, FREE, 0.3], [0.1] * 3])
+    with pytest.raises(HodynError, match=r'constraints\.elbow\.goal: no such joint'):
+        default_tolerances(JOINTS, 0.0, 0.0, {}, {'elbow': 0.1})
+
+
+@pytest.mark.parametrize(('asked', 'path', 'goal', 'goal_time'), [
+    (([], [], 0.0), [[0.1, 0.2, FREE], [FREE] * 3], [[FREE, FREE, 0.3], [0.1] * 3], 0.5),
+    (([JointTolerance('joint3', 0.2, 0.3)],
+      [JointTolerance('left_fer_joint2', 1.2, 2.2), JointTolerance('joint1', 1.1, 0.0)], 2.0),
+     [[0.1, 0.2, 0.2], [FREE, FREE, 0.3]], [[1.1, 1.2, 0.3], [0.1, 2.2, 0.1]], 2.0),
+    (([JointTolerance('joint1', -1.0, 0.0)], [JointTolerance('joint3', -1.0, -1.0)], -1.0),
+     [[FREE, 0.2, FREE], [FREE] * 3], [[FREE] * 3, [0.1, 0.1, FREE]], 0.0),
+], ids=['the defaults', 'any order and name of joints', '-1 is no bound'])
+def test_a_goal_has_the_tolerances_that_it_asks_for(defaults, asked, path, goal, goal_time):
+    """joint_trajectory_controller's test_tolerances_via_actions, first and last part."""
+    found = goal_tolerances(defaults, BOTH, *asked)
+    np.testing.assert_array_equal(found.path, path)
+    np.testing.assert_array_equal(found.goal, goal)
+    assert found.goal_time == goal_time
+
+
+@pytest.mark.parametrize(('path', 'goal_time', 'expected'), [
+    ([JointTolerance('joint1', -2.0, 0.0)], 0.0, "path_tolerance of joint 'joint1': position -2"),
+    ([JointTolerance('joint1', 0.0, float('nan'))], 0.0, 'velocity nan is neither'),
+    ([JointTolerance('elbow', 0.1, 0.0)], 0.0, "path_tolerance names joint 'elbow'"),
+    ([], -2.0, 'goal_time_tolerance -2'),
+])
+def test_what_means_nothing_is_named(defaults, path, goal_time, expected):
+    with pytest.raises(HodynError, match=expected):
+        goal_tolerances(defaults, BOTH, path, [], goal_time)
+
+
+def test_the_worst_of_what_is_beyond_is_told(defaults):
+    error = np.array([[0.05, -0.3, 7.0], [0.0, 9.0, 0.0]])
+    assert violation(defaults.path, error) == (0, 1)
+    assert violation(defaults.goal, error) == (1, 1)
+    assert violation(defaults.goal, error[:1]) == (0, 2)
+    assert violation(defaults.path, np.zeros((2, 3))) is None

@@ -2,15 +2,13 @@
 from dataclasses import replace
 import math
 
-from controllers import controller_at_home
+from controllers import AtHome, limited
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.controller import FeedforwardController
-from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.wrench_cap import RATE_SHARE, wrench_share
 from hodyn_ros.feedforward.wrench_inputs import WrenchInputs
 from hodyn_ros.reference.smoothing import MAX_SLOPE
@@ -24,8 +22,8 @@ def test_the_largest_response_is_that_of_five_equal_lags():
     assert pytest.approx(-found.fun, rel=1e-9) == MAX_SLOPE
 
 
-def test_a_wrench_of_zero_is_whole_and_an_excess_gets_no_worse():
-    limits = hd.load_robot('panda').limits
+def test_a_wrench_of_zero_is_whole_and_an_excess_gets_no_worse(panda):
+    limits = panda.limits
     beyond = np.zeros(7)
     beyond[1] = 100.0
     outward, inward = np.zeros((2, 7))
@@ -45,8 +43,7 @@ def test_no_sequence_of_wrenches_takes_a_resting_reference_beyond_limits(
     robot = hd.load_robot(name)
     limits = robot.limits
     position = rng.uniform(0.8, 0.9) * limits.position_min + 0.15 * limits.position_max
-    controller = FeedforwardController(
-        FeedForward(robot), position, 0, ControllerSettings(wrench_bandwidth=bandwidth))
+    controller = AtHome(FeedForward(robot), position, wrench_bandwidth=bandwidth)
     now, shares = 0, []
     controller.evaluate(now)
     for _ in range(steps):
@@ -63,11 +60,10 @@ def test_no_sequence_of_wrenches_takes_a_resting_reference_beyond_limits(
     assert max(shares) == 1.0
 
 
-def test_a_wrench_with_room_is_taken_whole_and_without_limits_any_is():
-    robot = hd.load_robot('panda')
-    free = replace(robot, limits=hd.Limits.none(robot.n))
-    for one, wrench in ((robot, np.full(6, 1.0)), (free, np.full(6, 1e6))):
-        controller = controller_at_home(FeedForward(one))
+def test_a_wrench_with_room_is_taken_whole_and_without_limits_any_is(panda):
+    free = replace(panda, limits=hd.Limits.none(panda.n))
+    for robot, wrench in ((panda, np.full(6, 1.0)), (free, np.full(6, 1e6))):
+        controller = AtHome(FeedForward(robot))
         assert controller.set_external_wrench(6, wrench) == (1.0, -1, '')
 
 
@@ -77,34 +73,28 @@ def test_a_wrench_with_room_is_taken_whole_and_without_limits_any_is():
     (900.0, {'effort_rate': 1e6, 'max_force': 1e4}, "the effort limit of joint 'joint",
      {'effort': 1e6}),
 ])
-def test_the_limit_that_is_named_is_the_one_that_leaves_no_room(force, bounds, said, raised):
+def test_the_limit_that_is_named_is_the_one_that_leaves_no_room(
+        panda, force, bounds, said, raised):
     wrench = np.array([0.0, 0.0, 0.0, 0.0, force, 0.0])
     shares = []
     for given in (bounds, bounds | raised):
-        panda = hd.load_robot('panda')
-        limits = replace(panda.limits, **{
-            name: np.full(7, value) for name, value in given.items() if name != 'max_force'})
-        robot = replace(panda, limits=limits)
+        robot = limited(panda, **{
+            name: value for name, value in given.items() if name != 'max_force'})
         inputs = WrenchInputs(robot, given.get('max_force', 200.0), 1e4, 1.0)
-        line = inputs.take(controller_at_home(FeedForward(robot)), 'link7', wrench, 0.0)
+        line = inputs.take(AtHome(FeedForward(robot)), 'link7', wrench, 0.0)
         shares.append(float(line.split(' of it: ')[0].split()[-1]) if line else 1.0)
         assert given is not bounds or said in line
     assert shares[1] > 1.1 * shares[0]
 
 
-def test_a_wrench_that_falls_silent_is_named_as_its_messages_named_it():
-    robot = hd.load_robot('panda').with_payload('link7', 0.1, [0.0, 0.0, 0.1])
-    controller = controller_at_home(FeedForward(robot))
+def test_a_wrench_is_named_as_its_messages_named_it_and_zero_needs_no_words(panda):
+    robot = panda.with_payload('link7', 0.1, [0.0, 0.0, 0.1])
+    controller = AtHome(FeedForward(robot))
     inputs = WrenchInputs(robot, 200.0, 50.0, 0.5)
     assert not inputs.take(controller, 'link8', np.full(6, 0.1), 0.0)
     assert inputs.silent(controller, 0.4) == []
     assert inputs.silent(controller, 0.6) == ['link8']
     assert inputs.silent(controller, 0.7) == []
-
-
-def test_a_wrench_of_zero_is_taken_as_it_is():
-    robot = hd.load_robot('panda')
-    controller = controller_at_home(FeedForward(robot))
-    inputs = WrenchInputs(robot, 200.0, 50.0, 0.5)
-    for wrench in (np.zeros(6), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1e-310]), np.zeros(6)):
-        assert inputs.take(controller, 'link7', wrench, 0.0) == ''
+    for force in (0.0, 1e-310, 0.0):
+        wrench = np.array([0.0, 0.0, 0.0, 0.0, 0.0, force])
+        assert inputs.take(controller, 'link7', wrench, 0.7) == ''

@@ -1,13 +1,20 @@
-"""Whatever comes in, in any order: a rule machine over all that may happen to an active node."""
+"""Whatever comes in, in any order: what may happen to an active node, and to its base."""
 import contextlib
 import math
 
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 import numpy as np
 import pytest
-from supervised import HOME, MODEL, SHIP_MODEL, Goal, World
+from supervised import HOME, SHIP, Goal, Swell, World, held
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.moving_base import feedforward_of
@@ -16,23 +23,19 @@ from hodyn_ros.feedforward.transitions import State
 from hodyn_ros.robot import lie
 
 
-@settings(
-    max_examples=25, stateful_step_count=30, deadline=None,
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-    suppress_health_check=list(HealthCheck))
 class Happenings(RuleBasedStateMachine):
     """All that may happen to an active node, in any order."""
 
-    model = MODEL
+    def begun(self, **options):
+        return World(**options)
 
     @initialize(at_measurement=st.booleans())
     def begin(self, at_measurement):
-        self.world = World(model=self.model, at_measurement=at_measurement)
+        self.world = self.begun(at_measurement=at_measurement)
 
     @rule(count=st.integers(1, 60))
     def states_come(self, count):
-        for _ in range(count):
-            self.world.state()
+        self.world.states(count)
 
     @rule(joint=st.integers(0, 6), by=st.sampled_from([-3.0, 0.5, 1e4]), how=st.booleans())
     def one_reading_is_wrong(self, joint, by, how):
@@ -77,13 +80,13 @@ class Happenings(RuleBasedStateMachine):
     @rule(goal=st.sampled_from([b'0.1', b'-0.2', b'0', b'wrong']), now=st.booleans())
     def a_plan_comes(self, goal, now):
         self.world.plans.is_ready = now
-        self.ask(self.world.supervisor.take_trajectory, goal, None, annotate=False)
+        self.ask(self.world.plan, goal)
 
     @rule(data=st.sampled_from([b'0.15', b'-0.1', b'wrong']), now=st.booleans())
     def a_goal_comes(self, data, now):
         goal = Goal()
         self.world.plans.is_ready = now
-        if self.ask(self.world.supervisor.take_trajectory, data, goal, annotate=False):
+        if self.ask(self.world.plan, data, goal):
             self.world.goals.append(goal)
 
     @precondition(lambda self: self.world.goals)
@@ -148,11 +151,11 @@ class Happenings(RuleBasedStateMachine):
         world = self.world
         supervisor = world.supervisor
         world.end()
-        assert supervisor.report(world.at)[0] in ('inactive', 'waiting')
+        assert world.report[0] in ('inactive', 'waiting')
         supervisor.goals.close('deactivated')
         assert all(goal.outcome is not None for goal in world.goals)
-        self.world = World(
-            model=self.model, at_measurement=supervisor.settings.controller.at_measurement)
+        self.world = self.begun(
+            at_measurement=supervisor.settings.controller.at_measurement)
         # Where several joints are beyond their ranges no arm is activated.
         limits = self.world.robot.limits
         self.world.arm = np.clip(world.arm, limits.position_min, limits.position_max)
@@ -172,26 +175,26 @@ class Happenings(RuleBasedStateMachine):
         world.settle()
         world.plans.is_ready = True
         for _ in range(2):
-            for _ in range(100):
-                world.state()
+            world.states(100)
             world.settle()
         open_goals = [goal for goal in world.goals if goal.outcome is None]
-        assert not open_goals, world.supervisor.report(world.at)
+        assert not open_goals, world.report
         assert max(world.logged.values(), default=0) <= 40, world.logged.most_common(3)
 
 
 class ShipHappenings(Happenings):
     """The same on a ship, and what may happen to the odometry of its deck."""
 
-    model = SHIP_MODEL
+    def begun(self, **options):
+        return super().begun(deck=Swell(), **options)
 
     @rule(sea=st.sampled_from([0.0, 0.3, 1.0]))
     def the_sea_changes(self, sea):
-        self.world.sea = sea
+        self.world.deck.sea = sea
 
     @rule(by=st.floats(-3.0, 3.0))
     def the_odometry_jumps(self, by):
-        self.world.list = by
+        self.world.deck.list = by
 
     @rule(turn=st.tuples(*[st.floats(-3.0, 3.0)] * 3), count=st.integers(1, 2))
     def readings_of_the_base_are_wrong(self, turn, count):
@@ -209,7 +212,7 @@ class ShipHappenings(Happenings):
         {'frame': 'map'}, {'child': 'wheel'}, {'late': 3.0}, {'late': -2.0},
         {'spin': np.full(3, 1e3)}]))
     def odometry_that_is_not_of_the_base_now_is_refused(self, wrong):
-        if self.world.supervisor.controller is not None:
+        if self.world.controller is not None:
             assert self.world.odometry(**wrong)
 
     @rule(
@@ -218,16 +221,15 @@ class ShipHappenings(Happenings):
     def a_base_trajectory_comes(self, seed, size, step, start):
         """About where the base is, also with accelerations that it does not have."""
         world = self.world
-        rotation, place = world.deck()[0], world.place()
+        pose = world.deck.motion(world.at)[0]
         shifts = size * np.random.default_rng(seed).normal(size=(seed % 5 + 1, 6))
-        poses = [lie.pose(rotation, place), *(
-            lie.pose(rotation @ lie.rotation_exp(2.0 * shift[:3]), place + shift[3:])
+        poses = [pose, *(
+            lie.pose(pose[:3, :3] @ lie.rotation_exp(2.0 * shift[:3]), pose[:3, 3] + shift[3:])
             for shift in shifts)]
         stamp = 0 if start is None else round((world.at + start) * 1e9) + world.offset
         with contextlib.suppress(hd.HodynError):
             world.plan_base(step * np.arange(len(poses)), poses, stamp=max(stamp, 0))
-        for _ in range(60):
-            world.state()
+        world.states(60)
 
     @rule()
     def a_base_trajectory_is_canceled(self):
@@ -236,26 +238,86 @@ class ShipHappenings(Happenings):
     @rule(count=st.integers(1, 200))
     def the_odometry_falls_silent(self, count):
         self.world.is_measured = False
-        for _ in range(count):
-            self.world.state()
+        self.world.states(count)
 
     @rule()
     def the_odometry_comes_back(self):
         self.world.is_measured = True
 
 
-class ManyHappenings(Happenings):
-    """The same, more of it."""
+@pytest.mark.parametrize(('machine', 'examples'), [
+    (Happenings, 25), (ShipHappenings, 10),
+    *(pytest.param(machine, examples, marks=pytest.mark.siege) for machine, examples in (
+        (Happenings, 400), (ShipHappenings, 400)))])
+def test_whatever_happens_nothing_steps_and_goals_are_answered(machine, examples):
+    run_state_machine_as_test(machine, settings=settings(
+        max_examples=examples, stateful_step_count=30, deadline=None,
+        phases=(Phase.explicit, Phase.reuse, Phase.generate),
+        suppress_health_check=list(HealthCheck)))
 
 
-class ManyShipHappenings(ShipHappenings):
-    """The same, more of it."""
+@st.composite
+def harsh_plans(draw):
+    """Return times and shifts there and back, some faster than is taken."""
+    step = draw(st.sampled_from([0.005, 0.15, 0.4, 1.0]))
+    most = np.repeat([4.5, 1.8], 3) * step**2 * draw(st.sampled_from([0.1, 0.5, 0.8]))
+    shift = draw(st.tuples(*[st.sampled_from([-1.0, 0.0, 1.0])] * 6)) * most / np.sqrt(3.0)
+    return step * np.arange(4), [0.0 * shift, shift, 0.0 * shift, -shift]
 
 
-TestHappenings = Happenings.TestCase
-TestShipHappenings = ShipHappenings.TestCase
-TestShipHappenings.settings = settings(Happenings.TestCase.settings, max_examples=10)
-TestManyShipHappenings = pytest.mark.siege(ManyShipHappenings.TestCase)
-TestManyShipHappenings.settings = settings(Happenings.TestCase.settings, max_examples=400)
-TestManyHappenings = pytest.mark.siege(ManyHappenings.TestCase)
-TestManyHappenings.settings = settings(Happenings.TestCase.settings, max_examples=400)
+HAPPENINGS = st.one_of(
+    st.tuples(st.just('plan'), harsh_plans(), st.sampled_from([None, -0.1, 0.2])),
+    st.tuples(st.just('plan'), harsh_plans(), st.just(None)),
+    st.tuples(st.sampled_from(['cancel', 'silence', 'hold-up', 'arm', 'stop', 'back'])),
+    st.tuples(st.just('list'), st.floats(-2.0, 2.0)),
+    st.tuples(st.just('sea'), st.floats(0.0, 1.0)),
+    st.tuples(st.just('payload'), st.floats(0.0, 3.0)))
+
+
+@pytest.mark.parametrize('examples', [4, pytest.param(100, marks=pytest.mark.siege)])
+def test_whatever_is_planned_for_a_base_or_canceled_nothing_steps(examples):
+    settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))(
+        given(st.lists(st.tuples(HAPPENINGS, st.integers(1, 80)), min_size=3, max_size=12),
+              st.booleans())(keeps_limits))()
+
+
+def keeps_limits(events, measures):
+    """The base does not do what is planned: each cycle of the world checks what is published."""
+    world = World(
+        deck=Swell(), at_measurement=measures, base_tolerance=(9.0, 9.0, 20.0, 20.0))
+    world.states(20)
+    for (what, *how), cycles in events:
+        supervisor = world.supervisor
+        with contextlib.suppress(hd.HodynError):
+            if what == 'plan':
+                (times, shifts), start = how
+                pose = world.deck.motion(world.at)[0]
+                world.plan_base(times, [
+                    pose @ lie.pose(lie.rotation_exp(shift[:3]), shift[3:]) for shift in shifts],
+                    stamp=0 if start is None else round((world.at + start) * 1e9) + world.offset)
+            elif what == 'cancel':
+                world.plan_base([], [])
+            elif what == 'arm':
+                world.plan(b'0.2')
+            elif what == 'stop':
+                supervisor.hold('held on request')
+            elif what == 'payload':
+                supervisor.change_model(
+                    feedforward_of(SHIP.with_payload('link7', how[0], [0.0, 0.0, 0.1])))
+        if what in ('list', 'sea'):
+            setattr(world.deck, what, how[0])
+        elif what in ('silence', 'hold-up'):
+            world.pass_time(0.3, watched=what == 'silence')
+        elif what == 'back':
+            world.offset -= 2_000_000_000
+        world.states(cycles)
+    world.settle()
+    for _ in range(800):  # until the longest plan has ended
+        if world.supervisor.base_reference.mode == 'none':
+            break
+        world.state()
+    assert world.supervisor.base_reference.mode == 'none'
+    world.deck.sea = 0.0
+    world.states(300)
+    expected = held(world.controller.q[0], world.tilt, model=world.supervisor.feedforward)
+    np.testing.assert_allclose(world.controller.output[0], expected[0, :7], rtol=0.0, atol=1e-5)

@@ -1,0 +1,151 @@
+"""Positions in degrees or wrapped by a turn, and locked joints elsewhere: named, and no motion."""
+from dataclasses import replace
+
+from controllers import limited
+import numpy as np
+import pytest
+from supervised import HOME, PANDA, World, running
+
+from hodyn_ros.feedforward.locked_watch import LISTEN
+from hodyn_ros.feedforward.moving_base import feedforward_of
+
+
+@pytest.mark.parametrize(('arm', 'named'), [
+    (np.degrees(HOME), 'joint2 joint4 joint6 joint7'),
+    (PANDA.limits.position_max + np.array([0.2, 0.2, 0, 0, 0, 0, 0]), 'joint1 joint2')])
+def test_no_arm_is_activated_on_joint_states_in_degrees(arm, named):
+    world = World()
+    world.arm = arm
+    world.states(50)
+    name, reason = world.report
+    assert name == 'waiting'
+    assert reason.endswith('no arm can be there; positions are in rad: are these degrees?')
+    assert [joint for joint in PANDA.joint_names if f'{joint} is at' in reason] == named.split()
+    assert world.logged[reason] == 1
+    world.arm = HOME.copy()
+    world.states(50)
+    assert world.report[0] == 'holding'
+
+
+def test_of_joint_states_that_come_back_in_degrees_it_is_asked():
+    world = running()
+    world.pass_time(2.0)
+    reasons = set()
+    for k in range(100):
+        world.state(position=np.degrees(HOME + 0.001 * k))
+        reasons.add(world.report[1])
+    assert 'are these degrees?' in world.report[1]
+    assert len(reasons) <= 2, 'the topic of the state is not flooded'
+
+
+@pytest.mark.parametrize('at_measurement', [False, True])
+def test_joint_states_that_become_degrees_count_as_none(at_measurement):
+    """The arm was held at the ends of its ranges, with the torque of that pose."""
+    world = running(at_measurement=at_measurement)
+    weight = world.published.copy()
+    for _ in range(500):
+        world.state(position=np.degrees(HOME))
+        np.testing.assert_allclose(world.published, weight, atol=1e-9)
+    name, reason = world.report
+    assert name == 'fault'
+    assert 'are lost' in reason
+    assert reason.endswith('are these degrees?')
+    world.states(50)
+    assert world.report == ('holding', '')
+    np.testing.assert_array_equal(world.controller.q[0], HOME)
+
+
+def test_a_driver_that_wraps_positions_is_told_that_a_turn_is_missing():
+    """It was only said that a joint is -6.28 away."""
+    world = running(model=feedforward_of(
+        limited(PANDA, position_min=-9.0, position_max=9.0)))
+    world.away[6] = -2.0 * np.pi
+    for _ in range(100):
+        world.state()
+        if world.said('held'):
+            world.away[6] = 0.0
+    wraps = 'one turn: the driver must not wrap positions'
+    left_out, held = (
+        [line for line in world.logged if words in line]
+        for words in ('it is left out', 'the arm is held where it is'))
+    assert [line.endswith(f'contradicts the state before: it is left out; {wraps}')
+            for line in left_out] == [True]
+    assert held == [
+        f'joint7 is -6.28 away from the reference (tracking_tolerance 0.2; {wraps}): the arm is '
+        'held where it is']
+    assert world.report[1].startswith(held[0])
+
+
+def test_a_turn_that_leads_beyond_the_range_is_no_question_of_degrees_alone():
+    world = running()
+    world.away[6] = -2.0 * np.pi
+    world.states(100)
+    state, reason = world.report
+    assert state == 'fault'
+    assert reason.endswith('are these degrees?; one turn: the driver must not wrap positions')
+
+
+def world_with(**locked):
+    return World(model=feedforward_of(replace(PANDA, locked=tuple(locked.items()))))
+
+
+def report_after(world, seconds=1.0):
+    world.sail(seconds)
+    return world.report
+
+
+def test_a_joint_far_from_its_lock_keeps_the_arm_waiting():
+    world = world_with(elbow=0.5)
+    for k in range(100):
+        world.supervisor.take_locked({'elbow': 2.0 + 1e-4 * k})
+        name, reason = report_after(world, 0.004)
+    assert (name, world.published) == ('waiting', None)
+    assert reason.startswith('elbow is locked at 0.5, but stands at 2')
+    assert '(locked_joints: elbow=2.01), move them to their locks, or do not lock' in reason
+    assert world.said('elbow') == 1
+    # Moved to its lock, roughly: it starts, and says what is left.
+    world.supervisor.take_locked({'elbow': 0.53})
+    assert report_after(world) == ('holding', 'elbow is not where it is locked, at 0.5')
+    assert world.logged['elbow is locked at 0.5, but stands at 0.53: the torque is still computed '
+                        'for the lock'] == 1
+
+
+def test_a_start_listens_for_locked_joints_of_a_slower_driver():
+    world = world_with(grip=0.02, elbow=0.5)
+    world.supervisor.take_locked({'grip': 0.02})
+    name, reason = report_after(world, 0.8 * LISTEN)
+    assert name == 'waiting'
+    assert reason == 'for joint states that name elbow, up to 0.2 s'
+    world.supervisor.take_locked({'elbow': 2.0})
+    assert report_after(world)[0] == 'waiting'
+    # A driver that never reports them does not keep the arm from starting.
+    assert report_after(world_with(grip=0.02), 2.0 * LISTEN) == ('holding', '')
+
+
+def test_a_locked_gripper_that_opens_later_warns_and_holding_goes_on():
+    world = world_with(grip=0.02)
+    assert world.supervisor.statistics()['locked joints elsewhere'] == 'none'
+    world.supervisor.take_locked({'grip': 0.021})
+    assert report_after(world) == ('holding', '')
+    torque, reasons = world.published.copy(), set()
+    for k in range(500):
+        world.supervisor.take_locked({'grip': 0.03 + 0.01 * np.sin(0.1 * k)})
+        reasons.add(report_after(world, 0.004))
+        np.testing.assert_array_equal(world.published, torque)
+    assert reasons == {
+        ('holding', ''), ('holding', 'grip is not where it is locked, at 0.02')}
+    assert world.said('grip is locked at 0.02, but') == 1
+    world.supervisor.take_locked({'grip': 0.04})
+    said = world.supervisor.statistics()['locked joints elsewhere']
+    assert said == 'grip is locked at 0.02, but stands at 0.04'
+    # Further away than a gripper's stroke: said once more.
+    for position in (0.5, 0.04, 0.5):
+        world.supervisor.take_locked({'grip': position})
+        world.state()
+    assert world.said('grip is locked at 0.02, but') == 2
+
+
+def test_a_robot_without_locked_joints_has_nothing_to_say_of_them():
+    world = world_with()
+    assert report_after(world, 0.1) == ('holding', '')
+    assert 'locked joints elsewhere' not in world.supervisor.statistics()
