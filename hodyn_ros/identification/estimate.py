@@ -79,7 +79,8 @@ class Estimate:
     com_determined : (3,) bool array
         Which coordinates of the payload's centre the motion determines; the others are near 0.
     payload_at_most : float
-        If no payload was found: the upper end of the interval of its mass, kg; else NaN.
+        If no payload was found: the upper end of the interval of its mass, kg; else NaN. Also NaN
+        if the last link has taken up what may be a payload, so that nothing bounds it.
     differing_loads : tuple of DifferingLoad
         Loaded recordings whose payload differs from the others'.
     link_level, gain_level : float
