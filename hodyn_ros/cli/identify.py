@@ -138,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
             console.print(
                 f'! {one.path}: {lag.sentence} {_LATE.format(remedy=lag.remedy)}', style='bold')
         say_what_is_lost(f'identify: {one.path}', count)
-    implausible = implausible_links(robot, found)
+    implausible = implausible_links(robot, found, terms)
     for sentence in (
             *changed_parts(robot, found, paths), *implausible, *doubts(robot, found, doubtful),
             *missing_terms(found), *far_gains(robot, found), *differing_loads(found, paths)):

@@ -303,15 +303,24 @@ def _print_payload(
 
     last = robot.bodies[-1]
     if found.payload is None:
-        bound = (
-            f'{found.payload_at_most:.2g} kg at most (90 % confidence)' if found.payload_at_most
-            else 'its mass would be below 0, so that the model does not explain these recordings '
-            'and a payload cannot be excluded')
-        console.print(
-            f'No payload on {last.name}, the last body, that differs significantly from 0: {bound}'
-            + ('.' if is_compared else
-               '; if there is one, a recording without it (--unloaded) determines it far better.'))
-        if 'effort_gain' in found.joints and not is_compared:
+        is_in_link = bool(found.links) and math.isnan(found.payload_at_most)
+        if is_in_link:
+            console.print(
+                f'A payload on {last.name}, the last body, cannot be separated from the link: '
+                'beside the given link these recordings show one, but the fit has changed the '
+                f'link ({found.links[-1].mass:.3g} kg for {last.mass:.3g} kg). Nothing bounds the '
+                'payload: record the arm without it (--unloaded), or leave links out of the '
+                '--terms.')
+        else:
+            bound = (
+                f'{found.payload_at_most:.2g} kg at most (90 % confidence)'
+                if found.payload_at_most else 'its mass would be below 0, so that the model does '
+                'not explain these recordings and a payload cannot be excluded')
+            console.print(
+                f'No payload on {last.name}, the last body, that differs significantly from 0: '
+                f'{bound}' + ('.' if is_compared else '; if there is one, a recording without it '
+                              '(--unloaded) determines it far better.'))
+        if 'effort_gain' in found.joints and not (is_compared or is_in_link):
             console.print(
                 '• The gains are those of an arm without a payload: a payload below this bound '
                 'could change them by more than their intervals. Recordings with --unloaded '

@@ -1,7 +1,7 @@
 """Warnings of ``hodyn identify`` about efforts that the model cannot explain."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -46,19 +46,31 @@ def changed_parts(robot: Robot, found: Estimate, bags: Sequence[Path]) -> list[s
     return said
 
 
-def implausible_links(robot: Robot, found: Estimate) -> list[str]:
-    """Return a warning about links whose mass is far from the given one."""
-    far = ', '.join(
-        f'{body.name} {link.mass:.3g} ± {width[0]:.2g} kg instead of {body.mass:.3g}'
+def implausible_links(robot: Robot, found: Estimate, terms: Collection[str]) -> list[str]:
+    """Return a warning about links whose mass is far from the given one.
+
+    If the last link is heavier and no payload was found, a load is the first cause.
+    """
+    far = {
+        body.name: f'{body.name} {link.mass:.3g} ± {width[0]:.2g} kg instead of {body.mass:.3g}'
         for body, link, width in zip(
             robot.bodies, found.links, found.links_interval, strict=False)
         if body.mass > 0.0 and not (
             link.mass - width[0] < _FACTOR * body.mass
-            and link.mass + width[0] > body.mass / _FACTOR))
+            and link.mass + width[0] > body.mass / _FACTOR)}
+    if not far:
+        return []
+    last = robot.bodies[-1]
+    load = ''
+    if last.name in far and found.payload is None and found.links[-1].mass > last.mass:
+        load = f'{last.name} may carry a load: ' + (
+            'record the arm without it (--unloaded), or leave links out of the --terms. '
+            if 'payload' in terms else 'add payload to the --terms. ')
     return [
-        f'Masses of links are implausible: {far}. Either the given links are wrong, or something '
-        'that is not part of the model acts on the arm, such as a spring or a counterbalance: '
-        'subtract its torques from the efforts.'] if far else []
+        f'Masses of links are implausible: {", ".join(far.values())}. {load}'
+        f'{"Otherwise" if load else "Either"} the given links are wrong, or something that is not '
+        'part of the model acts on the arm, such as a spring or a counterbalance: subtract its '
+        'torques from the efforts.']
 
 
 def _errors(robot: Robot, changes: Sequence[Change], than: str) -> str:

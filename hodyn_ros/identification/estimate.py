@@ -71,7 +71,8 @@ class Estimate:
     inertia_excited: bool = False
     #: (3,): which coordinates of the payload's centre the motion determines; the others are near 0
     com_determined: Flags = field(default_factory=lambda: np.ones(3, np.bool_))
-    #: If no payload was found: the upper end of the interval of its mass, kg; else NaN
+    #: If no payload was found: the upper end of the interval of its mass, kg; else NaN. Also NaN
+    #: if the last link has taken up what may be a payload, so that nothing bounds it.
     payload_at_most: float = np.nan
     #: Loaded recordings whose payload differs from the others'
     differing_loads: tuple[DifferingLoad, ...] = ()

@@ -148,7 +148,8 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
                 'than the others: are they swapped? Give the recordings without the payload by '
                 '--unloaded')
         # Free gains and links can make up for a payload's mass, hardly for its first moment.
-        payload[:] = load.mass > load.half or ('gains' in model.terms and load.chance < _CHANCE)
+        payload[:] = load.mass > load.half or (
+            bool({'gains', 'links'} & model.terms) and load.chance < _CHANCE)
         theta = bare.theta.copy()
         if payload.any():
             mass, com = load.start
@@ -159,6 +160,9 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
         if 'payload' in model.terms and not (payload.any() or given_links):
             load = linear_payload(model, found)
             at_most = max(0.0, load.mass + load.half)
+            if at_most and 'links' in model.terms and model.data.loaded.all() and (
+                    load.chance < _CHANCE):
+                at_most = np.nan  # the last link has taken up what may be a load
             given_links = 'gains' in model.terms and 'links' not in model.terms
             if given_links:  # without a payload, the written file has the given links
                 model.of('links', model.free)[:] = False
@@ -197,8 +201,7 @@ def _with_given_links(model: Terms, found: Fit, wide: Fit | None) -> Fit:
     valley between links and payload; the better fit is returned, as uncertain as `wide`.
     """
     free, theta = model.free.copy(), found.theta.copy()
-    for kind in ('links', *(
-            () if 'gains' in model.terms else ('inverse_gain', 'common_gain'))):
+    for kind in model.assumed:
         model.of(kind, model.free)[:] = False
         model.of(kind, theta)[:] = model.of(kind, model.start)
     given = fit(model, theta, settle=False, like=found)

@@ -1,5 +1,5 @@
 """Loads on the last body by linear least squares, in all recordings and in single ones."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import chdtrc
@@ -52,7 +52,16 @@ class LinearPayload:
 
 
 def linear_payload(model: Terms, found: Fit) -> LinearPayload:
-    """Return a payload by linear least squares, estimated with the free parameters of a fit."""
+    """Return a payload by linear least squares, estimated with the free parameters of a fit.
+
+    The model is linearised at the given links, and at the given gains unless these are a term. In
+    a fit without a payload, they may have taken up the load; as priors are relative, the mass of
+    the last link would then seem less certain than it is.
+    """
+    theta = found.theta.copy()
+    for kind in model.assumed:
+        model.of(kind, theta)[:] = model.of(kind, model.start)
+    found = replace(found, theta=theta)
     value, covariance = solve_linear(
         model, found, model.load_columns(found.theta, model.data.loaded), _LARGEST)
     distance = float(value @ inverse(covariance) @ value)

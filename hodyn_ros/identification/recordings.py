@@ -94,7 +94,7 @@ class Motion:
             predicted = feedforward.torque(q, gravity=self.diagnosis.efforts.with_gravity)
             comparison.add(
                 instants, instants, predicted, effort,
-                np.stack([predicted[:, 0], effort], axis=1), q[:, 1])
+                np.stack([predicted[:, 0], effort], axis=1), q[:, 1:3])
         return common_lag(comparison.joints)
 
     def _stored(self) -> Iterator[list[Any]]:
@@ -151,7 +151,7 @@ def _estimate(path: Path, source: Source) -> Motion:
             used = chunk[chunk.used]
             q, effort = used.q, used.effort
             comparison.add(
-                used.stamps, used.instants, used.predicted, effort, used.slow, q[:, 1])
+                used.stamps, used.instants, used.predicted, effort, used.slow, q[:, 1:3])
             few.add(used)
             block = np.maximum((used.stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
             pace.add(used.instants, q[:, 1])

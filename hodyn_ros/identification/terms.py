@@ -175,6 +175,11 @@ class Terms:
             self.of('inverse_gain', self.free)[:] = self.moving
             self.of('common_gain', self.free)[:] = self.moving.any()
 
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """The kinds of parameters that a payload's robot file has as given: links, maybe gains."""
+        return ('links', *(() if 'gains' in self.terms else ('inverse_gain', 'common_gain')))
+
     def leave_out_reversals(self, steep: Flags) -> None:
         """Fix slopes, (n,), at their upper bounds, and leave out efforts in slow motion.
 

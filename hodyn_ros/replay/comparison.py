@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from hodyn_ros.common.arrays import Array, Stamps
-from hodyn_ros.replay.friction_fit import COULOMB, VISCOUS, FrictionFit
+from hodyn_ros.replay.friction_fit import COULOMB, VISCOUS
 from hodyn_ros.replay.shifted_efforts import STEP, STEPS, ShiftedEfforts
 
 SPECTRUM_BLOCK = 256
@@ -43,9 +43,9 @@ class JointComparison:
     #: measurement noise, which the smoothed motion cannot predict
     rms_fast_error: float
     #: `lag`, `lag_deviation`: Lag of the recorded effort behind the prediction, and its standard
-    #: deviation, s: the least-squares shift, fitted together with friction of this joint, which
-    #: could be mistaken for a lag. The fit is linearised about the shift that suits all joints
-    #: best.
+    #: deviation, s: the least-squares shift, fitted together with friction and an inertia of this
+    #: joint, which could be mistaken for a lag. The fit is linearised about the shift that suits
+    #: all joints best.
     lag: float
     lag_deviation: float
     #: `rms_slow_error`, `slow_share`: RMS of the error within the bandwidth of the motion, N m,
@@ -64,7 +64,8 @@ class JointComparison:
     #: deviation, s
     own_lag: float = np.nan
     own_deviation: float = np.nan
-    lag_left: float = np.nan  #: Share of the error's square beside friction that this lag leaves
+    #: Share of the squared error, beside friction and inertia, that this lag leaves
+    lag_left: float = np.nan
 
 
 def milliseconds(seconds: float, deviation: float) -> str:
@@ -107,7 +108,8 @@ class Lag:
             return said
         of_all = (
             f'run {_behind(self.seconds, self.deviation)}, estimated for all '
-            f'{"these " if self.own else ""}joints together, along with the friction of each.')
+            f'{"these " if self.own else ""}joints together, along with friction and inertia of '
+            'each.')
         return f'{said} The others {of_all}' if said else f'Recorded efforts {of_all}'
 
     @property
@@ -170,12 +172,11 @@ class EffortComparison:
         self._lowest, self._highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
-        self._friction_fit = FrictionFit(n, 1)  # of the error, by the rate
         self._shifted = ShiftedEfforts(n)
 
     def add(
         self, stamps: Stamps, instants: Stamps, predicted: Array, recorded: Array, slow: Array,
-        velocity: Array,
+        motion: Array,
     ) -> None:
         """Compare efforts; values that are not finite are left out.
 
@@ -189,13 +190,13 @@ class EffortComparison:
             The recorded efforts, N m.
         slow : (T, 2, n) array
             Predicted and recorded efforts, both within the bandwidth of the motion, N m.
-        velocity : (T, n) array
-            Velocities of the joints, rad/s.
+        motion : (T, 2, n) array
+            Velocities and accelerations of the joints, rad/s and rad/s².
 
         """
         if not len(stamps):
             return
-        self._add_slow(instants, slow[:, 0], slow[:, 1], velocity, predicted[:, 1])
+        self._add_slow(instants, slow[:, 0], slow[:, 1], motion, predicted[:, 1])
         error = predicted[:, 0] - recorded
         known = np.isfinite(error)
         self.spectrum.add(error)
@@ -213,38 +214,22 @@ class EffortComparison:
         self._worst_stamp[larger] = stamps[worst][larger]
 
     def _add_slow(
-        self, instants: Stamps, predicted: Array, recorded: Array, velocity: Array, rate: Array,
+        self, instants: Stamps, predicted: Array, recorded: Array, motion: Array, rate: Array,
     ) -> None:
         error = predicted - recorded
-        known = np.isfinite(error) & np.isfinite(velocity) & np.isfinite(rate)
+        known = np.isfinite(error) & np.isfinite(motion).all(axis=1) & np.isfinite(rate)
         self._slow2 += np.sum(
             np.where(known, [error, recorded], 0.0) ** 2, axis=1)
-        self._friction_fit.add(velocity, (rate,), error, known)
-        self._shifted.add(instants, predicted, recorded, velocity, rate)
-
-    def _lags(self, fast_variance: Array) -> tuple[Array, Array]:
-        """Return the lags, and their deviations as if one sample were independent, s.
-
-        They include the variance that the low pass removed from the error, so that independent
-        samples can be counted in the unfiltered error.
-        """
-        # predicted(t) − recorded(t + shift) ≈ (lag − shift) · rate(t) if recorded(t) =
-        # predicted(t − lag).
-        shift, fit = self._shifted.best(fast_variance)
-        fit = fit if shift else self._friction_fit  # this fit has all samples
-        lag, variance, left = fit.coefficients
-        left = left + fit.samples * fast_variance
-        moved = _positive(variance[:, 0])
-        return np.where(moved > 0.0, shift + lag[:, 0], np.nan), np.sqrt(left * moved)
+        self._shifted.add(instants, predicted, recorded, motion, rate)
 
     def _frictions(self) -> Array:
         """Return the share of the error that friction explains, and its coefficients, (3, n)."""
-        friction, variance = self._friction_fit.friction, self._friction_fit.variance
-        left = self._friction_fit.left[:, -1, -1] / _positive(self._friction_fit.samples)
-        there = np.where(self._friction_fit.samples > 0.0, 1.0, np.nan)
+        fit = self._shifted.unshifted
+        left = fit.left[:, -1, -1] / _positive(fit.samples)
+        there = np.where(fit.samples > 0.0, 1.0, np.nan)
         return np.array([
-            1.0 - left / _positive(variance), -there * friction[:, COULOMB],
-            -there * friction[:, VISCOUS]])
+            1.0 - left / _positive(fit.variance), -there * fit.friction[:, COULOMB],
+            -there * fit.friction[:, VISCOUS]])
 
     @property
     def joints(self) -> list[JointComparison]:
@@ -256,9 +241,9 @@ class EffortComparison:
         changes = self._highest > self._lowest
         variance = np.where(changes, _positive(effort ** 2 - mean ** 2), np.nan)
         accounted = 1.0 - (error ** 2 - bias ** 2) / variance
-        slow, slow_effort = np.sqrt(self._slow2 / _positive(self._friction_fit.samples))
+        slow, slow_effort = np.sqrt(self._slow2 / _positive(self._shifted.unshifted.samples))
         removed = np.maximum(np.nan_to_num(error ** 2 - slow ** 2), 0.0)
-        lag, deviation = np.where(changes, self._lags(removed), np.nan)
+        lag, deviation = np.where(changes, self._shifted.common(removed), np.nan)
         friction = self._frictions()
         # Errors of neighbouring samples are correlated: the number of independent errors is the
         # count times the share of the squared error that changes from one sample to the next.

@@ -101,7 +101,7 @@ class FrictionFit:
     def _left(self, factors: Array) -> Array:
         beside = self._products[:, _FRICTION, _FRICTION.stop:]
         whole = self._products[:, _FRICTION.stop:, _FRICTION.stop:]
-        return _notable(whole - beside.swapaxes(1, 2) @ factors, whole)
+        return notable(whole - beside.swapaxes(1, 2) @ factors, whole)
 
     @property
     def coefficients(self) -> tuple[Array, Array, Array]:
@@ -126,7 +126,7 @@ class FrictionFit:
         count = np.maximum(self.samples, 1.0)[:, np.newaxis, np.newaxis]
         signals = products[:, _FRICTION.stop:, _FRICTION.stop:]
         means = products[:, CONSTANT, _FRICTION.stop:]
-        about_mean = _notable(
+        about_mean = notable(
             signals - means[:, :, np.newaxis] * means[:, np.newaxis] / count, signals)
         left, gains = _beside(self._left(factors), sign, gain)
         friction = sign * factors[:, :, 1] - gains[:, np.newaxis] * factors[:, :, 0]
@@ -144,7 +144,7 @@ class FrictionFit:
             np.abs(found) > _CLEAR * np.sqrt(variance * (error / freedom)[:, np.newaxis]))
 
 
-def _notable(left: Array, whole: Array) -> Array:
+def notable(left: Array, whole: Array) -> Array:
     """Return the products of signals that are left, (n, m, m); 0 where they are round-off."""
     square = np.einsum('jii->ji', whole)
     there = np.einsum('jii->ji', left) > _NOTHING * np.maximum(square, 1e-20)

@@ -125,7 +125,8 @@ class Curves:
         predicted, recorded = chunk.predicted[:, 0], chunk.states.effort
         error = predicted - chunk.effort
         self.comparison.add(
-            chunk.stamps, chunk.instants, chunk.predicted, chunk.effort, chunk.slow, chunk.q[:, 1])
+            chunk.stamps, chunk.instants, chunk.predicted, chunk.effort, chunk.slow,
+            chunk.q[:, 1:3])
         self.over_position.add(chunk.q[:, 0], -error)
         friction = np.zeros_like(error)
         if self._robot.friction is not None:

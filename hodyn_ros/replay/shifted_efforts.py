@@ -3,7 +3,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.replay.friction_fit import FrictionFit
+from hodyn_ros.replay.friction_fit import FrictionFit, notable
 
 Instants = NDArray[np.int64]
 
@@ -20,17 +20,37 @@ _TINY = 1e-12  # share of the effort's square below which squared errors are rou
 class ShiftedEfforts:
     """Fits of the error by the predicted rate, for efforts shifted by each of several times.
 
-    A first-order fit without shifts underestimates a lag within which the effort bends.
+    A first-order fit without shifts underestimates a lag within which the effort bends. Friction
+    and an inertia of each joint are fitted along with the lag, since the rate contains terms like
+    theirs: viscous friction, for example, lets a rotor that the model lacks look like a lag.
     """
 
     def __init__(self, n: int) -> None:
-        self._fits = [FrictionFit(n, 1) for _ in range(2 * STEPS + 1)]
-        self._square = np.zeros(n)
+        self._fits = [FrictionFit(n, 2) for _ in range(2 * STEPS + 1)]  # by q̈ and the rate
+        self._compared, self._square = np.zeros((2, n))  # samples to shift, and their squares
+
+    @property
+    def unshifted(self) -> FrictionFit:
+        """The fit of all samples to efforts that are not shifted."""
+        return self._fits[STEPS]
 
     def add(
-        self, instants: Instants, predicted: Array, recorded: Array, velocity: Array, rate: Array,
+        self, instants: Instants, predicted: Array, recorded: Array, motion: Array, rate: Array,
     ) -> None:
-        """Add consecutive samples within the motion's bandwidth; `rate` is that of `predicted`."""
+        """Add consecutive samples within the bandwidth of the motion.
+
+        `motion`, (T, 2, n), has velocities and accelerations; `rate` is `predicted`'s.
+        """
+        velocity, acceleration = motion[:, 0], motion[:, 1]
+        is_known = np.isfinite(rate) & np.isfinite(motion).all(axis=1)
+
+        def fit(k: int, some: Instants, effort: Array) -> None:
+            error = predicted[some] - effort
+            self._fits[k].add(
+                velocity[some], (acceleration[some], rate[some]), error,
+                is_known[some] & np.isfinite(error))
+
+        fit(STEPS, np.arange(len(instants)), recorded)
         there = np.flatnonzero(np.isfinite(recorded).any(axis=1))
         spacings = np.diff(instants[there]) * 1e-9
         if not spacings.size:
@@ -42,61 +62,83 @@ class ShiftedEfforts:
             if len(run) < 2:
                 continue
             time, some = (instants[run] - instants[run[0]]) * 1e-9, run[::stride]
-            for k, fit in enumerate(self._fits):
-                late = _at(time[::stride] + STEP * (k - STEPS), time, recorded[run])
-                error = predicted[some] - late
-                known = np.isfinite(error) & np.isfinite(velocity[some]) & np.isfinite(rate[some])
-                fit.add(velocity[some], (rate[some],), error, known)
-                if k == STEPS:
-                    self._square += np.sum(np.where(known, late, 0.0) ** 2, axis=0)
+            known = is_known[some] & np.isfinite(predicted[some] - recorded[some])
+            self._compared += known.sum(axis=0)
+            self._square += np.sum(np.where(known, recorded[some], 0.0) ** 2, axis=0)
+            for k in range(len(self._fits)):
+                if k != STEPS:
+                    fit(k, some, _at(
+                        time[::stride] + STEP * (k - STEPS), time, recorded[run]))
 
-    def best(self, variance: Array) -> tuple[float, FrictionFit]:
-        """Return the shift of the efforts, s, about which the lag is linearised, and its fit.
+    def common(self, variance: Array) -> tuple[Array, Array]:
+        """Return each joint's lag about a common shift, and its deviation, s, (n,) each.
 
-        The search starts at 0 and follows falling errors: at a far shift, a wrong model may fit by
-        chance. `variance`, (n,), of filtered noise is added to each joint's variance of errors.
+        The deviations are those if one sample were independent. The shift is the one that suits
+        all joints best. The search starts at 0 and follows falling errors: at a far shift, a wrong
+        model may fit by chance. `variance`, (n,), of filtered noise is added to that of errors.
         """
         used = self._square > 0.0
-        sizes = self._sizes(variance)
         k = _first_minimum([float(np.mean(size[used])) if used.any() else np.inf
-                            for size in sizes])
-        return STEP * (k - STEPS), self._fits[k]
+                            for size in self._sizes(variance)])
+        lag, moved, left = _lag(self._fits[k])
+        left = left + self._fits[k].samples * variance
+        return STEP * (k - STEPS) + lag, np.sqrt(left * moved)
 
     def own(self, variance: Array, fast: Array) -> tuple[Array, Array, Array]:
         """Return each joint's own lag and its deviation, s, and the share of the error it leaves.
 
-        Each is (n,), and NaN for joints without efforts. The share refers to the error that
-        friction leaves; `fast`, (n,), is the variance that changes from one sample to the next.
+        (n,) each; NaN for joints without efforts. The error is the one that friction and inertia
+        leave, and `fast`, (n,), is the variance that changes from one sample to the next.
         """
         sizes = np.array(self._sizes(variance))
         found = np.full((3, len(self._square)), np.nan)
-        first = self._fits[STEPS]
-        start = self._left(first.left[:, -1, -1], first, variance)
+        samples = self.unshifted.samples
+        start = self._left(_beside_inertia(self.unshifted)[:, 1, 1], self.unshifted, variance)
         for joint in np.flatnonzero(self._square > 0.0):
             k = _first_minimum(sizes[:, joint].tolist())
             fit, left = self._fits[k], np.exp(sizes[k, joint])
-            lag, moved, _ = fit.coefficients
-            free = max(first.samples[joint] * min(1.0, fast[joint] / left), 1.0)
+            lag, moved, _ = _lag(fit)
+            free = max(samples[joint] * min(1.0, fast[joint] / left), 1.0)
             found[:, joint] = (
-                STEP * (k - STEPS) + lag[joint, 0],
-                np.sqrt(moved[joint, 0] * left * fit.samples[joint] / free), left / start[joint])
+                STEP * (k - STEPS) + lag[joint],
+                np.sqrt(moved[joint] * left * fit.samples[joint] / free), left / start[joint])
         lags, deviations, shares = found
         return lags, deviations, shares
 
     def _sizes(self, variance: Array) -> list[Array]:
-        """Return the logarithms of the errors that rate and friction leave, for each shift."""
-        samples = self._fits[STEPS].samples
+        """Return the logarithms of the errors that the lag leaves, for each shift."""
         used = self._square > 0.0
         return [
             np.full(len(used), np.inf)
-            if not used.any() or np.any(fit.samples[used] < _MOST * samples[used])
-            else np.log(self._left(fit.coefficients[2], fit, variance)) for fit in self._fits]
+            if not used.any() or np.any(fit.samples[used] < _MOST * self._compared[used])
+            else np.log(self._left(_lag(fit)[2], fit, variance)) for fit in self._fits]
 
     def _left(self, square: Array, fit: FrictionFit, variance: Array) -> Array:
-        """Return the mean of squared errors, (n,), but at least round-off."""
-        least = _TINY * self._square / np.maximum(self._fits[STEPS].samples, 1.0)
+        """Return the mean of squared errors, (n,), but no round-off."""
+        least = _TINY * self._square / np.maximum(self._compared, 1.0)
         found = square / np.maximum(fit.samples, 1.0) + np.nan_to_num(variance)
         return np.maximum(found, np.maximum(least, 1e-300))
+
+
+def _beside_inertia(fit: FrictionFit) -> Array:
+    """Return the products of rate and error that friction and inertia leave, (n, 2, 2)."""
+    left = fit.left
+    inertia, beside, whole = left[:, 0, 0], left[:, 0, 1:], left[:, 1:, 1:]
+    by = beside / np.where(inertia > 0.0, inertia, 1.0)[:, np.newaxis]
+    return notable(whole - by[:, :, np.newaxis] * beside[:, np.newaxis], whole)
+
+
+def _lag(fit: FrictionFit) -> tuple[Array, Array, Array]:
+    """Return each joint's lag behind the shift, its variance for unit errors, and the square left.
+
+    (n,) each; the lag is NaN if friction and inertia explain the rate.
+    """
+    # predicted(t) − recorded(t + shift) ≈ (lag − shift) · rate(t) if recorded(t) =
+    # predicted(t − lag).
+    rate, across, error = _beside_inertia(fit)[:, [0, 0, 1], [0, 1, 1]].T
+    rate = np.where(rate > 0.0, rate, np.nan)
+    return across / rate, 1.0 / rate, np.fmax(
+        error - np.nan_to_num(across ** 2 / rate), 0.0)
 
 
 def _first_minimum(errors: list[float]) -> int:

@@ -10,6 +10,7 @@ from rich.console import Console
 
 from hodyn_ros import load_robot
 from hodyn_ros.cli.identify_report import doubts, missing_terms, print_identified
+from hodyn_ros.cli.identify_warnings import implausible_links
 from hodyn_ros.identification.doubts import DoubtfulJoints
 from hodyn_ros.identification.estimate import Doubt, Estimate
 from hodyn_ros.identification.payload import Payload
@@ -216,3 +217,27 @@ def test_what_was_found_is_said_once_and_nothing_else(found, options, said, unsa
         assert text.count(words) == 1, text
     for words in unsaid:
         assert words not in text, text
+
+
+def test_a_payload_that_the_last_link_may_have_taken_up_has_no_bound():
+    """It was said to be 0.24 kg at most of 1.5 kg, and springs to be the cause."""
+    heavy = replace(OFFSETS, links=tuple(
+        Payload(body.mass if body.name != 'link7' else 2.0, body.com, body.inertia)
+        for body in PANDA.bodies), links_interval=np.full((N, 10), 0.1))
+    said = ' '.join(printed(heavy, terms=('links', 'payload')))
+    assert (
+        'A payload on link7, the last body, cannot be separated from the link: beside the given '
+        'link these recordings show one, but the fit has changed the link (2 kg for 0.736 kg). '
+    ) in said
+    assert 'at most' not in said
+    far = replace(heavy, links_interval=np.full((N, 10), 0.0))
+    mass = PANDA.bodies[-1].mass
+    for times, terms, advice in (
+            (4.0, ('links', 'payload'), 'link7 may carry a load: record the arm without it'),
+            (4.0, ('links',), 'link7 may carry a load: add payload to the --terms. Otherwise the'),
+            (0.2, ('links',), '')):
+        links = (*far.links[:-1], replace(far.links[-1], mass=times * mass))
+        warning, = implausible_links(PANDA, replace(far, links=links), terms)
+        assert warning.startswith('Masses of links are implausible: link7 ')
+        assert advice in warning
+        assert ('load' in warning) == bool(advice)

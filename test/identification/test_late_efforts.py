@@ -1,4 +1,4 @@
-"""Friction found from efforts that are late is doubted; a payload passes for no lag."""
+"""Friction found from late efforts is doubted; neither a payload nor a rotor is called a lag."""
 from dataclasses import replace
 import json
 import re
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from recordings import messages, motion, record, write
 
-from hodyn_ros import load_robot
+from hodyn_ros import load_robot, save_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
@@ -19,10 +19,11 @@ FRICTION = SigmoidFriction(np.array([2.0, 1.0]), np.full(2, 20.0), np.zeros(2))
 LOAD = Payload(1.5, np.array([0.1, 0.05, 0.0]), np.zeros((3, 3)))
 
 
-def bag(path, *, late=0.0, load=None, seed=1):
+def bag(path, *, late=0.0, load=None, seed=1, arm=None):
     """Write a recording of an arm with friction, whose efforts are of earlier motion."""
     recording = record(rate=100.0, duration=20.0, robot=ROBOT, prefix='', seed=seed)
-    arm = replace(ROBOT if load is None else load.fixed_to(ROBOT), friction=FRICTION)
+    if arm is None:
+        arm = replace(ROBOT if load is None else load.fixed_to(ROBOT), friction=FRICTION)
     recording.effort += FeedForward(arm).torque(
         motion(recording.stamp * 1e-9 - 100.0 - late, ROBOT))[:, 0] - recording.torque[:, 0]
     return write(path, {'/joint_states': messages(recording)})
@@ -81,3 +82,26 @@ def test_a_payload_that_is_found_passes_for_no_lag(tmp_path, capsys):
     out = ' '.join(capsys.readouterr().out.split())
     assert 'Payload 0.' in out
     assert 'Recorded efforts run' not in out
+
+
+@pytest.mark.parametrize('late', [0.0, 0.03])
+@pytest.mark.parametrize('share', [0.0, 2.0])
+def test_a_wrong_rotor_is_not_called_a_lag_and_hides_none(tmp_path, capsys, share, late):
+    """Viscous friction lets it look like one: 36 ± 7 ms for 0 with rotors twice the file's."""
+    rotors = np.array([1.5, 0.5])
+    arm = replace(
+        ROBOT, friction=replace(FRICTION, viscous=np.array([6.0, 3.0])), rotor_inertia=rotors)
+    save_robot(arm, tmp_path / 'arm.yaml')
+    path = bag(tmp_path / 'bag', late=late, arm=replace(arm, rotor_inertia=share * rotors))
+    robot = ['--robot', str(tmp_path / 'arm.yaml')]
+    assert main(['replay', str(path), *robot, '--no-report', '--output',
+                 str(tmp_path / 'out')]) == 0
+    lag = json.loads((tmp_path / 'out/summary.json').read_text())['lag']
+    assert abs(lag['seconds'] - late) < 3.0 * lag['deviation'] + 2e-4
+    assert main(['identify', str(path), *robot, '--terms', 'rotor', '--output',
+                 str(tmp_path / 'identified')]) == 0
+    out = ' '.join(capsys.readouterr().out.split())
+    assert out.count('Recorded efforts run') == (2 if late else 0)
+    rotor = [joint['rotor_inertia']['value'] for joint in json.loads(
+        (tmp_path / 'identified/identification.json').read_text())['joints']]
+    assert late or rotor == pytest.approx(share * rotors, abs=0.02)

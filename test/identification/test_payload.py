@@ -14,20 +14,27 @@ from known_recordings import (
     data,
     heavier,
     identified,
+    lifted_arm,
 )
 import numpy as np
 import payload_cases
 import pytest
 from recordings import PANDA, messages, motion, record, write
+from scipy.signal import lfilter
 import yaml
 
 from hodyn_ros import load_robot
+from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
 from hodyn_ros.robot.inertia import physical_fault
+
+SLIDING = SigmoidFriction(
+    np.array([12.0, 4.8, 2.4, 0.6]), np.full(4, 20.0), np.zeros(4),
+    np.array([16.0, 1.6, 0.8, 0.16]))
 
 
 def test_every_parameter_vector_is_a_physical_body():
@@ -232,6 +239,36 @@ def test_beside_free_gains_a_payload_is_within_what_is_said(mass, seed):
         assert mass < found.payload_at_most < 4.0 * mass
     # The parts of the file belong together.
     assert np.all(left(found, other) <= 1.02 * left(identify(PANDA, given, terms), other))
+
+
+@pytest.mark.parametrize(('mass', 'seconds'), [(0.0, 20), (0.8, 20), (1.2, 30), (1.6, 20)])
+def test_the_link_that_carries_a_load_does_not_take_it_up_unsaid(mass, seconds):
+    """It did in some recordings, with a bound below the load."""
+    given = lifted_arm()
+    hand = given.bodies[-1]
+    given = replace(given, friction=SLIDING, bodies=(*given.bodies[:-1], replace(
+        hand, mass=0.5 * hand.mass, inertia=0.5 * hand.inertia)))
+    time = np.arange(25 * seconds) / 25.0
+    q = motion(time, given, 0.5)
+    found = []
+    for seed in (0, 2, 8, 12, 14):
+        rng = np.random.default_rng(seed)
+        arm = replace(heavier(given, rng, 0.05), friction=replace(
+            SLIDING, amplitude=0.8 * SLIDING.amplitude))
+        if mass:
+            arm = Payload(mass, np.array([0.02, 0.0, -0.1]), 0.003 * mass * np.eye(3)).fixed_to(
+                arm)
+        noise = np.array([0.6, 0.12, 0.06, 0.015]) * rng.standard_normal((len(q), 4))
+        noise = lfilter([1.0], [1.0, -0.7], noise, axis=0)  # shared by neighbouring samples
+        found.append(identify(
+            given, Data(q, FeedForward(arm).torque(q)[:, 0] + noise, time.astype(np.intp), True),
+            ('links', 'friction', 'viscous', 'rotor', 'offsets', 'payload')))
+    for one in found:
+        if one.payload is None:
+            assert np.isfinite(one.payload_at_most) == (not mass)
+        else:
+            assert abs(one.payload.mass - mass) < 1.5 * one.payload_interval[0]
+    assert sum(one.payload is not None for one in found) >= (mass > 1.0) * len(found)
 
 
 def test_swapped_recordings_with_and_without_a_payload_are_named(tmp_path, capsys):

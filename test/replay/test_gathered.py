@@ -114,32 +114,33 @@ def test_a_profile_has_the_mean_and_the_spread_of_each_bin():
     assert profile.count.min() == 0
 
 
-def compared(predicted, recorded, velocity, rate, rng):
+def compared(predicted, recorded, moved, rate, rng):
     comparison = EffortComparison(NAMES[:predicted.shape[1]])
     stamps = 10 ** 9 + 10 ** 7 * np.arange(len(predicted))
     for part in cuts(len(predicted), 6, rng):
         comparison.add(*(values[part] for values in (
             stamps, stamps, np.stack([predicted, rate], axis=1), recorded,
-            np.stack([predicted, recorded], axis=1), velocity)))
+            np.stack([predicted, recorded], axis=1), moved)))
     return comparison.joints
 
 
 @pytest.fixture
 def motion():
-    """Return an effort, its rate, and the velocity, of two joints, and random numbers."""
+    """Return efforts, their rates, velocities and accelerations of two joints, random numbers."""
     rng = np.random.default_rng(3)
     time = 0.01 * np.arange(4000)[:, None]
     omega = np.array([2.0, 3.1])
     return (5.0 + 4.0 * np.sin(omega * time), 4.0 * omega * np.cos(omega * time),
-            np.cos(0.7 * omega * time), rng)
+            np.stack([np.cos(0.7 * omega * time),
+                      -0.7 * omega * np.sin(0.7 * omega * time)], axis=1), rng)
 
 
 def test_the_figures_of_a_joint_are_those_of_all_its_samples(motion):
-    effort, rate, velocity, rng = motion
+    effort, rate, moved, rng = motion
     recorded = effort + np.array([0.3, -0.2]) + 0.1 * rng.standard_normal(effort.shape)
     recorded[100, 0] -= 9.0
     recorded[50:60, 1] = np.nan
-    for joint, found in enumerate(compared(effort, recorded, velocity, rate, rng)):
+    for joint, found in enumerate(compared(effort, recorded, moved, rate, rng)):
         known = np.isfinite(recorded[:, joint])
         error = (effort - recorded)[known, joint]
         total = recorded[known, joint]
@@ -159,42 +160,43 @@ def test_the_figures_of_a_joint_are_those_of_all_its_samples(motion):
 
 
 def test_a_friction_that_the_model_lacks_is_found_with_its_share(motion):
-    effort, rate, velocity, rng = motion
+    effort, rate, moved, rng = motion
     coulomb, viscous = np.array([0.5, 0.0]), np.array([0.2, 0.7])
-    recorded = effort + coulomb * np.tanh(velocity / COULOMB_WIDTH) + viscous * velocity - 0.4
-    for joint, found in enumerate(compared(effort, recorded, velocity, rate, rng)):
+    recorded = effort + coulomb * np.tanh(moved[:, 0] / COULOMB_WIDTH) + (
+        viscous * moved[:, 0] - 0.4)
+    for joint, found in enumerate(compared(effort, recorded, moved, rate, rng)):
         assert found.coulomb_left == pytest.approx(coulomb[joint], abs=1e-9)
         assert found.viscous_left == pytest.approx(viscous[joint], abs=1e-9)
         assert found.friction_share == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize('seconds', [0.0, 0.004, -0.006])
-def test_a_late_effort_is_told_from_friction_within_its_deviation(motion, seconds):
-    effort, rate, velocity, rng = motion
-    recorded = effort - seconds * rate + 0.3 * velocity
-    recorded += 1.5 * np.tanh(velocity / COULOMB_WIDTH)
+def test_a_lag_is_found_beside_friction_and_inertia_in_its_deviation(motion, seconds):
+    effort, rate, moved, rng = motion
+    recorded = effort - seconds * rate + 0.3 * moved[:, 0] + 0.2 * moved[:, 1]
+    recorded += 1.5 * np.tanh(moved[:, 0] / COULOMB_WIDTH)
     noisy = effort - seconds * rate + 0.5 * rng.standard_normal(effort.shape)
-    for found in compared(effort, recorded, velocity, rate, rng):
+    for found in compared(effort, recorded, moved, rate, rng):
         assert found.lag == pytest.approx(seconds, rel=1e-6, abs=1e-9)
     deviations = []
-    for joint, found in enumerate(compared(effort, noisy, velocity, rate, rng)):
+    for joint, found in enumerate(compared(effort, noisy, moved, rate, rng)):
         assert abs(found.lag - seconds) < 4.0 * found.lag_deviation
         # That of a least-squares shift in white noise.
         terms = np.column_stack([
-            np.ones(len(rate)), np.tanh(velocity[:, joint] / COULOMB_WIDTH), velocity[:, joint]])
-        moved = rate[:, joint] - terms @ np.linalg.lstsq(terms, rate[:, joint], rcond=None)[0]
-        deviations.append(0.5 / np.sqrt(np.sum(moved ** 2)))
+            np.ones(len(rate)), np.tanh(moved[:, 0, joint] / COULOMB_WIDTH), moved[:, :, joint]])
+        own = rate[:, joint] - terms @ np.linalg.lstsq(terms, rate[:, joint], rcond=None)[0]
+        deviations.append(0.5 / np.sqrt(np.sum(own ** 2)))
         assert found.lag_deviation == pytest.approx(deviations[-1], rel=0.1)
-    lag = common_lag(compared(effort, noisy, velocity, rate, rng))
+    lag = common_lag(compared(effort, noisy, moved, rate, rng))
     assert lag.deviation == pytest.approx(np.sum(np.array(deviations) ** -2.0) ** -0.5, rel=0.1)
     assert abs(lag.seconds - seconds) < 4.0 * lag.deviation
 
 
 def test_what_has_no_rate_or_no_effort_has_no_lag(motion):
-    effort, rate, velocity, rng = motion
+    effort, rate, moved, rng = motion
     recorded = np.where([True, False], np.nan, effort)
-    still, none = compared(effort, recorded, velocity, 0.0 * rate, rng)[1], compared(
-        effort, recorded, velocity, rate, rng)[0]
+    still, none = compared(effort, recorded, moved, 0.0 * rate, rng)[1], compared(
+        effort, recorded, moved, rate, rng)[0]
     assert np.isnan(still.lag)
     for value in (none.rms_error, none.bias, none.lag, none.friction_share, none.slow_share):
         assert np.isnan(value)
@@ -303,10 +305,10 @@ def test_without_limits_nothing_is_beyond_and_the_largest_value_is_given():
 
 def test_shares_are_the_same_in_any_unit(motion):
     """Of small joints and in kN as well."""
-    effort, rate, velocity, rng = motion
-    recorded = effort + 0.3 * velocity + 0.1 * rng.standard_normal(effort.shape)
-    found = compared(effort, recorded, velocity, rate, rng)
-    scaled = compared(1e-6 * effort, 1e-6 * recorded, velocity, 1e-6 * rate, rng)
+    effort, rate, moved, rng = motion
+    recorded = effort + 0.3 * moved[:, 0] + 0.1 * rng.standard_normal(effort.shape)
+    found = compared(effort, recorded, moved, rate, rng)
+    scaled = compared(1e-6 * effort, 1e-6 * recorded, moved, 1e-6 * rate, rng)
     for one, other in zip(found, scaled, strict=True):
         for name in (
                 'share', 'variance_accounted_for', 'lag', 'lag_deviation', 'slow_share',
@@ -320,7 +322,7 @@ def test_the_lag_deviates_as_is_said_where_the_errors_are_low_passed():
     low_pass = butter(2, 8.0, fs=1000.0, output='sos')
     predicted = 8.0 * np.sin(2.0 * time)[:, None] + 3.0 * np.sin(5.1 * time)[:, None]
     rate = np.gradient(predicted, time, axis=0)
-    velocity = np.cos(0.7 * time)[:, None]
+    moved = np.stack([np.cos(0.7 * time), -0.7 * np.sin(0.7 * time)], axis=1)[:, :, None]
     lags, deviations = [], []
     for seed in range(60):
         recorded = predicted + 0.3 * np.random.default_rng(seed).standard_normal(predicted.shape)
@@ -329,7 +331,7 @@ def test_the_lag_deviates_as_is_said_where_the_errors_are_low_passed():
         found.add(
             np.arange(len(time)), (1e9 * time).astype(np.int64),
             np.stack([predicted, rate], axis=1), recorded,
-            np.stack([predicted, slow], axis=1), velocity)
+            np.stack([predicted, slow], axis=1), moved)
         lags.append(found.joints[0].lag)
         deviations.append(found.joints[0].lag_deviation)
     assert 0.7 < np.std(lags) / np.mean(deviations) < 1.4
