@@ -125,8 +125,8 @@ def sampling_instants(
         at = int(breaks[np.argmax(clock.off[breaks - 1])])
         parts = [found for part in (slice(at), slice(at, None)) for found in sampling_instants(
             stamps[part], older[part], position[part], velocity[part])]
-        clocked = sum(len(part.time) for part in parts if np.isfinite(part.sampling_period))
-        if clocked > _CLOCKED * len(stamps):
+        clocked = sum(np.count_nonzero(part.determined) for part in parts)
+        if clocked > _CLOCKED * np.count_nonzero(determined):
             return parts
         # Without a determined sampling clock, no step of the stamps' clock can be proved.
         misfits = [part.misfit for part in parts if np.isfinite(part.misfit)] or [np.nan]

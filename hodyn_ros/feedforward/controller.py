@@ -137,6 +137,11 @@ class FeedforwardController:
         return self._sigma
 
     @property
+    def stiffness_goal(self) -> Array | None:
+        """The stiffness to which σ goes, (n,), N m/rad; None until one is requested."""
+        return None if self._sigma is None else self._stiffness_taken[2][0]
+
+    @property
     def has_wrenches(self) -> bool:
         """Whether external wrenches act, or fade away."""
         return self._wrenches is not None and np.abs(self._wrenches[0]).max() > NO_WRENCH
@@ -193,8 +198,9 @@ class FeedforwardController:
         if self.motors is not None:
             if self._stiffness is not None and self._sigma is not None:
                 asked, when, _ = self._stiffness_taken
-                if now - when > LIMITS_AGE and self.q[1:].any():
-                    # A stiffness that was possible at rest may not be possible in motion.
+                if now - when > LIMITS_AGE and (
+                        self.q[1:].any() or self.is_fading or self.motors.any_held):
+                    # What was possible may not be possible in motion, or with another payload.
                     self.set_stiffness(asked)
                 self._sigma = self._stiffness.advance(dt)
             self.motors.evaluate(self.q, self.torque, self._sigma, dt)
@@ -210,9 +216,10 @@ class FeedforwardController:
 
     @property
     def is_fading(self) -> bool:
-        """Whether an output is still on its way to the value that is wanted."""
+        """Whether an output or the stiffness is still on its way to the wanted value."""
         return any(each.stage.is_changing for each in self._outputs) or (
-            self.motors is not None and self.motors.is_changing)
+            self.motors is not None and self.motors.is_changing) or (
+                self._stiffness is not None and self._stiffness.is_changing)
 
     @property
     def excess_of_weight(self) -> str:
@@ -352,8 +359,7 @@ class FeedforwardController:
         """Request a stiffness, (n,), N m/rad; return the stiffness used, see `ask_for`."""
         if self._stiffness is None:
             return stiffness, -1
-        if self._sigma is None:
-            self._sigma = self._stiffness.advance(0.0)
+        self._sigma = self._stiffness.advance(0.0) if self._sigma is None else self._sigma
         asked, when, taken = self._stiffness_taken
         # The same request is checked again only after a while: the arm may have moved.
         if self.now - when > LIMITS_AGE or not np.array_equal(asked, stiffness):

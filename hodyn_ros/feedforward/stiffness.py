@@ -11,6 +11,8 @@ LEAST_EFFORT = 0.25
 """Share of the effort limit that the softest spring must carry at its deflection limit."""
 RATE_SHARE = 0.5
 """Share of the motors' velocity limits that a change of stiffness may use."""
+CLOSE = 1e-6
+"""Deviation from the goal, as a share of it, with which a change of stiffness has ended."""
 MAX_DEFLECTION = 0.5 * np.pi
 """Elongation limit of a spring without `max_deflection` in the robot file, rad or m."""
 
@@ -83,6 +85,16 @@ class StiffnessReference:
             np.ascontiguousarray(np.broadcast_to(one, (STEPS + 1, *one.shape)))
             for one in (q, torque))
         return stiffness[:, 0], *self._side.sample(motions, torques, stiffness)
+
+    @property
+    def is_changing(self) -> bool:
+        """Whether the stiffness is still on its way to the goal."""
+        value, rate = self._filter.state[:2]
+        goal = np.exp(self._goal)
+        return bool(
+            np.any(np.abs(self._input - self._goal) > CLOSE)
+            or np.any(np.abs(value - goal) > CLOSE * goal)
+            or np.any(np.abs(rate) > CLOSE * goal * self._filter.omega))
 
     def advance(self, interval: float) -> Array:
         """Move on by `interval` seconds; return σ, σ̇, σ̈, (3, n)."""

@@ -20,7 +20,8 @@ DIED = 'the process that prepares plans has died'
 MOST_TIME = 300.0
 """Largest time to prepare a plan, s; a trajectory of 8 MB takes a fifth of it."""
 PATIENCE = 2.0
-"""Largest time, s, for a plan that is no longer wanted; another process starts in about 2 s."""
+"""Time from its begin, s, after which a job that is no longer wanted is ended: about as long as
+another process takes to start, unless it has to compile its kernels."""
 TOOK_TOO_LONG = f'it took longer than {MOST_TIME:g} s to prepare: its preparation was ended'
 MODULE = 'hodyn_ros.plans.planning_process'
 
@@ -90,7 +91,7 @@ class PlanWorker:
         self._finished: dict[type, deque[Any]] = {
             kind: deque(maxlen=1) for kind in (Job, BaseJob)}
         self._settled = threading.Event()
-        self._is_ready = False
+        self._is_ready = self._is_busy = False
         self._closing = False
         self._process: subprocess.Popen[bytes] | None = None
         # A thread sends and receives, as a pipe blocks while its other end is busy. The thread
@@ -120,9 +121,8 @@ class PlanWorker:
         """Drop all jobs; another child replaces one that is at work, and an idle one stays."""
         with self._change:
             self._waiting.clear()
-            is_at_work = self._current is not None and self._is_ready
             self._current = None
-            if is_at_work and self._process is not None:
+            if self._is_busy and self._is_ready and self._process is not None:
                 self._is_ready = False
                 self._settled.clear()
                 self._process.kill()
@@ -164,6 +164,7 @@ class PlanWorker:
                 return None
             if self._current is None:
                 self._current = self._waiting.pop(next(iter(self._waiting)))
+            self._is_busy = True
             return self._current
 
     def _exchange(self) -> bool:
@@ -175,7 +176,7 @@ class PlanWorker:
                 connection.send(self._begin)
                 connection.recv()
                 with self._change:
-                    was_ready = self._is_ready = True
+                    was_ready, self._is_ready, self._is_busy = True, True, False
                     self._settled.set()
                 while (job := self._next()) is not None:
                     # The robot is large and sent only once: no cycle can run while it is pickled.
@@ -215,6 +216,7 @@ class PlanWorker:
     def _finish(self, job: Job | BaseJob, prepared: PreparedPlan) -> None:
         """Keep a plan, unless its job was dropped."""
         with self._change:
+            self._is_busy = False
             if self._current is job:
                 self._current = None
                 self._finished[type(job)].append((job, prepared))

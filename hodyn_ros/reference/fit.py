@@ -102,6 +102,7 @@ def fit_plan(
 
     """
     check_choice(interpolation, 'interpolation', INTERPOLATIONS)
+    names = None if names is None else check_names(names, 'names')
     tolerance = numbers(overshoot_tolerance, 'overshoot_tolerance')
     for value, text in (
         (tolerance.min(initial=np.inf), 'overshoot_tolerance'),
@@ -138,6 +139,10 @@ def fit_plan(
     lower, upper = (
         _per_joint(end, 'position_range', knots.shape[2])
         for end in (position_range or (-np.inf, np.inf)))
+    if not (lower < upper).all():
+        raise HodynError(
+            f'position_range {lower.tolist()}, {upper.tolist()}: each least position, of all '
+            'joints, must be below the largest')
     lower, upper = np.where(low < lower, -np.inf, lower), np.where(high > upper, np.inf, upper)
     smoothest = 'band' if dense and sample_tolerance > 0.0 else 'global'
     kinds = {
@@ -253,7 +258,7 @@ def _points(
         )
     if q.size == 0:
         raise HodynError('the plan has no points')
-    if names is not None and len(check_names(names, 'names')) != q.shape[1]:
+    if names is not None and len(names) != q.shape[1]:
         raise HodynError(f'{len(names)} joint names for {q.shape[1]} joints')
     _check_times(instants)
     knots = np.zeros((len(q), 5, q.shape[1]))

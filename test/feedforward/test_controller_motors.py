@@ -4,6 +4,7 @@ from unittest.mock import Mock
 from controllers import HOME, MS, AtHome, assert_is_its_own_integral, driven, still
 import numpy as np
 import pytest
+from supervised import running
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import JointActuator
@@ -15,6 +16,7 @@ from hodyn_ros.feedforward.controller import ControllerSettings
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.supervisor import Supervisor
 from hodyn_ros.feedforward.torque_output import is_finite
+from hodyn_ros.feedforward.transitions import State
 from hodyn_ros.messages.joint_states import JointStateReader, JointStateWriter
 from hodyn_ros.reference.smoothing import SmoothingFilter
 from hodyn_ros.robot.joint_names import JointNames
@@ -183,3 +185,53 @@ def test_a_change_of_stiffness_uses_half_the_speed_of_the_motors(panda, law, see
             fastest = max(fastest, np.abs(controller.motors.wanted[1]).max())
         begin = end
     assert 0.25 * 0.2 < fastest < 0.53 * 0.2
+
+
+@pytest.fixture
+def changing(tendons):
+    """Return a world whose stiffness has begun to change, with the motors in motion."""
+    world = running(model=tendons)
+    world.supervisor.take_stiffness(np.array([8000.0]), world.at)
+    world.states(20)
+    assert np.abs(world.controller.motors.reference[1]).max() > 0.05
+    return world
+
+
+def test_an_end_waits_until_the_motors_of_a_changing_stiffness_rest(changing):
+    changing.end()
+    assert np.abs(changing.controller.motors.reference[1:3]).max() < 1e-3
+
+
+def test_without_joint_states_motors_rest_before_the_node_falls_silent(changing):
+    for _ in range(5000):
+        changing.pass_time(0.002)
+        if changing.supervisor.state is State.SILENT:
+            break
+    assert changing.supervisor.state is State.SILENT
+    assert np.abs(changing.controller.motors.reference[1:3]).max() < 1e-3
+
+
+def test_a_payload_raises_a_stiffness_that_was_possible_without_it(tendons):
+    world = running(model=tendons)
+    world.supervisor.take_stiffness(np.array([1.0]), world.at)
+    world.states(1000)
+    soft = world.controller.stiffness[0, 1]
+    world.supervisor.change_model(FeedForward(
+        tendons.robot.with_payload('link7', 3.0, [0.0, 0.0, 0.1])))
+    world.states(1000)
+    assert world.controller.stiffness[0, 1] > 1.05 * soft
+    assert world.controller.motors.feasible.all()
+    assert not world.controller.motors.any_held
+
+
+def test_plans_are_judged_with_the_requested_stiffness(tendons):
+    """A plan was accepted that its motors could not follow: they were held on the way."""
+    world = running(model=tendons)
+    for wanted, model in ((500.0, tendons), (400.0, tendons), (400.0, FeedForward(
+            tendons.robot.with_payload('link7', 0.1, [0.0, 0.0, 0.1])))):
+        world.supervisor.change_model(model)
+        world.supervisor.take_stiffness(np.array([wanted]), world.at)
+        world.plan(b'0.2')
+        assert world.plans.robot.bodies[-1].mass == model.robot.bodies[-1].mass
+        assert world.plans.robot.actuators.joints[1].law.stiffness == pytest.approx(wanted)
+        world.settle()

@@ -91,6 +91,9 @@ def test_each_joint_may_have_its_own_tolerance():
     for wrong in ([0.1], [0.1, -1.0], [0.1, np.nan], 'x'):
         with pytest.raises(ValueError, match='overshoot_tolerance'):
             fit_plan(times, np.column_stack([column, column]), overshoot_tolerance=wrong)
+    for wrong in (([2.0, 2.0], [-2.0, -2.0]), [[-2.0, 2.0], [-2.0, 2.0]], (np.nan, 2.0)):
+        with pytest.raises(ValueError, match='each least position, of all joints, must be below'):
+            fit_plan(times, np.column_stack([column, column]), position_range=wrong)
     with pytest.raises(ValueError, match=r'position_range has shape \(3,\); expected one number'):
         fit_plan(times, np.column_stack([column, column]), position_range=(0.0, [1.0] * 3))
 

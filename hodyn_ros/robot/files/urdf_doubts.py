@@ -61,16 +61,17 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
     for body in bodies:
         name, parent = body['name'], body['parent']
         carrier[name] = name if body['type'] != 'fixed' else carrier.get(parent)
-        # A fixed link needs no mass of its own; a mass of 0 in an <inertial> is meant.
-        has_mass[name] = body['type'] == 'fixed' or 'mass' in body
+        # A fixed link needs no mass of its own, nor do the turns of a saved spherical joint.
+        has_mass[name] = body['type'] == 'fixed' or (
+            'mass' in body and (body['mass'] != 0.0 or body['joint'].endswith(('_x', '_y'))))
         if body.get('mass'):
             has_mass[carrier[name]] = True
     carries = {carrier.get(body['parent']) for body in bodies if body['type'] != 'fixed'}
     empty = [name for name, known in has_mass.items() if not known and name in carries]
     if empty:
         warnings.warn(
-            f'{context}: moving links without an <inertial> are taken as massless: '
-            f'{", ".join(empty)}', stacklevel=2)
+            f'{context}: moving links without an <inertial>, or with a mass of 0, are taken as '
+            f'massless: {", ".join(empty)}', stacklevel=2)
     points = [
         f'{body["name"]} ({body["mass"]:g} kg)' for body in bodies
         if body.get('mass') and not np.any(body['inertia'])]

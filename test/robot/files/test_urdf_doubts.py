@@ -5,7 +5,7 @@ from robot_texts import inertial, joined_link, limit, said, urdf
 import hodyn_ros as hd
 
 SOUND = inertial(2.1, 0.01, 0.01, 0.01)
-MASSLESS = 'moving links without an <inertial> are taken as massless: '
+MASSLESS = 'moving links without an <inertial>, or with a mass of 0, are taken as massless: '
 
 
 def arm(first=SOUND, second=SOUND, origin='rpy="1.57 0 0"', name='l1', **ends):
@@ -21,6 +21,7 @@ def arm(first=SOUND, second=SOUND, origin='rpy="1.57 0 0"', name='l1', **ends):
     ({}, ''),
     ({'second': ''}, ''),  # a link whose mass is all in what is fixed to it
     ({'first': ''}, f'{MASSLESS}l1'),
+    ({'first': inertial(0, 0, 0, 0)}, f'{MASSLESS}l1'),
     ({'first': '', 'name': 'upper arm'}, f'{MASSLESS}upper arm'),
     ({'first': inertial(2.1, 0, 0, 0)},
      'links with an <inertia> of 0 are taken as point masses: l1 (2.1 kg)'),
