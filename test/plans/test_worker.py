@@ -14,8 +14,18 @@ from serialized import base_trajectory
 import hodyn_ros as hd
 from hodyn_ros.messages.joint_trajectory import encode
 from hodyn_ros.plans import planning_process
+from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.prepare import PlanSettings
-from hodyn_ros.plans.worker import DIED, MOST_TIME, TOOK_TOO_LONG, BaseJob, Job, PlanWorker
+from hodyn_ros.plans.worker import (
+    DIED,
+    MOST_TIME,
+    PATIENCE,
+    TOOK_TOO_LONG,
+    BaseJob,
+    Job,
+    PlanWorker,
+)
+from hodyn_ros.reference.manager import ReferenceManager
 
 pytestmark = pytest.mark.slow
 
@@ -155,6 +165,19 @@ def test_jobs_that_are_abandoned_delay_no_other_and_an_idle_process_stays(worker
     made, prepared = outcome(worker)
     assert (made.number, prepared.refusal) == (3, '')
     assert worker.poll(BaseJob) is None
+
+
+def test_a_planner_that_gives_up_its_plans_ends_the_process_at_once(worker):
+    robot = hd.load_robot('panda')
+    planner = Planner(worker, robot, PlanSettings())
+    [first] = planners()
+    os.kill(first, signal.SIGSTOP)  # as if it computed for minutes
+    planner.submit(job(robot, 0).data, ReferenceManager(HOME, 50.0), 0, annotate=False)
+    time.sleep(0.2)
+    planner.cancel()  # as transitions do before
+    planner.abandon()
+    assert not planner.wait(0.0)
+    wait_for(lambda: not is_alive(first), 0.5 * PATIENCE)
 
 
 @pytest.mark.parametrize('dropped', [False, True])
