@@ -1,22 +1,12 @@
 """The actuators of all joints of an arm, packed for the kernels."""
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators.laws import (
-    EXPONENTIAL,
-    N_PARAMETERS,
-    QUADRATIC,
-    RIGID,
-    VARIABLE,
-    AntagonisticExponential,
-    AntagonisticQuadratic,
-    Law,
-    VariableStiffness,
-)
+from hodyn_ros.actuators.laws import EXPONENTIAL, N_PARAMETERS, QUADRATIC, RIGID, VARIABLE, Law
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.errors import HodynError
@@ -143,17 +133,6 @@ class Actuators:
         stiffness = np.zeros((3, self.n))
         stiffness[0] = np.where(np.isfinite(self.stiffness), self.stiffness, 1.0)
         return stiffness
-
-    def with_stiffness(self, stiffness: Array) -> 'Actuators':
-        """Return the same actuators with another stiffness of the variable joints, (n,), N m/rad.
-
-        It is the stiffness that the joints have until another one is requested.
-        """
-        varying = VariableStiffness, AntagonisticExponential, AntagonisticQuadratic
-        return Actuators(self.names, tuple(
-            replace(joint, law=replace(joint.law, stiffness=float(one)))
-            if isinstance(joint.law, varying) else joint
-            for joint, one in zip(self.joints, stiffness, strict=True)))
 
     def to_rotor(self, reference: Array) -> Array:
         """Return a motor reference, (…, 4, m), converted to the rotors' side of the gears.

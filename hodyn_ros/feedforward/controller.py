@@ -137,11 +137,6 @@ class FeedforwardController:
         return self._sigma
 
     @property
-    def stiffness_goal(self) -> Array | None:
-        """The stiffness to which σ goes, (n,), N m/rad; None until one is requested."""
-        return None if self._sigma is None else self._stiffness_taken[2][0]
-
-    @property
     def has_wrenches(self) -> bool:
         """Whether external wrenches act, or fade away."""
         return self._wrenches is not None and np.abs(self._wrenches[0]).max() > NO_WRENCH
@@ -199,7 +194,7 @@ class FeedforwardController:
             if self._stiffness is not None and self._sigma is not None:
                 asked, when, _ = self._stiffness_taken
                 if now - when > LIMITS_AGE and (
-                        self.q[1:].any() or self.is_fading or self.motors.any_held):
+                        self.q[1:].any() or not self.motors.feasible.all()):
                     # What was possible may not be possible in motion, or with another payload.
                     self.set_stiffness(asked)
                 self._sigma = self._stiffness.advance(dt)
@@ -366,6 +361,11 @@ class FeedforwardController:
             taken = self._stiffness.ask_for(stiffness, self.q, self.torque)
             self._stiffness_taken = stiffness.copy(), self.now, taken
         return taken
+
+    def hold_stiffness(self) -> None:
+        """End a change of stiffness as soon as its smoothing allows."""
+        if self._stiffness is not None and self._sigma is not None:
+            self.set_stiffness(self._stiffness.present)
 
     def _motion_limits(self) -> MotionLimits:
         return motion_limits(self._feedforward, wrenches=self._wrenches)

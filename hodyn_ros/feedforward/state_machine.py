@@ -1,7 +1,6 @@
 """The state machine of an active node: its state, and why, by the table of `transitions`."""
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -37,7 +36,7 @@ JOINT_STATES_LOST = 'joint states are lost'
 WAITS = 'a plan waits for its start'
 NOTABLE_WAIT = 1.0  # a plan that waits longer, s, is reported as waiting
 BASE_LOST = 'the odometry of the base is lost'
-SAME = 1e-3  # a smaller change of tilt, rad, or of stiffness does not change the model for plans
+SAME_TILT = 1e-3  # a smaller change of tilt, rad, does not change the model for plans
 # Why no input is taken.
 UNREADY = {
     State.WAITING: 'no joint state yet, so the position of the arm is unknown',
@@ -127,7 +126,7 @@ class StateMachine:
         self._tracking = TrackingWatch(settings.tracking_tolerance)
         self._joints: Sequence[str] = robot.joint_names
         self._believed = np.zeros((2, robot.n))
-        self._planned_with = np.zeros(3) if self.base is None else None
+        self._planned_tilt = np.full(3, np.inf)
         # Plans that were requested before the activation are not followed.
         planner.cancel()
 
@@ -146,6 +145,8 @@ class StateMachine:
         """Stop, then let the output fade to the weight: call `evaluate` until `ENDED`."""
         self._hold_base(DEACTIVATED)  # no more odometry comes
         self._go(Cause.DEACTIVATED)
+        if self.controller is not None:
+            self.controller.hold_stiffness()
 
     def change_model(self, feedforward: FeedForward) -> None:
         """Use another model of the robot, for instance another payload, without a torque step."""
@@ -154,8 +155,8 @@ class StateMachine:
         if self.motor_feedback is not None:
             self.motor_feedback.change_model(feedforward.robot)
         self.feedforward = feedforward
-        self._planned_with = None
-        self._plan_as_it_is()
+        self._planned_tilt = np.full(3, np.inf)
+        self._planner.change_robot(feedforward.planned_robot)
 
     def take_locked(self, measured: Mapping[str, float]) -> None:
         """Take measured positions of locked joints, rad or m, by their names."""
@@ -264,19 +265,14 @@ class StateMachine:
             self.reasons.notice(kind, why, at, 'error')
         return bool(why)
 
-    def _plan_as_it_is(self) -> None:
-        """Have plans judged with the present tilt of the base, and the requested stiffness."""
-        stiffness = None if self.controller is None else self.controller.stiffness_goal
-        present = np.concatenate([
-            np.zeros(3) if self.base is None else self.base.rotation[2],
-            [] if stiffness is None else np.log(stiffness)])
-        before = self._planned_with
-        if before is not None and before.size == present.size and (
-                np.abs(present - before).max() <= SAME):
+    def _plan_on_base(self) -> None:
+        """Have plans judged with the present tilt of the base."""
+        if self.base is None:
             return
-        self._planned_with, robot = present, self.feedforward.planned_robot
-        self._planner.change_robot(robot if stiffness is None else replace(
-            robot, actuators=robot.require_actuators().with_stiffness(stiffness)))
+        tilt = self.base.rotation[2]
+        if np.abs(tilt - self._planned_tilt).max() > SAME_TILT:
+            self._planned_tilt = tilt.copy()
+            self._planner.change_robot(self.feedforward.planned_robot)
 
     def why_no_plan(self) -> str:
         """Return why no trajectory can be taken now; empty if one can."""

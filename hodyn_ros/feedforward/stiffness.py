@@ -87,6 +87,11 @@ class StiffnessReference:
         return stiffness[:, 0], *self._side.sample(motions, torques, stiffness)
 
     @property
+    def present(self) -> Array:
+        """The stiffness that was reached on the way to the goal, before smoothing, (n,)."""
+        return np.asarray(np.exp(self._input))
+
+    @property
     def is_changing(self) -> bool:
         """Whether the stiffness is still on its way to the goal."""
         value, rate = self._filter.state[:2]

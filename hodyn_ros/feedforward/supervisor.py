@@ -234,7 +234,7 @@ class Supervisor(StateMachine):
         controller = self._running
         if self._planner.busy and not self.goals.prepares:
             self.reasons.tell('error', REPLACED, PLAN)
-        self._plan_as_it_is()
+        self._plan_on_base()
         self._planner.submit(
             data, controller.reference, controller.now, annotate=annotate,
             left_out=self.clock.left_out)

@@ -222,16 +222,3 @@ def test_a_payload_raises_a_stiffness_that_was_possible_without_it(tendons):
     assert world.controller.stiffness[0, 1] > 1.05 * soft
     assert world.controller.motors.feasible.all()
     assert not world.controller.motors.any_held
-
-
-def test_plans_are_judged_with_the_requested_stiffness(tendons):
-    """A plan was accepted that its motors could not follow: they were held on the way."""
-    world = running(model=tendons)
-    for wanted, model in ((500.0, tendons), (400.0, tendons), (400.0, FeedForward(
-            tendons.robot.with_payload('link7', 0.1, [0.0, 0.0, 0.1])))):
-        world.supervisor.change_model(model)
-        world.supervisor.take_stiffness(np.array([wanted]), world.at)
-        world.plan(b'0.2')
-        assert world.plans.robot.bodies[-1].mass == model.robot.bodies[-1].mass
-        assert world.plans.robot.actuators.joints[1].law.stiffness == pytest.approx(wanted)
-        world.settle()

@@ -56,14 +56,17 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
 
     `bodies` are in the robot format, parents first.
     """
+    joints = {body.get('joint') for body in bodies}
     carrier: dict[Any, Any] = {}
     has_mass: dict[Any, bool] = {}
     for body in bodies:
         name, parent = body['name'], body['parent']
         carrier[name] = name if body['type'] != 'fixed' else carrier.get(parent)
         # A fixed link needs no mass of its own, nor do the turns of a saved spherical joint.
+        is_turn = str(body.get('joint')).endswith(('_x', '_y')) and {
+            f'{body["joint"][:-1]}{axis}' for axis in 'xyz'} <= joints
         has_mass[name] = body['type'] == 'fixed' or (
-            'mass' in body and (body['mass'] != 0.0 or body['joint'].endswith(('_x', '_y'))))
+            'mass' in body and (body['mass'] != 0.0 or is_turn))
         if body.get('mass'):
             has_mass[carrier[name]] = True
     carries = {carrier.get(body['parent']) for body in bodies if body['type'] != 'fixed'}
