@@ -30,7 +30,7 @@ from hodyn_ros.cli import (
     robots,
 )
 from hodyn_ros.cli.command_parser import CommandParser
-from hodyn_ros.cli.options import check_names, say_what_was_replaced
+from hodyn_ros.cli.options import refuse_dash, say_what_was_replaced
 from hodyn_ros.cli.used_robot import used_robot
 from hodyn_ros.common.closed_pipe import discard_output
 from hodyn_ros.common.errors import HodynError, how_to_install
@@ -78,7 +78,7 @@ def _run(options: argparse.Namespace) -> int:
     with warnings.catch_warnings(record=True) as caught, _ending_in_order():
         warnings.simplefilter('default')
         try:
-            check_names(options)
+            refuse_dash(options)
             with used_robot(options):
                 code = int(options.run(options))
             say_what_was_replaced(options)

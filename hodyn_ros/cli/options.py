@@ -74,7 +74,7 @@ def add_force(parser: argparse.ArgumentParser) -> None:
         '--force', action='store_true', help='replace existing files of the same names')
 
 
-def check_names(options: argparse.Namespace) -> None:
+def refuse_dash(options: argparse.Namespace) -> None:
     """Refuse an output named -, which would be a file or a folder of this name."""
     for name in ('output', 'controller', 'picture'):
         if getattr(options, name, None) == Path('-'):

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.limits.margins import TOLERANCE, Extremes, LimitMargin, margins, shares
@@ -29,8 +29,6 @@ from hodyn_ros.limits.quantities import (
 )
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.reflexes import COMMANDS, Commands, Reflex
-
-Places = NDArray[np.intp]
 
 COMMANDED_RATE = 'commanded_rate'
 SPRING = 'spring'
@@ -69,7 +67,7 @@ class _Part:
 
     quantity: Quantity
     source: str
-    places: Places
+    places: Indices
     lower: Array
     upper: Array
     neutral: float | Array = 0.0
@@ -181,7 +179,7 @@ class LimitTable:
         self.lower, self.upper, neutral, self.bounded, counts = (
             np.concatenate(row) for row in zip(*rows, strict=True))
         self.is_reflex = np.array([column.reflex is not None for column in self.columns])
-        self.limited: Places = np.flatnonzero(counts)
+        self.limited: Indices = np.flatnonzero(counts)
         self.limited_columns = [self.columns[i] for i in self.limited]
         self.orders = np.array([column.order for column in self.limited_columns], dtype=int)
         self._neutral_limited = neutral[self.limited]

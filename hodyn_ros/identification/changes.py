@@ -2,14 +2,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.identification.recordings import FOLDS, STRETCH
 from hodyn_ros.identification.regression import Fit, inverse
 from hodyn_ros.identification.terms import Terms
-
-Blocks = NDArray[np.intp]
 
 _FEWEST = 12  # least number of blocks of a recording in which changes are searched
 # A block does not fit if its squared error is more than _MUCH times the usual one, and its
@@ -70,7 +67,7 @@ def changes(model: Terms, found: Fit) -> tuple[Change, ...]:
 
 
 def _of_joint(
-    error: Array, torque: Array, columns: Array, block: Blocks,
+    error: Array, torque: Array, columns: Array, block: Indices,
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return begin, end, error, usual and is_lasting of a joint's changes in a recording."""
     known = np.isfinite(error)
@@ -87,7 +84,7 @@ def _of_joint(
 
 
 def _short(
-    error: Array, torque: Array, order: Blocks, times: Blocks,
+    error: Array, torque: Array, order: Indices, times: Indices,
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return successive blocks with large errors, for example from a contact.
 
@@ -114,7 +111,7 @@ def _short(
 
 
 def _lasting(
-    error: Array, torque: Array, columns: Array, order: Blocks, times: Blocks,
+    error: Array, torque: Array, columns: Array, order: Indices, times: Indices,
     fits: Flags,
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return the change of friction, offset and load in time that explains most of the error.
@@ -150,7 +147,7 @@ def _lasting(
 
 
 def _predicted(
-    sums: Array, change: Array, part: Blocks, fits: Flags,
+    sums: Array, change: Array, part: Indices, fits: Flags,
 ) -> float:
     """Return the squared error of blocks, each predicted by a fit to the other parts.
 

@@ -1,10 +1,7 @@
 """When joints stand: their friction then has any value up to the breakaway friction."""
 import numpy as np
-from numpy.typing import NDArray
 
-from hodyn_ros.common.arrays import Array, Flags
-
-Instants = NDArray[np.int64]
+from hodyn_ros.common.arrays import Array, Flags, Stamps
 
 MIN_REST = 0.3
 """Least duration of a rest, s; shorter stops are reversals."""
@@ -27,7 +24,7 @@ class Pace:
         self._sums = np.zeros((3, n))
         self._count = 0
 
-    def add(self, instants: Instants, velocity: Array) -> None:
+    def add(self, instants: Stamps, velocity: Array) -> None:
         """Add consecutive samples: instants, (T,), ns, and velocities, (T, n)."""
         directed = _lasting(instants, velocity > 0.0) | _lasting(instants, velocity < 0.0)
         way = np.abs(velocity)
@@ -48,7 +45,7 @@ class Pace:
         return np.where(directed > _DIRECTED * way, slow, np.maximum(slow, JITTER))
 
 
-def standing(instants: Instants, velocity: Array, deviation: Array, slow: Array) -> Flags:
+def standing(instants: Stamps, velocity: Array, deviation: Array, slow: Array) -> Flags:
     """Return whether each joint stands, (T, n): slow without a break for `MIN_REST`.
 
     A velocity is slow if its size is below three standard deviations, or below `slow`.
@@ -71,7 +68,7 @@ def moving(velocity: Array, deviation: Array) -> Flags:
     return np.asarray(np.abs(velocity) > _CERTAIN * deviation)
 
 
-def _lasting(instants: Instants, flags: Flags) -> Flags:
+def _lasting(instants: Stamps, flags: Flags) -> Flags:
     """Return the flags, (T, n), that last for `MIN_REST` without a break."""
     out = np.zeros_like(flags)
     edges = np.diff(np.pad(flags, ((1, 1), (0, 0))).astype(np.int8), axis=0)

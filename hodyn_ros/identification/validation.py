@@ -6,9 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-from numpy.typing import NDArray
 
-from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
@@ -16,8 +15,6 @@ from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.identify import MIN_BLOCKS, identify
 from hodyn_ros.identification.recordings import FOLDS, STRETCH, Recording, Source
 from hodyn_ros.identification.robot_writer import write_robot
-
-Blocks = NDArray[np.intp]
 
 _WORSE, _DEVIATIONS = 1.01, 2.0  # ratio and deviations above which held-out errors are worse
 
@@ -60,7 +57,7 @@ class Folds:
         if not self.by_bag:
             self.count = FOLDS
 
-    def of(self, bag: Blocks, block: Blocks) -> Blocks:
+    def of(self, bag: Indices, block: Indices) -> Indices:
         """Return the number of the part that samples belong to."""
         return self._of_bag[bag] if self.by_bag else block // STRETCH % self.count
 
@@ -79,7 +76,7 @@ class BlockErrors:
         self._blocks: defaultdict[tuple[int, int], Array] = defaultdict(
             lambda: np.zeros((3, *shape)))
 
-    def add(self, bag: int, block: Blocks, error: Array) -> None:
+    def add(self, bag: int, block: Indices, error: Array) -> None:
         """Add errors, (T, robots, joints), of a recording; NaN does not count."""
         known = np.isfinite(error)
         error = np.where(known, error, 0.0)

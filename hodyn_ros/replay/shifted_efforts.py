@@ -1,11 +1,8 @@
 """Errors of a prediction against efforts that are shifted in time, for the lag of efforts."""
 import numpy as np
-from numpy.typing import NDArray
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, Indices, Stamps
 from hodyn_ros.replay.friction_fit import FrictionFit, notable
-
-Instants = NDArray[np.int64]
 
 STEP, STEPS = 0.02, 12
 """Step of the shifts, s, and their number in each direction; a lag within a step acts linearly."""
@@ -35,7 +32,7 @@ class ShiftedEfforts:
         return self._fits[STEPS]
 
     def add(
-        self, instants: Instants, predicted: Array, recorded: Array, motion: Array, rate: Array,
+        self, instants: Stamps, predicted: Array, recorded: Array, motion: Array, rate: Array,
     ) -> None:
         """Add consecutive samples within the bandwidth of the motion.
 
@@ -44,7 +41,7 @@ class ShiftedEfforts:
         velocity, acceleration = motion[:, 0], motion[:, 1]
         is_known = np.isfinite(rate) & np.isfinite(motion).all(axis=1)
 
-        def fit(k: int, some: Instants, effort: Array) -> None:
+        def fit(k: int, some: Indices, effort: Array) -> None:
             error = predicted[some] - effort
             self._fits[k].add(
                 velocity[some], (acceleration[some], rate[some]), error,
