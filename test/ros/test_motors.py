@@ -1,6 +1,7 @@
 """Motors of elastic joints and of joints with variable stiffness, commanded by a live node."""
 from copy import copy, deepcopy
 from dataclasses import replace
+import signal
 
 from live_motions import NOW, assert_no_step, in_motion, start_with_motors, write_robot_keys
 import numpy as np
@@ -242,4 +243,24 @@ def test_a_stiffness_that_cannot_be_is_taken_in_part_or_rejected(live, home, var
         asker.ask(given, states=5)
         assert_close(motor_cycles(node)[-1][1], before)
     assert 'Traceback' not in node.log
+    assert_no_step(node)
+
+
+@pytest.mark.parametrize('end', ['a signal', 'lost joint states'])
+def test_the_motors_of_a_changing_stiffness_rest_at_an_end(live, home, variable_robot, end):
+    """The last word on `~/motor_reference` was a velocity of up to 1 rad/s."""
+    node = start_with_motors(live, f'robot:={variable_robot}', 'state_timeout:=1.0')
+    node.first_answer(NOW, home)
+    asker = Asker(node, home, NOW)
+    asker.ask([2000.0, 3500.0, 2500.0, 1200.0, 0.0, 0.0, 900.0], states=25)
+    changing = motor_cycles(node)[-1][1][1]
+    assert np.abs(changing).max() > 0.05
+    if end == 'a signal':
+        assert node.end(signal.SIGINT) == 0
+    else:
+        assert node.spin_until(lambda: node.states[-1] == 'fault', 60.0), node.log
+    node.settle()
+    moved = [found for _, found in motor_cycles(node)]
+    assert np.abs(moved[-1][1]).max() < 1e-4 * np.abs(changing).max()
+    assert_no_lone_step(np.array([found[0] for found in moved][1:]))
     assert_no_step(node)
