@@ -56,8 +56,10 @@ _HEAVIEST = 50.0
 """Largest gravity, m/s²: twice that of Jupiter."""
 _DEFLECTION, _STIFF = 1.0, 2e-5
 """Largest deflection of an actuator's spring; least deflection at the largest torque, rad."""
-_FAST, _FAST_ROTOR = 100.0, 2000.0
-"""Largest speed of a joint, and of a rotor before its gear, rad/s."""
+_FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 1000.0, 2000.0
+"""Largest speed of a joint, of one without a range, and of a rotor before its gear, rad/s."""
+_STRONG = 100.0
+"""Largest effort of a joint, in weights of the whole robot at its size."""
 _ROTORS = 10.0
 """Largest inertia of a rotor, at the joint, in inertias of the whole arm."""
 
@@ -116,9 +118,10 @@ def ask_of_links(links: Sequence['Body'], context: str) -> None:
 
 
 def ask_of_robot(robot: 'Robot', context: str) -> None:
-    """Ask about gravity, ranges, friction, rotors and actuators of a robot once it is read."""
+    """Ask about gravity, limits, friction, rotors and actuators of a robot once it is read."""
     ask_of_gravity(robot, context)
     limits = robot.limits
+    _ask_of_limits(robot, context)
     if wide := [
         f'{body.joint} ({lower:g} to {upper:g})' for body, lower, upper in zip(
             robot.joint_bodies, limits.position_min, limits.position_max, strict=True)
@@ -130,6 +133,27 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
         _ask_of_rotors(robot, dict(zip(
             robot.joint_names, robot.rotor_inertia.tolist(), strict=True)), context)
     ask_of_actuators(robot, context)
+
+
+def _ask_of_limits(robot: 'Robot', context: str) -> None:
+    """Ask about limits of velocity and effort that no such robot reaches."""
+    limits = robot.limits
+    weight = _EARTH[0] * sum(body.mass for body in robot.bodies)
+    size = max(_size(robot.bodies), _SHORT)
+    has_range = np.isfinite(limits.position_max - limits.position_min)
+    fastest = np.where(has_range, _FAST, _FAST_WHEEL)
+    strongest = _STRONG * weight * np.array(
+        [1.0 if body.type == 'prismatic' else size for body in robot.joint_bodies])
+    if beyond := [
+        f'{quantity} of {name} ({limit:.4g})' for quantity, largest in (
+            ('velocity', fastest), ('effort', strongest))
+        for name, limit, most in zip(
+            robot.joint_names, getattr(limits, quantity), largest, strict=True)
+        if 0.0 < most < limit < np.inf
+    ]:
+        ask(f'{context}: limits that no such robot reaches: are these placeholders, or in other '
+            'units (deg/s, mm/s, N mm)? They are used as limits; leave them out if they are '
+            f'unknown. {", ".join(beyond)}')
 
 
 def ask_of_gravity(robot: 'Robot', context: str) -> None:

@@ -45,7 +45,7 @@ def as_mjcf(data):
 
 
 def as_urdf(data):
-    limits = data['limits'] | {'velocity': 3 * [2.0], 'effort': 3 * [9.0]}
+    limits = data['limits'] | {'velocity': 3 * [2.0], 'effort': 3 * [0.1]}
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')
         return urdf_text(hd.load_robot({**data, 'limits': limits}))
@@ -228,3 +228,24 @@ def test_friction_that_no_motor_overcomes_is_asked_about(amplitude, offset, aske
     assert said(hd.load_robot, data) == bool(asked) * [
         "robot 'arm': amplitude of friction is in N m (prismatic: N): is it in N mm? Friction "
         f'exceeds the effort limit of {asked}']
+
+
+@pytest.mark.parametrize(('limits', 'asked'), [
+    ({'velocity': [1e10, 2.0, 101.0]}, 'velocity of j0 (1e+10), velocity of j2 (101)'),
+    ({'effort': [1e30, 9.0, 2e4]}, 'effort of j0 (1e+30), effort of j2 (2e+04)'),
+    ({'velocity': [100.0] * 3, 'effort': [5000.0] * 3}, ''),
+    ({'velocity': [None] * 3, 'effort': [None] * 3}, '')])
+def test_limits_that_no_such_robot_reaches_are_asked_about(limits, asked):
+    """Plans were timed to 7 ms by limits of 1e5, without a word about them."""
+    data = mapping()
+    data['limits'] |= limits
+    lines = said(hd.load_robot, data)
+    assert len(lines) == bool(asked)
+    assert all("robot 'arm': limits that no such robot reaches" in line for line in lines)
+    assert all(line.endswith(f'leave them out if they are unknown. {asked}') for line in lines)
+
+
+def test_wheels_may_turn_faster_than_joints_with_a_range():
+    data = mapping()
+    data['limits'] = {'velocity': [900.0] * 3}
+    assert said(hd.load_robot, data) == []
