@@ -216,8 +216,9 @@ def _gains(poles: ArrayLike, degree: int) -> Array:
     if values.shape != (degree,):
         raise HodynError(f'poles have shape {values.shape}; expected one ω, or ({degree},)')
     coefficients = np.poly(values)
-    if not (np.isrealobj(coefficients) and (values.real < 0.0).all()):
+    if not (np.isrealobj(coefficients) and np.isfinite(coefficients).all()
+            and (values.real < 0.0).all()):
         raise HodynError(
-            f'poles {poles!r}: expected ω > 0, or negative real parts in conjugate pairs')
+            f'poles {poles!r}: expected finite ω > 0, or negative real parts in conjugate pairs')
     gains: Array = coefficients[:0:-1].astype(np.float64)
     return gains

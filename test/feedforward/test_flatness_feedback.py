@@ -154,7 +154,7 @@ def test_position_and_stiffness_of_a_pendulum_decay_as_the_poles_say(law):
     (Rigid(), None, 'joint1.*has no spring'),
     (LinearSpring(800.0, damping=1.0), None, 'joint1.*has a damper'),
     *((LinearSpring(800.0), poles, 'poles') for poles in (
-        -3.0, [1.0, -1.0, -1.0, -1.0], [-1.0 + 1.0j] * 4, [-1.0] * 3)),
+        -3.0, np.inf, [1.0, -1.0, -1.0, -1.0], [-1.0 + 1.0j] * 4, [-1.0] * 3)),
 ])
 def test_joints_without_such_feedback_and_poles_that_are_none_are_named(law, poles, words):
     with pytest.raises(hd.HodynError, match=words):

@@ -129,10 +129,11 @@ def test_motors_that_cannot_and_motors_that_are_led_back(said):
     said.notice_cycle(cycle(motors=motors(feasible=[4], held=[1, 4])), 0.0)
     assert said.text(0.0) == (
         'the motors of joint5 cannot follow the motion: their reference is held')
-    said.notice_cycle(cycle(motors=motors(held=[1])), 2.0 * TELL)
-    assert said.text(2.0 * TELL) == 'the motors of joint2 return to the motion'
-    said.notice_cycle(cycle(motors=motors()), 4.0 * TELL)
-    assert said.text(4.0 * TELL) == ''
+    # At once: that the reference is held would no longer be true.
+    said.notice_cycle(cycle(motors=motors(held=[1])), 0.1 * TELL)
+    assert said.text(0.1 * TELL) == 'the motors of joint2 return to the motion'
+    said.notice_cycle(cycle(motors=motors()), 2.0 * TELL)
+    assert said.text(2.0 * TELL) == ''
 
 
 def test_a_set_clock_is_named_even_shortly_after_a_hold_up_or_another_setting():

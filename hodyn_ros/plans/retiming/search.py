@@ -136,7 +136,7 @@ def retime_path(
     """
     smoothness = number(smoothness, 'smoothness')
     if not 0.0 <= smoothness < np.inf:
-        raise HodynError(f'smoothness {smoothness:g}: must not be negative')
+        raise HodynError(f'smoothness {smoothness:g}: must be finite and at least 0')
     table = LimitTable(feedforward, commands)
     _refuse_without_limits(path, table)
     begin = time.perf_counter()
