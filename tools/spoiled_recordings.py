@@ -79,6 +79,13 @@ def late(*joints):
     return change
 
 
+def offset(*efforts):
+    """Return a change that adds constants to the efforts of the joints."""
+    def change(recording):
+        recording.effort += np.array(efforts)
+    return change
+
+
 def standing(joint, positions):
     """Return a change after which a joint has these positions, and no velocity."""
     def change(recording):
@@ -294,6 +301,11 @@ SPOILED = [
       for maker, *terms in (
           (replayed,), (identified, 'friction', 'offsets'), (identified, 'links', 'payload'),
           (identified, 'gains', 'zeros'))),
+    # They were compared with torques without gravity.
+    Spoiled('offsets', offset(0.0, 18.0, 0.0, -9.0, 0.0, 0.0, 0.0), (),
+            (*WITHOUT, *OTHER_CAUSES)),
+    replayed('an offset beside a constant weight', offset(0.0, 0.0, 5.0, 0.0), (
+        'zeros of joints, or offsets, units',), robot=SCARA, made=of(20.0, robot=SCARA)),
     *(identified(f'a load and {terms}', unchanged, *more, options=('--terms', *terms),
                  made=of(12.0, robot=LOADED_PANDA, bandwidth=0.3))
       for terms, *more in (

@@ -1,9 +1,40 @@
 """The share of the model's gravity torque that efforts contain, and its causes."""
+import numpy as np
+
+from hodyn_ros.common.arrays import Array
+
 CLEAR = 0.1
 """Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
+_VARIES = 0.05
+"""Least part of the gravity torques' squares that varies if offsets can be told from gravity."""
 
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
 _ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
+
+
+def share_of_gravity(gravity: Array, rest: Array) -> float:
+    """Return the share of gravity torques (T, n) in the rest of the efforts, by least squares.
+
+    `rest`, (T, n), is without the model's other torques, and NaN if it is not measured. If the
+    share is neither about 0 nor about 1, and constant offsets of the joints explain that, it is
+    the share beside them. NaN if there is no gravity torque.
+    """
+    known = np.isfinite(rest)
+    gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
+    share, whole = _regression(gravity, rest)
+    if not is_clear(share):
+        count = np.maximum(known.sum(axis=0), 1)
+        beside, varying = _regression(*(
+            np.where(known, each - each.sum(axis=0) / count, 0.0) for each in (gravity, rest)))
+        if varying > _VARIES * whole and is_clear(beside):
+            return beside
+    return share
+
+
+def _regression(gravity: Array, rest: Array) -> tuple[float, float]:
+    """Return the regression coefficient, NaN for no gravity torque, and the sum of squares."""
+    square = float(np.sum(gravity**2))
+    return float(np.sum(gravity * rest)) / square if square > 0.0 else np.nan, square
 
 
 def is_clear(share: float) -> bool:
@@ -32,7 +63,8 @@ def gravity_doubt(share: float) -> str:
         return said + (
             f'so gravity has the opposite sign; they are {compared}. If the arm hangs, give its '
             'base_pose (or gravity) in the robot file; if it stands, correct the sign of the axis '
-            'or of the effort of the joints that carry weight.')
+            'or of the effort of the joints that carry weight. On joints whose gravity torque '
+            'hardly varies, such as a vertical slide, offsets of the efforts look the same.')
     if share > _ANOTHER_UNIT:
         return said + (
             'far more than all: they seem to be in another unit than N m. `hodyn identify '
@@ -43,7 +75,8 @@ def gravity_doubt(share: float) -> str:
         said += (
             'The arm may carry a load that the model lacks: give it by `--payload LINK KG`, or '
             'find it by `hodyn identify --terms payload`. If it carries none, ')
-    causes = 'masses, the direction of gravity, zeros of joints or units or signs of effort'
+    causes = (
+        'masses, the direction of gravity, zeros of joints, or offsets, units or signs of effort')
     return said + (causes if share > 1.0 else causes.capitalize()) + (
         ' may be wrong, or the arm hardly changed its posture.')
 

@@ -15,7 +15,7 @@ from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.cut_efforts import CutEfforts, cut_efforts, repeated_extremes, uncut
 from hodyn_ros.replay.effort_unit import effort_unit, in_joint_units
 from hodyn_ros.replay.friction_fit import is_measured
-from hodyn_ros.replay.gravity_share import contain_gravity
+from hodyn_ros.replay.gravity_share import contain_gravity, share_of_gravity
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
 
@@ -46,7 +46,7 @@ class EffortContents:
     #: The share of the gravity torque in the efforts, by least squares: about 1 if they contain
     #: gravity, 0 if the driver subtracts it, −1 if the arm hangs and the model does not; NaN if no
     #: effort changes or there is no gravity torque. Joints whose effort never changes are left
-    #: out.
+    #: out. See `share_of_gravity`.
     gravity_share: float
     #: Ratio of efforts in another unit to the model's torques, see `effort_unit`; such efforts are
     #: assumed to contain gravity. NaN if the efforts may be in N m.
@@ -90,10 +90,9 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         factor, gear_ratios = effort_unit(
             gravity, inertial, velocity, effort, measured, block, feedforward.robot.limits.effort)
         rest = in_joint_units(known, gear_ratios) - weightless
-        square = float(np.sum(gravity[measured] ** 2))
-        product = float(np.sum((gravity * rest)[measured]))
         return EffortContents(
-            product / square if square > 0.0 else np.nan, factor, are_recorded, gear_ratios, cut)
+            share_of_gravity(gravity, np.where(measured, rest, np.nan)), factor, are_recorded,
+            gear_ratios, cut)
 
     inside = contents(repeated_extremes(effort))
     factor = inside.factor if np.isfinite(inside.factor) else 1.0

@@ -162,8 +162,8 @@ def _about_model(result: Replay) -> list[str]:
             f'{100 * joint.slow_share:.0f} % of the effort of {joint.name}' for joint in poor)
         said.append(
             f'Errors within the bandwidth of the motion are {shares}, RMS. `hodyn identify` can '
-            'fit the model to this arm: by default friction and a payload, with `--terms zeros` '
-            'also wrong zeros, with `--terms links` the links.')
+            'fit the model to this arm: by default friction, a payload and offsets, with `--terms '
+            'zeros` also wrong zeros, with `--terms links` the links.')
         if result.diagnosis.has_springs:
             said[-1] += (
                 ' Positions are assumed to be those of the links: if they are those of the '
