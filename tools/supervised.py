@@ -172,6 +172,7 @@ class World:
                 at_measurement=at_measurement, limit_margin=MARGIN, fade=FADE),
             np.full(7, 0.2), base_acceleration_bandwidth=bandwidth, **settings), self.plans)
         self.deck, self.interval, self.due, self.is_measured = deck, 1.0 / rate, 0.0, True
+        self.believed_list = 0.0  # of the deck, in the last reading that was believed
         self.wrench = None
         self.at = self.watched_at = 1000.0
         self.offset = self.stamp = 0
@@ -253,14 +254,16 @@ class World:
         rotation = pose[:3, :3] if turn is None else pose[:3, :3] @ lie.rotation_exp(turn)
         supervisor = self.supervisor
         now = None if supervisor.controller is None else supervisor.stamp_at(self.at)
+        stamp = round((self.at - late) * 1e9) + self.offset
         try:
             supervisor.take_base(BaseReading(
                 frame, child, pose[:3, 3], lie.quaternion(rotation), linear,
-                angular if spin is None else spin,
-                round((self.at - late) * 1e9) + self.offset), now, '', self.at)
+                angular if spin is None else spin, stamp), now, '', self.at)
         except hd.HodynError as error:
             self.refused.append(str(error))
             return True
+        if isinstance(self.deck, Swell) and turn is None and supervisor.base.stamp == stamp:
+            self.believed_list = self.deck.list
         return False
 
     def plan_base(self, times, poses, **options):
@@ -354,6 +357,8 @@ class World:
     def settle(self):
         """Let the arm be where the reference is, and states come, for a while."""
         self.away, self.is_measured = np.zeros(7), True
+        if isinstance(self.deck, Swell):
+            self.deck.list = self.believed_list
         self.states(5)  # what is under way is told after the next states
         for _ in range(4000):
             self.state()

@@ -20,6 +20,8 @@ FASTEST = 3.0
 """How much faster than twice its reported angular velocity a base may turn, rad/s."""
 SLACK = 0.05
 """Allowed error of a rotation, from noise and jitter of stamps, rad."""
+LARGEST_TILT = 1.0
+"""Largest tilt between the last believed reading and one that does not continue it, rad."""
 LARGEST_TURN, LARGEST_VELOCITY = 20.0, 100.0
 """Largest angular and linear velocity that are believed, rad/s and m/s."""
 LARGEST_ACCELERATION = np.array([50.0, 20.0])
@@ -87,6 +89,9 @@ class BaseInput:
         Why the last reading was refused; empty if it was not. Also set by callers that refuse one.
     jumped : str
         What has jumped, if the last two believed readings contradict each other; else empty.
+    tilted : float
+        How far the base has tilted from the reading that was believed before the last one that
+        began anew, rad.
     doubt : str
         How the linear velocity contradicts the position; empty if it does not.
     left_out : int
@@ -102,6 +107,7 @@ class BaseInput:
         self.why = NO_ODOMETRY
         self.left_out = 0
         self.jumped = self.doubt = ''
+        self.tilted = 0.0
         self._robot = robot
         self._bandwidth = bandwidth
         self._oldest = max(LARGEST_AGE, timeout)
@@ -125,7 +131,8 @@ class BaseInput:
 
         `now` is the present stamp of the joint states, ns, None without joint states; `prefix` is
         the prefix of the driver's names. Raises HodynError if the frames, velocities or stamp are
-        wrong, or if the orientation contradicts the angular velocity.
+        wrong, if the orientation contradicts the angular velocity, or if the base has tilted by
+        more than `LARGEST_TILT` at once while an arm is held.
         """
         rotation, position, velocity = self._of_base(reading, prefix)
         self._check_stamp(reading.stamp, now)
@@ -147,6 +154,13 @@ class BaseInput:
                 return False
         self.jumped = ''
         if before is last and last is not self._believed:
+            self.tilted = _angle_between(self.rotation[2], rotation[2])
+            if self.tilted > LARGEST_TILT and now is not None:
+                raise HodynError(
+                    f'the base has tilted by {self.tilted:.3g} rad since the last reading that '
+                    f'was believed; at most {LARGEST_TILT:g} rad at once are believed. Is its '
+                    'quaternion in the order x, y, z, w? If the base lies so, activate the node '
+                    'again')
             self.jumped = TURN_JUMPED if self._believed is not None and _turn_agrees(
                 self._believed, found) else TILT_JUMPED
         self.why, self.frame, self._is_silent = '', reading.frame, False
@@ -232,6 +246,11 @@ class BaseInput:
             kept[3:] = 0.0
         for half, most in zip((kept[:3], kept[3:]), LARGEST_ACCELERATION, strict=True):
             half *= min(1.0, float(most) / max(float(np.linalg.norm(half)), 1e-9))
+
+
+def _angle_between(one: Array, other: Array) -> float:
+    """Return the angle between two unit vectors, (3,), rad."""
+    return float(np.arctan2(np.linalg.norm(np.cross(one, other)), one @ other))
 
 
 def _agree(before: _Found, after: _Found) -> bool:

@@ -130,6 +130,12 @@ class StateMachine:
         # Plans that were requested before the activation are not followed.
         planner.cancel()
 
+    def see_other_arm(self, why: str) -> None:
+        """Give joint states of another arm as the reason why none of this arm come."""
+        if self.state in (State.LOST, State.SILENT) and not self.why_no_state:
+            self.why_no_state = f'{why}; if they are those of this arm, activate the node again'
+            self.reasons.tell('error', self.why_no_state, 'joint_states')
+
     def bind(self, joints: Sequence[str]) -> None:
         """Set the names of the joints in the joint states."""
         self._joints = joints
@@ -183,7 +189,7 @@ class StateMachine:
                 self.reasons.notice(
                     'base velocity', base.doubt if is_shown else '', at, 'warning', base.doubt)
             if self.state is State.ADRIFT:
-                self._go(Cause.BASE_BACK, seconds=since)
+                self._go(Cause.BASE_BACK, seconds=since, tilt=base.tilted)
 
     def take_base_trajectory(
         self, data: bytes, frame: str, names: Sequence[str], points: int, now: int, prefix: str,

@@ -77,7 +77,7 @@ TABLE = (
         reason='the odometry of the base was lost'),
     Transition(
         (State.ADRIFT,), Cause.BASE_BACK, State.RUNNING, level='info',
-        says='the odometry of the base is back after {seconds:.3f} s'),
+        says='the odometry of the base is back after {seconds:.3f} s, tilted by {tilt:.2g} rad'),
     Transition(
         (State.RUNNING,), Cause.DEPARTED, State.DEPARTING, 'stop', gives_up=True, level='error',
         says='{why}: stopping', reason='{why}'),

@@ -7,6 +7,7 @@ from hodyn_ros.common.errors import HodynError, MissingJointsError, NamesError, 
 
 MERGE = ('merge these into one topic first, for example by joint_state_publisher with its '
          'parameter source_list')
+TOGETHER = 'the others come in other messages: let the driver send all joints in each message'
 # Largest number of lists of names that are remembered: messages may bring new ones without end.
 _MOST = 64
 
@@ -98,7 +99,7 @@ class TopicNames:
         if not isinstance(error, MissingJointsError):
             return error
         if self._is_found:
-            return MissingJointsError(error.missing)
+            return MissingJointsError(error.missing, TOGETHER if self._are_whole else '')
         if not self._are_whole:
             return error
         parts = '; '.join(', '.join(map(repr, part[:8])) for part in list(self._parts)[:4])

@@ -10,7 +10,7 @@ from rclpy.node import Node
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.base_input import BaseReading
 from hodyn_ros.feedforward.base_reference import BASE_PLAN
-from hodyn_ros.feedforward.reasons import joined
+from hodyn_ros.feedforward.reasons import cause_of, joined
 from hodyn_ros.feedforward.settings import longest_end
 from hodyn_ros.feedforward.supervisor import Supervisor
 from hodyn_ros.feedforward.trajectory_goals import ACTION, PLAN, ErrorCode, Goal, GoalRequest
@@ -24,7 +24,7 @@ from hodyn_ros.messages.odometry import read_odometry
 from hodyn_ros.messages.topic_names import TopicNames
 from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.robot import HodynError, NamesError, NoKnownJointError
+from hodyn_ros.robot import HodynError, NamesError, NoKnownJointError, OtherArmError
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.robot.locked_joints import locked_indices, why_not_commanded
 from hodyn_ros.ros.diagnostics import Monitor, printable
@@ -99,6 +99,8 @@ class Session:
             # While the node waits, `why_waiting` says so, once all senders were heard.
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
+                if isinstance(error, OtherArmError):
+                    supervisor.see_other_arm(str(error))
                 return
             self.monitor.reject('joint_states', error)
             supervisor.why_no_state = supervisor.why_no_state or printable(str(error))
@@ -139,7 +141,8 @@ class Session:
         """Take the state of a moving base, a serialized Odometry."""
         base = self.supervisor.base
         if (why := self._take('odom', data, MAX_SHORT_BYTES, self._odometry)) and base is not None:
-            base.why = printable(why)
+            # Numbers that change with each reading are not a new reason.
+            base.why = base.why if cause_of(why) == cause_of(base.why) else printable(why)
 
     def on_base_trajectory(self, data: bytes) -> None:
         """Plan and follow the poses of a moving base, a serialized MultiDOFJointTrajectory."""

@@ -29,9 +29,10 @@ class Base(BaseInput):
             frame, child, np.array(position), lie.quaternion(rotation), np.array(linear),
             np.array(angular), round(t * 1e9)), now, prefix, t if at is None else at)
 
-    def rest(self, begin, count, rotation=STILL):
+    def rest(self, begin, count, rotation=STILL, *, is_held=False):
         """Return which of so many readings of a base at rest, 10 ms apart, it believes."""
-        return [self.read(begin + 0.01 * k, rotation) for k in range(count)]
+        return [self.read(t, rotation, now=round(t * 1e9) if is_held else None)
+                for t in begin + 0.01 * np.arange(count)]
 
 
 def test_three_readings_must_agree_before_the_first_is_believed():
@@ -54,6 +55,31 @@ def test_one_wrong_reading_is_left_out_and_a_new_tilt_taken_as_a_jump():
     assert base.left_out == 5
     base.read(1.1, TILTED)
     assert not base.jumped
+
+
+@pytest.mark.parametrize('is_lost', [False, True])
+def test_a_base_that_turns_over_at_once_is_not_believed(is_lost):
+    """A quaternion in the order w, x, y, z reversed the weight, silently after an outage."""
+    base = Base(timeout=0.5)
+    base.rest(1.0, 5, TILTED)
+    begin = 9.0 if is_lost else 1.05
+    assert base.fell_silent(9.0) or not is_lost
+    wrong = TILTED @ lie.rotation_exp([0.0, 3.0, 0.0])
+    for k in range(6):
+        stamp = begin + 0.01 * k
+        with pytest.raises(hd.HodynError, match='tilted by 2.*x, y, z, w') if k > 1 else (
+                contextlib.nullcontext()):
+            assert not base.read(stamp, wrong, now=round(stamp * 1e9))
+    np.testing.assert_allclose(base.rotation, TILTED, atol=1e-15)
+    # Readings as before are believed again, and so is a turn about the vertical.
+    for later, rotation in ((0.1, TILTED), (0.2, lie.rotation_z(3.0) @ TILTED)):
+        assert base.rest(begin + later, 3, rotation, is_held=True) == [False, False, True]
+
+
+def test_without_joint_states_a_base_may_lie_as_it_likes():
+    base = Base()
+    base.rest(1.0, 3)
+    assert base.rest(1.03, 3, lie.rotation_exp([3.0, 0.0, 0.0])) == [False, False, True]
 
 
 @pytest.mark.parametrize(('wrong', 'said'), [

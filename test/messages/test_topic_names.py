@@ -57,6 +57,14 @@ def test_once_a_message_had_all_joints_none_need_be_locked():
         assert said == "joint 'joint7' of robot 'panda' missing among the names"
 
 
+def test_joints_that_come_together_only_sometimes_should_always_do_so():
+    names = of_topic()
+    names.indices(JOINTS)
+    refused(names, JOINTS[:4])
+    assert refused(names, JOINTS[4:]).endswith(
+        'the others come in other messages: let the driver send all joints in each message')
+
+
 def test_another_arm_is_recommended_only_while_the_own_one_is_unseen():
     names = of_topic('left_')
     first = refused(names, RIGHT, OtherArmError)

@@ -88,6 +88,22 @@ def test_an_arm_of_another_prefix_is_named_while_the_own_is_missing(live, home):
     assert node.states[-1] == 'waiting'
 
 
+@pytest.mark.parametrize(('prefix', 'said'), [
+    ('right_fer_', "'right_fer_joint1' and the others are of another arm than 'left_fer_joint1'"),
+    ('cobot_', "'cobot_joint1', 'cobot_joint2', 'cobot_joint3' … are joints of another arm on "
+               'this topic; if they are those of this arm, activate the node again')])
+def test_a_driver_that_comes_back_with_another_prefix_is_named(live, home, prefix, said):
+    """The node said only that the joint states were lost."""
+    node = live('state_timeout:=0.5', joints=LEFT)
+    drive(node, [(LEFT, home)], lambda: len(node.messages['torque']) > 20)
+    others = [f'{prefix}joint{i}' for i in range(1, 8)]
+    drive(node, [(others, home)], lambda: node.reason.startswith(
+        f'joint states are lost: {said}'))
+    assert node.states[-1] == 'fault'
+    assert said in node.log
+    drive(node, [(LEFT, home)], lambda: node.states[-1] == 'holding')
+
+
 def test_halves_of_an_arm_are_said_to_need_merging(live, home):
     node = live()
     parts = (node.joints[:4], home[:4]), (node.joints[4:], home[4:])
