@@ -96,16 +96,16 @@ class Reasons:
                 f'{excess.quantity} {excess.place}', self.of_excess(excess), at, 'error')
         if motors is not None and motors.any_held:
             joints = self._robot.joint_names
-            if motors.feasible.all():
-                self.forget('motors held')
-                self.notice('motors return', (
-                    f'the motors of {joints[int(np.argmax(motors.held))]} return to the motion'),
-                    at, 'warning')
-            else:
+            if not motors.feasible.all():
                 self.forget('motors return')
                 self.notice('motors held', (
                     f'the motors of {joints[int(np.argmin(motors.feasible))]} cannot follow the '
                     'motion: their reference is held'), at, 'warning')
+            elif self._told.keys() & {'motors held', 'motors return'}:
+                self.forget('motors held')
+                self.notice('motors return', (
+                    f'the motors of {joints[int(np.argmax(motors.held))]} return to the motion'),
+                    at, 'warning')
         if controller.clipped and controller.base_wrench.size:
             self.notice('clipped', CLIPPED_ON_BASE, at, 'error')
         if controller.reference.is_held_back:

@@ -7,24 +7,27 @@ All quantities are sampled densely enough for the plan's polynomials, and their 
 (`limits.peaks`). Limits apply to the full torque, with gravity and friction, even if the published
 torque leaves these out.
 """
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.feedforward.limit_table import LimitTable, unit
 from hodyn_ros.limits.margins import LimitMargin, margins
 from hodyn_ros.limits.peaks import largest
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.extrema import sample_times
+from hodyn_ros.robot import Robot
 
 MAX_STEP = 5e-3
 """Largest time between samples of torques, s."""
 
 
-# Position, rad, from which a plan that is out of range is probably in degrees.
-_MANY_TURNS = 12.0
+# Position, rad, and distance beyond a range, m, from which a plan that is out of range is probably
+# in degrees or mm.
+_MANY_TURNS, _FAR = 12.0, 2.0
 
 
 @dataclass(frozen=True)
@@ -46,10 +49,9 @@ class LimitReport:
 
     @property
     def doubt(self) -> str:
-        """A question about positions that are probably in degrees; empty if none are."""
-        turns = max((abs(entry.value) for entry in self.violations
-                     if (entry.quantity, entry.unit) == ('position', 'rad')), default=0.0)
-        return '; positions are in rad: are these degrees?' if turns > _MANY_TURNS else ''
+        """A question about positions that are probably in degrees or mm; empty if none are."""
+        return _question((entry.unit, entry.value, -entry.margin) for entry in self.violations
+                         if entry.quantity == 'position')
 
     @property
     def summary(self) -> str:
@@ -72,6 +74,28 @@ class LimitReport:
         everyone = len({entry.joint for entry in self.worst})
         return [quantity if len(joints) == everyone else f'{quantity} of {", ".join(joints)}'
                 for quantity, joints in found.items()]
+
+
+def doubt_of_units(robot: Robot, positions: Array) -> str:
+    """Return a question about positions, (m, n), rad or m, in other units; empty if none are."""
+    limits = robot.limits
+    beyond = np.maximum(positions - limits.position_max, limits.position_min - positions)
+    worst = beyond.argmax(axis=0)
+    joints = np.arange(robot.n)
+    return _question(
+        (unit(robot, joint, 'position'), float(value), float(most)) for joint, value, most in zip(
+            joints.tolist(), positions[worst, joints], beyond[worst, joints], strict=True)
+        if most > 0.0)
+
+
+def _question(positions: Iterable[tuple[str, float, float]]) -> str:
+    """Return the question about positions out of range: unit, value, and distance beyond."""
+    for of, value, beyond in positions:
+        if of == 'rad' and abs(value) > _MANY_TURNS:
+            return '; positions are in rad: are these degrees?'
+        if of == 'm' and beyond > _FAR:
+            return '; positions are in m: are these millimetres?'
+    return ''
 
 
 def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:

@@ -27,7 +27,7 @@ from hodyn_ros.plans.doubtful_points import (
     left_out_joints,
     steps,
 )
-from hodyn_ros.plans.limit_check import LimitReport, check_limits
+from hodyn_ros.plans.limit_check import LimitReport, check_limits, doubt_of_units
 from hodyn_ros.plans.reflex_check import reflex_peaks
 from hodyn_ros.plans.retiming.path import allowed_overshoot, path_of
 from hodyn_ros.plans.retiming.result import Retimed
@@ -335,14 +335,17 @@ def refused(error: HodynError) -> PreparedPlan:
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str]) -> Plan:
     settings, limits = request.settings, request.robot.limits
-    return fit_plan(
-        points.times, points.positions, points.velocities, points.accelerations,
-        start=request.start, interpolation=settings.interpolation,
-        overshoot_tolerance=allowed_overshoot(request.robot, settings.overshoot_tolerance),
-        position_range=(limits.position_min, limits.position_max),
-        start_tolerance=settings.start_tolerance,
-        sample_tolerance=settings.sample_tolerance, names=request.robot.joint_names,
-        abrupt_ends=bool(hasty))
+    try:
+        return fit_plan(
+            points.times, points.positions, points.velocities, points.accelerations,
+            start=request.start, interpolation=settings.interpolation,
+            overshoot_tolerance=allowed_overshoot(request.robot, settings.overshoot_tolerance),
+            position_range=(limits.position_min, limits.position_max),
+            start_tolerance=settings.start_tolerance,
+            sample_tolerance=settings.sample_tolerance, names=request.robot.joint_names,
+            abrupt_ends=bool(hasty))
+    except HodynError as error:
+        raise HodynError(f'{error}{doubt_of_units(request.robot, points.positions)}') from None
 
 
 def _retimed(

@@ -162,8 +162,8 @@ class Parameters:
         'angular velocity (rad/s) of a floating base may be away from ~/base_trajectory.',
         entries='above 0')
     spring_stiffness: Sequence[float] = _row(
-        (0.0,), 'Stiffness of series springs in all joints, N m/rad, one per joint; 0 keeps the '
-        'actuators of the robot file.', entries='0 or above 0')
+        (0.0,), 'Stiffness of series springs in all joints, N m/rad, one per joint; 0 alone '
+        'keeps the actuators of the robot file.', entries='0 or above 0')
     motor_inertia: Sequence[float] = _row(
         (0.0,), 'Link-side inertia of the motors behind spring_stiffness, kg m², one per joint.',
         entries='0 or above 0')

@@ -84,6 +84,11 @@ def _with_springs(robot: Robot, settings: Parameters) -> Robot:
             raise HodynError(
                 f'parameter {name} has {len(values)} values for {robot.n} joints; give '
                 'spring_stiffness and motor_inertia, each with one value per joint')
+    for joint, k in zip(robot.joint_names, stiffness, strict=True):
+        if not k > 0.0:
+            raise HodynError(
+                f'parameter spring_stiffness: {k:g} for {joint!r}: all joints get a spring; if '
+                'some are rigid, give their actuators in the robot file')
     return with_actuators(robot, {'actuators': {
         joint: {'law': 'spring', 'stiffness': k, 'motor': {'inertia': b}}
         for joint, k, b in zip(robot.joint_names, stiffness, inertia, strict=True)}})

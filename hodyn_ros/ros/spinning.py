@@ -31,7 +31,7 @@ POLL = 0.05
 _HINTS = {
     'Sequence should be of same type':
         'a list has numbers with and without a point; write 0.0 for 0: ',
-    'Error parsing an event': 'in lists, write texts with a colon in quotes, as ["a:b"]: '}
+    'Error parsing a': 'in lists, write texts with a colon in quotes, as ["a:b"]: '}
 
 
 class Interrupted(BaseException):
@@ -147,7 +147,8 @@ def until_told(argv: Sequence[str] | None) -> Iterator[StopFlag]:
             signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
         hint = ''.join(hint for words, hint in _HINTS.items() if words in str(error))
-        raise HodynError(f'command line: {hint}{error}') from None
+        where = 'parameter file' if 'params file' in str(error) else 'command line'
+        raise HodynError(f'{where}: {hint}{error}') from None
     stop = StopFlag()
     stop.is_moving = lambda: False
     try:

@@ -67,7 +67,7 @@ def test_a_base_that_turns_over_at_once_is_not_believed(is_lost):
     wrong = TILTED @ lie.rotation_exp([0.0, 3.0, 0.0])
     for k in range(6):
         stamp = begin + 0.01 * k
-        with pytest.raises(hd.HodynError, match='tilted by 2.*x, y, z, w') if k > 1 else (
+        with pytest.raises(hd.HodynError, match='tilted by 2') if k > 1 else (
                 contextlib.nullcontext()):
             assert not base.read(stamp, wrong, now=round(stamp * 1e9))
     np.testing.assert_allclose(base.rotation, TILTED, atol=1e-15)

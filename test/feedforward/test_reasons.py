@@ -134,6 +134,9 @@ def test_motors_that_cannot_and_motors_that_are_led_back(said):
     assert said.text(0.1 * TELL) == 'the motors of joint2 return to the motion'
     said.notice_cycle(cycle(motors=motors()), 2.0 * TELL)
     assert said.text(2.0 * TELL) == ''
+    # Their reference also changes, for example, after the clock was set.
+    said.notice_cycle(cycle(motors=motors(held=[1])), 2.0 * TELL)
+    assert said.text(2.0 * TELL) == ''
 
 
 def test_a_set_clock_is_named_even_shortly_after_a_hold_up_or_another_setting():

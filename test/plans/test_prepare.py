@@ -86,6 +86,32 @@ def test_starts_from_the_active_motion(request_):
 
 
 
+@pytest.mark.parametrize(('seconds', 'said'), [
+    (1.0, 'begin nearer, or later; positions are in rad: are these degrees?'),
+    (9.0, 'positions are in rad: are these degrees?'), (None, 'are these degrees?')])
+def test_degrees_are_suspected_however_early_they_come(request_, seconds, said):
+    """Within a second the advice was to begin nearer, or later."""
+    points = np.degrees([START, np.add(START, 0.1)])
+    times, start = [0.0, 9.0], None
+    if seconds is not None:
+        start = np.zeros((5, 7))
+        start[0], times = START, [seconds, seconds + 9.0]
+    prepared = prepare_plan(replace(
+        request_, trajectory=JointWaypoints(NAMES, times, points), start=start))
+    assert said in prepared.refusal
+
+
+def test_a_slide_in_millimetres_is_suspected():
+    robot = load_robot({'name': 'slide', 'bodies': [{
+        'name': 'cart', 'joint': 'rail', 'parent': -1, 'type': 'prismatic', 'mass': 1.0,
+        'com': [0.0, 0.0, 0.0], 'inertia': np.eye(3).tolist(), 'axis': [1.0, 0.0, 0.0],
+        'placement': np.eye(4).tolist()}], 'limits': {'position': [[0.0, 1.5]]}})
+    for far, said in ((900.0, True), (1.9, False)):
+        prepared = prepare_plan(PlanRequest(
+            JointWaypoints(('rail',), [0.0, 900.0], [[0.0], [far]]), robot))
+        assert ('positions are in m: are these millimetres?' in prepared.refusal) == said
+
+
 @pytest.mark.slow
 def test_runs_in_a_worker_process(request_):
     context = multiprocessing.get_context('spawn')

@@ -62,6 +62,14 @@ def test_what_ros_cannot_read_comes_with_what_to_do(ros_environment, capfd, valu
 
 
 @pytest.mark.live
+def test_a_file_that_ros_cannot_read_comes_with_what_to_do(ros_environment, capfd, file):
+    path = file('locked_joints: [joint7:=0.02]')
+    assert main(['node', '--ros-args', '--params-file', path]) == 2
+    assert ('feedforward: parameter file: in lists, write texts with a colon in quotes' in
+            capfd.readouterr().err)
+
+
+@pytest.mark.live
 def test_a_decimal_wins_over_a_whole_number_of_before(live, file):
     """ROS kept the whole number of the file, whatever came later."""
     path = file('fade: 1', 'payload_com: [0, 0, 0]', 'tracking_tolerance: [1]')
