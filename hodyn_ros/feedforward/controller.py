@@ -21,7 +21,7 @@ from hodyn_ros.feedforward.moving_base import (
 )
 from hodyn_ros.feedforward.output_curve import RATE_SHARE
 from hodyn_ros.feedforward.settings import ControllerSettings
-from hodyn_ros.feedforward.stiffness import StiffnessReference
+from hodyn_ros.feedforward.stiffness import LIMITS_AGE, StiffnessReference
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.feedforward.torque_output import TorqueOutput, is_finite
 from hodyn_ros.feedforward.wrench_cap import wrench_share
@@ -32,8 +32,6 @@ from hodyn_ros.reference.smoothing import SmoothingFilter
 from hodyn_ros.robot import HodynError
 
 MAX_FADE = 60.0  # longest fade from one model to another, s
-# Time after which limits for a stream or a stiffness are computed anew, ns.
-LIMITS_AGE = 50_000_000
 NO_WRENCH = 1e-3  # a smaller wrench has faded away, N and N m
 
 
@@ -98,9 +96,6 @@ class FeedforwardController:
         if self.motors is not None and self.motors.actuators.variable.any():
             self._stiffness = StiffnessReference(
                 self.motors.side, feedforward.robot.limits.effort, options.bandwidth)
-        self._stiffness_taken: tuple[Array, int, tuple[Array, int]] = (
-            np.empty(0), now, (np.empty(0), -1))
-        self._sigma: Array | None = None
         self._wrenches: Array | None = None
         self._given_wrenches: Array | None = None
         self._wrench_filters: dict[int, SmoothingFilter] = {}
@@ -134,7 +129,7 @@ class FeedforwardController:
     @property
     def stiffness(self) -> Array | None:
         """σ, σ̇, σ̈ of joints with variable stiffness, (3, n); None until one is requested."""
-        return self._sigma
+        return None if self._stiffness is None else self._stiffness.value
 
     @property
     def has_wrenches(self) -> bool:
@@ -191,14 +186,10 @@ class FeedforwardController:
             each.advance(dt)
         self._base_is_left = False
         if self.motors is not None:
-            if self._stiffness is not None and self._sigma is not None:
-                asked, when, _ = self._stiffness_taken
-                if now - when > LIMITS_AGE and (
-                        self.q[1:].any() or not self.motors.feasible.all()):
-                    # What was possible may not be possible in motion, or with another payload.
-                    self.set_stiffness(asked)
-                self._sigma = self._stiffness.advance(dt)
-            self.motors.evaluate(self.q, self.torque, self._sigma, dt)
+            if self._stiffness is not None:
+                self._stiffness.move(
+                    now, dt, self.q, self.torque, is_feasible=bool(self.motors.feasible.all()))
+            self.motors.evaluate(self.q, self.torque, self.stiffness, dt)
         self.now = now
         self._judge()
         self._has_passed = is_number and self._refused is None and (
@@ -255,7 +246,7 @@ class FeedforwardController:
         self._stream_limits = None
         self._go_over()
         if self.motors is not None:
-            self.motors.go_over(self.q, self.torque, self._sigma)
+            self.motors.go_over(self.q, self.torque, self.stiffness)
 
     def replace(self, feedforward: FeedForward) -> None:
         """Use another model of the same robot, for instance with a payload.
@@ -351,21 +342,15 @@ class FeedforwardController:
             self._go_over()
 
     def set_stiffness(self, stiffness: Array) -> tuple[Array, int]:
-        """Request a stiffness, (n,), N m/rad; return the stiffness used, see `ask_for`."""
+        """Request a stiffness, (n,), N m/rad, see `StiffnessReference.request`."""
         if self._stiffness is None:
             return stiffness, -1
-        self._sigma = self._stiffness.advance(0.0) if self._sigma is None else self._sigma
-        asked, when, taken = self._stiffness_taken
-        # The same request is checked again only after a while: the arm may have moved.
-        if self.now - when > LIMITS_AGE or not np.array_equal(asked, stiffness):
-            taken = self._stiffness.ask_for(stiffness, self.q, self.torque)
-            self._stiffness_taken = stiffness.copy(), self.now, taken
-        return taken
+        return self._stiffness.request(stiffness, self.now, self.q, self.torque)
 
     def hold_stiffness(self) -> None:
         """End a change of stiffness as soon as its smoothing allows."""
-        if self._stiffness is not None and self._sigma is not None:
-            self.set_stiffness(self._stiffness.present)
+        if self._stiffness is not None:
+            self._stiffness.hold(self.now, self.q, self.torque)
 
     def _motion_limits(self) -> MotionLimits:
         return motion_limits(self._feedforward, wrenches=self._wrenches)

@@ -13,6 +13,8 @@ RATE_SHARE = 0.5
 """Share of the motors' velocity limits that a change of stiffness may use."""
 CLOSE = 1e-6
 """Deviation from the goal, as a share of it, with which a change of stiffness has ended."""
+LIMITS_AGE = 50_000_000
+"""Time after which what the limits allow is computed again, ns: the arm may have moved."""
 MAX_DEFLECTION = 0.5 * np.pi
 """Elongation limit of a spring without `max_deflection` in the robot file, rad or m."""
 
@@ -33,9 +35,17 @@ class StiffnessReference:
     bandwidth : float
         ω, rad/s.
 
+    Attributes
+    ----------
+    value : (3, n) array or None
+        σ, σ̇, σ̈ at the last instant; None until a stiffness is requested.
+
     """
 
     def __init__(self, side: MotorSide, effort: Array, bandwidth: float) -> None:
+        self.value: Array | None = None
+        self._asked, self._asked_at = np.empty(0), 0
+        self._taken: tuple[Array, int] = np.empty(0), -1
         self._side = side
         start = side.actuators.constant_stiffness()[0]
         self._filter = SmoothingFilter(start, bandwidth)
@@ -48,8 +58,8 @@ class StiffnessReference:
         self._least = np.where(
             np.isfinite(effort), LEAST_EFFORT * effort / deflection, 0.0)
 
-    def ask_for(self, wanted: Array, q: Array, torque: Array) -> tuple[Array, int]:
-        """Set the goal as near to a stiffness, (n,), N m/rad, as possible.
+    def request(self, wanted: Array, now: int, q: Array, torque: Array) -> tuple[Array, int]:
+        """Set the goal as near to a stiffness, (n,), N m/rad, as possible at `now`, ns.
 
         Returns the stiffness that is used, (n,), and the joint that is furthest from its request
         in proportion, −1 for none. From the stiffness of the robot file, each joint goes towards
@@ -57,6 +67,34 @@ class StiffnessReference:
         and motors and springs keep their limits. It never gets so soft that a quarter of the
         effort limit would stretch the spring beyond its deflection limit.
         """
+        if self.value is None:
+            self.value = self._advance(0.0)
+        if now - self._asked_at > LIMITS_AGE or not np.array_equal(self._asked, wanted):
+            self._asked, self._asked_at = wanted.copy(), now
+            self._taken = self._approach(wanted, q, torque)
+        return self._taken
+
+    def move(
+        self, now: int, interval: float, q: Array, torque: Array, *, is_feasible: bool,
+    ) -> None:
+        """Move on by `interval` seconds to the instant `now`, ns, once a stiffness is requested.
+
+        What was possible may not be possible in motion, or with another payload, with which the
+        motors cannot follow: then the request is judged again.
+        """
+        if self.value is None:
+            return
+        if now - self._asked_at > LIMITS_AGE and (q[1:].any() or not is_feasible):
+            self.request(self._asked, now, q, torque)
+        self.value = self._advance(interval)
+
+    def hold(self, now: int, q: Array, torque: Array) -> None:
+        """End a change as soon as the smoothing allows."""
+        if self.value is not None:
+            self.request(np.exp(self._input), now, q, torque)
+
+    def _approach(self, wanted: Array, q: Array, torque: Array) -> tuple[Array, int]:
+        """Set the goal and the rate; return as `request`."""
         actuators = self._side.actuators
         start = actuators.constant_stiffness()[0]
         asked = np.where(actuators.variable, wanted, start)
@@ -87,11 +125,6 @@ class StiffnessReference:
         return stiffness[:, 0], *self._side.sample(motions, torques, stiffness)
 
     @property
-    def present(self) -> Array:
-        """The stiffness that was reached on the way to the goal, before smoothing, (n,)."""
-        return np.asarray(np.exp(self._input))
-
-    @property
     def is_changing(self) -> bool:
         """Whether the stiffness is still on its way to the goal."""
         value, rate = self._filter.state[:2]
@@ -101,7 +134,7 @@ class StiffnessReference:
             or np.any(np.abs(value - goal) > CLOSE * goal)
             or np.any(np.abs(rate) > CLOSE * goal * self._filter.omega))
 
-    def advance(self, interval: float) -> Array:
+    def _advance(self, interval: float) -> Array:
         """Move on by `interval` seconds; return σ, σ̇, σ̈, (3, n)."""
         gap = self._goal - self._input
         most = self._rate * interval if interval else np.zeros_like(gap)

@@ -131,7 +131,7 @@ def test_a_request_of_stiffness_names_the_variable_joints_alone(tendons):
         writer = JointStateWriter(joints)
         writer.effort[:] = values
         supervisor.take_stiffness(reader.effort(writer.at(0)), 1000.0)
-        return supervisor.controller._stiffness_taken[2][0]
+        return supervisor.controller._stiffness._taken[0]
 
     alone = asked(['fer_joint2'], [1500.0])
     assert alone[1] == 1500.0
