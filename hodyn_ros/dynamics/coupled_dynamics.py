@@ -1,9 +1,9 @@
 """Forward and hybrid dynamics of robots with coupled joints, by solving the equations of motion.
 
 The articulated-body algorithm passes inertias from body to body, but bodies that follow one joint
-may be anywhere in the tree. Here M ν̇ = Q − … is solved order by order: Q⁽ᵏ⁾ is
-M ν⁽ᵏ⁺¹⁾ plus the Q⁽ᵏ⁾ of a motion with 0 for the unknown derivatives. That takes r + 2 calls of
-inverse dynamics and O(n³) operations.
+may be anywhere in the tree. Here M ν̇ = Q − …, with the velocities ν of base and joints, is solved
+order by order: M ν⁽ᵏ⁺¹⁾ is Q⁽ᵏ⁾ minus the Q⁽ᵏ⁾ of the motion whose unknown ν⁽ᵏ⁺¹⁾ is 0. That
+takes r + 2 calls of inverse dynamics and O(n³) operations.
 """
 import numpy as np
 

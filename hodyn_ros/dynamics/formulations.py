@@ -43,10 +43,10 @@ class UnrolledKernels(Protocol):
         """Return the matrices that take wrenches to kernel frames, (n_bodies, 6, 6)."""
 
     def single(self, order: int) -> Any:
-        """Return the kernel that writes Q, Q̇, … of one motion: memory, q, out."""
+        """Return the kernel (memory, q, out) that writes Q, Q̇, … of one motion."""
 
     def batch(self, order: int) -> Any:
-        """Return the kernel for a batch: memory, q, out, transforms, wrenches."""
+        """Return the kernel (memory, q, out, transforms, wrenches) for a batch."""
 
 
 MAX_UNROLLED = 2

@@ -9,7 +9,7 @@ from hodyn_ros.dynamics.twist_representation import Representation, representati
 from hodyn_ros.robot import HodynError, lie
 
 TOLERANCE = 1e-6
-"""Largest accepted symmetric part of an angular velocity matrix, over the derivatives."""
+"""Tolerance of the symmetric part of an angular velocity matrix, relative to the derivatives."""
 
 
 def pose_derivatives(
@@ -94,7 +94,7 @@ def pose_twist(
     scale = factorials(count)[:, None, None]
     coefficients, generators = values / scale, np.zeros((*batch, count - 1, 4, 4))
     back = lie.inverse(poses)
-    if representation == 'hybrid':  # ṗ = v, at any rotation
+    if representation == 'hybrid':  # position and rotation are separate
         back[..., :3, 3] = 0.0
     for k in range(count - 1):
         missing = (k + 1) * coefficients[..., k + 1, :, :] - _rate(

@@ -11,14 +11,15 @@ that changes it: a new held position, a payload, a dropped wrench. The published
   (`set_target`). Its input approaches the target at a bounded slope and is smoothed by
   1/(s/ω + 1)⁵, whose impulse response is nowhere negative and has area 1. So v stays between its
   beginning and its targets, and its slope keeps the bound.
-- *v* runs on a time σ of its own, which slows down while W itself uses the limit L of Ṗ:
+- *v* runs on a time σ of its own, which slows down as Ẇ takes more of L, the limit of Ṗ:
   with x = Ẇ/L, dσ/dt = ε + (1 − ε)(1 − x²)², and ε beyond x = 1. Since x + ½ (1 − x²)² ≤ 1, a
   slope of ½ L in σ leaves |Ẇ + v̇| ≤ (1 + ε/2) L.
-- If Ẇ + v̇ + ṁ still exceeds L, or W changes in a cycle by more than L allows, P continues from
+- `soft_limit` s is C², the identity up to a knee near 1, and below 1 + margin (strict: 1) beyond.
+  If Ẇ + v̇ + ṁ still exceeds L, or W changes in a cycle by more than L allows, P continues from
   its last value at the rate L s(Ṗ/L), and v leads it to W afterwards. If |P| exceeds its limit E,
-  E s(P/E) is published. s is C², the identity up to 1, and below 1 + margin beyond.
+  E s(P/E) is published.
 - P̈ of a motor has bounds, given by its torque. If Ṗ would change faster, Ṗ approaches its wanted
-  value with a P̈ within the bounds, which changes per second by at most ω times their width.
+  value with a P̈ that stays within them and changes by at most half their width in 1/ω.
 
 So P is C², Ṗ and P̈ are its derivatives, and |P| and |Ṗ| exceed their limits by at most the
 margin, for any sequence of causes. `last_gate` checks this independently: a value that it refuses
@@ -40,7 +41,7 @@ SLOWEST = 0.02
 """ε, the least speed of v's time."""
 TRANSIENT_SHARE = 4.6
 """ω L/|m̈₀| at which m adds at most 0.05 L to Ṗ: 0.231/0.05."""
-# Time constants after which a change has settled; error, as a share of the value, that ends it.
+# SETTLED: time constants in which a change settles. CLOSE: relative error that ends it.
 SETTLED = 40.0
 CLOSE = 1e-9
 # Rows of the state of a stage, one column per quantity.
@@ -52,13 +53,13 @@ CHANGING, SATURATED = 1, 2
 LEAST_SLOPE = 1e-9
 # In a shorter interval, s, the input of v does not move: its slope would lose digits.
 SHORTEST = 1e-7
-# Share used of the largest second derivative from which a rate still settles at another.
+# Safety factor with which a second derivative falls to 0 by the time the rate arrives.
 BRAKING = 0.8
 # A second derivative is held back beyond this multiple of its bounds.
 SLACK = 1.05
-# Jump of a second derivative allowed in a cycle, as a share of its bounds' width, besides ω h.
+# Share of its bounds' width, beside ω h, by which a second derivative may jump in a cycle.
 STEP = 0.02
-# Least bound of a second derivative at the top of its rate, as a share of its bounds' width.
+# Share of its bounds' width that a second derivative may still use if the rate is at its top.
 LEAST_SHARE = 0.05
 
 
@@ -114,7 +115,7 @@ def _follow_input(state: Array, i: int, own: float) -> None:
     end = target
     if abs(target - begin) > most:
         end = begin + (most if target > begin else -most)
-    # The filter's output is 5/ω behind a steady input, plus its free response.
+    # The filter's output is 5/ω behind an input of constant slope, plus its free response.
     slope = (end - begin) / own
     late = 5.0 * slope / BANDWIDTH
     chain = state[CHAIN:CHAIN + 5]

@@ -90,7 +90,7 @@ TABLE = (
         (State.ADRIFT,), Cause.ELSEWHERE, None, 'latch', level='error',
         says='{why}: the arm is held {where}', reason='{why}: the arm is held {where}'),
     Transition(
-        # The excess itself is logged when it begins, also at rest.
+        # No log line: `Reasons` logs an excess when it begins, also at rest.
         (State.RUNNING,), Cause.EXCEEDED, None, 'stop', gives_up=True, reason='{why}'),
     Transition(
         _ACTIVE, Cause.HELD, None, 'stop', gives_up=True, level='info', says='{why}',

@@ -14,7 +14,7 @@ JITTER = 2e-3
 
 _DEVIATIONS = 3.0
 _CERTAIN = 5.0  # standard deviations from which a velocity is not noise
-_DIRECTED = 0.9  # least share of its way on which a joint that moves keeps its direction
+_DIRECTED = 0.9  # a joint that moves keeps its direction on more than this share of its way
 
 
 class Pace:
@@ -36,9 +36,9 @@ class Pace:
     def slow(self) -> Array:
         """Velocity below which each joint is slow, (n,), however small the noise is.
 
-        It is a share of the joint's usual velocity, as no velocity is slow for all joints. For a
-        joint that keeps no direction for `MIN_REST` on most of its way it is at least `JITTER`: a
-        controller holds the joint, and its usual velocity is jitter.
+        It is a share of the joint's usual velocity, as no velocity is slow for all joints. It is
+        at least `JITTER` if a controller holds the joint, so that its usual velocity is jitter: on
+        a tenth of its way or more, its direction lasts less than `MIN_REST`.
         """
         squares, way, directed = self._sums
         slow = SLOW * np.sqrt(squares / max(self._count, 1))

@@ -60,11 +60,11 @@ class JointComparison:
     #: m and N m s/rad
     coulomb_left: float
     viscous_left: float
-    #: `own_lag`, `own_deviation`: Lag about the shift that suits this joint best, and its standard
-    #: deviation, s
+    #: `own_lag`, `own_deviation`: This joint's lag, linearised about the shift that suits it best,
+    #: and its standard deviation, s
     own_lag: float = np.nan
     own_deviation: float = np.nan
-    #: Share of the squared error, beside friction and inertia, that this lag leaves
+    #: Share that this lag leaves of the squared error that friction and inertia leave
     lag_left: float = np.nan
 
 
@@ -134,7 +134,7 @@ def common_lag(joints: Sequence[JointComparison]) -> Lag:
 
     If the lags differ significantly, the deviation is increased by the Birge ratio: other effects,
     such as presliding friction, then cause a different apparent lag in each. A lag that explains
-    most of the error of its joint is real, and left out of the mean if it differs from it.
+    most of the error of its joint is real, and left out if it differs from the mean.
     """
     late = [
         joint for joint in joints if joint.own_deviation > 0.0 and joint.lag_left < _EXPLAINED

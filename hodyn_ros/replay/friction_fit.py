@@ -15,7 +15,7 @@ _FRICTION = slice(0, 3)
 _CLEAR = 5.0  # standard deviations from which a coefficient is certain
 _CHANGES = 1e-9  # share of the effort below which a change is round-off
 _TINY = 1e-12  # regularises products of scaled signals
-_NOTHING = 1e-9  # share of a torque's square; friction that leaves less explains the torque
+_NOTHING = 1e-9  # share of a signal's square below which what friction leaves is round-off
 
 
 def is_measured(effort: Array) -> Flags:
@@ -119,8 +119,8 @@ class FrictionFit:
         """Return the share of each effort's variance, (n,), that its torque leaves.
 
         Bias and friction are fitted as well, and the effort is multiplied by `sign`. Without
-        `gain`, a gain of the torque that is not negative is fitted. Friction that would drive the
-        joint is left out.
+        `gain`, the torque's gain, 0 or more, is fitted. Friction that would drive the joint is
+        left out.
         """
         products, factors = self._products, self._factors
         count = np.maximum(self.samples, 1.0)[:, np.newaxis, np.newaxis]

@@ -15,14 +15,14 @@ from hodyn_ros.simulation.rigid_arm import SimulatedArm
 BANDWIDTH, DAMPING = 20.0, 1.0  # rad/s and damping ratio of the rigid arm's PD
 FRICTION_STEPS = 2  # steps per period: steep friction held for a whole one would be unstable
 ELASTIC_STEP = 5e-4  # largest step of the elastic arm's integration, s
-# Periods for which the line continues after the last answer: if the node dies, the arm stops.
+# Periods after the last answer until `AnswerLine` is constant: if the node dies, the arm stops.
 LINE_PERIODS = 50.0
 HALF_HOLD = 0.5
 """Periods from a state to the middle of the time for which its answer is used."""
 
 
 class AnswerLine:
-    """The straight line through the last two answers; it is constant `longest` s later."""
+    """The line through the last two answers; constant from `longest` s after the last one."""
 
     def __init__(self, longest: float) -> None:
         self._longest = longest
@@ -77,7 +77,7 @@ class ControlLoop(ABC):
     def step(self, instant: float, dt: float) -> None:
         """Advance the arm from an instant by dt, s; before the first command, brakes hold it.
 
-        The PD uses the reference at the start, and the feed-forward torque at the middle.
+        The PD uses the reference at the start; the feed-forward torque is the one at the middle.
         """
         now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
         if now is not None and middle is not None:

@@ -69,7 +69,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     context : str
         Names the source in messages.
     locked : mapping of str to float
-        Joints that will be locked; they follow no other joint.
+        Joints that will be locked; those that follow another are uncoupled from it.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     """
     mimics = _couplings(model, context, locked)
     bodies: list[dict[str, Any]] = []
-    joint_of: dict[str, int] = {}  # MuJoCo's index, by the name of a simple joint
+    joint_of: dict[str, int] = {}  # MuJoCo's index of its joint, by the name of a coordinate
     balls: list[int] = []
     for index in range(1, model.nbody):
         chain = _links(model, index, context)
@@ -108,7 +108,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         for name, j in joint_of.items()
         if name not in mimics or mimics[name].joint not in locked}, mimics, context)
     dofs = model.jnt_dofadr[joints]
-    # A ball's armature and damping are alike about all axes, but not by its coordinates.
+    # Left out at balls: alike about all axes, armature and damping vary per coordinate.
     by_axis = np.isin(joints, balls, invert=True)
     armature, damping = (
         _reflected(dict(zip(joint_of, (by_axis * values[dofs]).tolist(), strict=True)), mimics)
@@ -131,7 +131,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
 
 
 def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:
-    """Return the inertias or dampings of independent joints, followers included."""
+    """Return the inertias or dampings that independent joints feel, with those of followers."""
     felt = {name: value for name, value in values.items() if name not in mimics}
     for name, mimic in mimics.items():
         if mimic.joint in felt:
@@ -269,8 +269,8 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
             if len(names) < 2 or any(rest) or slope == 0.0 or names[0] in mimics:
                 raise HodynError(
                     f'{context}: an equality of {" and ".join(map(repr, names))} is not linear '
-                    'in two joints, or not the only one; lock them (locked_joints), or '
-                    'remove it')
+                    'in two joints, or its first joint has another; lock them (locked_joints), '
+                    'or remove it')
             first, other = (float(model.qpos0[model.jnt_qposadr[j]]) for j in pair)
             mimics[names[0]] = Mimic(names[1], slope, first + constant - slope * other)
         if kind in _OF_BODIES and not _holds_mocap(model, e):
