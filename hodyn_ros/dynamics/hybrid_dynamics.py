@@ -79,7 +79,7 @@ def hybrid_dynamics(
     Returns
     -------
     found : (r + 1, n) array
-        Torques of the moved joints, q̈ of the others, and their derivatives.
+        Torques of the joints with given motion, q̈ of the others, and their derivatives.
     base_found : (r + 1, 6) array
         Only for a floating base: V̇ if its wrench is given, its wrench if V̇ is given, and
         derivatives.

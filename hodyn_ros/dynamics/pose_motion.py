@@ -94,13 +94,11 @@ def pose_twist(
     scale = factorials(count)[:, None, None]
     coefficients, generators = values / scale, np.zeros((*batch, count - 1, 4, 4))
     back = lie.inverse(poses)
-    if representation == 'hybrid':  # position and rotation are separate
-        back[..., :3, 3] = 0.0
     for k in range(count - 1):
         missing = (k + 1) * coefficients[..., k + 1, :, :] - _rate(
             representation, k, generators, coefficients, k)
         found = back @ missing if representation == 'body_fixed' else missing @ back
-        if representation == 'hybrid':
+        if representation == 'hybrid':  # position and rotation are separate
             found[..., :3, 3] = missing[..., :3, 3]
         generators[..., k, :, :] = found
         turn = found[..., :3, :3]
