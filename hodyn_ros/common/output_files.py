@@ -150,9 +150,9 @@ def replacing(
     path : Path
         Path of the output; parents of a folder are made.
     contents : Contents or None
-        Contents of the output if it is a folder, which the caller makes; None for a file. If an
-        existing folder also has other contents, these files and folders are replaced one by one;
-        otherwise the whole folder at once, if the file system can do that.
+        Contents of the output if it is a folder, which the caller makes; None for a file. They
+        are replaced one by one if an existing folder also has others, which stay; otherwise the
+        whole folder at once, if the file system can do that.
     force : bool
         As for `check_output`.
 
@@ -205,7 +205,7 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
 
 
 def _meet(place: Path, given: Path) -> bool:
-    """Return whether an output is or contains an input, or is a file in one, by any name."""
+    """Return whether an output is an input, contains it or is a file in it, by any path."""
     source = Path(os.path.realpath(given))
     files = source.iterdir() if source.is_dir() else ()
     return place in (source, *source.parents) or any(
@@ -270,7 +270,7 @@ def _check_folder(path: Path, place: Path, contents: Contents, force: bool) -> N
 
 
 def _home(place: Path, contents: Contents | None) -> Path:
-    """Return the hidden folder's parent: the output's, or the output folder if it must stay."""
+    """Return where the hidden folder goes: in the output folder if that must stay, else beside."""
     stays = contents is not None and place.is_dir() and (
         contents.foreign(place) or os.path.ismount(place) or not os.access(place.parent, os.W_OK)
         or _is_in_use(place))

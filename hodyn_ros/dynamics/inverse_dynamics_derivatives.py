@@ -168,7 +168,7 @@ def inverse_dynamics_derivatives(
     They are the exact derivatives of `inverse_dynamics` to the order r that q supports, in
     O(n d r²) with d the depth of the tree, by Singh, Russell and Wensing, RA-L 2022, in Taylor
     coefficients. The derivatives of Q⁽ᵏ⁾ are combinations of ∂Q/∂q, ∂Q/∂q̇, ∂Q/∂q̈ and their time
-    derivatives, as the matrices of KM21 (48), (49) are of M, C and their derivatives.
+    derivatives, just as the matrices of KM21 (48), (49) combine M, C and their derivatives.
 
     Parameters
     ----------

@@ -10,8 +10,8 @@ _CLEAR_STEPS = 2.5  # steps of the resolution that noise about one value seldom 
 _MOST_TORN = 0.02  # greatest share of messages that are torn
 _AROUND = 5  # messages on both sides by which the motion of the arm is judged
 _LOOKBACK = 20  # greatest number of messages by which a second publisher lags
-# Number of reads of one state beyond which the next step must grow with that number if the arm was
-# moving.
+# If a state is read more often than this, the arm counts as moving only if the next step is large
+# in proportion to the number of reads.
 _LONG_READ = 20
 
 
@@ -103,7 +103,7 @@ def repeats(
         around = np.concatenate([steps[max(0, i - _AROUND):i], steps[i + 1:i + 1 + _AROUND]])
         usual = float(np.median(around)) if len(around) else 0.0
         # Held-up states may all arrive late: then none is missing, and the next step is a usual
-        # one. After very many reads, only a step in proportion to them counts.
+        # one. After very many reads, only a step in proportion to their number shows a motion.
         least = 0.5 * usual * (reads[i] / typical if reads[i] > _LONG_READ else 1.0)
         if i < len(steps) and steps[i] > least > 0.0:
             continue

@@ -62,7 +62,7 @@ class LockedWatch:
     def doubt(self) -> str:
         """Which joints are away from their locks; without their positions, as these change."""
         return '; '.join(
-            f'{joint} is not where it is locked, at {self._locked[joint]:g}'
+            f'{joint} is not at its lock, {self._locked[joint]:g}'
             for joint in sorted(self._apart))
 
     def statistics(self) -> dict[str, str]:

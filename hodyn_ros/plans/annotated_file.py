@@ -190,7 +190,7 @@ def _as_written(
         note = (
             f'sampling every {period:g} s makes the plan {100.0 * cost:.0f} % slower: a '
             'shorter period is faster' + (
-                '' if read == 'auto' else f', or another interpolation than {read}'))
+                '' if read == 'auto' else f', and so may be another interpolation than {read}'))
     feedforward = FeedForward(request.robot)
     stops = momentary_stops(found.plan, feedforward)
     retimed = replace(

@@ -15,7 +15,7 @@ MAX_SAMPLES = 120
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
 # A turn must lower the sum of the logarithms of the unexplained shares by more than this.
 _WORTH = 0.05
-# Step of the parabolas, angle that is also tried, and largest angle, rad.
+# Step of a joint's parabola, other angle that is tried, and bound of the parabola's minimum, rad.
 _STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6
 _SHOWS, _BETTER = 0.01, 0.25  # least unexplained share, and part of it that a zero may leave
 

@@ -96,7 +96,7 @@ class Session:
                 return
             is_answered = supervisor.take_state(position, velocity, stamp, begin)
         except HodynError as error:
-            # While the node waits, `why_waiting` says so, once all senders were heard.
+            # While the node waits, `Neighbours.why_waiting` reports it, once others were heard.
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
                 if isinstance(error, OtherArmError):

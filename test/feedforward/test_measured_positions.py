@@ -105,7 +105,7 @@ def test_a_joint_far_from_its_lock_keeps_the_arm_waiting():
     assert world.said('elbow') == 1
     # Moved to its lock, roughly: it starts, and says what is left.
     world.supervisor.take_locked({'elbow': 0.53})
-    assert report_after(world) == ('holding', 'elbow is not where it is locked, at 0.5')
+    assert report_after(world) == ('holding', 'elbow is not at its lock, 0.5')
     assert world.logged['elbow is locked at 0.5, but stands at 0.53: the torque is still computed '
                         'for the lock'] == 1
 
@@ -133,7 +133,7 @@ def test_a_locked_gripper_that_opens_later_warns_and_holding_goes_on():
         reasons.add(report_after(world, 0.004))
         np.testing.assert_array_equal(world.published, torque)
     assert reasons == {
-        ('holding', ''), ('holding', 'grip is not where it is locked, at 0.02')}
+        ('holding', ''), ('holding', 'grip is not at its lock, 0.02')}
     assert world.said('grip is locked at 0.02, but') == 1
     world.supervisor.take_locked({'grip': 0.04})
     said = world.supervisor.statistics()['locked joints elsewhere']

@@ -37,7 +37,7 @@ def test_a_locked_joint_elsewhere_keeps_a_node_waiting_and_later_warns(live, hom
     drive(node, states(0.785), lambda: len(node.messages['torque']) > 5)
     torque = node.messages['torque'][-1].effort
     count = len(node.messages['torque'])
-    drive(node, states(1.0), lambda: node.reason == 'joint7 is not where it is locked, at 0.785')
+    drive(node, states(1.0), lambda: node.reason == 'joint7 is not at its lock, 0.785')
     drive(node, states(1.0), lambda: 'joint7 is locked at 0.785, but stands at 1: the torque is '
           'still computed for the lock' in node.log)
     assert node.states[-1] == 'holding'
