@@ -12,7 +12,7 @@ import numpy as np
 
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.limits.quantities import QUANTITIES
+from hodyn_ros.limits.quantities import MOTOR_QUANTITIES, QUANTITIES, SCALABLE
 from hodyn_ros.plans.annotate import MAX_PERIOD, PERIOD, annotate, sample_count
 from hodyn_ros.plans.deviation import THROUGH, largest_deviation
 from hodyn_ros.plans.doubtful_points import in_milliseconds
@@ -28,6 +28,7 @@ from hodyn_ros.plans.prepare import (
 from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.retiming.result import binding_limits, momentary_stops
+from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference import Plan
@@ -37,6 +38,9 @@ SLOWER = ('auto', 'retime')
 """Values of `stretch` with which a plan may be made slower."""
 MAX_EXTRA = 4.0
 """Largest further stretch, as a factor, with which a plan's samples are made to pass."""
+ROOM, LEAST_SHARE = 0.98, 0.5
+"""For a motion from a moving start, which is searched again with lower limits: factor below the
+share that brings a peak to its limit, and least share of a limit."""
 FINE = 1.002
 """Largest ratio of the stretch that passes to one that fails, if any fails."""
 
@@ -62,8 +66,9 @@ def write_annotated_plan(
 
     The file is read back and checked with the settings of the request, then with the defaults,
     then as quintics through its samples. With the stretches 'auto' and 'retime' the plan is made
-    slower until it passes, in growing steps from 1e-4 on; then the stretch is bisected. A retimed
-    plan must also go through its points as read back from the file; the result then has the motion
+    slower until it passes, in growing steps from 1e-4 on; then the stretch is bisected. A
+    retimed motion from a moving start is searched again with lower limits instead. A retimed plan
+    must also go through its points as read back from the file; the result then has the motion
     that was read back, not the one before sampling.
 
     Parameters
@@ -100,6 +105,7 @@ def write_annotated_plan(
     failing = passing = np.inf
     failed: PreparedPlan | None = None
     found: PreparedPlan | None = None
+    unsampled, shares = prepared, dict[str, float]()
     with replacing(path, annotated_contents(path), force=force) as unfinished:
         while found is None:
             written = prepared if factor == stretch else _slower(
@@ -118,7 +124,16 @@ def write_annotated_plan(
                 failing, failed = factor, judged
             else:
                 passing = factor
-            if passing == np.inf:
+            if passing == np.inf and prepared.retimed is not None and not may_stretch:
+                if not _lower(shares, judged.limit_report):
+                    break
+                again = prepare_plan(replace(
+                    request, robot=with_scaled_limits(request.robot, shares),
+                    annotate_period=period), progress)
+                if again.annotated is None:
+                    break
+                prepared = again
+            elif passing == np.inf:
                 if not may_stretch or factor >= MAX_EXTRA * stretch or judged.limit_report is None:
                     break
                 factor = _rounded(
@@ -129,7 +144,7 @@ def write_annotated_plan(
             elif judged.refusal:
                 factor = passing  # the file of this factor was overwritten since
             else:
-                found = _as_written(written, judged, failed, request, period)
+                found = _as_written(written, judged, failed, unsampled, request, period)
                 if not found.refusal:
                     return found
         # `replacing` leaves `path` as it was if the unfinished file is gone.
@@ -160,6 +175,21 @@ def _slower(
         plan, FeedForward(request.robot), period, names=prepared.annotated.names,
         gravity=request.settings.gravity, friction=request.settings.friction)
     return replace(prepared, plan=plan, stretch=stretch, annotated=annotated)
+
+
+def _lower(shares: dict[str, float], report: LimitReport | None) -> bool:
+    """Lower the shares of the limits that a retimed plan exceeds, for another search.
+
+    A motion from a moving start cannot be slowed down evenly. Returns False if no limit that can
+    be lowered is exceeded, or if a share becomes small.
+    """
+    largest: dict[str, float] = {}
+    for entry in () if report is None else report.violations:
+        if entry.quantity in (*SCALABLE, *MOTOR_QUANTITIES):
+            largest[entry.quantity] = max(largest.get(entry.quantity, 0.0), entry.share)
+    for quantity, used in largest.items():
+        shares[quantity] = shares.get(quantity, 1.0) * ROOM / used
+    return bool(largest) and min(shares.values()) > LEAST_SHARE
 
 
 def _rounded(factor: float) -> float:
@@ -202,11 +232,11 @@ def _too_many(
 
 def _as_written(
     written: PreparedPlan, judged: PreparedPlan, failed: PreparedPlan | None,
-    request: PlanRequest, period: float,
+    unsampled: PreparedPlan, request: PlanRequest, period: float,
 ) -> PreparedPlan:
     """Return a retimed plan as read from its file, or its refusal if it misses its points.
 
-    `failed` is the slowest plan whose samples did not pass, if any.
+    `failed` is the slowest plan whose samples did not pass, if any, and `unsampled` the first one.
     """
     found, points, plan = written.retimed, written.points, judged.plan
     if found is None:
@@ -214,6 +244,7 @@ def _as_written(
     assert points is not None
     assert plan is not None
     assert judged.limit_report is not None
+    assert unsampled.plan is not None
     missed = missed_by([plan], points.positions)
     allowed = WAYPOINT_TOLERANCE if found.missed is None else request.settings.path_tolerance
     worst = largest_deviation(request.robot, points, missed)
@@ -221,7 +252,7 @@ def _as_written(
         return replace(written, annotated=None, deviation=worst, refusal=(
             f'resampled every {period:g} s it {worst}, more than {allowed:g}; take a shorter '
             'period' + ('' if found.missed is None else ', or a larger path tolerance')))
-    cost, note = plan.duration / found.duration - 1.0, ''
+    cost, note = plan.duration / unsampled.plan.duration - 1.0, ''
     if cost > NOTED_COST and failed is not None:
         read = request.settings.interpolation
         note = (

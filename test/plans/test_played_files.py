@@ -107,6 +107,21 @@ def test_a_stretched_file_keeps_all_limits_as_it_is_played(rigid, tmp_path, seed
     assert max(found.values()) <= 1.0 + 1e-6, (period, found)
 
 
+def test_a_motion_from_a_moving_start_is_searched_again(rigid, tmp_path):
+    # It cannot be slowed down: its torque rate was 1.05 of the limit.
+    times = np.linspace(0.0, 3.0, 10)
+    given = [
+        (0.4 * wave[:, None] * np.ones(7)).tolist() for wave in (np.sin(times), np.cos(times))]
+    points = JointWaypoints(
+        rigid.joint_names, times.tolist(), (CENTRE + given[0]).tolist(), given[1])
+    output = tmp_path / 'plan.csv'
+    written = write_annotated_plan(PlanRequest(
+        points, rigid, PlanSettings(stretch='retime', allow_nonzero_velocity_at_end=True)), output)
+    assert written.refusal == ''
+    np.testing.assert_allclose(read_trajectory(output).velocities[0], 0.4)
+    assert max(shares(rigid, output).values()) <= 1.0 + 1e-6
+
+
 def test_whole_nanoseconds_of_messages_cost_no_time(rigid, tmp_path):
     # Positions at other times than the written ones are jerk, 60 v 1 ns / (1 ms)³.
     robot = with_scaled_limits(rigid, {'jerk': 0.05})
