@@ -1,7 +1,8 @@
 """Annotated plans written as files that pass the check of plans.
 
 Interpolation between the samples of a file has other peaks than the sampled plan. So the file
-itself is read back and checked before it replaces the output.
+itself is read back and checked before it replaces the output: for the smooth curve by which the
+check of plans reads it, and for the quintics by which joint_trajectory_controller plays it.
 """
 from dataclasses import replace
 from pathlib import Path
@@ -11,11 +12,12 @@ import numpy as np
 
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.limits.quantities import MOTOR_QUANTITIES, QUANTITIES, SCALABLE
 from hodyn_ros.plans.annotate import MAX_PERIOD, PERIOD, annotate, sample_count
 from hodyn_ros.plans.deviation import THROUGH, largest_deviation
 from hodyn_ros.plans.doubtful_points import in_milliseconds
 from hodyn_ros.plans.files import MAX_BYTES, annotated_contents, read_trajectory, write_annotated
-from hodyn_ros.plans.limit_check import LimitReport
+from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.prepare import (
     PlanRequest,
     PlanSettings,
@@ -26,14 +28,21 @@ from hodyn_ros.plans.prepare import (
 from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.retiming.result import binding_limits, momentary_stops
+from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
 from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
+from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
 
 SLOWER = ('auto', 'retime')
 """Values of `stretch` with which a plan may be made slower."""
 MAX_EXTRA = 4.0
 """Largest further stretch, as a factor, with which a plan's samples are made to pass."""
+ROOM, LEAST_SHARE = 0.98, 0.5
+"""For a motion from a moving start, which is searched again with lower limits: factor below the
+share that brings a peak to its limit, and least share of a limit."""
+FINE = 1.002
+"""Largest ratio of the stretch that passes to one that fails, if any fails."""
 
 
 # Numbers per joint and sample (position, velocity, acceleration, effort). Bytes per number: in
@@ -42,6 +51,8 @@ _NUMBERS = 4
 _OF_MOVING, _OF_RESTING, _IN_BAG = 20, 4, 8
 # Factor on the shortest period that fits, as text may take 25 bytes per number.
 _MORE_SPACE = 1.3
+_BY_SPLINE = 'between the samples, by the spline of hodyn check'
+_BY_QUINTICS = 'between the samples, by the quintics of joint_trajectory_controller'
 WAYPOINT_TOLERANCE = 1e-3
 """Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
@@ -53,10 +64,12 @@ def write_annotated_plan(
 ) -> PreparedPlan:
     """Prepare a plan and write it with its torques, so that the file itself passes the check.
 
-    The file is read back and checked with the settings of the request, then with the defaults.
-    With the stretches 'auto' and 'retime' the plan is made slower until it passes, in growing
-    steps from 1e-4 on. A retimed plan must also go through its points as read back from the file;
-    the result then has the motion that was read back, not the one before sampling.
+    The file is read back and checked with the settings of the request, then with the defaults,
+    then as quintics through its samples. With the stretches 'auto' and 'retime' the plan is made
+    slower until it passes, in growing steps from 1e-4 on; then the stretch is bisected. A
+    retimed motion from a moving start is searched again with lower limits instead. A retimed plan
+    must also go through its points as read back from the file; the result then has the motion
+    that was read back, not the one before sampling.
 
     Parameters
     ----------
@@ -88,36 +101,52 @@ def write_annotated_plan(
     if plan is None or annotated is None or stretch is None:
         return prepared
     may_stretch = request.settings.stretch in SLOWER and starts_and_ends_at_rest(plan)
-    written, factor, step = prepared, stretch, RESOLUTION
+    factor, step = stretch, RESOLUTION
+    failing = passing = np.inf
+    failed: PreparedPlan | None = None
     found: PreparedPlan | None = None
+    unsampled, shares = prepared, dict[str, float]()
     with replacing(path, annotated_contents(path), force=force) as unfinished:
-        while True:
-            write_annotated(annotated, unfinished, force=True)
+        while found is None:
+            written = prepared if factor == stretch else _slower(
+                prepared, factor / stretch, factor, request, period)
+            assert written.annotated is not None
+            times = written.annotated.times
+            write_annotated(written.annotated, unfinished, force=True)
             if unfinished.is_file() and (size := unfinished.stat().st_size) > MAX_BYTES:
                 assert prepared.points is not None
-                most = len(annotated.times) * MAX_BYTES // size
                 found = PreparedPlan(_too_many(
-                    request, prepared.points, float(annotated.times[-1]), period, most),
-                    fault='other')
+                    request, prepared.points, float(times[-1]), period,
+                    len(times) * MAX_BYTES // size), fault='other')
                 break
             judged = _judge(unfinished, request)
-            if not judged.refusal:
-                found = _as_written(written, judged, request, period)
+            if judged.refusal:
+                failing, failed = factor, judged
+            else:
+                passing = factor
+            if passing == np.inf and prepared.retimed is not None and not may_stretch:
+                if not _lower(shares, judged.limit_report):
+                    break
+                again = prepare_plan(replace(
+                    request, robot=with_scaled_limits(request.robot, shares),
+                    annotate_period=period), progress)
+                if again.annotated is None:
+                    break
+                prepared = again
+            elif passing == np.inf:
+                if not may_stretch or factor >= MAX_EXTRA * stretch or judged.limit_report is None:
+                    break
+                factor = _rounded(
+                    factor * (1.0 + max(step, _smallest_step(judged.limit_report))))
+                step *= 2.0
+            elif passing > FINE * failing:
+                factor = _rounded(0.5 * (failing + passing))
+            elif judged.refusal:
+                factor = passing  # the file of this factor was overwritten since
+            else:
+                found = _as_written(written, judged, failed, unsampled, request, period)
                 if not found.refusal:
                     return found
-                break
-            if not may_stretch or factor >= MAX_EXTRA * stretch or judged.limit_report is None:
-                break
-            factor *= 1.0 + max(step, _smallest_step(judged.limit_report))
-            factor = round(float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION), 4)
-            slow = plan.stretched(factor / stretch)
-            annotated = annotate(
-                slow, FeedForward(request.robot), period, names=annotated.names,
-                gravity=request.settings.gravity, friction=request.settings.friction)
-            written = replace(
-                prepared, plan=slow, limit_report=judged.limit_report, stretch=factor,
-                annotated=annotated)
-            step *= 2.0
         # `replacing` leaves `path` as it was if the unfinished file is gone.
         shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
     if found is not None:
@@ -129,9 +158,43 @@ def write_annotated_plan(
     own = np.diff(request.trajectory.times)
     if not len(own) or np.median(own) > period:  # else the samples are the points themselves
         ways_out.append('a shorter period changes the plan less')
+    assert failed is not None
     return replace(prepared, annotated=None, refusal=(
-        f'resampled every {period:g} s it does not pass the check{slower}: {judged.refusal}'
+        f'resampled every {period:g} s it does not pass the check{slower}: {failed.refusal}'
         f'{"; " if ways_out else ""}{", or ".join(ways_out)}'))
+
+
+def _slower(
+    prepared: PreparedPlan, ratio: float, stretch: float, request: PlanRequest, period: float,
+) -> PreparedPlan:
+    """Return a plan `ratio` times slower, with samples; `stretch` is its whole factor."""
+    assert prepared.plan is not None
+    assert prepared.annotated is not None
+    plan = prepared.plan.stretched(ratio)
+    annotated = annotate(
+        plan, FeedForward(request.robot), period, names=prepared.annotated.names,
+        gravity=request.settings.gravity, friction=request.settings.friction)
+    return replace(prepared, plan=plan, stretch=stretch, annotated=annotated)
+
+
+def _lower(shares: dict[str, float], report: LimitReport | None) -> bool:
+    """Lower the shares of the limits that a retimed plan exceeds, for another search.
+
+    A motion from a moving start cannot be slowed down evenly. Returns False if no limit that can
+    be lowered is exceeded, or if a share becomes small.
+    """
+    largest: dict[str, float] = {}
+    for entry in () if report is None else report.violations:
+        if entry.quantity in (*SCALABLE, *MOTOR_QUANTITIES):
+            largest[entry.quantity] = max(largest.get(entry.quantity, 0.0), entry.share)
+    for quantity, used in largest.items():
+        shares[quantity] = shares.get(quantity, 1.0) * ROOM / used
+    return bool(largest) and min(shares.values()) > LEAST_SHARE
+
+
+def _rounded(factor: float) -> float:
+    """Return a stretch rounded up to `RESOLUTION`."""
+    return round(float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION), 4)
 
 
 def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
@@ -168,15 +231,20 @@ def _too_many(
 
 
 def _as_written(
-    written: PreparedPlan, judged: PreparedPlan, request: PlanRequest, period: float,
+    written: PreparedPlan, judged: PreparedPlan, failed: PreparedPlan | None,
+    unsampled: PreparedPlan, request: PlanRequest, period: float,
 ) -> PreparedPlan:
-    """Return a retimed plan as read from its file, or its refusal if it misses its points."""
+    """Return a retimed plan as read from its file, or its refusal if it misses its points.
+
+    `failed` is the slowest plan whose samples did not pass, if any, and `unsampled` the first one.
+    """
     found, points, plan = written.retimed, written.points, judged.plan
     if found is None:
-        return written
+        return replace(written, limit_report=judged.limit_report)
     assert points is not None
     assert plan is not None
     assert judged.limit_report is not None
+    assert unsampled.plan is not None
     missed = missed_by([plan], points.positions)
     allowed = WAYPOINT_TOLERANCE if found.missed is None else request.settings.path_tolerance
     worst = largest_deviation(request.robot, points, missed)
@@ -184,12 +252,12 @@ def _as_written(
         return replace(written, annotated=None, deviation=worst, refusal=(
             f'resampled every {period:g} s it {worst}, more than {allowed:g}; take a shorter '
             'period' + ('' if found.missed is None else ', or a larger path tolerance')))
-    cost, note = plan.duration / found.duration - 1.0, ''
-    if cost > NOTED_COST:
+    cost, note = plan.duration / unsampled.plan.duration - 1.0, ''
+    if cost > NOTED_COST and failed is not None:
         read = request.settings.interpolation
         note = (
-            f'sampling every {period:g} s makes the plan {100.0 * cost:.0f} % slower: a '
-            'shorter period is faster' + (
+            f'sampling every {period:g} s makes the plan {100.0 * cost:.0f} % slower, else '
+            f'{_cause(failed)}; a shorter period is faster' + (
                 '' if read == 'auto' else f', and so may be another interpolation than {read}'))
     feedforward = FeedForward(request.robot)
     stops = momentary_stops(found.plan, feedforward)
@@ -206,7 +274,11 @@ def _as_written(
 
 
 def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
-    """Return the plan in a file, checked with the settings of a request and with the defaults."""
+    """Return the plan in a file, checked with the settings of a request and with the defaults.
+
+    It is also refused if the quintics through its samples are beyond limits; reflexes and, at the
+    samples, where their jerk jumps, motor torques are not checked for these.
+    """
     given = request.settings
     default = PlanSettings(
         joint_prefix=given.joint_prefix, allow_other_model=given.allow_other_model,
@@ -216,16 +288,34 @@ def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
                                   for one in (given, default)):
         judged = prepare_plan(PlanRequest(trajectory, request.robot, settings))
         if judged.refusal:
-            break
-    return judged
+            return judged if judged.limit_report is None else replace(
+                judged, refusal=f'{_BY_SPLINE}: {judged.refusal}')
+    points = judged.points
+    assert points is not None
+    assert points.velocities is not None
+    assert points.accelerations is not None
+    quintics = Plan.quintic(points.times, np.stack(
+        [points.positions, np.array(points.velocities), np.array(points.accelerations)], axis=1))
+    report = check_limits(quintics, FeedForward(request.robot))
+    return judged if report.within_limits else replace(
+        judged, refusal=f'{_BY_QUINTICS}: {report.summary}', limit_report=report)
+
+
+def _cause(failed: PreparedPlan) -> str:
+    """Return which quantity of a plan is beyond its limit, and by which interpolation."""
+    report = failed.limit_report
+    if report is None or report.within_limits:
+        return failed.refusal
+    worst, by = report.violations[0], failed.refusal.split(':', 1)[0]
+    return f'{worst.quantity} of {worst.joint} is beyond its limit {by}'
 
 
 def _smallest_step(report: LimitReport) -> float:
     """Return the least share by which to slow a plan down.
 
-    If it is f times slower, no quantity falls below 1/f³ of its value.
+    If it is f times slower, no quantity falls below 1/f³ of its value (motor torques, 1/f⁴).
     """
-    excess = max((
-        -entry.margin / abs(entry.limit) for entry in report.violations
-        if entry.quantity != 'position' and entry.limit), default=0.0)
-    return float(np.cbrt(1.0 + excess) - 1.0)
+    return max((
+        (1.0 - entry.margin / abs(entry.limit)) ** (1.0 / max(3, QUANTITIES[entry.quantity].order))
+        - 1.0 for entry in report.violations if entry.quantity != 'position' and entry.limit),
+        default=0.0)

@@ -135,8 +135,10 @@ def hasty_ends(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> 
             f'point {1 - (len(times) - len(points.times))}: {points.names[joint]} must reach '
             f"{speed:.2g} {unit(robot, joint, 'velocity')} in {times[1] - times[0]:.3g} s from "
             'rest: begin with a ramp, or retime')
+    # The end is a start in reversed time, which reverses velocities.
+    before = None if given[-2] is None else -np.asarray(given[-2])
     if ends and (found := _too_hasty(
-            robot, times[-1] - times[:-STEPS - 1:-1], positions[:-STEPS - 1:-1], given[-2])):
+            robot, times[-1] - times[:-STEPS - 1:-1], positions[:-STEPS - 1:-1], before)):
         joint, speed = found
         said.append(
             f'the last point: {points.names[joint]} must stop in {times[-1] - times[-2]:.3g} s '

@@ -21,7 +21,11 @@ def sample_times(plan: Plan, longest: float = np.inf) -> Array:
     They are at most `longest` apart, s.
     """
     counts = np.maximum(SAMPLES_PER_PIECE, np.ceil(np.diff(plan.times) / longest))
-    return divided(plan.times, counts.astype(int))
+    instants = divided(plan.times, counts.astype(int))
+    if plan.interpolation != 'quintic':
+        return instants
+    # Jerk and snap jump at the knots: each piece is also sampled at its end.
+    return np.unique(np.append(instants, np.nextafter(plan.times[1:], 0.0)))
 
 
 def extrema(plan: Plan, order: int) -> tuple[Array, Array]:

@@ -75,8 +75,9 @@ def fit_plan(
         up to `overshoot_tolerance`. 'local': shape-preserving pieces, strictly between their
         points; slopes depend only on neighbouring points, and snap is larger. 'auto':
         global if every joint stays within `position_range`, and within the range of all its
-        points up to `overshoot_tolerance`, else bounded (local for a tolerance of 0). The plan's
-        attribute `interpolation` names the choice.
+        points up to `overshoot_tolerance`, else bounded (local for a tolerance of 0). If all
+        points have velocities and accelerations, the quintics through them count as points. The
+        plan's attribute `interpolation` names the choice.
     overshoot_tolerance : float or (n,) array
         Allowed distance beyond the range of the points, rad or m.
     position_range : two (n,) arrays, optional
@@ -144,6 +145,10 @@ def fit_plan(
             f'position_range {lower.tolist()}, {upper.tolist()}: each least position, of all '
             'joints, must be below the largest')
     lower, upper = np.where(low < lower, -np.inf, lower), np.where(high > upper, np.inf, upper)
+    if fixed[:, :3].all():
+        # Given velocities and accelerations say how far the motion swings between points.
+        swing, _ = extrema(Plan.quintic(instants, knots[:, :3]), 0)
+        low, high = np.minimum(low, swing[0]), np.maximum(high, swing[1])
     smoothest = 'band' if dense and sample_tolerance > 0.0 else 'global'
     kinds = {
         'auto': (smoothest, *(['bounded'] if tolerance.all() else []), 'local'),

@@ -43,6 +43,11 @@ def _tables() -> tuple[Array, Array]:
 
 
 ENDS, UPPER = _tables()
+# Coefficients 3 … 5 of a quintic from its end values p, p', p'' left, then right.
+_QUINTIC: Array = np.array([
+    [-10.0, -6.0, -1.5, 10.0, -4.0, 0.5],
+    [15.0, 8.0, 1.5, -15.0, 7.0, -1.0],
+    [-6.0, -3.0, -0.5, 6.0, -3.0, 0.5]])
 
 
 def hermite_coefficients(times: Array, knots: Array) -> Array:
@@ -53,6 +58,17 @@ def hermite_coefficients(times: Array, knots: Array) -> Array:
     # c depends only on the difference of positions; subtracted first, it loses no digits.
     z[:, ::5] -= knots[:-1, :1]
     return np.concatenate([lower, UPPER @ (ENDS @ z)], axis=1)
+
+
+def quintic_coefficients(times: Array, knots: Array) -> Array:
+    """Return the coefficients of quintics in s, (m, 10, n), from q … q̈ at knots (m + 1, 3, n)."""
+    powers = np.diff(times)[:, np.newaxis, np.newaxis] ** np.arange(3)[:, np.newaxis]
+    z = np.concatenate([powers * knots[:-1], powers * knots[1:]], axis=1)
+    coefficients = np.zeros((len(z), DEGREE + 1, knots.shape[2]))
+    coefficients[:, :3] = z[:, :3] / FACTORIALS[:3, np.newaxis]
+    z[:, ::3] -= knots[:-1, :1]
+    coefficients[:, 3:6] = _QUINTIC @ z
+    return coefficients
 
 
 def divided(knots: Array, counts: ArrayLike) -> Array:

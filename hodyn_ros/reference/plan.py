@@ -14,6 +14,7 @@ from hodyn_ros.common.jit import njit
 from hodyn_ros.reference.pieces import (
     DEGREE,
     hermite_coefficients,
+    quintic_coefficients,
 )
 
 
@@ -69,6 +70,15 @@ class Plan:
         """Return the plan with the values q … q⁗, (m + 1, 5, n), at its knots."""
         return cls(
             times, hermite_coefficients(times, knots), knots[[0, -1], 0], interpolation)
+
+    @classmethod
+    def quintic(cls, times: Array, knots: Array) -> Plan:
+        """Return the quintics between knots with q … q̈, (m + 1, 3, n), a plan continuous to q̈.
+
+        joint_trajectory_controller interpolates so. At a knot, `evaluate` returns the jerk and
+        snap of the piece after it.
+        """
+        return cls(times, quintic_coefficients(times, knots), knots[[0, -1], 0], 'quintic')
 
     def evaluate(self, t: ArrayLike, out: Array | None = None) -> Array:
         """Return q … q⁗ at t: (5, n) for one instant, (T, 5, n) for an array of instants.

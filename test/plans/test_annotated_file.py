@@ -15,8 +15,8 @@ PANDA = load_robot('panda')
 NAMES = tuple(f'fer_{name}' for name in PANDA.joint_names)
 START = np.array([0.0, 0.6, 0.0, -1.5, 0.0, 1.57, 0.78])
 # Plans whose samples are not within limits at the stretch of the plan itself, and some that are.
-TIGHT = [(39, 'auto'), (39, 'bounded'), (10, 'local'), (44, 'local')]
-EASY = [(1, 'auto'), (14, 'bounded'), (18, 'global'), (36, 'auto')]
+TIGHT = [(1, 'auto'), (39, 'auto'), (39, 'bounded'), (10, 'local'), (44, 'local')]
+EASY = [(5, 'auto'), (14, 'bounded'), (18, 'global'), (36, 'auto')]
 
 
 def random_request(seed, interpolation):
@@ -76,6 +76,20 @@ def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
     finer = replace(request, annotate_period=2e-3)
     assert write_annotated_plan(finer, output, force=True).refusal == ''
     assert main(['check', str(output)]) == 0
+
+
+def test_a_refusal_says_that_quintics_break_the_limit(tmp_path):
+    request, _ = random_request(1, 'auto')
+    factor = prepare_plan(request).stretch
+    request = replace(
+        request, settings=replace(request.settings, stretch='offer'),
+        trajectory=replace(
+            request.trajectory, times=[t * factor for t in request.trajectory.times]))
+    assert prepare_plan(request).refusal == ''
+    refused = write_annotated_plan(request, tmp_path / 'out.json')
+    assert ('it does not pass the check: between the samples, by the quintics of '
+            'joint_trajectory_controller: joint6: acceleration -20.00') in refused.refusal
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_sample_tolerance_is_bounded_and_what_it_misses_is_said(tmp_path, capsys):

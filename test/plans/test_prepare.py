@@ -290,6 +290,22 @@ def test_they_are_said_before_the_peaks_that_follow():
     assert 'limit' in said[2]
 
 
+@pytest.mark.parametrize(('acceleration', 'hasty'), [(1.45, True), (1.6, False)])
+def test_an_end_is_as_hasty_as_the_start_that_mirrors_it(acceleration, hasty):
+    # A motion that begins and ends with 1.5 rad/s², with the velocities of its points.
+    times = np.linspace(0.0, 2.0, 41)
+    s = times / 2.0
+    positions, velocities = np.tile(HOME, (41, 1)), np.zeros((41, 7))
+    positions[:, 0] += s**2 * (3.0 - 2.0 * s)
+    velocities[:, 0] = 3.0 * s * (1.0 - s)
+    robot = replace(PANDA, limits=replace(PANDA.limits, acceleration=np.full(7, acceleration)))
+    said = prepare_plan(PlanRequest(JointWaypoints(
+        PANDA.joint_names, times.tolist(), positions.tolist(), velocities.tolist()), robot,
+        PlanSettings())).refusal
+    assert ('joint1 must reach' in said) is hasty
+    assert ('joint1 must stop' in said) is hasty
+
+
 def test_the_fit_does_not_swing_for_them_beyond_the_first_step():
     points = 8.0 * (curve() - HOME) + HOME
     plan = prepared_samples(points).plan

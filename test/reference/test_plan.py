@@ -97,6 +97,23 @@ def test_never_leaves_the_range_of_its_points(drawn):
     assert (values[1] <= high + 0.02 + 1e-9).all()
 
 
+def test_given_accelerations_say_how_far_auto_may_swing_between_points():
+    # A swing of 1 rad, sampled beside its turning points: between these it goes 0.1 rad further.
+    times = np.linspace(0.0, 7.0, 8)
+    phase = np.pi * (times - 0.5 + 1.0 / 7.0) / (8.0 / 7.0)
+    rate = np.pi * 7.0 / 8.0
+    q, v, a = np.sin(phase), rate * np.cos(phase), -rate**2 * np.sin(phase)
+    v[[0, -1]] = a[[0, -1]] = 0.0
+    given = [row[:, None] for row in (q, v, a)]
+    plan = fit_plan(times, *given)
+    assert plan.interpolation == 'global'
+    inside = np.linspace(2.0, 5.0, 301)
+    expected = np.sin(np.pi * (inside - 0.5 + 1.0 / 7.0) / (8.0 / 7.0))
+    assert np.abs(plan.evaluate(inside)[:, 0, 0] - expected).max() < 0.02
+    assert np.abs(expected).max() > np.abs(q[1:-1]).max() + 0.01
+    assert fit_plan(times, *given[:2]).interpolation != 'global'
+
+
 def test_uneven_spacing_takes_bounded_and_says_so():
     times, positions = [0.0, 0.1, 3.1, 3.2], np.array([[0.0, 0.1, 1.0, 1.1]]).T
     swinging = fit_plan(times, positions, interpolation='global')
