@@ -6,7 +6,7 @@ import re
 
 from known_recordings import RATE, lifted_arm, scara
 import numpy as np
-from recordings import PANDA, messages, record, write
+from recordings import PANDA, messages, motion, record, write
 
 import hodyn_ros as hd
 from hodyn_ros.cli import main
@@ -16,6 +16,7 @@ from hodyn_ros.simulation.examples import with_example_actuators
 DEGREES = 180.0 / np.pi
 STIFFNESS = 150.0  # N m/rad, of the springs of the elastic Panda
 SCARA, ARM = scara(), lifted_arm()
+TWOLINK, SLOW = hd.load_robot('twolink'), 0.04
 TURNS = np.array([True, True, False, True])  # of the SCARA
 FRICTION = np.array([1.0, 0.3, 0.2, 0.05])  # of the arm on a slide
 HUNG_SCARA = SCARA.with_base_pose(np.diag([1.0, -1.0, -1.0, 1.0]))
@@ -49,6 +50,16 @@ def of_arm():
     q[:, 0] += centre * (1.0 - size)
     recording.effort += FeedForward(ARM).torque(q)[:, 0] - recording.torque[:, 0] + (
         FRICTION * np.tanh(q[:, 1] / 0.03))
+    return recording
+
+
+def of_slow_arm(late=0.0):
+    """Return a recording of a slow arm, with friction that bends over its usual velocities."""
+    recording = record(
+        rate=200.0, duration=50.0, robot=TWOLINK, prefix='', bandwidth=SLOW)
+    q = motion(recording.stamp * 1e-9 - 100.0 - late, TWOLINK, SLOW)
+    recording.effort += FeedForward(TWOLINK).torque(q)[:, 0] - recording.torque[:, 0] + (
+        np.array([1.0, 0.5]) * np.tanh(30.0 * q[:, 1]))
     return recording
 
 
@@ -219,6 +230,15 @@ SPOILED = [
     on_slide('one late joint', late(1), LAG, ('for all',)),
     on_slide('all late', late(0, 1, 2, 3), ('estimated for all joints together',),
              ('unlike those',), commands=('replay',)),
+    Spoiled('soft friction', unsaid=('efforts run',), made=of_slow_arm, robot='twolink'),
+    Spoiled('soft friction, late', said=(re.compile(
+        r'Recorded efforts run behind the prediction by 1[3-6]\d ± \d+ ms'),),
+        made=partial(of_slow_arm, 0.15), robot='twolink'),
+    *(maker(f'all efforts in {unit}', scaled(effort=factor), (
+        f"The efforts are about {factor:g} times the model's torques, similarly in most joints: "
+        f'they seem to be in {unit} (',), OTHER_CAUSES, options=options, made=of_arm, robot=ARM)
+      for factor, unit in ((1e3, 'N mm'), (1e-3, 'kN m'))
+      for maker, options in ((replayed, ()), (identified, ('--terms', 'zeros', 'friction')))),
     *(on_slide(f'efforts {joint} {unit}', scaled(joint, effort=factor), (
         f'Efforts of {ARM.joint_names[joint]} are about {factor:g} times those of the model: are '
         f'they {unit}',), OTHER_CAUSES)

@@ -22,6 +22,7 @@ from hodyn_ros.identification.recordings import STRETCH
 from hodyn_ros.identification.regression import Fit, fit, inverse, misfit
 from hodyn_ros.identification.start_values import start_values
 from hodyn_ros.identification.terms import Terms
+from hodyn_ros.replay.effort_unit import in_another_unit
 from hodyn_ros.robot import HodynError, Robot
 
 MIN_BLOCKS = 8
@@ -69,9 +70,9 @@ def identify(
                 f'robot file without actuators, and take from the result the {key}')
     if np.isfinite(data.factor) and begin is None and not {'gains', 'zeros'} & set(terms):
         raise HodynError(
-            f"the efforts are about {data.factor:.3g} times the model's torques, similarly in "
-            'most joints: they seem to be in another unit than N m. Add gains to the --terms, or '
-            f'state effort_gain in the robot file, about {1.0 / data.factor:.3g} for each joint')
+            f'the efforts are {in_another_unit(data.factor)}. Add gains to the --terms, or state '
+            f'effort_gain in the robot file, about {float(f"{1.0 / data.factor:.3g}"):g} for each '
+            'joint')
     recorded = np.isfinite(data.effort)
     standing = (recorded & data.stands).sum(axis=0) / np.maximum(recorded.sum(axis=0), 1)
     left_out = 'friction' in terms or robot.friction is not None

@@ -65,10 +65,12 @@ class Motion:
     def doubts(self, terms: Collection[str]) -> list[str]:
         """Return a sentence per fault of the recording, except faults that `terms` identify."""
         of_motors = '' if 'gains' in terms else self.diagnosis.of_motors
+        # Without zeros, which may change the torques as much, such recordings are refused.
+        unit = self.diagnosis.another_unit if 'zeros' in terms and 'gains' not in terms else ''
         return [
             *self.unmeasured, *self.diagnosis.efforts.cut.sentences(self.diagnosis.names),
             *self.diagnosis.without(terms).sentences,
-            *filter(None, [of_motors, self.gravity_doubt(terms)])]
+            *filter(None, [of_motors, unit, self.gravity_doubt(terms)])]
 
     def gravity_doubt(self, terms: Collection[str]) -> str:
         """Return a sentence about the share of gravity in the efforts, if no term explains it."""

@@ -6,7 +6,12 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.effort_unit import in_joint_units, motor_side
+from hodyn_ros.replay.effort_unit import (
+    in_another_unit,
+    in_joint_units,
+    motor_side,
+    unit_of,
+)
 from hodyn_ros.replay.gravity_share import gravity_doubt
 from hodyn_ros.replay.misreading import Fit, find_misreading, series_compliance
 from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostly_outside
@@ -59,7 +64,18 @@ class Diagnosis:
     @property
     def of_motors(self) -> str:
         """A sentence of `motor_side` about the efforts; empty if it would mislead."""
-        return '' if self.is_wrong else motor_side(self.names, self.efforts.gear_ratios)
+        return '' if self.is_wrong else motor_side(
+            self.names, self.efforts.gear_ratios, self.efforts.factor)
+
+    @property
+    def another_unit(self) -> str:
+        """A sentence about the unit of most joints' efforts; empty if it would mislead."""
+        factor = self.efforts.factor
+        return '' if self.is_wrong or np.isnan(factor) else (
+            f'The efforts are {in_another_unit(factor)}'
+            f'{"" if unit_of(factor) else ", for example motor currents"}. `hodyn identify '
+            '--terms gains` finds the factor; write it to the robot file as `effort_gain`, or let '
+            'the driver send N m (or N). Until then the errors here say nothing about the model.')
 
     @property
     def gravity_doubt(self) -> str:

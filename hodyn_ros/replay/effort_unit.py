@@ -21,6 +21,8 @@ _ALIKE = 1.5  # largest ratio of a joint's two factors
 # Least exponent of ten, in magnitude, of another unit (3 for N mm), and largest ratio, either way,
 # between a joint's factor and that power of ten.
 _UNITS, _NEAR = 2, 1.25
+# Units by the exponent of ten of the efforts in them.
+_NAMES = {3: 'N mm (mN if prismatic)', 2: 'N cm (cN if prismatic)', -3: 'kN m (kN if prismatic)'}
 
 
 def effort_unit(
@@ -104,21 +106,38 @@ def _of_most(factors: Array) -> float:
     return float(np.median(alike)) if len(alike) > max(1.0, 0.5 * len(factors)) else np.nan
 
 
-def motor_side(names: Sequence[str], gear_ratios: Array) -> str:
+def unit_of(factor: float) -> str:
+    """Return the unit of efforts that are `factor` times as large as in N m; empty if unknown."""
+    if not factor > 0.0:
+        return ''
+    power = round(np.log10(factor))
+    is_near = abs(np.log(factor) - power * np.log(10.0)) < np.log(_NEAR)
+    return _NAMES.get(power, '') if is_near else ''
+
+
+def in_another_unit(factor: float) -> str:
+    """Return, as part of a sentence, how the efforts of most joints differ from the torques."""
+    return (
+        f"about {float(f'{factor:.2g}'):g} times the model's torques, similarly in most joints: "
+        f'they seem to be in {unit_of(factor) or "another unit than N m"}')
+
+
+def motor_side(names: Sequence[str], gear_ratios: Array, factor: float = np.nan) -> str:
     """Return a question: are efforts motor torques or, of a single joint, in another unit?
 
-    It is empty if no ratio is known.
+    It is empty if no ratio is known, or if `factor` is that of a unit, and explains all ratios.
     """
     said = [(name, ratio) for name, ratio in zip(names, gear_ratios, strict=True)
             if np.isfinite(ratio)]
     if len(said) == 1:
         (name, ratio), = said
-        unit = {-3: 'in N mm (or mN, if it slides)', -2: 'in N cm (or cN, if it slides)',
-                3: 'in kN m (or kN, if it slides)'}.get(round(np.log10(ratio)), 'in another unit')
+        unit = unit_of(1.0 / ratio) or 'another unit'
         return (
-            f'Efforts of {name} are about {1.0 / ratio:.6g} times those of the model: are they '
+            f'Efforts of {name} are about {1.0 / ratio:.6g} times those of the model: are they in '
             f'{unit}{", or on the motor side of a gear" if ratio > 1.0 else ""}? Let the driver '
             'send N m (or N) of the joint.')
+    if unit_of(factor) and all(1.0 / AGREE < ratio * factor < AGREE for _, ratio in said):
+        return ''
     far = [f'{name} {ratio:.0f} times' for name, ratio in said]
     if not far:
         return ''

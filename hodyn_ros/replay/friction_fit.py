@@ -110,10 +110,10 @@ class FrictionFit:
         (n, t), (n, t) and (n,); 0 for torques that friction explains.
         """
         left = self.left
-        inverse = _inverse(left[:, :-1, :-1])
-        found = np.einsum('jik,jk->ji', inverse, left[:, :-1, -1])
+        inverted = inverse(left[:, :-1, :-1])
+        found = np.einsum('jik,jk->ji', inverted, left[:, :-1, -1])
         error = left[:, -1, -1] - np.einsum('ji,ji->j', found, left[:, :-1, -1])
-        return found, np.einsum('jii->ji', inverse), np.maximum(error, 0.0)
+        return found, np.einsum('jii->ji', inverted), np.maximum(error, 0.0)
 
     def unexplained(self, sign: float = 1.0, gain: float | None = None) -> Array:
         """Return the share of each effort's variance, (n,), that its torque leaves.
@@ -159,7 +159,7 @@ def _beside(products: Array, sign: float, gain: float | None) -> tuple[Array, Ar
     return np.maximum(whole - 2.0 * gains * sign * across + gains ** 2 * own, 0.0), gains
 
 
-def _inverse(products: Array) -> Array:
+def inverse(products: Array) -> Array:
     """Return the pseudo-inverses of matrices of products, computed for scaled signals."""
     scale = np.sqrt(np.maximum(np.einsum('jii->ji', products), 1e-300))
     scale = scale[:, :, np.newaxis] * scale[:, np.newaxis]

@@ -2,11 +2,14 @@
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Indices, Stamps
-from hodyn_ros.replay.friction_fit import FrictionFit, notable
+from hodyn_ros.replay.friction_fit import COULOMB_WIDTH, FrictionFit, inverse, notable
 
 STEP, STEPS = 0.02, 12
 """Step of the shifts, s, and their number in each direction; a lag within a step acts linearly."""
 
+# Velocities over which friction may bend, besides COULOMB_WIDTH, rad/s. Mixtures of these sigmoids
+# resemble every friction law that bends over a velocity between the least and the largest.
+_WIDTHS = COULOMB_WIDTH * np.array([0.3, 3.0, 10.0])
 _SPACING = 0.01  # time between compared samples, s: dense enough for the bandwidth of the motion
 # Gaps that are longer than _GAP, s, and than _PERIODS median periods are not interpolated.
 _GAP, _PERIODS = 0.05, 3.0
@@ -19,11 +22,14 @@ class ShiftedEfforts:
 
     A first-order fit without shifts underestimates a lag within which the effort bends. Friction
     and an inertia of each joint are fitted along with the lag, since the rate contains terms like
-    theirs: viscous friction, for example, lets a rotor that the model lacks look like a lag.
+    theirs: viscous friction, for example, lets a rotor that the model lacks look like a lag. The
+    rate of a gravity torque is odd in the velocity, as friction is, so that friction that bends
+    over another velocity than is assumed looks like a lag of slow joints.
     """
 
     def __init__(self, n: int) -> None:
-        self._fits = [FrictionFit(n, 2) for _ in range(2 * STEPS + 1)]  # by q̈ and the rate
+        # By sigmoids of the other widths, q̈ and the rate.
+        self._fits = [FrictionFit(n, len(_WIDTHS) + 2) for _ in range(2 * STEPS + 1)]
         self._compared, self._square = np.zeros((2, n))  # samples to shift, and their squares
 
     @property
@@ -41,10 +47,12 @@ class ShiftedEfforts:
         velocity, acceleration = motion[:, 0], motion[:, 1]
         is_known = np.isfinite(rate) & np.isfinite(motion).all(axis=1)
 
+        beside = [*(np.tanh(velocity / width) for width in _WIDTHS), acceleration, rate]
+
         def fit(k: int, some: Indices, effort: Array) -> None:
             error = predicted[some] - effort
             self._fits[k].add(
-                velocity[some], (acceleration[some], rate[some]), error,
+                velocity[some], [torque[some] for torque in beside], error,
                 is_known[some] & np.isfinite(error))
 
         fit(STEPS, np.arange(len(instants)), recorded)
@@ -90,7 +98,7 @@ class ShiftedEfforts:
         sizes = np.array(self._sizes(variance))
         found = np.full((3, len(self._square)), np.nan)
         samples = self.unshifted.samples
-        start = self._left(_beside_inertia(self.unshifted)[:, 1, 1], self.unshifted, variance)
+        start = self._left(_rate_and_error(self.unshifted)[:, 1, 1], self.unshifted, variance)
         for joint in np.flatnonzero(self._square > 0.0):
             k = _first_minimum(sizes[:, joint].tolist())
             fit, left = self._fits[k], np.exp(sizes[k, joint])
@@ -117,12 +125,11 @@ class ShiftedEfforts:
         return np.maximum(found, np.maximum(least, 1e-300))
 
 
-def _beside_inertia(fit: FrictionFit) -> Array:
+def _rate_and_error(fit: FrictionFit) -> Array:
     """Return the products of rate and error that friction and inertia leave, (n, 2, 2)."""
     left = fit.left
-    inertia, beside, whole = left[:, 0, 0], left[:, 0, 1:], left[:, 1:, 1:]
-    by = beside / np.where(inertia > 0.0, inertia, 1.0)[:, np.newaxis]
-    return notable(whole - by[:, :, np.newaxis] * beside[:, np.newaxis], whole)
+    own, beside, whole = left[:, :-2, :-2], left[:, :-2, -2:], left[:, -2:, -2:]
+    return notable(whole - beside.swapaxes(1, 2) @ inverse(own) @ beside, whole)
 
 
 def _lag(fit: FrictionFit) -> tuple[Array, Array, Array]:
@@ -132,7 +139,7 @@ def _lag(fit: FrictionFit) -> tuple[Array, Array, Array]:
     """
     # predicted(t) − recorded(t + shift) ≈ (lag − shift) · rate(t) if recorded(t) =
     # predicted(t − lag).
-    rate, across, error = _beside_inertia(fit)[:, [0, 0, 1], [0, 1, 1]].T
+    rate, across, error = _rate_and_error(fit)[:, [0, 0, 1], [0, 1, 1]].T
     rate = np.where(rate > 0.0, rate, np.nan)
     return across / rate, 1.0 / rate, np.fmax(
         error - np.nan_to_num(across ** 2 / rate), 0.0)

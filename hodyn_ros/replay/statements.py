@@ -6,7 +6,6 @@ from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin, both
 from hodyn_ros.replay.comparison import Lag, common_lag, milliseconds
-from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
 from hodyn_ros.replay.replay_bag import Replay
 
@@ -66,7 +65,7 @@ def warnings(result: Replay) -> list[str]:
             f'--bandwidth {wanted:g} Hz is too high: {result.bandwidth:.2g} Hz is used, since '
             f'samples at {1.0 / result.noise.step:.4g} Hz determine no more.')
     said += filter(None, [
-        diagnosis.of_motors, _another_unit(diagnosis), diagnosis.gravity_doubt])
+        diagnosis.of_motors, diagnosis.another_unit, diagnosis.gravity_doubt])
     said += _about_model(result)
     late = _lag(result)
     if late.is_large:
@@ -124,15 +123,6 @@ def _astray(result: Replay) -> str:
             f'{result.names[farthest]} (t = {1e-9 * passed:.4g} s), is {where}. All are left out '
             'with their messages.')
     return f'{said} Check the driver for faulty reads of encoders and rows of zeros.'
-
-
-def _another_unit(diagnosis: Diagnosis) -> str:
-    factor = diagnosis.efforts.factor
-    return '' if diagnosis.is_wrong or np.isnan(factor) else (
-        f"The efforts are about {factor:.2g} times the model's torques, similarly in most "
-        'joints: they seem to be in another unit than N m, for example motor currents. `hodyn '
-        'identify --terms gains` finds the factor; write it to the robot file as `effort_gain`. '
-        'Until then the errors here say nothing about the model.')
 
 
 def _about_model(result: Replay) -> list[str]:

@@ -42,13 +42,14 @@ def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
     assert np.all(robot.friction.amplitude < 2.0)
 
 
-@pytest.mark.parametrize('scale', [100.0, 0.01])
-def test_efforts_in_another_unit_are_refused_without_gains(tmp_path, capsys, scale):
+@pytest.mark.parametrize(('scale', 'unit'), [
+    (100.0, 'N cm (cN if prismatic)'), (0.01, 'another unit than N m')])
+def test_efforts_in_another_unit_are_refused_without_gains(tmp_path, capsys, scale, unit):
     """Guards payloads of 400 kg."""
     path = upright(tmp_path / 'bag', scale)
     assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
     line, = capsys.readouterr().err.strip().splitlines()
-    assert 'in another unit than N m. Add gains to the --terms' in line
+    assert f'in {unit}. Add gains to the --terms' in line
     assert not (tmp_path / 'out').exists()
 
 

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from recordings import motion as motion_of
 from scipy.signal import butter, sosfiltfilt
 
 from hodyn_ros import load_robot
@@ -21,7 +22,7 @@ from hodyn_ros.replay.friction_fit import COULOMB_WIDTH
 from hodyn_ros.replay.limit_watch import LimitWatch
 from hodyn_ros.replay.traces import Trace
 
-PANDA = load_robot('panda')
+PANDA, TWOLINK = load_robot('panda'), load_robot('twolink')
 QUANTITIES = (
     'position', 'velocity', 'acceleration', 'jerk', 'torque', 'torque_rate', 'power')
 NAMES = tuple(f'j{i}' for i in range(7))
@@ -190,6 +191,20 @@ def test_a_lag_is_found_beside_friction_and_inertia_in_its_deviation(motion, sec
     lag = common_lag(compared(effort, noisy, moved, rate, rng))
     assert lag.deviation == pytest.approx(np.sum(np.array(deviations) ** -2.0) ** -0.5, rel=0.1)
     assert abs(lag.seconds - seconds) < 4.0 * lag.deviation
+
+
+@pytest.mark.parametrize('slope', [10.0, 20.0, 60.0, 300.0])
+@pytest.mark.parametrize('late', [0.0, 0.05, -0.05])
+def test_friction_that_bends_over_any_velocity_hides_and_feigns_no_lag(slope, late):
+    """A slow arm's lag was 94 ms off, since all friction was taken to bend within 0.02 rad/s."""
+    rng, time, arm = np.random.default_rng(6), 0.01 * np.arange(4000), FeedForward(TWOLINK)
+    q, earlier = (motion_of(when, TWOLINK, 0.05) for when in (time, time - late))
+    predicted = arm.torque(q)[:, :2]
+    recorded = arm.torque(earlier)[:, 0] + np.array([2.0, 1.0]) * np.tanh(
+        0.5 * slope * earlier[:, 1]) + 0.01 * rng.standard_normal((len(time), 2))
+    lag = common_lag(compared(predicted[:, 0], recorded, q[:, 1:3], predicted[:, 1], rng))
+    assert lag.seconds == pytest.approx(late, abs=0.01)
+    assert abs(lag.seconds - late) < 2.0 * lag.deviation
 
 
 def test_what_has_no_rate_or_no_effort_has_no_lag(motion):
