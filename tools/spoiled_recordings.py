@@ -156,7 +156,7 @@ class Spoiled:
     """A recording with a mistake, and what the commands say of it.
 
     `said` and `unsaid` are words or patterns of the output, and `code` is the exit code of
-    `hodyn identify`, which lists the first of `said` among its findings if `is_finding`.
+    `hodyn identify`, which lists the first of `said` among its findings.
     """
 
     name: str
@@ -166,7 +166,6 @@ class Spoiled:
     code: int = 0
     options: tuple = ()
     commands: tuple = ('replay', 'identify')
-    is_finding: bool = True
     made: Callable = of(12.0, bandwidth=0.6)
     robot: object = 'panda'
 
@@ -217,7 +216,7 @@ LOAD = ('The arm may carry a load that the model lacks', 'resolve the doubts abo
 ALL_IN_DEGREES = {'position': DEGREES, 'velocity': DEGREES}
 on_slide = partial(Spoiled, made=of_arm, robot=ARM)
 on_scara = partial(Spoiled, made=of(20.0, 100.0, robot=SCARA, bandwidth=1.5), robot=SCARA)
-unlocked = partial(Spoiled, made=of(20.0, 50.0, bandwidth=0.5), is_finding=False)
+unlocked = partial(Spoiled, made=of(20.0, 50.0, bandwidth=0.5))
 replayed = partial(Spoiled, commands=('replay',))
 identified = partial(Spoiled, commands=('identify',))
 
@@ -257,15 +256,14 @@ SPOILED = [
     on_slide('swapped columns', rubbing_and_swapped, (
         'Positions of lift are mostly outside the range. All are inside if the joints ',
         'lift and shoulder are swapped'), ('efforts without gravity', WITHOUT[1]), code=2),
-    *(on_slide(f'{name}, {state}', *more, robot=robot, options=options, is_finding=False)
+    *(on_slide(f'{name}, {state}', *more, robot=robot, options=options)
       for name, robot, options in (
           ('locked', ARM, ('--lock', 'lift=0.3')),
           ('locked in the file', lifted_arm(locked_joints={'lift': 0.3}), ()))
       for state, *more in (
           ('moves', unchanged, (LOCKED,)), ('stands', standing(0, 0.5), (), ('is locked',)))),
     on_slide('a follower', following(1), (), (FOLLOWS,), robot=COUPLED_ARM),
-    on_slide('a follower elsewhere', following(-1), (FOLLOWS,), robot=COUPLED_ARM,
-             is_finding=False),
+    on_slide('a follower elsewhere', following(-1), (FOLLOWS,), robot=COUPLED_ARM),
     *(row for both, what in ((True, 'positions and velocities'), (False, 'positions')) for row in (
         on_scara(f'{what} in degrees beside metres', scaled(
             position=np.where(TURNS, DEGREES, 1.0),
@@ -286,7 +284,7 @@ SPOILED = [
               'positions are those of the motors', '% of the efforts unexplained',
               'motor position minus Q/K')))),
     unlocked('another lock in the file', standing(6, 0.04), (
-        '! joint7 is locked at 0, but stands at 0.04 in the recording: the torque is computed for '
+        'joint7 is locked at 0, but stands at 0.04 in the recording: the torque is computed for '
         'the lock. Lock it at 0.04 instead: by --lock or, if the robot file locks it, when that '
         'file is made.',), robot=hd.load_robot('panda', locked_joints={'joint7': 0.0})),
     *(unlocked(f'locked at 0, {name}', standing(6, positions), *more, commands=('replay',),

@@ -14,7 +14,7 @@ from hodyn_ros.cli.options import (
     check_outputs,
     say_what_is_lost,
 )
-from hodyn_ros.cli.used_robot import for_robot, warn_of_locked
+from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.identification import TERMS
@@ -88,7 +88,6 @@ def run(options: argparse.Namespace) -> int:
         options, *options.bags, *options.unloaded, options.robot, contents=_contents(robot))
     if options.unloaded and 'payload' not in terms:
         raise HodynError('--unloaded only helps to find a payload: add payload to --terms')
-    warn_of_locked(options, robot, *options.bags, *options.unloaded)
     # With unknown gains or zeros, the share of gravity in the efforts cannot be estimated.
     source = Source(
         robot, options.topic, options.joint_prefix,

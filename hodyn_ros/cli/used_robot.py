@@ -67,17 +67,6 @@ def for_robot(options: argparse.Namespace, robot: Robot) -> str:
     return f'for robot {robot.name}{default}'
 
 
-def warn_of_locked(options: argparse.Namespace, robot: Robot, *bags: Path) -> None:
-    """Print a line for each joint that, in a bag, is not where its lock or its leader puts it."""
-    from hodyn_ros.cli.tables import make_console
-    from hodyn_ros.estimation.locked_joints import dependent_but_elsewhere
-
-    for bag in bags:
-        for sentence in dependent_but_elsewhere(
-                bag, robot, topic=options.topic, prefix=options.joint_prefix):
-            make_console().print(f'! {bag}: {sentence}', style='bold')
-
-
 def given_payload(options: argparse.Namespace) -> tuple[str, ...]:
     """Return the loads of --payload, as given."""
     return tuple(' '.join(words) for words in options.payload)

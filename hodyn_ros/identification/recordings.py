@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.estimation.locked_joints import dependent_but_elsewhere
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
@@ -49,7 +50,8 @@ class Motion:
     lag: Lag
     slow: Array  #: (n,): see `Pace.slow`
     measured: Flags  #: (n,): which joints have efforts that change; the other efforts are left out
-    unmeasured: list[str]  #: A sentence per joint whose effort is recorded and never changes
+    #: A sentence per joint that contradicts its lock or its leader, or whose effort never changes
+    of_joints: list[str]
     _file: IO[bytes]
     _pieces: int
 
@@ -68,7 +70,7 @@ class Motion:
         # Without zeros, which may change the torques as much, such recordings are refused.
         unit = self.diagnosis.another_unit if 'zeros' in terms and 'gains' not in terms else ''
         return [
-            *self.unmeasured, *self.diagnosis.efforts.cut.sentences(self.diagnosis.names),
+            *self.of_joints, *self.diagnosis.efforts.cut.sentences(self.diagnosis.names),
             *self.diagnosis.without(terms).sentences,
             *filter(None, [of_motors, unit, self.gravity_doubt(terms)])]
 
@@ -177,8 +179,10 @@ def _estimate(path: Path, source: Source) -> Motion:
         diagnosis = few.diagnosis(feedforward, bag.names, torques.efforts)
         is_judged = diagnosis.is_comparable and not diagnosis.of_motors
         lag = common_lag(comparison.joints) if is_judged else Lag()
+        elsewhere = dependent_but_elsewhere(
+            path, source.robot, topic=source.topic, prefix=source.prefix)
         return Motion(
-            torques.motion.counts, bag.usable, diagnosis, lag, pace.slow, measured, [
+            torques.motion.counts, bag.usable, diagnosis, lag, pace.slow, measured, elsewhere + [
                 f'The effort of {bag.names[j]} never changes ({extremes[0, j]:.4g} '
                 f'{unit(source.robot, j, "effort")}): it is not measured, and left out.'
                 for j in constant], file, pieces)
