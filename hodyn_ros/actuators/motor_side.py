@@ -50,9 +50,10 @@ class MotorSide:
         θ, θ̇, θ̈, τ_m of the motors at the last cycle.
     feasible : (n,) array
         Whether the joint can follow the motion, for which q, q̇, q̈, Q, Q̇, Q̈ and, if it varies, σ
-        must be finite. If not, its motors hold the last feasible θ and τ_m with θ̇ = θ̈ = 0; before
-        any feasible instant, the first q and Q (0 for Q if a value is not finite). After values
-        that are not finite, its damper continues from the last finite torques.
+        must be finite. If not, its motors hold the last θ and τ_m with θ̇ = θ̈ = 0; up to the
+        first instant at which all joints' values are finite, they follow q and Q (0 for Q at a
+        second motor, or if a value is not finite). After values that are not finite, its damper
+        continues from the last finite torques.
     margin : (n,) array
         Distance to the bound of |Q|, N m, for springs that give way, or of σ, N m/rad, for
         variable stiffness; negative if infeasible, infinite if there is no bound.

@@ -153,7 +153,7 @@ def print_validation(console: Console, robot: Robot, validation: Validation) -> 
         if not np.isclose(comparable, before, equal_nan=True))
     if changed:
         console.print(
-            '• The errors before are computed with the given gains. With the gains found they '
+            '• The errors in the column "before" are by the given gains. By the gains found they '
             f'would be, N m: {changed}; the last line compares with these.')
 
 
@@ -206,9 +206,9 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
              ''))
         said.append(
             f'Efforts of {names} seem to be in another unit: this motion does not determine their '
-            f'gains, and the gains that it determines are {others}. They are left out, and these '
-            'joints are kept as they were. Record motions that accelerate and load them more, or '
-            f'give their effort_gain{value} in the robot file.')
+            f'gains, and the gains that it determines are {others}. These efforts are left '
+            'out, and these joints are kept as they were. Record motions that accelerate and load '
+            f'them more, or give their effort_gain{value} in the robot file.')
     for doubt in found.doubts:
         if doubt.limit > 0.0:
             newton = unit(robot, robot.joint_names.index(doubt.joint), 'effort')
@@ -307,7 +307,7 @@ def _print_payload(
         if is_in_link:
             console.print(
                 f'A payload on {last.name}, the last body, cannot be separated from the link: '
-                'beside the given link these recordings show one, but the fit has changed the '
+                'with the link as given, these recordings show one, but the fit has changed the '
                 f'link ({found.links[-1].mass:.3g} kg for {last.mass:.3g} kg). Nothing bounds the '
                 'payload: record the arm without it (--unloaded), or leave links out of the '
                 '--terms.')

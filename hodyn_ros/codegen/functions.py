@@ -115,14 +115,14 @@ def _motors(settings: Settings, language: Language, motion: str) -> list[Functio
     if not settings.has_start:
         return [_of_sections(
             'motor_reference',
-            f'{about}Returns 0: these joints can do every motion. If values are not finite, '
-            'returns the number of the first such joint, from 1, whose motors keep the position '
-            'and torque in `motor`.',
+            f'{about}Returns 0, as these joints can do every motion, or the number of the first '
+            'joint, from 1, whose values are not finite. The motors of such a joint keep the '
+            'position and torque in `motor`.',
             (*inputs, output),
             routines.motor_reference(settings.robot, started=True), language, stuck=True)]
     about += (
         'Returns 0, or the number of the first joint, from 1, that cannot do the motion: its '
-        'spring gives way, leaves its table, or should have less stiffness than the torque needs. '
+        'spring gives way, leaves its table, or is given less stiffness than the torque needs. '
         'The motors of such a joint keep the position and torque in `motor`, with velocity and '
         f'acceleration 0: pass the `motor` of the last call. {_NOT_FINITE}')
     if past:

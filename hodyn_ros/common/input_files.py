@@ -21,7 +21,7 @@ def check_file(path: Path, missing: str) -> None:
     FileNotFoundError
         There is no file.
     HodynError
-        It is a pipe or a device, which could block or not be read twice, or links form a circle.
+        It is a pipe or a device (these can block, or be read only once), or links form a circle.
 
     """
     try:

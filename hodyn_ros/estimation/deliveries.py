@@ -9,7 +9,7 @@ _TOGETHER = 0.1
 _IN_BURSTS = 0.4
 # A message whose stamp steps by less than this share of a period was held up in a pause.
 _AFTER_PAUSE = 0.5
-# Samples were held up if messages for this share of a pause's periods follow it at once.
+# Samples were held up if more than this share of those due in a pause follow it at once.
 _MADE_UP = 0.5
 # Longest pause, in periods, that can be a hold-up.
 _LONGEST_HOLD_UP = 100.0

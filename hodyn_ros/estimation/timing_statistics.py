@@ -17,15 +17,15 @@ class TimingStatistics:
     Attributes
     ----------
     restored, determined : int
-        Number of samples with restored instants, and number of those before which the states
-        determine the interval; elsewhere the stamps determine it.
+        Number of samples with restored instants, and number of those whose interval from the
+        previous sample follows from the states, not from the stamps.
 
     """
 
     #: `clock`, `period`: As in `Timing`
     clock: str
     period: float
-    #: The mean period by which instants were restored, s; NaN if all are the stamps
+    #: The mean period by which instants were restored, s; NaN if none were
     sampling_period: float = np.nan
     #: Number of messages by status
     counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
@@ -36,10 +36,10 @@ class TimingStatistics:
     #: was found
     evenly_spaced: int = 0
     determined: int = 0
-    #: Greatest distance of an instant from the stamp under which it was first seen, s
+    #: Greatest distance of an instant from the first stamp of its sample, s
     largest_move: float = 0.0
-    #: `gaps`, `resets`: lists of (ns, s): the first 200: the last stamp before, and the length of
-    #: the pause or the jump back
+    #: `gaps`, `resets`: the first 200, (ns, s): the last stamp before, and the length of the pause
+    #: or of the jump back
     gaps: list[tuple[int, float]] = field(default_factory=list)
     resets: list[tuple[int, float]] = field(default_factory=list)
     #: The first 200 settings of the clock that are too small for a gap: the stamp after each, ns

@@ -123,7 +123,7 @@ class MotorFeedback:
         self, controller: FeedforwardController, state: Array | None, stamp: int, age: float,
         period: float,
     ) -> None:
-        """Write the wanted correction; raise HodynError, and change nothing, if it has none."""
+        """Write the wanted correction; if there is none, raise HodynError and change nothing."""
         motors, side = self._motors, controller.motors
         oldest = max(LATEST, MAX_PERIODS * period)
         if state is None or age > oldest:
@@ -131,7 +131,7 @@ class MotorFeedback:
         if side is None or side.any_held or controller.has_wrenches:
             raise HodynError(
                 'an external wrench acts, which it cannot include' if controller.has_wrenches
-                else 'the reference of the motors is held or returns')
+                else 'the reference of the motors is held or on its way back')
         if motors is None:
             raise HodynError('no motor states')
         late = (stamp - self._stamp) * 1e-9

@@ -104,7 +104,7 @@ class TorqueOutput:
             self.stage.go_over(self.wanted)
 
     def keep(self, interval: float) -> None:
-        """Keep the last published values, at rest, in place of values that cannot be published.
+        """Hold the last published values, with derivatives 0, if others cannot be published.
 
         `interval` is the time since the last cycle, s.
         """
@@ -125,9 +125,9 @@ class TorqueOutput:
         self, feedforward: FeedForward, point: Array | None, wrenches: Array | None,
         base: BaseMotion | None = None, *, is_measured: bool = True, fades: bool = False,
     ) -> None:
-        """Add the change of the torque at another point, (5, n), and base; nothing for None.
+        """Shift Q to its value at another motion, `point`, (5, n), and base; back for None.
 
-        The addition fades in if `fades`, or if `is_measured` differs from the last cycle's.
+        The shift fades if `fades`, or if `is_measured` (False for None) has changed.
         """
         added = np.zeros(self.wanted.shape[1])
         if point is not None and self._kept is None:

@@ -166,7 +166,7 @@ class TrajectoryGoals:
     def settle(self, *, is_stopping: bool) -> None:
         """Tell clients how their goals ended; a followed goal waits while the reference stops.
 
-        It does not wait for rest: a stream may begin right after the end of a plan or a stop.
+        Rest is not awaited: a stream may begin right after the end of a plan or a stop.
         """
         self._catch_up()
         while self._canceled:
@@ -210,7 +210,7 @@ class TrajectoryGoals:
         self.settle(is_stopping=False)
 
     def _catch_up(self) -> None:
-        """Follow the goal whose plan was accepted, or refuse it; it preempts the last goal."""
+        """Use the answer about a plan: refuse its goal, or follow it in place of the last one."""
         answer, self._taken = self._taken, None
         if answer is None:
             return

@@ -94,7 +94,7 @@ def advance_joint(
         # States of the chain of five first-order lags: y_j = (1 + D)^j e.
         for j in range(i, 5):
             chain[j] += PASCAL[j, i] * difference
-    # Exponential of one Jordan block, chain[0] is the output, and the input drives chain[4].
+    # Exponential of one Jordan block: chain[0] is the output; the input drives chain[4].
     for j in range(5):
         term = decay
         value = 0.0

@@ -117,8 +117,8 @@ def test_terms_that_are_missing_are_named_with_their_joints():
 
 
 @pytest.mark.parametrize(('gains', 'said'), [
-    ((0.06, 0.005), "not the robot's, joint1 ×0.06, joint2 ×0.005. They"),
-    ((0.06, 0.0605), "×0.06 the robot's. They")])
+    ((0.06, 0.005), "not the robot's, joint1 ×0.06, joint2 ×0.005. These"),
+    ((0.06, 0.0605), "×0.06 the robot's. These")])
 def test_gains_that_differ_are_told_one_by_one(gains, said):
     width = np.full(N, np.nan)
     width[:2] = 0.001
@@ -226,8 +226,8 @@ def test_a_payload_that_the_last_link_may_have_taken_up_has_no_bound():
         for body in PANDA.bodies), links_interval=np.full((N, 10), 0.1))
     said = ' '.join(printed(heavy, terms=('links', 'payload')))
     assert (
-        'A payload on link7, the last body, cannot be separated from the link: beside the given '
-        'link these recordings show one, but the fit has changed the link (2 kg for 0.736 kg). '
+        'A payload on link7, the last body, cannot be separated from the link: with the link as '
+        'given, these recordings show one, but the fit has changed the link (2 kg for 0.736 kg). '
     ) in said
     assert 'at most' not in said
     far = replace(heavy, links_interval=np.full((N, 10), 0.0))

@@ -6,11 +6,11 @@ of coefficients have these on the first axis. A step computes the coefficients `
 from the lower coefficients, so a caller can compute all orders of a body at once or, if each order
 needs the solution of the previous order, all bodies order by order.
 
-The Newton-Euler equations are taken about the world origin, with the inertia split into the mass
-at the centre of mass c(t) and the angular momentum about it. This needs neither a 6×6 inertia
+The Newton-Euler equations are taken about the world origin, with the momentum split into that of
+the mass at its centre c(t) and the angular momentum about c. This needs neither a 6×6 inertia
 matrix nor its derivatives, and gravity enters only the force.
 
-`body` is a row of `KernelModel.body_table`. A step on a `Number` also accepts numbers of `lanes`.
+`body` is a row of `KernelModel.body_table`. A `Number` may also be a SIMD number of `lanes`.
 """
 from typing import Any
 
@@ -83,7 +83,7 @@ def pose_row(
     body: Array, a: Number, b: Number, c: Number, origin: Number, cosine: Number, sine: Number,
     slide: Number,
 ) -> tuple[Number, Number, Number, Number]:
-    """Return a row of R and of r of a kernel frame, from that row of its parent's frame."""
+    """Return a row of a kernel frame's R and r, from the same row of its parent's."""
     x = a * body[HOME_ROTATION] + b * body[HOME_ROTATION + 3] + c * body[HOME_ROTATION + 6]
     y = a * body[HOME_ROTATION + 1] + b * body[HOME_ROTATION + 4] + c * body[HOME_ROTATION + 7]
     z = a * body[HOME_ROTATION + 2] + b * body[HOME_ROTATION + 5] + c * body[HOME_ROTATION + 8]
@@ -299,7 +299,7 @@ def newton_euler_wrench(
 
 @step
 def body_frame_pose(body_in_kernel: Array, pose: Array, frame: Array) -> None:
-    """Write the columns of the body's rotation and its origin, coefficient 0 of (…, 4, 3)."""
+    """Write coefficient 0 of a body's frame, (…, 4, 3): the columns of R, then the origin."""
     for row in range(3):
         for c in range(3):
             entry = 0.0
@@ -336,9 +336,9 @@ def wrench_to_world(start: int, stop: int, frame: Array, wrench: Array, world: A
 
 @step
 def wrench_to_frame(start: int, stop: int, frame: Array, world: Array, local: Array) -> None:
-    """Write Adᵀ W, the inverse of `wrench_to_world`; `world` is changed.
+    """Write Adᵀ W, the inverse of `wrench_to_world`.
 
-    Moments are moved to the frame's origin in place, so the highest coefficient comes first.
+    The moments of `world` are moved to the frame's origin in place.
     """
     for k in range(stop - 1, start - 1, -1):
         for a in range(k + 1):
