@@ -102,7 +102,7 @@ class ElasticWorld:
         state = send(self.arm, stamp)
         if state is not None:
             with contextlib.suppress(HodynError):
-                self.supervisor.take_motors(*state)
+                self.supervisor.take_motors(*state, self.at)
         answered = [
             has_states and each.take_state(
                 self.arm.q.copy(), self.arm.qd.copy(), stamp, self.at)

@@ -11,6 +11,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
 from hodyn_ros.feedforward.output_stage import OutputStage
+from hodyn_ros.feedforward.plausible_state import UNMEASURED, ZeroVelocities
 from hodyn_ros.feedforward.reference_clock import MAX_PERIODS
 from hodyn_ros.feedforward.settings import MotorFeedbackSettings
 from hodyn_ros.robot import HodynError, Robot
@@ -32,6 +33,8 @@ class MotorFeedback:
     ----------
     correction : (m,) array
         The correction c, N m.
+    why_no_state : str
+        Why the last motor state was rejected; empty if it was taken. Set by the caller.
     why : str
         Why the correction fades out, or cannot be as large as needed; empty if neither.
 
@@ -58,7 +61,7 @@ class MotorFeedback:
     ) -> None:
         actuators = robot.require_actuators()
         self.correction = np.zeros(actuators.n_motors)
-        self.why = ''
+        self.why = self.why_no_state = ''
         self._settings = settings
         self._names = actuators.motor_names
         rate = robot.limits.effort_rate[actuators.motor_joints]
@@ -68,6 +71,9 @@ class MotorFeedback:
         self._share = OutputStage(np.zeros((3, 1)), none, none, fade, 0.0)
         self._is_used = False
         self._motors: Array | None = None
+        self._zeros = ZeroVelocities()
+        # The motors' reference when their measured positions last changed.
+        self._still_from: Array | None = None
         self._stamp, self._now, self._begin = 0, -1, -1
         self._lookahead = lookahead
         self.change_model(robot)
@@ -79,6 +85,9 @@ class MotorFeedback:
 
     def take(self, position: Array, velocity: Array, stamp: int) -> None:
         """Take a state of the motors, (m,) each, in link-side units, with its stamp, ns."""
+        if self._motors is None or not np.array_equal(position, self._motors[0]):
+            self._still_from = None
+        self._zeros.see(position, velocity)
         self._motors, self._stamp = np.stack([position, velocity]), stamp
 
     @property
@@ -132,13 +141,16 @@ class MotorFeedback:
             raise HodynError(
                 'an external wrench acts, which it cannot include' if controller.has_wrenches
                 else 'the reference of the motors is held or on its way back')
+        late = (stamp - self._stamp) * 1e-9
+        if self.why_no_state and (motors is None or abs(late) > oldest):
+            raise HodynError(f'motor states are rejected: {self.why_no_state}')
         if motors is None:
             raise HodynError('no motor states')
-        late = (stamp - self._stamp) * 1e-9
         if abs(late) > oldest:
             raise HodynError(
                 f'the last motor state is {abs(late):.3g} s '
                 f'{"older" if late > 0.0 else "newer"} than the joint state')
+        self._check_motion(side.reference[0])
         theta = motors.copy()
         theta[0] += late * motors[1]
         ahead = self._lookahead + age
@@ -161,3 +173,17 @@ class MotorFeedback:
             motor = int(beyond.argmax())
             self.why = f'the motor feedback of {self._names[motor]} is at its bound'
         np.clip(wanted, -bound, bound, out=self._wanted)
+
+    def _check_motion(self, reference: Array) -> None:
+        """Refuse motor states that stay the same while their reference, (m,), moves."""
+        if self._still_from is None:
+            self._still_from = reference.copy()
+        moved = np.abs(reference - self._still_from)
+        if moved.max() > UNMEASURED:
+            raise HodynError(
+                f'{self._names[int(moved.argmax())]} is measured where it was, and its reference '
+                f'has moved by {moved.max():.3g}: do the motor states stand still?')
+        if self._zeros.joint >= 0:
+            raise HodynError(
+                'velocities of the motor states are 0 though their positions move: '
+                f'{self._names[self._zeros.joint]} has moved')

@@ -137,6 +137,11 @@ class MotorStage:
         self._theta.go_over(wanted[:3])
         self._load.go_over(self._carried)
 
+    def restart(self) -> None:
+        """Begin at the next motion, as at first, after nothing was published for a while."""
+        self.side.reset()
+        self._theta = self._load = None
+
     def _begin(self, wanted: Array) -> None:
         none = np.full(self.actuators.n_motors, np.inf)
         self._was_feasible = self.feasible.copy()

@@ -36,6 +36,7 @@ JOINT_STATES_LOST = 'joint states are lost'
 WAITS = 'a plan waits for its start'
 NOTABLE_WAIT = 1.0  # a plan that waits longer, s, is reported as waiting
 BASE_LOST = 'the odometry of the base is lost'
+UNUSED_MOTORS = 'motor_states are not used: flatness_poles is 0'
 SAME_TILT = 1e-3  # a smaller change of tilt, rad, does not change the model for plans
 # Why no input is taken.
 UNREADY = {
@@ -208,13 +209,23 @@ class StateMachine:
         if self.controller is not None:
             self.controller.hold_base()
 
-    def take_motors(self, position: Array, velocity: Array | None, stamp: int) -> None:
+    def take_motors(
+        self, position: Array, velocity: Array | None, stamp: int, at: float,
+    ) -> None:
         """Take a state of the motors, (m,) each, in link-side units, with its stamp, ns."""
         if self.motor_feedback is None:
-            raise HodynError('flatness_poles is 0: motor states are not used')
+            self.reasons.notice('unused', '', at, 'warning', UNUSED_MOTORS)
+            return
         if velocity is None:
             raise HodynError('it has no velocity')
+        if not stamp:
+            raise HodynError('it has no stamp: give it the stamp of the joint state')
         self.motor_feedback.take(position, velocity, stamp)
+
+    def why_no_motors(self, why: str) -> None:
+        """Keep why the last state of the motors was rejected; empty if it was not."""
+        if self.motor_feedback is not None:
+            self.motor_feedback.why_no_state = why
 
     def _feed_back(self, state: Array | None, stamp: int, age: float, at: float) -> None:
         """Compute the correction that belongs to the last cycle, see `MotorFeedback.advance`."""

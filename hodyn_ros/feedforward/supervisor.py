@@ -116,11 +116,15 @@ class Supervisor(StateMachine):
                 self._believed[0], self._readings = position, 1
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
+            was_silent = self.state is State.SILENT
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond:
                 self._latch(' when joint states came back')
+                if was_silent and self._running.motors is not None:
+                    # A driver that was restarted would be pulled to where its motors were.
+                    self._running.motors.restart()
         return True
 
     def evaluate(self, stamp: int, at: float) -> FeedforwardController:

@@ -159,7 +159,8 @@ class Session:
     def on_motor_state(self, data: bytes) -> None:
         """Take the state of the motors, a serialized joint state."""
         if self._motor_reader is not None:  # until then their joints are unknown
-            self._take('motor_states', data, MAX_STATE_BYTES, self._motor_state)
+            self.supervisor.why_no_motors(
+                self._take('motor_states', data, MAX_STATE_BYTES, self._motor_state))
 
     def hold(self, why: str) -> str:
         """Stop and hold until the next plan or stream; return what prevents it, if anything."""
@@ -302,11 +303,10 @@ class Session:
         self.supervisor.take_wrench(link, wrench, time.monotonic())
 
     def _motor_state(self, data: bytes) -> None:
-        supervisor, reader = self.supervisor, self._motor_reader
-        assert reader is not None
+        assert self._motor_reader is not None
         self._check_one_sender('~/motor_states')
-        stamp = cdr.stamp(data) or supervisor.stamp_at(time.monotonic())
-        supervisor.take_motors(*reader.state(data), stamp)
+        self.supervisor.take_motors(
+            *self._motor_reader.state(data), cdr.stamp(data), time.monotonic())
 
     def _check_one_sender(self, name: str) -> None:
         topic = self._node.resolve_topic_name(name)

@@ -211,6 +211,28 @@ def test_without_joint_states_motors_rest_before_the_node_falls_silent(changing)
     assert np.abs(changing.controller.motors.reference[1:3]).max() < 1e-3
 
 
+def test_after_a_silence_motors_begin_where_the_arm_is(tendons):
+    """A restarted driver, whose motors stood there, was pulled to where the arm had been."""
+    world = running(model=tendons)
+    world.states(50)
+    for _ in range(1000):
+        world.pass_time(0.002)
+    assert world.supervisor.state is State.SILENT
+    world.away = np.full(7, 0.4)
+    assert any(world.state() for _ in range(5))
+    assert 'is held where it is' in world.report[1]
+    first = world.controller.motors.reference
+    apart = np.abs(first[0] - world.arm[tendons.robot.actuators.motor_joints])
+    assert np.delete(apart, [1, 2]).max() < 1e-9
+    assert apart[1:3].max() < 0.2  # the deflection of the tendons
+    assert np.abs(first[1:3]).max() < 0.01
+    thetas = []
+    for _ in range(500):
+        world.state()
+        thetas.append(world.controller.motors.reference[0].copy())
+    assert np.abs(np.diff(thetas, axis=0)).max() < 2e-3
+
+
 def test_a_payload_raises_a_stiffness_that_was_possible_without_it(tendons):
     world = running(model=tendons)
     world.supervisor.take_stiffness(np.array([1.0]), world.at)

@@ -130,6 +130,35 @@ def test_motor_states_that_cannot_be_used_fade_the_correction_out(sent, words):
     assert world.report == ('holding', '')
 
 
+@pytest.mark.parametrize(('send', 'words'), [
+    (lambda kept: lambda arm, stamp: (*kept.setdefault('state', (
+        arm.theta.copy(), arm.theta_rate.copy())), stamp), 'do the motor states stand still?'),
+    (lambda kept: lambda arm, stamp: (arm.theta.copy(), 0.0 * arm.theta_rate, stamp),
+     'velocities of the motor states are 0 though their positions move')])
+def test_motor_states_that_contradict_the_motion_are_not_used(send, words):
+    """With fresh stamps they drove the correction to its bound."""
+    world = acting(arm(), has_loop=True, bound=5.0)
+    world.follow(world.home + 1.0, 2.0)
+    world.run(2.5, send=send({}))
+    assert words in world.report[1]
+    assert not world.correction.any()
+    world.run(3.0)
+    assert world.feedback.why == ''
+    assert world.report == ('holding', '')
+
+
+def test_a_rejected_motor_state_is_the_reason_why_none_is_used():
+    world = acting(arm(), has_loop=True)
+    with pytest.raises(hd.HodynError, match='it has no stamp'):
+        world.supervisor.take_motors(*np.zeros((2, 2)), 0, world.at)
+    world.supervisor.why_no_motors('2 nodes publish it')
+    world.run(FADE, send=SENT['nothing'])
+    assert 'no motor feedback: motor states are rejected: 2 nodes publish it' in world.report[1]
+    world.supervisor.why_no_motors('')
+    world.run(FADE + 1.2)
+    assert world.report == ('holding', '')
+
+
 def test_a_lost_message_or_two_do_not_show():
     world = acting(arm(), bound=200.0)
     world.arm.qd[:] += 0.02
