@@ -24,7 +24,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         'plans', nargs='+', type=Path, metavar='PLAN',
         help='bag with a JointTrajectory, or .yaml, .json, .csv (see docs/references.md, '
-        '"References" on the site); or several of these, folders, or a pattern')
+        '"References" on the site); or several of these, folders of plans, or a pattern')
     add_robot(parser)
     parser.add_argument('--topic', help='trajectory topic, if the bag has several')
     parser.add_argument(

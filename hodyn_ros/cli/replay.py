@@ -33,8 +33,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'bag it uses what can be read; the exit code is 1 if messages are lost.')
     parser.add_argument(
         'bags', nargs='+', type=Path, metavar='BAG',
-        help='folder of a rosbag2, or a single .db3 or .mcap file; or several of these, folders, '
-             'or a pattern')
+        help='folder of a rosbag2, or a single .db3 or .mcap file; or several of these, folders '
+             'of bags, or a pattern')
     add_robot(parser)
     parser.add_argument(
         '--output', type=Path, default=Path('hodyn_replay'),

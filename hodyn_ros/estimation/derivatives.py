@@ -150,8 +150,8 @@ def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
 def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
     """Return the rounding noise of recorded numbers: their least step over √12.
 
-    If the numbers are not rounded, it is at most their scatter: a joint that always moves has no
-    small steps.
+    If the numbers are not rounded, it is at most their scatter: the least step of a joint that
+    always moves is large.
     """
     steps = np.abs(np.concatenate([np.diff(entry[column]) for entry in series]))
     moves = steps[steps > 0.0]

@@ -1,4 +1,4 @@
-"""Kalman filter and smoother on a chain of integrators, for signals that share their noise.
+"""Kalman filter and smoother on a chain of integrators, for signals with equal noise parameters.
 
 The motion is a Gaussian process whose fifth derivative is white noise of density σ_w², so the
 posterior mean of the position is the smoothing spline of degree 9 and its derivatives to the snap
@@ -20,7 +20,8 @@ STATES = 5
 _DIVISORS = np.array([
     [(2 * STATES - 1 - i - j) * math.factorial(STATES - 1 - i) * math.factorial(STATES - 1 - j)
      for j in range(STATES)] for i in range(STATES)], dtype=np.float64)
-# Time, in T, in which the driving noise adds the prior variance of acceleration, jerk and snap.
+# The prior variances of acceleration, jerk and snap are the density of the driving noise times
+# odd powers of this time, in T.
 _PRIOR_MEMORIES = 10.0
 
 
@@ -47,7 +48,7 @@ def memory(step: float, process: float, position_noise: float, velocity_noise: f
 @njit()
 def _advance(h: float, rows: Array) -> None:
     """Multiply rows by the transition F over h (in units of T), in place."""
-    # Scaled lower rows are added to upper ones, which are not needed any more.
+    # Each row needs only lower rows, which are still unchanged.
     for i in range(STATES):
         power = 1.0
         for j in range(i + 1, STATES):
@@ -69,7 +70,7 @@ def _add_noise(h: float, density: float, p: Array) -> None:
 def _update(
     state: int, values: Array, variance: float, x: Array, p: Array, gain: Array,
 ) -> tuple[float, float]:
-    """Update by a measured state, in place; return the first innovation and its variance, or 0."""
+    """Update by a measured state, in place; return signal 0's innovation and variance, or 0."""
     if np.isnan(values[0]) or variance == np.inf:
         return 0.0, 0.0
     s = p[state, state] + variance
@@ -86,8 +87,8 @@ def _update(
                 if j != state:
                     p[i, j] -= gain[i] * s * gain[j]
                     p[j, i] = p[i, j]
-    # The measured row p (1 − p_state / s) is computed as p variance / s, since the noise may be
-    # far below the prediction's: the difference would cancel.
+    # The measured row p (1 − p_state / s) is computed as p variance / s: the difference would
+    # cancel if the noise is far below the prediction's standard deviation.
     for i in range(STATES):
         p[i, state] = p[state, i] = gain[i] * variance
     return first, s
@@ -173,7 +174,7 @@ def rts_smoother(
     noise : (3,) array
         σ_w², σ_q, σ_v.
     motion, covariance : (T, 5, m) and (T, 5, 5) arrays
-        Written, rad/sᵏ.
+        Written, rad/sᵏ and, for the covariance, rad²/sⁱ⁺ʲ.
 
     """
     unit = memory(step, noise[0], noise[1], noise[2])

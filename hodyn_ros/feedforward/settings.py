@@ -6,9 +6,9 @@ from hodyn_ros.common.arrays import Array
 
 
 def longest_end(fade: float) -> float:
-    """Return the longest time for the end of a motion: to come to rest and to fade, s.
+    """Return the longest time in which a motion comes to rest and the output fades, s.
 
-    An output that its limits hold back takes longer than `fade`.
+    Limits may slow the fade to more than `fade`.
     """
     return 60.0 + 4.0 * fade
 
@@ -30,14 +30,14 @@ class ControllerSettings:
     #: `gravity_in_output`, `friction_in_output`: Whether the output contains these terms
     gravity_in_output: bool = True
     friction_in_output: bool = True
-    #: Whether the output keeps the effort and effort-rate limits without `limit_margin`
+    #: Whether output and motors keep their limits; else they may exceed them by `limit_margin`
     limit_output: bool = False
     #: Whether to evaluate at the measured position and velocity (computed torque) instead of the
     #: reference's
     at_measurement: bool = False
     bandwidth: float = 50.0  #: Bandwidth of the filter of streamed references, rad/s
     wrench_bandwidth: float = 50.0  #: Bandwidth of the filter of measured external wrenches, rad/s
-    #: Fraction of the effort and effort-rate limits by which they may be exceeded
+    #: Fraction by which limits of effort, effort rate, motors and deflection may be exceeded
     limit_margin: float = 0.05
     fade: float = 0.5  #: Least duration of a change of the output to another value, s
     #: Settings of the feedback of all states; None for none

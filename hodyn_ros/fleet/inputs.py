@@ -117,7 +117,7 @@ def _found(
 
 
 def _once(matches: Iterable[tuple[str, Path]]) -> list[tuple[str, Path]]:
-    """Return each file once: under its own name, or the name of the nearest link."""
+    """Return each file once: under its own name, or that of the link at the least depth."""
     found: dict[str, tuple[bool, int, str, Path]] = {}
     for name, path in matches:
         place = os.path.realpath(path)

@@ -29,7 +29,7 @@ _OUTCOMES = 'outcomes'
 
 
 def settings_of(command: str, task: Any) -> dict[str, Any]:
-    """Return the settings on which the results depend besides the files, as read from JSON."""
+    """Return the settings on which the results depend besides the files, in JSON's types."""
     from hodyn_ros.robot.files import robot_text
 
     values = {field.name: getattr(task, field.name) for field in fields(task)}

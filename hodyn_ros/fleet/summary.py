@@ -32,7 +32,7 @@ PLAN_COLUMNS = (
     'plan', 'joint', 'status', 'robot', 'path', 'output', 'points', 'duration', 'stretch',
     'interpolation', 'deviation', *(f'{quantity}_share' for quantity in PLAN_LIMITED), 'nearest',
     'nearest_time', 'nearest_share', 'findings')
-"""Columns: numbers, except those listed below; docs/many_bags.md explains them."""
+"""Columns; docs/many_bags.md explains them, `write_summary` has their types."""
 
 _TEXTS = {
     'bag', 'plan', 'joint', 'status', 'robot', 'path', 'output', 'interpolation', 'nearest'}

@@ -13,7 +13,7 @@ from hodyn_ros.common.arrays import Array
 TOLERANCE = 1e-9
 # Largest number of intervals kept per column.
 LISTED = 20
-# Number of digits by which any two numbers differ.
+# Number of digits that tell any two floats apart.
 _DIGITS = 17
 
 
@@ -31,8 +31,8 @@ class LimitMargin:
     value: float
     lower: float
     upper: float
-    #: `reflex`, `commands`: Name and commands of the `robot.reflexes.Reflex` with this limit;
-    #: empty for others
+    #: `reflex`, `commands`: Name of the `robot.reflexes.Reflex` with this limit, and its kind of
+    #: commands, 'effort' or 'position'; empty for limits of the robot
     reflex: str = ''
     commands: str = ''
     #: `tripped_at`, `tripped_by`: float and str, or None: time and joint that trip the reflex

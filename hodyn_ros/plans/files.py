@@ -1,10 +1,11 @@
 """Plan files: reads trajectories from YAML, JSON and CSV, and writes annotated plans to them.
 
-YAML and JSON have the fields of trajectory_msgs/JointTrajectory, as ``ros2 topic echo`` prints
-them, or of MoveIt's RobotTrajectory or DisplayTrajectory that contains one such trajectory;
-`time_from_start` may also be a number of seconds. CSV has a column `time` in seconds and, for each
-joint, a column of positions with the joint's name; the columns `NAME.velocity` and
-`NAME.acceleration` are optional, and annotation adds `NAME.effort`. `plan_bags` reads bags.
+YAML and JSON have the fields of one trajectory_msgs/JointTrajectory, as ``ros2 topic echo``
+prints them, or of a message that contains it: MoveIt's RobotTrajectory or DisplayTrajectory, or a
+goal of FollowJointTrajectory. `time_from_start` may also be a number of seconds. CSV has a column
+`time` in seconds and, for each joint, a column of positions with the joint's name; the columns
+`NAME.velocity` and `NAME.acceleration` are optional, and annotation adds `NAME.effort`.
+`plan_bags` reads bags.
 """
 from collections.abc import Callable, Mapping
 import csv
@@ -56,7 +57,7 @@ def read_trajectory(
     if is_bag(path):
         return read_bag(path, topic, index)
     if topic is not None or index is not None:
-        raise HodynError(f'{path}: topic and number choose among the trajectories of a bag')
+        raise HodynError(f'{path}: topic and number are only for bags')
     check_file(path, f'{path}: no such plan file')
     if path.stat().st_size > MAX_BYTES:
         raise HodynError(f'{path}: larger than {MAX_BYTES} bytes; is it a plan?')

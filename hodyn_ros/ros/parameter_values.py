@@ -78,7 +78,7 @@ def _fault_of_array(name: str, value: Any, default: tuple[Any, ...], entries: st
 
 
 def _is_finite(number: float) -> bool:
-    """Return whether a number is finite as a float; a large whole number is not."""
+    """Return whether a number is finite as a float; whole numbers may be too large."""
     return abs(number) <= sys.float_info.max
 
 

@@ -155,7 +155,7 @@ class Parameters:
         'reference stops, s; 0 chooses it as state_timeout does.', bounds=(0.0, 60.0))
     base_acceleration_bandwidth: float = _row(
         0.0, "Bandwidth of the low-pass filter of a floating base's accelerations, which are "
-        'differences of the velocities of its odometry, rad/s; 0 assumes none.',
+        'differences of the velocities of its odometry, rad/s; 0 assumes no accelerations.',
         bounds=(0.0, 100.0))
     base_tolerance: Sequence[float] = _row(
         (0.1, 0.05, 0.2, 0.2), 'How far position (m), orientation (rad), velocity (m/s) and '

@@ -35,7 +35,7 @@ def example_waypoints(
     duration : float
         Duration, s, with a waypoint about every 1.5 s.
     speed : float
-        Share of each joint's `fastest` that bounds the waypoints' distances.
+        Largest share of `fastest` in moves from rest to rest between waypoints.
     seed : int
         Seed of the random waypoints.
 

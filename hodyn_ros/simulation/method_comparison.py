@@ -48,9 +48,9 @@ ROBUSTNESS: dict[str, Conditions] = {
     'torque 5 ms late': Conditions(loop_delay=5 * _MS),
     'encoder noise': Conditions(position_noise=1e-4, velocity_noise=1e-2),
 }
-"""Differences between the arm and the controller's model under which methods are compared."""
+"""Conditions under which methods are compared: wrong models, delays and noise."""
 STIFFNESS_MOTION = (1.0, 1.75, 0.75)
-"""Variable stiffness at the start, half-way and at the end, over the stiffness at the start."""
+"""Variable stiffness at the start, half-way and at the end, in multiples of the first."""
 
 
 @dataclass(frozen=True)

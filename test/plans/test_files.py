@@ -253,7 +253,7 @@ def test_a_byte_order_mark_is_no_part_of_a_name(tmp_path):
 def test_what_chooses_within_a_bag_is_refused_for_other_files(tmp_path, capsys, option):
     path = plan_file(tmp_path / 'good.csv', duration=1.0)
     assert main(['check', str(path), *option]) == 2
-    assert 'among the trajectories of a bag' in capsys.readouterr().err
+    assert 'topic and number are only for bags' in capsys.readouterr().err
 
 
 def test_check_tells_how_far_a_plan_leaves_the_range_of_its_points(tmp_path, capsys):
