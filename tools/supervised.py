@@ -255,6 +255,7 @@ class World:
         supervisor = self.supervisor
         now = None if supervisor.controller is None else supervisor.stamp_at(self.at)
         stamp = round((self.at - late) * 1e9) + self.offset
+        up = supervisor.base.rotation[2].copy()
         try:
             supervisor.take_base(BaseReading(
                 frame, child, pose[:3, 3], lie.quaternion(rotation), linear,
@@ -262,6 +263,9 @@ class World:
         except hd.HodynError as error:
             self.refused.append(str(error))
             return True
+        finally:
+            # A wrong orientation must not reverse the weight.
+            assert now is None or up @ supervisor.base.rotation[2] > np.cos(1.0) - 1e-9
         if isinstance(self.deck, Swell) and turn is None and supervisor.base.stamp == stamp:
             self.believed_list = self.deck.list
         return False

@@ -21,7 +21,7 @@ FASTEST = 3.0
 SLACK = 0.05
 """Allowed error of a rotation, from noise and jitter of stamps, rad."""
 LARGEST_TILT = 1.0
-"""Largest tilt between the last believed reading and one that does not continue it, rad."""
+"""Largest tilt since the last believed reading that is believed while an arm is held, rad."""
 LARGEST_TURN, LARGEST_VELOCITY = 20.0, 100.0
 """Largest angular and linear velocity that are believed, rad/s and m/s."""
 LARGEST_ACCELERATION = np.array([50.0, 20.0])
@@ -132,7 +132,7 @@ class BaseInput:
         `now` is the present stamp of the joint states, ns, None without joint states; `prefix` is
         the prefix of the driver's names. Raises HodynError if the frames, velocities or stamp are
         wrong, if the orientation contradicts the angular velocity, or if the base has tilted by
-        more than `LARGEST_TILT` at once while an arm is held.
+        more than `LARGEST_TILT` since the last believed reading while an arm is held.
         """
         rotation, position, velocity = self._of_base(reading, prefix)
         self._check_stamp(reading.stamp, now)
@@ -152,15 +152,16 @@ class BaseInput:
                 self.why = UNLIKE
                 self.left_out += 1
                 return False
+        tilted = _angle_between(self.rotation[2], rotation[2])
+        # However long ago the last believed reading is: a wrong tilt stays wrong.
+        if tilted > LARGEST_TILT and now is not None:
+            raise HodynError(
+                f'the base has tilted by {tilted:.3g} rad since the last reading that was '
+                f'believed; at most {LARGEST_TILT:g} rad are believed. Is its quaternion in the '
+                'order x, y, z, w? If the base lies so, activate the node again')
         self.jumped = ''
         if before is last and last is not self._believed:
-            self.tilted = _angle_between(self.rotation[2], rotation[2])
-            if self.tilted > LARGEST_TILT and now is not None:
-                raise HodynError(
-                    f'the base has tilted by {self.tilted:.3g} rad since the last reading that '
-                    f'was believed; at most {LARGEST_TILT:g} rad at once are believed. Is its '
-                    'quaternion in the order x, y, z, w? If the base lies so, activate the node '
-                    'again')
+            self.tilted = tilted
             self.jumped = TURN_JUMPED if self._believed is not None and _turn_agrees(
                 self._believed, found) else TILT_JUMPED
         self.why, self.frame, self._is_silent = '', reading.frame, False

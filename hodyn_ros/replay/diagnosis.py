@@ -72,8 +72,8 @@ class Diagnosis:
         """A sentence about the unit of most joints' efforts; empty if it would mislead."""
         factor = self.efforts.factor
         return '' if self.is_wrong or np.isnan(factor) else (
-            f'The efforts are {in_another_unit(factor)}'
-            f'{"" if unit_of(factor) else ", for example motor currents"}. `hodyn identify '
+            f'The efforts are {in_another_unit(factor)}, '
+            f'{"or are" if unit_of(factor) else "for example"} motor currents. `hodyn identify '
             '--terms gains` finds the factor; write it to the robot file as `effort_gain`, or let '
             'the driver send N m (or N). Until then the errors here say nothing about the model.')
 

@@ -15,9 +15,10 @@ _ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained
 def share_of_gravity(gravity: Array, rest: Array) -> float:
     """Return the share of gravity torques (T, n) in the rest of the efforts, by least squares.
 
-    `rest`, (T, n), is without the model's other torques, and NaN if it is not measured. If the
-    share is neither about 0 nor about 1, and constant offsets of the joints explain that, it is
-    the share beside them. NaN if there is no gravity torque.
+    `rest`, (T, n), is without the model's other torques, and NaN if it is not measured. If
+    constant offsets of the joints explain a share that is neither about 0 nor about 1, and would
+    decide otherwise whether the efforts contain gravity, it is the share beside them. NaN if
+    there is no gravity torque.
     """
     known = np.isfinite(rest)
     gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
@@ -26,7 +27,9 @@ def share_of_gravity(gravity: Array, rest: Array) -> float:
         count = np.maximum(known.sum(axis=0), 1)
         beside, varying = _regression(*(
             np.where(known, each - each.sum(axis=0) / count, 0.0) for each in (gravity, rest)))
-        if varying > _VARIES * whole and is_clear(beside):
+        # A missing tool also varies the share: only a wrong decision is corrected.
+        is_other = contain_gravity(beside) != contain_gravity(share) or is_opposite(share)
+        if varying > _VARIES * whole and is_clear(beside) and is_other:
             return beside
     return share
 

@@ -56,10 +56,11 @@ _HEAVIEST = 50.0
 """Largest gravity, m/s²: twice that of Jupiter."""
 _DEFLECTION, _STIFF = 1.0, 2e-5
 """Largest deflection of an actuator's spring; least deflection at the largest torque, rad."""
-_FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 1000.0, 2000.0
+_FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 5000.0, 2000.0
 """Largest speed of a joint, of one without a range, and of a rotor before its gear, rad/s."""
-_STRONG = 100.0
-"""Largest effort of a joint, in weights of the whole robot at its size."""
+_STRONG, _STRONG_SLIDE, _STRONG_TURN = 100.0, 1e4, 1e3
+"""Largest effort of a joint: the larger of a number of the robot's weights at its size, and N
+(prismatic) or N m."""
 _ROTORS = 10.0
 """Largest inertia of a rotor, at the joint, in inertias of the whole arm."""
 
@@ -142,14 +143,15 @@ def _ask_of_limits(robot: 'Robot', context: str) -> None:
     size = max(_size(robot.bodies), _SHORT)
     has_range = np.isfinite(limits.position_max - limits.position_min)
     fastest = np.where(has_range, _FAST, _FAST_WHEEL)
-    strongest = _STRONG * weight * np.array(
-        [1.0 if body.type == 'prismatic' else size for body in robot.joint_bodies])
+    strongest = [
+        max(_STRONG * weight, _STRONG_SLIDE) if body.type == 'prismatic'
+        else max(_STRONG * weight * size, _STRONG_TURN) for body in robot.joint_bodies]
     if beyond := [
         f'{quantity} of {name} ({limit:.4g})' for quantity, largest in (
             ('velocity', fastest), ('effort', strongest))
         for name, limit, most in zip(
             robot.joint_names, getattr(limits, quantity), largest, strict=True)
-        if 0.0 < most < limit < np.inf
+        if most < limit < np.inf
     ]:
         ask(f'{context}: limits that no such robot reaches: are these placeholders, or in other '
             'units (deg/s, mm/s, N mm)? They are used as limits; leave them out if they are '

@@ -99,7 +99,7 @@ class Session:
             # While the node waits, `Neighbours.why_waiting` reports it, once others were heard.
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
-                if isinstance(error, OtherArmError):
+                if isinstance(error, OtherArmError) and not self._settings.joint_prefix:
                     supervisor.see_other_arm(str(error))
                 return
             self.monitor.reject('joint_states', error)

@@ -57,6 +57,19 @@ def test_one_wrong_reading_is_left_out_and_a_new_tilt_taken_as_a_jump():
     assert not base.jumped
 
 
+@pytest.mark.parametrize('period', [0.01, 0.1, 0.2])
+@pytest.mark.parametrize('angle', [1.2, 3.0, np.pi])
+def test_a_wrong_tilt_is_not_believed_however_long_it_lasts(angle, period):
+    """In the time since the last believed reading, the base could have turned so far."""
+    base = Base(timeout=2.0)
+    wrong = lie.rotation_exp([0.0, angle, 0.0])
+    for k in range(round(4.0 / period)):
+        stamp = 1.0 + period * k
+        with contextlib.suppress(hd.HodynError):
+            base.read(stamp, wrong if k > 4 else STILL, now=round(stamp * 1e9))
+    np.testing.assert_array_equal(base.rotation, STILL)
+
+
 @pytest.mark.parametrize('is_lost', [False, True])
 def test_a_base_that_turns_over_at_once_is_not_believed(is_lost):
     """A quaternion in the order w, x, y, z reversed the weight, silently after an outage."""

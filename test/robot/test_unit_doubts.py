@@ -245,7 +245,13 @@ def test_limits_that_no_such_robot_reaches_are_asked_about(limits, asked):
     assert all(line.endswith(f'leave them out if they are unknown. {asked}') for line in lines)
 
 
+def test_a_strong_gripper_is_not_asked_about():
+    data = mapping(0.03, 0.005)
+    data['limits'] |= {'effort': [60.0] * 3}
+    assert said(hd.load_robot, data) == []
+
+
 def test_wheels_may_turn_faster_than_joints_with_a_range():
     data = mapping()
-    data['limits'] = {'velocity': [900.0] * 3}
+    data['limits'] = {'velocity': [4900.0] * 3}
     assert said(hd.load_robot, data) == []
