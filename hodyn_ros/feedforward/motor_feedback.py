@@ -150,7 +150,7 @@ class MotorFeedback:
             raise HodynError(
                 f'the last motor state is {abs(late):.3g} s '
                 f'{"older" if late > 0.0 else "newer"} than the joint state')
-        self._check_motion(side.reference[0])
+        self._check_motion(motors[0], side.reference[0])
         theta = motors.copy()
         theta[0] += late * motors[1]
         ahead = self._lookahead + age
@@ -174,15 +174,16 @@ class MotorFeedback:
             self.why = f'the motor feedback of {self._names[motor]} is at its bound'
         np.clip(wanted, -bound, bound, out=self._wanted)
 
-    def _check_motion(self, reference: Array) -> None:
-        """Refuse motor states that stay the same while their reference, (m,), moves."""
+    def _check_motion(self, position: Array, reference: Array) -> None:
+        """Refuse motor positions, (m,), that stay the same while their reference moves away."""
         if self._still_from is None:
             self._still_from = reference.copy()
-        moved = np.abs(reference - self._still_from)
+        moved = np.minimum(
+            np.abs(reference - self._still_from), np.abs(reference - position))
         if moved.max() > UNMEASURED:
             raise HodynError(
                 f'{self._names[int(moved.argmax())]} is measured where it was, and its reference '
-                f'has moved by {moved.max():.3g}: do the motor states stand still?')
+                f'has moved away by {moved.max():.3g}: do the motor states stand still?')
         if self._zeros.joint >= 0:
             raise HodynError(
                 'velocities of the motor states are 0 though their positions move: '

@@ -147,6 +147,19 @@ def test_motor_states_that_contradict_the_motion_are_not_used(send, words):
     assert world.report == ('holding', '')
 
 
+def test_motors_at_rest_are_no_motors_that_stand_still():
+    """Encoders may repeat their values exactly, also once the arm is held elsewhere."""
+    world = acting(arm(), has_loop=True)
+
+    def coarse(arm, stamp):
+        return np.round(arm.theta, 2), np.round(arm.theta_rate, 1) + 0.0, stamp
+
+    world.follow(world.home + 0.3, 1.0)
+    world.run(3.0, send=coarse)
+    assert 'stand still' not in world.report[1]
+    assert not any('stand still' in line for line in world.logged)
+
+
 def test_a_rejected_motor_state_is_the_reason_why_none_is_used():
     world = acting(arm(), has_loop=True)
     with pytest.raises(hd.HodynError, match='it has no stamp'):
