@@ -23,7 +23,8 @@ LATEST = 0.005
 IMPLAUSIBLE = 2.0
 """Largest spring torque that is believed, in units of the joint's effort limit."""
 FIRST = 200_000_000
-"""Time after the first cycle during which missing motor states are not reported, ns."""
+"""Time after the first cycle during which missing motor states are not reported, and for which a
+rejected one is the reason, ns."""
 
 
 class MotorFeedback:
@@ -33,8 +34,6 @@ class MotorFeedback:
     ----------
     correction : (m,) array
         The correction c, N m.
-    why_no_state : str
-        Why the last motor state was rejected; empty if it was taken. Set by the caller.
     why : str
         Why the correction fades out, or cannot be as large as needed; empty if neither.
 
@@ -61,7 +60,8 @@ class MotorFeedback:
     ) -> None:
         actuators = robot.require_actuators()
         self.correction = np.zeros(actuators.n_motors)
-        self.why = self.why_no_state = ''
+        self.why = ''
+        self._rejected = '', -FIRST
         self._settings = settings
         self._names = actuators.motor_names
         rate = robot.limits.effort_rate[actuators.motor_joints]
@@ -85,10 +85,17 @@ class MotorFeedback:
 
     def take(self, position: Array, velocity: Array, stamp: int) -> None:
         """Take a state of the motors, (m,) each, in link-side units, with its stamp, ns."""
+        self._rejected = '', -FIRST
+        if not 0 < stamp - self._stamp < FIRST:
+            self._zeros.forget()  # nothing is known about the velocities in between
         if self._motors is None or not np.array_equal(position, self._motors[0]):
             self._still_from = None
         self._zeros.see(position, velocity)
         self._motors, self._stamp = np.stack([position, velocity]), stamp
+
+    def reject(self, why: str) -> None:
+        """Note why a state of the motors was rejected."""
+        self._rejected = why, self._now
 
     @property
     def is_fading(self) -> bool:
@@ -142,8 +149,9 @@ class MotorFeedback:
                 'an external wrench acts, which it cannot include' if controller.has_wrenches
                 else 'the reference of the motors is held or on its way back')
         late = (stamp - self._stamp) * 1e-9
-        if self.why_no_state and (motors is None or abs(late) > oldest):
-            raise HodynError(f'motor states are rejected: {self.why_no_state}')
+        why, when = self._rejected
+        if why and controller.now - when < FIRST and (motors is None or abs(late) > oldest):
+            raise HodynError(f'motor states are rejected: {why}')
         if motors is None:
             raise HodynError('no motor states')
         if abs(late) > oldest:
@@ -183,7 +191,8 @@ class MotorFeedback:
         if moved.max() > UNMEASURED:
             raise HodynError(
                 f'{self._names[int(moved.argmax())]} is measured where it was, and its reference '
-                f'has moved away by {moved.max():.3g}: do the motor states stand still?')
+                f'has moved away by {moved.max():.3g}: do the motor states, or the motors, stand '
+                'still?')
         if self._zeros.joint >= 0:
             raise HodynError(
                 'velocities of the motor states are 0 though their positions move: '

@@ -223,9 +223,9 @@ class StateMachine:
         self.motor_feedback.take(position, velocity, stamp)
 
     def why_no_motors(self, why: str) -> None:
-        """Keep why the last state of the motors was rejected; empty if it was not."""
-        if self.motor_feedback is not None:
-            self.motor_feedback.why_no_state = why
+        """Note why a state of the motors was rejected; empty if it was not."""
+        if why and self.motor_feedback is not None:
+            self.motor_feedback.reject(why)
 
     def _feed_back(self, state: Array | None, stamp: int, age: float, at: float) -> None:
         """Compute the correction that belongs to the last cycle, see `MotorFeedback.advance`."""

@@ -30,6 +30,7 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference that is slower than this may be set to the arm's position, rad/s or m/s.
 AT_REST = 1e-3
+RESTART = 1.0  # shortest silence in which a driver may have been restarted, s
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s
 UNLIKE = 'for three joint states in a row that agree with each other'
@@ -116,13 +117,13 @@ class Supervisor(StateMachine):
                 self._believed[0], self._readings = position, 1
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
-            was_silent = self.state is State.SILENT
+            may_be_new = self.state is State.SILENT and since > RESTART
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond:
                 self._latch(' when joint states came back')
-                if was_silent and self._running.motors is not None:
+                if may_be_new and self._running.motors is not None:
                     # A driver that was restarted would be pulled to where its motors were.
                     self._running.motors.restart()
         return True

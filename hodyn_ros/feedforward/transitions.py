@@ -103,7 +103,10 @@ TABLE = (
         says='the goal is aborted: {why}', reason='the goal is aborted: {why}'),
     Transition((State.WAITING,), Cause.DEACTIVATED, State.ENDED, reason=DEACTIVATED),
     Transition(
-        _ACTIVE, Cause.DEACTIVATED, State.ENDING, 'stop', gives_up=True, reason=DEACTIVATED),
+        (*HEARING, State.LOST), Cause.DEACTIVATED, State.ENDING, 'stop', gives_up=True,
+        reason=DEACTIVATED),
+    # A driver that was restarted meanwhile must not be sent to where the arm was.
+    Transition((State.SILENT,), Cause.DEACTIVATED, State.ENDED, gives_up=True, reason=DEACTIVATED),
     Transition((State.ENDING,), Cause.AT_REST, State.FADING, drops_wrenches=True),
     Transition((State.FADING,), Cause.FADED, State.ENDED),
 )

@@ -35,6 +35,12 @@ def reading(data: bytes, what: str) -> Iterator[None]:
         raise HodynError(f'{len(data)} bytes that are not {what}') from None
 
 
+def check_size(data: bytes, most: int) -> None:
+    """Refuse a message of more than `most` bytes."""
+    if len(data) > most:
+        raise HodynError(f'{len(data)} bytes; at most {most} are read')
+
+
 def check_values(
     values: Array, names: Sequence[str], largest: ArrayLike = MAX_VALUE,
 ) -> None:

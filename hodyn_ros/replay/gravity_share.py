@@ -5,6 +5,8 @@ from hodyn_ros.common.arrays import Array
 
 CLEAR = 0.1
 """Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
+_OF_A_TOOL = 1.5
+"""Share of gravity below which a tool that the model lacks may be the cause."""
 _VARIES = 0.05
 """Least part of the gravity torques' squares that varies if offsets can be told from gravity."""
 
@@ -16,9 +18,8 @@ def share_of_gravity(gravity: Array, rest: Array) -> float:
     """Return the share of gravity torques (T, n) in the rest of the efforts, by least squares.
 
     `rest`, (T, n), is without the model's other torques, and NaN if it is not measured. If
-    constant offsets of the joints explain a share that is neither about 0 nor about 1, and would
-    decide otherwise whether the efforts contain gravity, it is the share beside them. NaN if
-    there is no gravity torque.
+    constant offsets of the joints explain a share that is neither about 0 nor about 1, nor that
+    of a missing tool, it is the share beside them. NaN if there is no gravity torque.
     """
     known = np.isfinite(rest)
     gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
@@ -27,9 +28,8 @@ def share_of_gravity(gravity: Array, rest: Array) -> float:
         count = np.maximum(known.sum(axis=0), 1)
         beside, varying = _regression(*(
             np.where(known, each - each.sum(axis=0) / count, 0.0) for each in (gravity, rest)))
-        # A missing tool also varies the share: only a wrong decision is corrected.
-        is_other = contain_gravity(beside) != contain_gravity(share) or is_opposite(share)
-        if varying > _VARIES * whole and is_clear(beside) and is_other:
+        may_be_a_tool = 1.0 < share < _OF_A_TOOL
+        if varying > _VARIES * whole and is_clear(beside) and not may_be_a_tool:
             return beside
     return share
 

@@ -83,7 +83,7 @@ class Session:
         self.monitor.received['joint_states'] += 1
         supervisor = self.supervisor
         try:
-            _check_size(data, MAX_STATE_BYTES)
+            cdr.check_size(data, MAX_STATE_BYTES)
             if self._locked is not None:
                 supervisor.take_locked(self._locked.read(data))
             position, velocity = self._reader.state(data)
@@ -139,8 +139,8 @@ class Session:
 
     def on_odometry(self, data: bytes) -> None:
         """Take the state of a moving base, a serialized Odometry."""
-        base = self.supervisor.base
-        if (why := self._take('odom', data, MAX_SHORT_BYTES, self._odometry)) and base is not None:
+        if (why := self._take('odom', data, MAX_SHORT_BYTES, self._odometry)) and (
+                base := self.supervisor.base) is not None:
             # Numbers that change with each reading are not a new reason.
             base.why = base.why if cause_of(why) == cause_of(base.why) else printable(why)
 
@@ -268,7 +268,7 @@ class Session:
         self.monitor.received[topic] += 1
         why = ''
         try:
-            _check_size(data, most)
+            cdr.check_size(data, most)
             take(data)
         except HodynError as error:
             why = str(error)
@@ -305,8 +305,10 @@ class Session:
     def _motor_state(self, data: bytes) -> None:
         assert self._motor_reader is not None
         self._check_one_sender('~/motor_states')
-        self.supervisor.take_motors(
-            *self._motor_reader.state(data), cdr.stamp(data), time.monotonic())
+        at = time.monotonic()
+        # Joint states without stamps also have the time of their arrival.
+        stamp = cdr.stamp(data) or self._has_said_unstamped * self.supervisor.stamp_at(at)
+        self.supervisor.take_motors(*self._motor_reader.state(data), stamp, at)
 
     def _check_one_sender(self, name: str) -> None:
         topic = self._node.resolve_topic_name(name)
@@ -393,8 +395,3 @@ class Session:
             reason = joined(reason, self._neighbours.fault)
         self._outputs.report(
             self.supervisor.feedforward.robot.name, state, reason, logged=logged)
-
-
-def _check_size(data: bytes, most: int) -> None:
-    if len(data) > most:
-        raise HodynError(f'{len(data)} bytes; at most {most} are read')

@@ -211,6 +211,28 @@ def test_without_joint_states_motors_rest_before_the_node_falls_silent(changing)
     assert np.abs(changing.controller.motors.reference[1:3]).max() < 1e-3
 
 
+def test_after_a_hiccup_motors_go_on_smoothly(tendons):
+    """The driver was not restarted, and holds the last position."""
+    world = running(model=tendons)
+    world.states(50)
+    last = world.controller.motors.reference.copy()
+    while world.supervisor.state is not State.SILENT:
+        world.pass_time(0.002)
+    world.away = np.full(7, 0.3)
+    assert any(world.state() for _ in range(5))
+    assert 'is held where it is' in world.report[1]
+    assert np.abs(world.controller.motors.reference[0] - last[0]).max() < 1e-3
+
+
+def test_an_end_after_a_silence_publishes_nothing(tendons):
+    world = running(model=tendons)
+    for _ in range(500):
+        world.pass_time(0.002)
+    assert world.supervisor.state is State.SILENT
+    world.supervisor.deactivate()
+    assert world.supervisor.state is State.ENDED
+
+
 def test_after_a_silence_motors_begin_where_the_arm_is(tendons):
     """A restarted driver, whose motors stood there, was pulled to where the arm had been."""
     world = running(model=tendons)

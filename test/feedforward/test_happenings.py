@@ -213,6 +213,7 @@ class ShipHappenings(Happenings):
         {'spin': np.full(3, 1e3)}]))
     def odometry_that_is_not_of_the_base_now_is_refused(self, wrong):
         if self.world.controller is not None:
+            self.world.due = self.world.at
             assert self.world.odometry(**wrong)
 
     @rule(

@@ -132,7 +132,7 @@ def test_motor_states_that_cannot_be_used_fade_the_correction_out(sent, words):
 
 @pytest.mark.parametrize(('send', 'words'), [
     (lambda kept: lambda arm, stamp: (*kept.setdefault('state', (
-        arm.theta.copy(), arm.theta_rate.copy())), stamp), 'do the motor states stand still?'),
+        arm.theta.copy(), arm.theta_rate.copy())), stamp), 'do the motor states, or the motors, stand still?'),
     (lambda kept: lambda arm, stamp: (arm.theta.copy(), 0.0 * arm.theta_rate, stamp),
      'velocities of the motor states are 0 though their positions move')])
 def test_motor_states_that_contradict_the_motion_are_not_used(send, words):
@@ -160,14 +160,30 @@ def test_motors_at_rest_are_no_motors_that_stand_still():
     assert not any('stand still' in line for line in world.logged)
 
 
+def test_velocities_of_before_a_gap_say_nothing_about_the_motion_in_it():
+    """An encoder with a dead band was refused for ever when it came back at rest."""
+    world = acting(arm(), has_loop=True)
+
+    def at_rest(arm, stamp):
+        return arm.theta.copy(), np.zeros(2), stamp
+
+    world.run(0.2, send=at_rest)
+    world.follow(world.home + 0.3, 1.0)
+    world.run(2.0, send=SENT['nothing'])
+    world.run(FADE + 0.6, send=at_rest)
+    assert world.feedback.why == ''
+
+
 def test_a_rejected_motor_state_is_the_reason_why_none_is_used():
     world = acting(arm(), has_loop=True)
     with pytest.raises(hd.HodynError, match='it has no stamp'):
         world.supervisor.take_motors(*np.zeros((2, 2)), 0, world.at)
-    world.supervisor.why_no_motors('2 nodes publish it')
-    world.run(FADE, send=SENT['nothing'])
+    for _ in range(round(FADE / world.period)):
+        world.supervisor.why_no_motors('2 nodes publish it')
+        world.cycle(send=SENT['nothing'])
     assert 'no motor feedback: motor states are rejected: 2 nodes publish it' in world.report[1]
-    world.supervisor.why_no_motors('')
+    world.run(0.5, send=SENT['nothing'])
+    assert 'the last motor state is' in world.feedback.why  # the rejected one is long ago
     world.run(FADE + 1.2)
     assert world.report == ('holding', '')
 
