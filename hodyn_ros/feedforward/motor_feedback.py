@@ -86,7 +86,7 @@ class MotorFeedback:
     def take(self, position: Array, velocity: Array, stamp: int) -> None:
         """Take a state of the motors, (m,) each, in link-side units, with its stamp, ns."""
         self._rejected = '', -FIRST
-        if not 0 < stamp - self._stamp < FIRST:
+        if abs(stamp - self._stamp) >= FIRST:
             self._zeros.forget()  # nothing is known about the velocities in between
         if self._motors is None or not np.array_equal(position, self._motors[0]):
             self._still_from = None

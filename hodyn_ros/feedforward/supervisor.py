@@ -30,7 +30,7 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference that is slower than this may be set to the arm's position, rad/s or m/s.
 AT_REST = 1e-3
-RESTART = 1.0  # shortest silence in which a driver may have been restarted, s
+RESTART = 1.0  # shortest silence of the node in which a driver may have been restarted, s
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s
 UNLIKE = 'for three joint states in a row that agree with each other'
@@ -63,7 +63,7 @@ class Supervisor(StateMachine):
         self._zeros = ZeroVelocities()
         self._has_velocity = False
         self._unbelieved, self._readings = 0, 1
-        self._last_stamp, self._answered_at = 0, 0.0
+        self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
         self._told_timeout = 0.0, 0.0
 
     # Cycles
@@ -117,7 +117,7 @@ class Supervisor(StateMachine):
                 self._believed[0], self._readings = position, 1
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
-            may_be_new = self.state is State.SILENT and since > RESTART
+            may_be_new = self.state is State.SILENT and at - self._rested_at > RESTART
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
@@ -161,6 +161,7 @@ class Supervisor(StateMachine):
         elif mode == 'holding' and (self.state is State.ENDING or (
                 self.state is State.LOST and not self._is_fading)):
             self._go(Cause.AT_REST)
+            self._rested_at = at
         elif self.state is State.FADING and not self._is_fading:
             self._go(Cause.FADED)
 

@@ -208,6 +208,7 @@ class Session:
     def wind_down(self) -> None:
         """Stop the reference within limits and fade the output out, while publishing."""
         self.supervisor.deactivate()
+        self._say()
         longest = longest_end(self._settings.fade)
         end = time.monotonic() + longest
         while self.supervisor.state is not State.ENDED:
