@@ -222,7 +222,7 @@ class StateMachine:
             raise HodynError('it has no stamp: give it the stamp of the joint state')
         self.motor_feedback.take(position, velocity, stamp)
 
-    def why_no_motors(self, why: str) -> None:
+    def reject_motors(self, why: str) -> None:
         """Note why a state of the motors was rejected; empty if it was not."""
         if why and self.motor_feedback is not None:
             self.motor_feedback.reject(why)

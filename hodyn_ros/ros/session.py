@@ -159,7 +159,7 @@ class Session:
     def on_motor_state(self, data: bytes) -> None:
         """Take the state of the motors, a serialized joint state."""
         if self._motor_reader is not None:  # until then their joints are unknown
-            self.supervisor.why_no_motors(
+            self.supervisor.reject_motors(
                 self._take('motor_states', data, MAX_STATE_BYTES, self._motor_state))
 
     def hold(self, why: str) -> str:

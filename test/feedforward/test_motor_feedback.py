@@ -181,7 +181,7 @@ def test_a_rejected_motor_state_is_the_reason_why_none_is_used():
     with pytest.raises(hd.HodynError, match='it has no stamp'):
         world.supervisor.take_motors(*np.zeros((2, 2)), 0, world.at)
     for _ in range(round(FADE / world.period)):
-        world.supervisor.why_no_motors('2 nodes publish it')
+        world.supervisor.reject_motors('2 nodes publish it')
         world.cycle(send=SENT['nothing'])
     assert 'no motor feedback: motor states are rejected: 2 nodes publish it' in world.report[1]
     world.run(0.5, send=SENT['nothing'])

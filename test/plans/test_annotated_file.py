@@ -54,15 +54,20 @@ def test_what_is_written_passes_the_check(tmp_path, seed, interpolation):
 
 
 
-def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
-    request, _ = random_request(39, 'auto')
+def just_within_limits(seed):
+    """Return a request for a plan that is just slow enough, and must not be slowed down."""
+    request, _ = random_request(seed, 'auto')
     factor = prepare_plan(request).stretch
-    # The plan itself is just within limits, and its samples are too far apart to say so.
     request = replace(
         request, settings=replace(request.settings, stretch='offer'),
         trajectory=replace(
             request.trajectory, times=[t * factor for t in request.trajectory.times]))
     assert prepare_plan(request).refusal == ''
+    return request
+
+
+def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
+    request = just_within_limits(39)  # its samples are too far apart to say so
     output = tmp_path / 'out.json'
     output.write_text('old')
     refused = write_annotated_plan(request, output, force=True)
@@ -79,13 +84,7 @@ def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
 
 
 def test_a_refusal_says_that_quintics_break_the_limit(tmp_path):
-    request, _ = random_request(1, 'auto')
-    factor = prepare_plan(request).stretch
-    request = replace(
-        request, settings=replace(request.settings, stretch='offer'),
-        trajectory=replace(
-            request.trajectory, times=[t * factor for t in request.trajectory.times]))
-    assert prepare_plan(request).refusal == ''
+    request = just_within_limits(1)
     refused = write_annotated_plan(request, tmp_path / 'out.json')
     assert ('it does not pass the check: between the samples, by the quintics of '
             'joint_trajectory_controller: joint6: acceleration -20.00') in refused.refusal
