@@ -66,9 +66,10 @@ def assert_continuous(stamps: np.ndarray, values: np.ndarray, *, jump: float = n
             what, (change - most).max(), stamps[int((change - most).max(axis=1).argmax())])
 
 
-def assert_no_step(node, *, jump: float = np.inf) -> None:
-    """What a node has published is continuous, as its rates tell."""
-    assert_continuous(*cycles(node), jump=jump)
+def assert_no_step(node, *, jump: float = np.inf, since: int = 0) -> None:
+    """What a node has published since a cycle is continuous, as its rates tell."""
+    stamps, values = cycles(node)
+    assert_continuous(stamps[since:], values[since:], jump=jump)
 
 
 def assert_efforts_within(node, limits=LIMITS) -> None:
@@ -173,9 +174,9 @@ class Stepper:
         self.step(3000, until=lambda: self.node.states[-1] == 'holding')
 
 
-def start_with_motors(live, *parameters: str):
+def start_with_motors(live, *parameters: str, own: bool = False):
     """Start a node, with its motors a part of each answer."""
-    node = live(*parameters)
+    node = live(*parameters, own=own)
     node.expect('motor_reference')
     assert node.spin_until(
         lambda: node.node.count_publishers('/feedforward/motor_reference') > 0, 60.0)

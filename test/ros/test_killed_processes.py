@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 
-from live_motions import NOW, assert_no_step, in_motion, move, table, weight
+from live_motions import NOW, assert_no_step, in_motion, move, start_with_motors, table, weight
 import numpy as np
 from processes import assert_end, children, is_alive, kill, shared_memory, unused
 import pytest
@@ -128,6 +128,38 @@ def test_a_driver_killed_in_a_motion_has_it_stopped_and_comes_back(
     np.testing.assert_allclose(
         node.messages['torque'][-1].position, [x + 0.4 for x in home], atol=1e-12)
     assert_no_step(node)
+
+
+def test_a_driver_that_is_restarted_elsewhere_is_not_pulled_to_where_its_motors_were(
+        live, home, talker):
+    """Its motor loop follows what is published, from where its arm now is."""
+    inertia, springs, away = [0.5] * 7, [3000.0] * 7, 0.6
+    node = start_with_motors(
+        live, f'motor_inertia:={inertia}', f'spring_stiffness:={springs}', 'state_timeout:=0.3',
+        'tracking_tolerance:=[0.0]', own=True)
+    driver = talker('/joint_states', node.joints, home)
+    assert node.spin_until(lambda: bool(node.messages['motor_reference']), PATIENCE), node.log
+    driver.kill()
+    assert node.spin_until(lambda: node.states[-1] == 'fault', PATIENCE), node.log
+    count = node.settle()
+    node.spin(1.5)  # as a driver takes to start
+    there = [x + away for x in home]
+    talker('/joint_states', node.joints, there)
+    assert node.spin_until(
+        lambda: len(node.messages['torque']) > count + 300, PATIENCE), node.log
+    assert 'the arm is held where it is' in node.log
+    both = [
+        (torque, node.answers['motor_reference'][stamp])
+        for stamp, torque in list(node.answers['torque'].items())[count:]
+        if stamp in node.answers['motor_reference']]
+    assert len(both) > 200
+    for torque, motors in both:
+        np.testing.assert_allclose(
+            motors.position, there + np.array(torque.effort) / springs, atol=1e-9)
+    rates = np.abs([motors.velocity for _, motors in both])
+    assert rates[0].max() < 0.05
+    assert rates[-1].max() < 1e-3
+    assert_no_step(node, since=count)
 
 
 def test_a_stream_whose_process_is_killed_ends_at_its_last_sample(
