@@ -56,7 +56,7 @@ def assert_differences(found, function, case, step):
 
 @BASES
 @pytest.mark.parametrize('order', [
-    0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+    0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.siege)])
 def test_they_are_the_change_of_the_torques_in_many_digits(floating, order):
     """In a random direction of all positions and derivatives, and in that of each of them."""
     rng = np.random.default_rng(order)

@@ -18,7 +18,7 @@ FAULTS = (
     'mounting', 'joints', 'efforts', 'sign of an effort', 'sign of a position', 'axis', 'zero',
     'degrees')
 SEEDS = pytest.mark.parametrize('seeds', [
-    range(40), pytest.param(range(1000, 1200), marks=pytest.mark.siege)])
+    range(20), pytest.param(range(1000, 1200), marks=pytest.mark.siege)])
 SHOWS = 0.02
 """Unexplained share, the mean of all joints, above which a mistake shows at all."""
 
