@@ -63,6 +63,13 @@ def of_slow_arm(late=0.0):
     return recording
 
 
+def of_rough_panda():
+    """Return a recording in which friction hides what the last joint carries."""
+    recording = record(duration=12.0, bandwidth=0.6, prefix='fer_')
+    recording.effort += 0.3 * np.tanh(recording.velocity / 0.02)
+    return recording
+
+
 def unchanged(recording):
     """Change nothing."""
 
@@ -274,6 +281,10 @@ SPOILED = [
             f'if {what} are multiplied by 180/π as into degrees, also those of prismatic joints. '
             'Let the driver send radians and metres.',), ('Recorded velocities', 'gears'),
             code=2))),
+    Spoiled('of a light joint in N mm', scaled(6, effort=1e3), (re.compile(
+        r'Efforts are often beyond their limits \(fer_joint7 \d+ times\): are they in another '
+        r'unit, such as N mm, or are the limits of the robot file too small\?'),),
+        (*OTHER_CAUSES, 'of the effort of fer_joint7'), commands=('replay',), made=of_rough_panda),
     Spoiled('of the motors', scaled(position=100.0, velocity=100.0, effort=0.01),
             ('positions and velocities are about 100 times too large',), ('degrees',), code=2),
     *(replayed(*more, made=of(30.0, 100.0, robot=ELASTIC_PANDA, bandwidth=0.2),

@@ -7,6 +7,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_unit import (
+    AGREE,
     in_another_unit,
     in_joint_units,
     motor_side,
@@ -66,6 +67,15 @@ class Diagnosis:
         """A sentence of `motor_side` about the efforts; empty if it would mislead."""
         return '' if self.is_wrong else motor_side(
             self.names, self.efforts.gear_ratios, self.efforts.factor)
+
+    @property
+    def beyond_limits(self) -> dict[str, float]:
+        """Joints whose efforts are too large for any load, with their size in limits."""
+        efforts = self.efforts
+        return {} if self.is_wrong or np.isfinite(efforts.factor) else {
+            name: ratio for name, ratio, gear in zip(
+                self.names, efforts.of_limits, efforts.gear_ratios, strict=True)
+            if ratio > AGREE and np.isnan(gear)}
 
     @property
     def another_unit(self) -> str:

@@ -53,6 +53,8 @@ class EffortContents:
     factor: float
     are_recorded: bool  #: Whether any effort is recorded
     gear_ratios: Array  #: (n,): see `effort_unit`
+    #: (n,): the size that a tenth of each joint's efforts exceed, as a share of its limit
+    of_limits: Array
     cut: CutEfforts  #: The values at which the efforts are cut
 
     @property
@@ -79,20 +81,22 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
     changes, n = is_measured(motion.efforts), feedforward.robot.n
     are_recorded = bool(np.isfinite(motion.efforts).any())
     if not parts:
-        return EffortContents(np.nan, np.nan, are_recorded, np.full(n, np.nan), uncut(n))
+        return EffortContents(
+            np.nan, np.nan, are_recorded, np.full(n, np.nan), np.zeros(n), uncut(n))
     velocity, effort, torque, weightless, inertial, block = map(
         np.concatenate, zip(*parts, strict=True))
-    gravity = torque - weightless
+    gravity, limit = torque - weightless, feedforward.robot.limits.effort
+    large = np.quantile(np.nan_to_num(np.abs(effort)), 0.9, axis=0)
 
     def contents(cut: CutEfforts) -> EffortContents:
         known = cut.without(effort)
         measured = np.isfinite(known) & changes
         factor, gear_ratios = effort_unit(
-            gravity, inertial, velocity, effort, measured, block, feedforward.robot.limits.effort)
+            gravity, inertial, velocity, effort, measured, block, limit)
         rest = in_joint_units(known, gear_ratios) - weightless
         return EffortContents(
             share_of_gravity(gravity, np.where(measured, rest, np.nan)), factor, are_recorded,
-            gear_ratios, cut)
+            gear_ratios, large / limit, cut)
 
     inside = contents(repeated_extremes(effort))
     factor = inside.factor if np.isfinite(inside.factor) else 1.0

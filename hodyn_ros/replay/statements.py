@@ -66,6 +66,11 @@ def warnings(result: Replay) -> list[str]:
             f'samples at {1.0 / result.noise.step:.4g} Hz determine no more.')
     said += filter(None, [
         diagnosis.of_motors, diagnosis.another_unit, diagnosis.gravity_doubt])
+    far = ', '.join(f'{name} {size:.0f} times' for name, size in diagnosis.beyond_limits.items())
+    if far:
+        said.append(
+            f'Efforts are often beyond their limits ({far}): are they in another unit, such as '
+            'N mm, or are the limits of the robot file too small?')
     said += _about_model(result)
     late = _lag(result)
     if late.is_large:
@@ -130,7 +135,9 @@ def _about_model(result: Replay) -> list[str]:
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
     least = _NOTABLE * result.torque_rms[0].max()
     efforts = result.diagnosis.efforts
-    named = {*constant, *np.array(result.names)[np.isfinite(efforts.gear_ratios)]}
+    named = {
+        *constant, *result.diagnosis.beyond_limits,
+        *np.array(result.names)[np.isfinite(efforts.gear_ratios)]}
     poor = [joint for joint in result.joints if joint.slow_share > _POOR and (
         joint.rms_slow_error > least) and joint.name not in named]
     rubbing = [joint.name for joint in poor if joint.friction_share > _FRICTION]

@@ -142,6 +142,12 @@ def test_a_zero_that_is_off_by_a_small_angle_is_found(seeds):
     assert np.mean(shown) >= 0.95
 
 
+def carries(robot, q, effort):
+    """Return for which joints the model's torque shows beside friction and noise, (n,)."""
+    torque = FeedForward(robot).torque(q, friction=False)[:, 0]
+    return np.std(torque, axis=0) > 0.2 * np.std(effort, axis=0)
+
+
 def gear_ratios(robot, q, effort):
     model = FeedForward(robot)
     weightless = model.torque(q, gravity=False)[:, 0]
@@ -173,8 +179,8 @@ def test_efforts_on_the_motors_side_are_found_joint_by_joint(seeds):
         known = np.isfinite(said)
         assert not known[ratios == 1.0].any(), seed
         near += (np.abs(np.log(said[known] / ratios[known])) < np.log(1.5)).tolist()
-        found.append(known[ratios > 1.0].mean())
-    assert np.mean(found) > 0.75
+        found += known[(ratios > 1.0) & carries(robot, q, effort)].tolist()
+    assert np.mean(found) >= 0.95
     assert np.mean(near) > 0.99
 
 
@@ -185,12 +191,15 @@ def test_the_effort_of_one_joint_in_another_unit_is_found(seeds, factor):
     for _, rng, robot in robots_of(seeds):
         q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.1]))
         joint = int(rng.integers(robot.n))
+        shows = carries(robot, q, effort)[joint]
         effort[:, joint] *= factor
         known = np.isfinite(said := gear_ratios(robot, q, effort))
         assert not known[np.arange(robot.n) != joint].any()
         assert not known[joint] or said[joint] == pytest.approx(1.0 / factor)
-        found.append(known[joint])
-    assert np.mean(found) > 0.75
+        if shows:
+            found.append(known[joint])
+    assert len(found) > 0.7 * len(seeds)
+    assert np.mean(found) >= 0.95
 
 
 def test_efforts_without_gravity_are_no_mistake():

@@ -48,7 +48,8 @@ def diagnosis(fit, *velocities):
 
 def result(timing_statistics=None, *, gravity_share=1.0, effort_factor=np.nan, **changes):
     """Return a replay that finds nothing amiss."""
-    efforts = EffortContents(gravity_share, effort_factor, True, np.full(2, np.nan), uncut(2))
+    efforts = EffortContents(
+        gravity_share, effort_factor, True, np.full(2, np.nan), np.zeros(2), uncut(2))
     found = SimpleNamespace(**{
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
         'timing_statistics': timing_statistics or timing(), 'diagnosis': diagnosis(Fit(0.01)),
