@@ -132,15 +132,8 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
 
     One section per joint. If the joint cannot do the motion, or its values are not finite, its
     motors are held, and `stuck` becomes its number, from 1, unless an earlier joint has set it.
-
-    Parameters
-    ----------
-    robot : Robot
-        A robot with actuators.
-    started : bool
-        False for the first instant. At later instants, the last reference can be held, and
-        dampers read `state->memory` and the time `dt` since the previous instant.
-
+    `started` is false for the first instant: only later ones can hold the last reference, and have
+    dampers that read `state->memory` and the time `dt` since the previous instant.
     """
     actuators = robot.require_actuators()
 
