@@ -82,13 +82,8 @@ class Tally:
     ) -> JointStates:
         """Return the usable messages among those given; count these and the others.
 
-        Parameters
-        ----------
-        received, stamps : (T,) int64 arrays
-            Receive times and header stamps, ns.
-        values : dict of (T, n) arrays
-            `position`, and `velocity` and `effort` if they were recorded.
-
+        Receive times and header stamps, (T,), are in ns; `values`, (T, n), are `position`, and
+        `velocity` and `effort` if they were recorded.
         """
         position = values['position']
         finite = np.isfinite(position).all(axis=1)
