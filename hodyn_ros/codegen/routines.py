@@ -43,24 +43,13 @@ def inverse_dynamics(
     robot: Robot, order: int, *, gravity: bool = False, payload_link: str | None = None,
     formulation: Formulation = 'body_fixed',
 ) -> list[Section]:
-    """Return Q and its derivatives, `torque`, of a motion `q`: rigid-body terms only.
+    """Return Q and its derivatives to the order r, `torque`, of a motion `q`: rigid-body terms
+    only.
 
     For a floating base the variables `base_pose` and `base_twist` are its motion, and
-    `base_wrench` is computed as well.
-
-    Parameters
-    ----------
-    robot : Robot
-        An arm or tree.
-    order : int
-        Order r of the highest derivative of Q.
-    gravity : bool
-        Whether `gravity` is a variable instead of the robot's constant.
-    payload_link : str, optional
-        The link that carries the variable `payload`.
-    formulation : str
-        As for `inverse_dynamics` of the library.
-
+    `base_wrench` is computed as well. With `gravity` this is a variable instead of the robot's
+    constant; `payload_link` carries the variable `payload`; `formulation` is as for
+    `inverse_dynamics` of the library.
     """
     graph, model = Graph(), robot.kernel_model
     q = graph.variables('q', order + 3, robot.n)

@@ -7,8 +7,7 @@ MAX_BINS = 1024
 
 
 class Trace:
-    """Curves (T, m) gathered chunk by chunk, in at most 2 × MAX_BINS bins of equal sample counts.
-    """
+    """Curves (T, m) gathered chunk by chunk, in at most 2 × MAX_BINS bins of equal sizes."""
 
     def __init__(self, curves: int) -> None:
         self.bin = 1  #: Samples in a bin; 1 if the trace has every sample
