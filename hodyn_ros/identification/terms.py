@@ -69,7 +69,7 @@ class Terms:
         self.robot, self.data, self.terms = robot, data, frozenset(terms)
         self.group = np.unique(data.bag, return_inverse=True)[1] if each_bag else np.zeros(
             len(data.q), np.intp)
-        #: `known`: (T, n): efforts that are fitted: those recorded while the joint moves
+        #: `known`: (T, n): efforts that are fitted: those recorded while the joint moves;
         #: `shares`: (n,): joints to whose gains the common factor applies
         self.known, self.shares = data.known, np.ones(robot.n, np.bool_)
         #: (n,): joints with steeper friction than the law allows, see `leave_out_reversals`
@@ -87,13 +87,13 @@ class Terms:
             self.places[name] = slice(end, end + row.shape[1])
             end = self.places[name].stop
             rows.append(row)
-        #: `start`: (p,): the robot's values, the means of the priors; `low`, `high`: (p,): bounds
+        #: `start`: (p,): the robot's values, the means of the priors; `low`, `high`: (p,): bounds;
         #: `prior`: (p,): their standard deviations, infinite without a prior; for links and gains
         #: they mean ±100 %, and the fit scales them
         self.start, self.prior, self.low, self.high = np.concatenate(rows, axis=1)
-        #: `free`: (p,): parameters that are fitted
+        #: `free`: (p,): parameters that are fitted;
         #: `considered`: (p,): those that keep the robot's values, though their prior deviations
-        #: count in the uncertainty of the offsets
+        #: count in the uncertainty of the offsets;
         #: `curved`: (p,): those in which the model is far from linear
         self.free, self.considered, self.curved = np.zeros((3, end), np.bool_)
         self.of('slope', self.curved)[:] = self.of('asymmetry', self.curved)[:] = True

@@ -90,7 +90,7 @@ class Curves:
 
     def __init__(self, robot: Robot, names: tuple[str, ...], first: Chunk) -> None:
         n = robot.n
-        #: `torques`: predicted effort (n), recorded effort (n) and their difference (n), N m
+        #: `torques`: predicted effort (n), recorded effort (n) and their difference (n), N m;
         #: `rates`: Q̇ (n), Q̈ (n), and their standard deviations (2 n)
         self.torques, self.rates = Trace(3 * n), Trace(4 * n)
         self.comparison = EffortComparison(names)  #: Statistics of the errors, with their spectrum
