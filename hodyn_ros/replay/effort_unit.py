@@ -31,9 +31,10 @@ def effort_unit(
 ) -> tuple[float, Array]:
     """Return the factors of efforts that are in another unit.
 
-    Each joint's recorded efforts, (T, n), are fitted by factors of its gravity and inertia
-    torques, friction and a constant. The two factors are separate, so that a driver that subtracts
-    gravity is not mistaken for one with another unit. Efforts count where `known`, (T, n), is
+    Each joint's recorded efforts, (T, n) as the model's torques and velocities, are fitted by
+    factors of its gravity and inertia torques, friction and a constant. The two factors are
+    separate, so that a driver that subtracts gravity is not mistaken for one with another unit.
+    Efforts count where `known`, (T, n), is
     true; blocks of time, numbered by `block`, (T,), count as independent; the efforts' limits,
     (n,), are infinite if unknown. The results are:
 
