@@ -13,14 +13,9 @@ from hodyn_ros.common.jit import njit
 class SigmoidFriction:
     """The sigmoid law of Gaz et al., RA-L 2019, one entry per joint, with a viscous term added.
 
-    τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)) + d q̇. The law is C∞, so that it can
-    be differentiated along a motion, and it vanishes at rest.
-
-    Raises
-    ------
-    HodynError
-        When the fields are not finite numbers, or their lengths differ.
-
+    τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)) + d q̇. The law is C∞, so that it
+    can be differentiated along a motion, and it vanishes at rest. Fields that are not finite
+    numbers, or differ in length, raise HodynError.
     """
 
     #: (n,): A, N m: difference between the friction torques, without the viscous term, of fast
@@ -44,22 +39,11 @@ class SigmoidFriction:
                 raise HodynError(f'{name} must be finite: {getattr(self, name)}')
 
     def add_to(self, q: Array, torque: Array, *, check: bool = True) -> None:
-        """Add τ_f, τ̇_f, τ̈_f to torques in place, without allocating.
+        """Add τ_f, τ̇_f, τ̈_f, (3, n), N m/sᵏ, to torques in place, without allocating.
 
-        Parameters
-        ----------
-        q : (4 or more, n) array, or a batch (T, …, n)
-            Positions and their derivatives, at least to the jerk.
-        torque : (3, n) or (T, 3, n) array
-            N m, N m/s, N m/s².
-        check : bool
-            False skips the checks of the arrays; wrong ones would then corrupt memory.
-
-        Raises
-        ------
-        HodynError, TypeError
-            For wrong shapes, and for anything but C-contiguous float64 arrays.
-
+        `q`, (4 or more, n), has positions and their derivatives, at least to the jerk; batches are
+        (T, …, n). Wrong shapes, and anything but C-contiguous float64 arrays, raise HodynError or
+        TypeError; without `check` they would corrupt memory.
         """
         if check:
             check_motion(q, 'q', 4, self.amplitude.size)

@@ -12,26 +12,7 @@ from hodyn_ros.common.jit import njit
 class LinkSide:
     """Torques of springs and motor friction from positions; the inverse map of `MotorSide`.
 
-    Attributes
-    ----------
-    torque : (n,) array
-        Q, torques of the springs on the links, N m; 0 at rigid joints.
-    load : (m,) array
-        Torque of springs and friction against each motor, N m: B θ̈ + load = τ_m. At rigid
-        joints only friction.
-    stiffness : (n,) array
-        −∂Q/∂q at fixed motors, N m/rad; infinite at rigid joints.
-    rates : (2, n) array
-        Time derivatives of `torque` and `stiffness`, N m/s and N m/(rad s), at constant
-        prescribed stiffnesses and rates of dampers; 0 at rigid joints.
-
-    Parameters
-    ----------
-    actuators : Actuators
-        The laws.
-    external : (n,) array of bool, optional
-        Joints with linear springs whose torque the caller computes; it is 0 here.
-
+    The torque of linear springs is 0 here for joints in `external`, (n,): the caller computes it.
     """
 
     def __init__(
@@ -41,9 +22,15 @@ class LinkSide:
         if external is not None:
             parameters[external] = 0.0
         self.actuators = actuators
+        #: (n,): Q, torques of the springs on the links, N m; 0 at rigid joints
         self.torque = np.zeros(actuators.n)
+        #: (m,): torque of springs and friction against each motor, N m: B θ̈ + load = τ_m; at
+        #: rigid joints only friction
         self.load = np.zeros(actuators.n_motors)
+        #: (n,): −∂Q/∂q at fixed motors, N m/rad; infinite at rigid joints
         self.stiffness = np.zeros(actuators.n)
+        #: (2, n): time derivatives of `torque` and `stiffness`, N m/s and N m/(rad s), at constant
+        #: prescribed stiffnesses and rates of dampers; 0 at rigid joints
         self.rates = np.zeros((2, actuators.n))
         self._prescribed = np.array(actuators.constant_stiffness()[0])
         self._laws = (
@@ -56,20 +43,10 @@ class LinkSide:
     ) -> Array:
         """Return `torque`, (n,), at one instant, without allocating.
 
-        Parameters
-        ----------
-        q, qd : (n,) arrays
-            Joint positions and velocities, rad, rad/s.
-        theta, theta_rate : (m,) arrays
-            Motor positions and velocities; rigid joints use the link's instead.
-        stiffness : (n,) array, optional
-            K of joints with prescribed stiffness, N m/rad; other entries are not read.
-
-        Raises
-        ------
-        HodynError, TypeError
-            For wrong shapes, and for anything but C-contiguous float64 arrays.
-
+        Positions and velocities of joints, (n,), and motors, (m,), are in rad and rad/s; rigid
+        joints use the link's. `stiffness`, (n,), N m/rad, is only read for joints with prescribed
+        stiffness. Wrong shapes, and anything but C-contiguous float64 arrays, raise HodynError or
+        TypeError.
         """
         stiffness = self._prescribed if stiffness is None else stiffness
         joints, motors = (self.actuators.n,), (self.actuators.n_motors,)

@@ -29,21 +29,10 @@ def elongations(
 ) -> float:
     """Write the elongations, their rates and accelerations of one joint; return the margin.
 
-    Parameters
-    ----------
-    kind, p, table
-        The law, its parameters, and its table, empty for other laws than TABULATED.
-    torque, stiffness : (3,) arrays
-        Q, Q̇, Q̈ and σ, σ̇, σ̈ (σ only for variable laws).
-    out : (2, 3) array
-        x, ẋ, ẍ of the first and of the second motor; not written if the margin is negative.
-
-    Returns
-    -------
-    float
-        Distance to the bound of |Q| (N m) or of σ (N m/rad); negative if the law cannot produce
-        Q and σ, infinite if there is no bound.
-
+    The margin is the distance to the bound of Q's magnitude (N m) or of σ (N m/rad): negative if
+    the law cannot produce Q and σ, infinite without bound. `torque` and `stiffness`, (3,), have Q,
+    Q̇, Q̈ and σ, σ̇, σ̈ (σ only for variable laws); `out`, (2, 3), gets x, ẋ, ẍ of the first and
+    second motor, unless the margin is negative. `table` is empty for all laws but TABULATED.
     """
     t0, t1, t2 = torque
     s0, s1, s2 = stiffness

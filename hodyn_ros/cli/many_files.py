@@ -63,35 +63,13 @@ def run_many(
     options: argparse.Namespace, task: Task, jobs: Sequence[Job], columns: Sequence[str],
     unit: str, show: Callable[[Sequence[Outcome]], None], files: Sequence[str] = (),
 ) -> int:
-    """Do the files that are not done yet, and write ``summary.parquet``.
+    """Do the files that are not done yet, write ``summary.parquet``, and return the exit code.
 
-    Parameters
-    ----------
-    options : argparse.Namespace
-        Options of `add_many_options`, `output` and `force`.
-    task : Task
-        The task for each file.
-    jobs : sequence of Job
-        The files.
-    columns : sequence of str
-        Columns of the summary.
-    unit : str
-        What the progress counts per second, for example messages.
-    show : callable
-        Shows the outcomes of all files in the folder, including those of earlier runs.
-    files : sequence of str
-        Names of other files that are written for all files together.
-
-    Returns
-    -------
-    int
-        Exit code: 0 if all is well, 1 if some files failed, 2 if all failed, 130 if stopped.
-
-    Raises
-    ------
-    HodynError, OSError
-        The folder or the workers cannot be used.
-
+    It is 0 if all is well, 1 if some files failed, 2 if all failed, 130 if stopped. `options` has
+    those of `add_many_options`, `output` and `force`; `unit` is what the progress counts per
+    second; `show` shows the outcomes of all files in the folder, earlier runs included; `files`
+    are written for all files together. HodynError or OSError: the folder or workers cannot be
+    used.
     """
     from hodyn_ros.cli.fleet_progress import FleetProgress
     from hodyn_ros.fleet.engine import engine

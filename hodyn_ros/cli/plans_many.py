@@ -22,17 +22,8 @@ def plans_many(
 ) -> int:
     """Do a command with many plans; return the exit code.
 
-    Parameters
-    ----------
-    options : argparse.Namespace
-        Options of `add_plan_options` and `add_many_options`, `output` and `force`.
-    command : 'check', 'annotate' or 'retime'
-        The command for each plan.
-    robot : Robot
-        The robot; its limits are already scaled to the shares that may be used.
-    settings : PlanSettings
-        Settings for making plans.
-
+    `options` has those of `add_plan_options` and `add_many_options`, `output` and `force`. The
+    robot's limits are already scaled to the shares that may be used.
     """
     from hodyn_ros.fleet.inputs import find_plans
     from hodyn_ros.fleet.plan_task import PlanTask

@@ -135,17 +135,11 @@ def _is_above(difference: Number, *, strict: bool) -> bool:
 
 
 class Graph:
-    """All expressions made so far, each only once.
-
-    Attributes
-    ----------
-    answers : dict
-        Truth values of the conditions on the path that is being recorded.
-
-    """
+    """All expressions made so far, each only once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], Expression] = {}
+        #: Truth values of the conditions on the path that is being recorded
         self.answers: dict[Condition, bool] = {}
 
     def variable(self, text: str) -> Expression:
@@ -271,17 +265,8 @@ def translated(
 ) -> list[Any]:
     """Return recorded expressions translated to another library of symbols.
 
-    Parameters
-    ----------
-    roots : iterable of expressions and numbers
-        The expressions to translate.
-    meaning : mapping
-        The library's object for each variable in them.
-    function : callable
-        Takes a function's name and operands, returns the library's object.
-    number : callable, optional
-        Takes a constant, returns the library's object.
-
+    `meaning` has the library's object for each variable in them; `function` makes one from a
+    function's name and operands, `number` from a constant.
     """
     found = dict(meaning)
 

@@ -43,24 +43,13 @@ def inverse_dynamics(
     robot: Robot, order: int, *, gravity: bool = False, payload_link: str | None = None,
     formulation: Formulation = 'body_fixed',
 ) -> list[Section]:
-    """Return Q and its derivatives, `torque`, of a motion `q`: rigid-body terms only.
+    """Return Q and its derivatives to the order r, `torque`, of a motion `q`: rigid-body terms
+    only.
 
     For a floating base the variables `base_pose` and `base_twist` are its motion, and
-    `base_wrench` is computed as well.
-
-    Parameters
-    ----------
-    robot : Robot
-        An arm or tree.
-    order : int
-        Order r of the highest derivative of Q.
-    gravity : bool
-        Whether `gravity` is a variable instead of the robot's constant.
-    payload_link : str, optional
-        The link that carries the variable `payload`.
-    formulation : str
-        As for `inverse_dynamics` of the library.
-
+    `base_wrench` is computed as well. With `gravity` this is a variable instead of the robot's
+    constant; `payload_link` carries the variable `payload`; `formulation` is as for
+    `inverse_dynamics` of the library.
     """
     graph, model = Graph(), robot.kernel_model
     q = graph.variables('q', order + 3, robot.n)
@@ -132,15 +121,8 @@ def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
 
     One section per joint. If the joint cannot do the motion, or its values are not finite, its
     motors are held, and `stuck` becomes its number, from 1, unless an earlier joint has set it.
-
-    Parameters
-    ----------
-    robot : Robot
-        A robot with actuators.
-    started : bool
-        False for the first instant. At later instants, the last reference can be held, and
-        dampers read `state->memory` and the time `dt` since the previous instant.
-
+    `started` is false for the first instant: only later ones can hold the last reference, and have
+    dampers that read `state->memory` and the time `dt` since the previous instant.
     """
     actuators = robot.require_actuators()
 

@@ -22,14 +22,7 @@ _IDENTIFIER = re.compile(rf'[A-Za-z][A-Za-z0-9_]{{0,{MAX_PREFIX - 1}}}')
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of the generated code.
-
-    Raises
-    ------
-    HodynError
-        If the settings are not possible.
-
-    """
+    """Settings of the generated code; impossible ones raise HodynError."""
 
     robot: Robot  #: An arm or tree
     #: Prefix of all names in C; default is the robot's name in ASCII, preceded by `robot_` if

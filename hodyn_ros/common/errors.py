@@ -54,18 +54,11 @@ class OtherArmError(NoKnownJointError):
 
 
 class MissingJointsError(NamesError):
-    """A message has some of the robot's joints.
-
-    Attributes
-    ----------
-    missing : str
-        Which joints are missing, without what to do.
-
-    """
+    """A message has some of the robot's joints."""
 
     def __init__(self, missing: str, advice: str = '') -> None:
         super().__init__(f'{missing}; {advice}' if advice else missing)
-        self.missing = missing
+        self.missing = missing  #: Which joints are missing, without what to do
 
 
 def how_to_install(extra: str) -> str:

@@ -9,20 +9,8 @@ from hodyn_ros.common.errors import HodynError
 def check_file(path: Path, missing: str) -> None:
     """Raise an error unless a path is a regular file, or a link to one.
 
-    Parameters
-    ----------
-    path : Path
-        The path.
-    missing : str
-        Text of the error if nothing is there, or a folder.
-
-    Raises
-    ------
-    FileNotFoundError
-        There is no file.
-    HodynError
-        It is a pipe or a device (these can block, or be read only once), or links form a circle.
-
+    FileNotFoundError, with the text `missing`: nothing is there, or a folder. HodynError: it is a
+    pipe or a device (these can block, or be read only once), or links form a circle.
     """
     try:
         kind = path.stat().st_mode

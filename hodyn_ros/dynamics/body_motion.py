@@ -30,17 +30,9 @@ class Bodies(NamedTuple):
 def joints_and_base(robot: Robot, given: Motions) -> tuple[Array, Array, Array, Array]:
     """Return the motions of the bodies' joints and the base in the layout of the kernels.
 
-    Returns
-    -------
-    q : (T, n) array
-        Positions.
-    rate : (T, n, k + 1) array
-        Coefficients of q̇; the last one is not known, and is 0.
-    base_pose : (T, 4, 4) array
-        Pose of a floating base; (T, 0, 1) for a fixed one.
-    base_twist : (T, k + 1, 6) array
-        Coefficients of its twist; the last one is not known, and is 0.
-
+    They are q, (T, n); coefficients of q̇, (T, n, k + 1); the pose of a floating base, (T, 4, 4),
+    or (T, 0, 1) for a fixed one; and coefficients of its twist, (T, k + 1, 6). The last
+    coefficients of both rates are not known, and are 0.
     """
     motion = robot.coupling.to_bodies(given.q)
     count, orders, n = motion.shape

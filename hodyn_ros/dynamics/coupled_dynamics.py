@@ -21,28 +21,10 @@ def hybrid_dynamics_batch(
 ) -> int:
     """Write the unknown accelerations and torques, as the kernel of the same name does.
 
-    Parameters
-    ----------
-    robot : Robot
-        With coupled joints.
-    state, base_pose, base_twist : (T, 2, n), (T, 4, 4) and (T, 1, 6) arrays
-        The arrays of the base are not read if it is fixed.
-    prescribed, inputs, outputs : (n,), (T, r + 1, n) and (T, r + 1, n) arrays
-        For a prescribed joint, inputs are q̈ and its derivatives, and outputs its torque; for
-        another joint, inputs are its torque, and outputs q̈.
-    base_prescribed, base_inputs, base_outputs : bool, (T, r + 1, 6) and (T, r + 1, 6) arrays
-        The same for the base: V̇ and its derivatives, or the wrench.
-    wrenches : (T, r + 1, n_bodies, 6) array
-        External wrenches, in body axes about the body origins; (T, 0, 0, 0) for none.
-    round_off : (T, n) array
-        Written: rough bound of the rounding error of each joint's acceleration, from the condition
-        of M; 0 for prescribed joints.
-
-    Returns
-    -------
-    int
-        −1, or t n_bodies + i if in motion t the joint of body i moves no mass.
-
+    Arguments and return value are also the same, but `q` (here `state`, for coupled joints) and
+    the arrays of the base, wrenches, inputs and outputs have a first axis of T motions, and
+    `round_off`, (T, n), is only the bound, from the condition of M. The arrays of a fixed base are
+    not read.
     """
     floating, base = robot.floating, 6 * robot.floating
     acting = wrenches if wrenches.shape[1] else None

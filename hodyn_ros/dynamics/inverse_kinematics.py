@@ -154,13 +154,8 @@ class _RateLaw:
     def rates(self, jacobian: Array, missing: Array) -> Array:
         """Return the next coefficient of the free joints' q̇.
 
-        Parameters
-        ----------
-        jacobian : (6, m) array
-            This order's coefficient of J.
-        missing : (6,) array
-            The wanted twist minus the part from lower coefficients and prescribed joints.
-
+        `jacobian`, (6, m), is this order's coefficient of J; `missing`, (6,), the wanted twist
+        minus the part from lower coefficients and prescribed joints.
         """
         if self._square:
             solution: Array = self._inverse @ missing

@@ -158,15 +158,6 @@ class _Bodies:
 
     k is the number of derivatives of the positions. Gravity is modelled as an acceleration −g of
     the world, which starts from rest.
-
-    Attributes
-    ----------
-    to_parent : list of (k, T, 6, 6) arrays
-        For each body Ad_C⁻ᵀ of its pose C in the parent. It takes wrenches to the parent's axes;
-        its transpose takes the parent's twist to the body's axes.
-    twists : list of (k, T, 6) arrays
-        Body-fixed twists of the bodies.
-
     """
 
     def __init__(self, robot: Robot, given: Motions, gravity: bool) -> None:
@@ -178,8 +169,10 @@ class _Bodies:
         world = np.zeros((orders, count, 6))
         if gravity:
             world[1, :, 3:] = -robot.gravity
+        #: (k, T, 6, 6) for each body: Ad_C⁻ᵀ of its pose C in the parent. It takes wrenches to the
+        #: parent's axes; its transpose takes the parent's twist to the body's axes.
         self.to_parent: list[Array] = []
-        self.twists: list[Array] = []
+        self.twists: list[Array] = []  #: (k, T, 6) for each body: its body-fixed twist
         for j, body in enumerate(robot.bodies):
             twist = world if body.parent < 0 else self.twists[body.parent]
             if given.base and j == 0:
@@ -214,16 +207,11 @@ class _Bodies:
 
 
 def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
-    """Return an orthonormal basis of the inertial parameters that torques depend on.
+    """Return an orthonormal basis of the inertial parameters that torques depend on,
+    (10 n_bodies, b).
 
-    Only these combinations of parameters can be identified. They are found from the
-    `torque_regressor` of random motions.
-
-    Returns
-    -------
-    (10 n_bodies, b) array
-        One combination per column.
-
+    Only these b combinations of parameters, one per column, can be identified. They are found from
+    the `torque_regressor` of random motions.
     """
     rng = np.random.default_rng(0)
     q = rng.uniform(-np.pi, np.pi, (200, 3, robot.n))

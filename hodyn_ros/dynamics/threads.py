@@ -13,36 +13,20 @@ from hodyn_ros.robot import HodynError
 
 
 class ThreadScratch(threading.local):
-    """Scratch memory, made once per thread that uses it.
-
-    Attributes
-    ----------
-    array : array
-        The memory of the calling thread.
-
-    """
+    """Scratch memory, made once per thread that uses it."""
 
     def __init__(self, make: Callable[[], Array]) -> None:
-        self.array = make()
+        self.array = make()  #: The memory of the calling thread
 
 
 def in_threads(
     compute: Callable[[slice], None], motions: int, threads: int, together: int,
 ) -> None:
-    """Compute a batch in several threads, one part in each.
+    """Compute a batch in several threads, one part in each; 1 thread is the caller itself.
 
-    Parameters
-    ----------
-    compute : callable
-        Takes a part of the batch; its exceptions are raised here.
-    motions : int
-        Number of motions in the batch.
-    threads : int
-        Number of threads; 1 is the caller itself.
-    together : int
-        Motions that a kernel computes at once. Parts begin at multiples of it, so the same motions
-        are computed together, with the same result, for any number of threads.
-
+    `compute` takes a part of the batch; its exceptions are raised here. Parts begin at multiples
+    of `together`, the motions that a kernel computes at once, so the same motions are computed
+    together, with the same result, for any number of threads.
     """
     check_threads(threads)
     if threads == 1 or motions <= together:

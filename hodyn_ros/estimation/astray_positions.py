@@ -15,19 +15,11 @@ _MOST = 0.01  # greatest share of messages with such positions
 
 
 def astray(time: Array, position: Array) -> Array:
-    """Return how far positions are off the mean of their neighbours, rad; 0 if they fit.
+    """Return how far positions, (T, n), are off the mean of their neighbours, rad; 0 if they fit.
 
     A faulty read or a row of zeros is a single jump and back among positions that fit each other.
     Positions of late or lost messages do not go beyond both neighbours. Such positions are rare:
-    if more than 1 % of the messages have one, all are returned as 0.
-
-    Parameters
-    ----------
-    time : (T,) array
-        Stamps, s.
-    position : (T, n) array
-        rad.
-
+    if more than 1 % of the messages have one, all are returned as 0. Stamps, (T,), are in s.
     """
     off = np.zeros_like(position)
     # A state that is read several times is one sample.

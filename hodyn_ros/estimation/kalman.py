@@ -29,15 +29,8 @@ _PRIOR_MEMORIES = 10.0
 def memory(step: float, process: float, position_noise: float, velocity_noise: float) -> float:
     """Return T, s: roughly the time over which a sample still influences the estimate.
 
-    Parameters
-    ----------
-    step : float
-        Typical time between samples, s.
-    process : float
-        σ_w², rad²/s⁹.
-    position_noise, velocity_noise : float
-        Standard deviations, rad and rad/s; the second infinite if velocities are not measured.
-
+    `step` is the typical time between samples, s; `process` is σ_w², rad²/s⁹; the noises are
+    standard deviations, rad and rad/s, the second infinite if velocities are not measured.
     """
     time = (position_noise ** 2 * step / process) ** (0.5 / STATES)
     if velocity_noise < np.inf:
@@ -138,15 +131,9 @@ def log_likelihood(
 ) -> float:
     """Return the log-likelihood of samples under σ_w², σ_q, σ_v = noise, less its constant.
 
-    Parameters
-    ----------
-    time, position, velocity : (T,) arrays
-        s, rad, rad/s; NaN where not recorded.
-    velocity_scale : float
-        Prior standard deviation of the velocity, used if the first is not recorded, rad/s.
-    noise : (3,) array
-        σ_w², σ_q, σ_v.
-
+    Times, positions and velocities, (T,), are in s, rad, rad/s; NaN where not recorded.
+    `velocity_scale`, rad/s, is the prior standard deviation of the velocity if the first is not
+    recorded.
     """
     unit = memory((time[-1] - time[0]) / (len(time) - 1), noise[0], noise[1], noise[2])
     return float(_filter(
@@ -161,21 +148,11 @@ def rts_smoother(
 ) -> None:
     """Write the smoothed q … q⁗ of m signals, and their common covariance.
 
-    Parameters
-    ----------
-    time : (T,) array
-        s.
-    position, velocity : (T, m) arrays
-        rad, rad/s; NaN in whole rows where not recorded. The first positions must be recorded.
-    velocity_scale : float
-        Prior standard deviation of the velocity, used if the first is not recorded, rad/s.
-    step : float
-        Typical time between samples, s.
-    noise : (3,) array
-        σ_w², σ_q, σ_v.
-    motion, covariance : (T, 5, m) and (T, 5, 5) arrays
-        Written, rad/sᵏ and, for the covariance, rad²/sⁱ⁺ʲ.
-
+    - `time`, (T,), s; `step`: the typical time between samples, s.
+    - `position`, `velocity`, (T, m), rad, rad/s; NaN in whole rows where not recorded. The first
+      positions must be recorded.
+    - `velocity_scale`, `noise`: as for `log_likelihood`.
+    - `motion`, `covariance`, (T, 5, m) and (T, 5, 5): written, rad/sᵏ and rad²/sⁱ⁺ʲ.
     """
     unit = memory(step, noise[0], noise[1], noise[2])
     density = noise[0] * unit ** (2 * STATES - 1)

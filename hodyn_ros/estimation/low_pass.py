@@ -10,15 +10,8 @@ _WIDE = 1e6  # prior deviation of the first slope, over the noise: so wide that 
 def low_pass(time: Array, values: Array, bandwidth: float) -> Array:
     """Return columns filtered by 1/(1 + (ωT)¹⁰), T = 1/(2π bandwidth), the smoothing spline.
 
-    Parameters
-    ----------
-    time : (S,) array
-        s, strictly increasing.
-    values : (S, n) array
-        NaN where not known; the result stays NaN before the first known value.
-    bandwidth : float
-        Hz.
-
+    `time`, (S,), s, increases strictly; `values`, (S, n), are NaN where not known, and the result
+    stays NaN before the first known one; `bandwidth` is in Hz.
     """
     found = np.full(values.shape, np.nan)
     step = float(time[-1] - time[0]) / max(len(time) - 1, 1)

@@ -13,24 +13,10 @@ def open_recording(
 ) -> JointStateBag:
     """Return an open bag with joint states in the robot's order of joints and efforts in N m.
 
-    Positions that the driver wraps, for example to ±π, are unwrapped.
-
-    Parameters
-    ----------
-    path : Path
-        Folder of a rosbag2, or its lone ``.db3`` or ``.mcap`` file.
-    robot : Robot
-        The robot that was recorded.
-    prefix : str
-        Prefix of the joint names of one arm among several.
-    topic : str, optional
-        Joint state topic, needed when several are recorded.
-
-    Raises
-    ------
-    HodynError, OSError
-        When there is no such bag or topic, or it cannot be read.
-
+    Positions that the driver wraps, for example to ±π, are unwrapped. `path` is the folder of a
+    rosbag2, or its lone ``.db3`` or ``.mcap`` file; `prefix` is that of the joint names of one arm
+    among several; `topic` is needed if several with joint states are recorded. HodynError or
+    OSError: there is no such bag or topic, or it cannot be read.
     """
     return JointStateBag(
         path, JointNames(robot, prefix=prefix), topic, effort_gain=robot.effort_gain,

@@ -20,20 +20,14 @@ def count_periods(
 ) -> Array:
     """Return the number of the period in which each sample was taken, (S,), by Viterbi's method.
 
-    Parameters
-    ----------
-    low, high : (S,) arrays
-        Bounds of the instants, s, without drift.
-    interval, deviation : (S−1,) arrays
-        The time between samples, and its standard deviation, s.
-    period, beyond : float
-        The period, and the standard deviation of instants beyond their bounds, s. An instant long
-        before its stamp costs little. One long after its stamp costs as much as a clock that was
-        set, since no state is stamped before it was sampled.
-    max_move : int
-        Samples are counted within this many periods of their bounds. It is an argument because
-        loops over a constant would be unrolled and not vectorised.
+    `low` and `high`, (S,), are bounds of the instants without drift, `interval` and `deviation`,
+    (S−1,), the time between samples and its standard deviation, and `beyond` the standard
+    deviation of instants beyond their bounds; all in s. An instant long before its stamp costs
+    little. One long after its stamp costs as much as a clock that was set, since no state is
+    stamped before it was sampled.
 
+    Samples are counted within `max_move` periods of their bounds. It is an argument because loops
+    over a constant would be unrolled and not vectorised.
     """
     samples, states = len(low), 2 * max_move + 1
     nearest = np.round(0.5 * (low + high) / period)

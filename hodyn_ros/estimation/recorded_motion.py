@@ -78,31 +78,9 @@ class MotionPiece:
 
 
 class RecordedMotion:
-    """Estimates the motion of a recording.
+    """Estimates the motion of a recording, an open bag.
 
-    Attributes
-    ----------
-    noise : Noise
-        Parameters of the smoother, fitted to the recording before anything is computed.
-    timing_statistics : TimingStatistics
-        Statistics of the stamps of the pieces computed so far.
-    bandwidth : float
-        Largest bandwidth of the joints, Hz.
-    velocity_lag : (float, float)
-        Lag of the recorded velocities behind the positions, and its standard deviation, s;
-        NaN if none are recorded or the arm hardly accelerates.
-    sampled : list of (JointStates, Run)
-        The parts to which the smoother was fitted.
-    efforts : (T, n) array
-        Recorded efforts of all windows that were read for the fit.
-
-    Parameters
-    ----------
-    bag : JointStateBag
-        The bag, open.
-    bandwidth : float, optional
-        Bandwidth of the motion, Hz; by default the most likely bandwidth.
-
+    Its bandwidth, Hz, is the most likely one unless it is given.
     """
 
     def __init__(self, bag: JointStateBag, *, bandwidth: float | None = None) -> None:
@@ -117,7 +95,9 @@ class RecordedMotion:
         parts = [
             (window, run.part(inner)) for (window, inner), timing in zip(
                 windows, timings, strict=True) for run in timing.runs]
+        #: The parts to which the smoother was fitted
         self.sampled = [(window, run) for window, run in parts if len(run.time) >= MIN_RUN]
+        #: (T, n): recorded efforts of all windows that were read for the fit
         self.efforts = whole.effort
         runs = [samples(window, run) for window, run in self.sampled]
         if not runs:
@@ -126,11 +106,15 @@ class RecordedMotion:
             raise HodynError(': '.join(filter(None, [
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} can be '
                 f'differentiated, of {bag.total}', '; '.join(filter(None, causes))])))
+        #: Parameters of the smoother, fitted to the recording before anything is computed
         self.noise: Noise = fit_noise(runs)
         if bandwidth is not None:
             self.noise = self.noise.with_bandwidth(bandwidth)
-        self.bandwidth = float(self.noise.bandwidth.max())
+        self.bandwidth = float(self.noise.bandwidth.max())  #: Largest bandwidth of the joints, Hz
+        #: (float, float): lag of the recorded velocities behind the positions, and its standard
+        #: deviation, s; NaN if none are recorded or the arm hardly accelerates
         self.velocity_lag = velocity_lag(runs, self.noise)
+        #: Statistics of the stamps of the pieces computed so far
         self.timing_statistics = TimingStatistics(clock, period)
 
     @property

@@ -90,16 +90,9 @@ def sampling_instants(
 ) -> list[Instants]:
     """Return the instants of samples, in parts between which the clock of the stamps was set.
 
-    Parameters
-    ----------
-    stamps : (S,) array
-        s, strictly increasing.
-    older : (S,) array
-        The last stamp under which an older sample was seen, s; −∞ if none was. If the previous
-        sample was read more than once, this is later than that sample's first stamp.
-    position, velocity : (S, n) arrays
-        rad, rad/s; velocities NaN where not recorded.
-
+    `stamps`, (S,), s, increase strictly. `older`, (S,), s, is the last stamp under which an older
+    sample was seen, −∞ if none was: if the previous sample was read more than once, this is later
+    than that sample's first stamp. Velocities, (S, n), are NaN where not recorded.
     """
     as_stamped = Instants(stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.nan, False)
     if len(stamps) <= MIN_DETERMINED:

@@ -19,18 +19,10 @@ def state_intervals(
 ) -> tuple[Array, Array]:
     """Return the time between samples by the positions, and its standard deviation, s.
 
-    Velocities are the recorded ones or the slopes of the positions over some samples, whichever
-    explains a joint's advances better. Joints whose advances are explained well count more.
-
-    Parameters
-    ----------
-    time : (S,) array
-        About when the samples were taken, s.
-    position, velocity : (S, n) arrays
-        rad, rad/s; velocities NaN where not recorded.
-    windows : tuple of int
-        Numbers of samples on both sides over which slopes may be taken.
-
+    Velocities, (S, n), are the recorded ones (NaN where not recorded) or the slopes of the
+    positions over some samples, up to `windows` on both sides, whichever explains a joint's
+    advances better. Joints whose advances are explained well count more. `time`, (S,), s, is about
+    when the samples were taken.
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)

@@ -95,13 +95,8 @@ class Timing:
 def analyse(states: JointStates, clock: str | None = None, period: float | None = None) -> Timing:
     """Classify the stamps of joint states and split them into runs.
 
-    Parameters
-    ----------
-    states : JointStates
-        As recorded.
-    clock, period : str and float, optional
-        From another part of the same recording; by default from these states.
-
+    Clock and period can come from another part of the same recording; by default from these
+    states.
     """
     clock = clock or choose_clock(states)
     stamps = states.stamp if clock == 'header' else states.received

@@ -12,15 +12,7 @@ _LISTED = 200  # greatest number of gaps, resets, … that are listed one by one
 
 @dataclass
 class TimingStatistics:
-    """Statistics of the stamps of a whole recording, for the report.
-
-    Attributes
-    ----------
-    restored, determined : int
-        Number of samples with restored instants, and number of those whose interval from the
-        previous sample follows from the states, not from the stamps.
-
-    """
+    """Statistics of the stamps of a whole recording, for the report."""
 
     #: `clock`, `period`: As in `Timing`
     clock: str
@@ -31,10 +23,12 @@ class TimingStatistics:
     counts: dict[StampStatus, int] = field(default_factory=lambda: dict.fromkeys(StampStatus, 0))
     headers_not_ahead: int = 0  #: Number of header stamps that are not later than the previous one
     republished: int = 0  #: Number of republished messages
-    restored: int = 0
+    restored: int = 0  #: Number of samples with restored instants
     #: Number of samples that arrived in bursts and were spaced evenly here, as no sampling period
     #: was found
     evenly_spaced: int = 0
+    #: Number of restored samples whose interval from the previous one follows from the states, not
+    #: from the stamps
     determined: int = 0
     #: Greatest distance of an instant from the first stamp of its sample, s
     largest_move: float = 0.0

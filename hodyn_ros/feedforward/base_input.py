@@ -62,51 +62,29 @@ class _Found(NamedTuple):
 class BaseInput:
     """The measured base; times of arrival are on a monotonic clock, s.
 
-    Parameters
-    ----------
-    robot : Robot
-        A robot with a floating base.
-    timeout : float
-        Longest time without a reading, s, as for `StateArrivals`.
-    bandwidth : float
-        Bandwidth of the filter of accelerations, rad/s; with 0 they are assumed to be 0.
-
-    Attributes
-    ----------
-    arrivals : StateArrivals
-        When the believed readings came.
-    frame : str
-        Reference frame of the believed readings.
-    stamp : int
-        Stamp of the last believed reading, ns.
-    rotation : (3, 3) array
-        From the axes of the base's body to the world's.
-    position : (3,) array
-        Position of the origin of the base's body, m.
-    hybrid : (4, 6) array
-        Angular velocity of the body and velocity of its origin in world axes, with derivatives.
-    why : str
-        Why the last reading was refused; empty if it was not. Also set by callers that refuse one.
-    jumped : str
-        What has jumped, if the last two believed readings contradict each other; else empty.
-    tilted : float
-        How far the base has tilted from the reading that was believed before the last one that
-        began anew, rad.
-    doubt : str
-        How the linear velocity contradicts the position; empty if it does not.
-    left_out : int
-        How many readings were not believed.
-
+    `timeout`, s, is as for `StateArrivals`; `bandwidth`, rad/s, is that of the filter of
+    accelerations, which are assumed to be 0 if it is 0.
     """
 
     def __init__(self, robot: Robot, timeout: float, bandwidth: float) -> None:
-        self.arrivals = StateArrivals(timeout)
+        self.arrivals = StateArrivals(timeout)  #: When the believed readings came
+        #: `frame`, `stamp`: reference frame of the believed readings, and stamp, ns, of the last
         self.frame, self.stamp = '', 0
+        #: `rotation`, `position`: (3, 3), from the axes of the base's body to the world's; (3,):
+        #: the body's origin, m
         self.rotation, self.position = np.eye(3), np.zeros(3)
+        #: (4, 6): angular velocity of the body and velocity of its origin in world axes, with
+        #: derivatives
         self.hybrid = np.zeros((ORDER + 2, 6))
+        #: Why the last reading was refused; empty if it was not. Also set by callers that refuse
+        #: one.
         self.why = NO_ODOMETRY
-        self.left_out = 0
+        self.left_out = 0  #: How many readings were not believed
+        #: `jumped`, `doubt`: what has jumped, if the last two believed readings contradict each
+        #: other; how the linear velocity contradicts the position; else empty
         self.jumped = self.doubt = ''
+        #: How far the base has tilted from the reading that was believed before the last one that
+        #: began anew, rad
         self.tilted = 0.0
         self._robot = robot
         self._bandwidth = bandwidth

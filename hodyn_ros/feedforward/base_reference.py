@@ -22,23 +22,10 @@ class BaseReference:
     """Decides at each reading of the odometry whether a planned motion of the base is followed.
 
     While a plan is followed, the accelerations of the base come from the plan; the measured pose
-    and twist correct it. Stamps are ns on the clock of the odometry.
-
-    Parameters
-    ----------
-    base : BaseInput
-        The measured base.
-    tolerance : (4,) array
-        How far position, orientation, velocity and angular velocity of the base may be from the
-        plan: m, rad, m/s, rad/s.
-    bandwidth : float
-        Bandwidth, rad/s, of the filter that estimates accelerations without a plan; 0 takes them
-        as 0.
-    planner : PlanMaker
-        Makes the plans.
-    reasons : Reasons
-        Collects the log lines.
-
+    and twist correct it. Without a plan, a filter of `bandwidth`, rad/s, estimates them; 0 takes
+    them as 0. `tolerance`, (4,), is how far position, orientation, velocity and angular velocity
+    of the base may be from the plan: m, rad, m/s, rad/s. Stamps are ns on the clock of the
+    odometry.
     """
 
     def __init__(

@@ -38,38 +38,26 @@ NO_WRENCH = 1e-3  # a smaller wrench has faded away, N and N m
 class FeedforwardController:
     """The reference and its torques at each instant.
 
-    Whatever changes, the outputs go smoothly from the last published values to the new ones:
-    see `output_curve`.
-
-    Attributes
-    ----------
-    q : (5, n) array
-        The reference and its derivatives at the last instant.
-    reference : ReferenceManager
-        The reference.
-    excess : EffortExcess or None
-        An effort, with all terms, that exceeds its limit by more than `limit_margin`, is not
-        finite, or was refused by the last gate; else None.
-    now : int
-        The last instant, ns. An earlier instant is treated as this one.
-    motors : MotorStage or None
-        θ, θ̇, θ̈, τ_m of the motors for `torque`; None for a robot without actuators.
-
+    Whatever changes, the outputs go smoothly from the last published values to the new ones: see
+    `output_curve`.
     """
 
     def __init__(
         self, feedforward: FeedForward, position: Array, now: int, options: ControllerSettings,
     ) -> None:
         self.reference = ReferenceManager(position, options.bandwidth)
-        self.q = _still(position)
+        self.q = _still(position)  #: (5, n): the reference and its derivatives at the last instant
+        #: An effort, with all terms, that exceeds its limit by more than `limit_margin`, is not
+        #: finite, or was refused by the last gate; else None
         self.excess: EffortExcess | None = None
         self._refused: EffortExcess | None = None
+        #: θ, θ̇, θ̈, τ_m of the motors for `torque`; None for a robot without actuators
         self.motors = (
             None if feedforward.motor_side is None
             else MotorStage(
                 feedforward.motor_side, options.fade, options.limit_margin,
                 strict=options.limit_output))
-        self.now = now
+        self.now = now  #: The last instant, ns. An earlier instant is treated as this one.
         self._feedforward = feedforward
         self._options = options
         # The motion of a moving base: as the model assumes it (planned, or at rest), and measured.
@@ -144,14 +132,8 @@ class FeedforwardController:
     def evaluate(self, now: int, measured: Array | None = None) -> None:
         """Evaluate reference, torques and output at an instant (ns), in place.
 
-        Parameters
-        ----------
-        now : int
-            The instant, ns.
-        measured : (2, n) array, optional
-            Measured position and velocity, for `at_measurement`. Without them the last
-            deviation from the reference fades to zero over the time `fade`.
-
+        Measured position and velocity, (2, n), are for `at_measurement`. Without them the last
+        deviation from the reference fades to zero over the time `fade`.
         """
         now = max(now, self.now)
         dt = (now - self.now) * 1e-9

@@ -37,17 +37,11 @@ class Displacement:
 
     A driver may give degrees or millimetres per second, a twist in other axes, or a pose that
     stands still while the twist does not.
-
-    Attributes
-    ----------
-    is_confirmed : bool
-        Whether the position has confirmed the linear velocity, and has not contradicted it since.
-    doubt : str
-        How the linear velocity contradicts the position now; empty if it does not.
-
     """
 
     def __init__(self) -> None:
+        #: `is_confirmed`, `doubt`: whether the position has confirmed the linear velocity, and has
+        #: not contradicted it since; how it contradicts it now, else empty
         self.is_confirmed, self.doubt = False, ''
         self._fault = ''
         self._fault_end = self._calm_begin = 0

@@ -43,23 +43,11 @@ def default_tolerances(
     joints: Sequence[str], goal_time: float, stopped_velocity: float,
     trajectory: Mapping[str, float], goal: Mapping[str, float],
 ) -> GoalTolerances:
-    """Return the tolerances of goals that set none.
+    """Return the tolerances of goals that set none, for joints by the robot's own names.
 
-    Parameters
-    ----------
-    joints : sequence of str
-        The robot's own names of its joints, n.
-    goal_time, stopped_velocity : float
-        As `GoalTolerances.goal_time`, and the goal tolerance of each velocity, rad/s or m/s;
-        0 for none.
-    trajectory, goal : mapping of str to float
-        Path and goal tolerances of positions by joint name, with any prefix.
-
-    Raises
-    ------
-    HodynError
-        For a joint that the robot does not have.
-
+    `goal_time` is as in `GoalTolerances`, `stopped_velocity` the goal tolerance of each velocity,
+    rad/s or m/s; 0 for none. `trajectory` and `goal` have path and goal tolerances of positions by
+    joint name, with any prefix. A joint that the robot does not have raises HodynError.
     """
     path = np.zeros((2, len(joints)))
     end = np.zeros((2, len(joints)))
@@ -81,22 +69,9 @@ def goal_tolerances(
 ) -> GoalTolerances:
     """Return the tolerances of a goal.
 
-    Parameters
-    ----------
-    defaults : GoalTolerances
-        Used for tolerances that the goal does not set.
-    names : sequence of sequences of str
-        Accepted names of the joints, in one or more sequences of n.
-    path, goal : iterables of JointTolerance
-        Path and goal tolerances that the goal sets.
-    goal_time : float
-        Goal time that the goal sets, s: 0 means the default, -1 no limit.
-
-    Raises
-    ------
-    HodynError
-        For an unknown joint, and for a negative tolerance that is not -1.
-
+    `path`, `goal` and `goal_time`, s, are what the goal sets (0 means the default, -1 no limit);
+    the rest is from `defaults`. `names` are the accepted names of the joints, in one or more
+    sequences of n. An unknown joint, and a negative tolerance that is not -1, raise HodynError.
     """
     chosen = (defaults.path.copy(), defaults.goal.copy())
     for tolerances, asked, kind in zip(

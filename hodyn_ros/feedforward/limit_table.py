@@ -89,20 +89,6 @@ class LimitTable:
     quantities : sequence of str, optional
         The quantities of the columns that are not reflexes, in this order.
 
-    Attributes
-    ----------
-    columns : list of Column
-        All columns, with or without a limit.
-    lower, upper : (C,) arrays
-        The constant bounds, infinite for none.
-    limited : (K,) array of int
-        The bounded columns that a slower motion relieves: all except positions, and except
-        reflexes that a limit with the same or narrower bounds makes redundant.
-    orders : (K,) array of int
-        `Column.order` of the `limited` columns.
-    bounded, is_reflex : (C,) arrays of bool
-        Which columns have a bound, and which are reflexes.
-
     """
 
     def __init__(
@@ -151,7 +137,7 @@ class LimitTable:
     def _arrange(self, parts: list[_Part]) -> None:
         """Set the columns and arrays that follow from parts."""
         robot = self.feedforward.robot
-        self.columns: list[Column] = []
+        self.columns: list[Column] = []  #: All columns, with or without a limit
         self._parts: list[tuple[_Part, slice]] = []
         rows: list[Sequence[NDArray[Any]]] = [
             (*np.empty((3, 0)), *np.empty((2, 0), dtype=bool))]
@@ -176,11 +162,17 @@ class LimitTable:
             rows.append([np.broadcast_to(each, part.upper.shape)[places] for each in (
                 part.lower, part.upper, part.neutral, bounded,
                 (row.order > 0) & bounded & ~spare)])
+        #: `lower`, `upper`: (C,): the constant bounds, infinite for none;
+        #: `bounded`: (C,): columns that have a bound
         self.lower, self.upper, neutral, self.bounded, counts = (
             np.concatenate(row) for row in zip(*rows, strict=True))
+        #: (C,): columns that are reflexes
         self.is_reflex = np.array([column.reflex is not None for column in self.columns])
+        #: (K,): bounded columns that a slower motion relieves: all except positions, and except
+        #: reflexes that a limit with the same or narrower bounds makes redundant
         self.limited: Indices = np.flatnonzero(counts)
         self.limited_columns = [self.columns[i] for i in self.limited]
+        #: (K,): `Column.order` of the `limited` columns
         self.orders = np.array([column.order for column in self.limited_columns], dtype=int)
         self._neutral_limited = neutral[self.limited]
         self._sources = {part.source for part in parts}

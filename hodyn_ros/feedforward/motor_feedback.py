@@ -30,36 +30,16 @@ rejected one is the reason, ns."""
 class MotorFeedback:
     """Computes the correction in each cycle; measured values never raise an error.
 
-    Attributes
-    ----------
-    correction : (m,) array
-        The correction c, N m.
-    why : str
-        Why the correction fades out, or cannot be as large as needed; empty if neither.
-
-    Raises
-    ------
-    HodynError
-        For a robot that `FlatnessFeedback` refuses.
-
-    Parameters
-    ----------
-    robot : Robot
-        An arm with actuators.
-    settings : MotorFeedbackSettings
-        Poles, bounds and the driver's motor loop.
-    fade : float
-        Least time in which the correction fades in or out, s.
-    lookahead : float
-        Time from a cycle's stamp to its reference, s.
-
+    The correction takes at least `fade`, s, to fade in or out; `lookahead`, s, is the time from a
+    cycle's stamp to its reference. HodynError: the robot is one that `FlatnessFeedback` refuses.
     """
 
     def __init__(
         self, robot: Robot, settings: MotorFeedbackSettings, fade: float, lookahead: float = 0.0,
     ) -> None:
         actuators = robot.require_actuators()
-        self.correction = np.zeros(actuators.n_motors)
+        self.correction = np.zeros(actuators.n_motors)  #: (m,): the correction c, N m
+        #: Why the correction fades out, or cannot be as large as needed; empty if neither
         self.why = ''
         self._rejected = '', -FIRST
         self._settings = settings

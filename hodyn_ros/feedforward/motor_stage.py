@@ -22,25 +22,9 @@ QUANTITIES = (
 class MotorStage:
     """The motors' θ, θ̇, θ̈ and τ_m for the published torque.
 
-    Like torques, θ goes smoothly from its last published value to a new one. While the motors of
-    a joint cannot follow the motion, their θ and load are held; afterwards they return smoothly.
-    τ_m follows from the published θ̇ and θ̈ and from the springs' torque; its limit bounds θ̈.
-
-    Attributes
-    ----------
-    reference : (4, m) array
-        The published θ, θ̇, θ̈, τ_m of the motors.
-    wanted : (4, m) array
-        θ, θ̇, θ̈, τ_m that the torque needs, without transitions and limits.
-    feasible : (n,) array
-        Whether the joint's motors can follow the motion.
-    is_finite : bool
-        Whether all of `reference` are finite.
-    side : MotorSide
-        The motors.
-    actuators : Actuators
-        The actuators.
-
+    Like torques, θ goes smoothly from its last published value to a new one. While the motors of a
+    joint cannot follow the motion, their θ and load are held; afterwards they return smoothly. τ_m
+    follows from the published θ̇ and θ̈ and from the springs' torque; its limit bounds θ̈.
     """
 
     def __init__(
@@ -49,8 +33,10 @@ class MotorStage:
         """Take the motors, and `fade` (s), `margin` and `strict` as for `OutputStage`."""
         side.reset()
         self.actuators = side.actuators
-        self.feasible = side.feasible
+        self.feasible = side.feasible  #: (n,): whether the joint's motors can follow the motion
+        #: (4, m): θ, θ̇, θ̈, τ_m that the torque needs, without transitions and limits
         self.wanted = side.reference
+        #: (4, m): the published θ, θ̇, θ̈, τ_m of the motors
         self.reference = np.zeros_like(side.reference)
         self.side = side
         self._fade = fade
@@ -64,7 +50,7 @@ class MotorStage:
         self._bounds = np.zeros((2, side.actuators.n_motors))
         self._judged = np.zeros((5, side.actuators.n_motors))
         self._was_feasible = np.ones(side.actuators.n, dtype=np.bool_)
-        self._all_feasible = self.is_finite = True
+        self._all_feasible = self.is_finite = True  #: Whether all of `reference` are finite
         self._theta: OutputStage | None = None
         self._load: OutputStage | None = None
 

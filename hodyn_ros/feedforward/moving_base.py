@@ -50,23 +50,12 @@ class BaseMotion:
 class FollowedBase:
     """A planned motion of a base, and how far the measured base is from it.
 
-    Parameters
-    ----------
-    plan : Plan
-        Its 12 columns are the rows of the rotation, then the position.
-    start : int
-        Stamp of the plan's time 0, ns.
-
-    Attributes
-    ----------
-    end : int
-        Stamp of the plan's end, ns.
-    ahead : int
-        How far the stamps are ahead of the instants of `move`, ns.
-
+    The plan's 12 columns are the rows of the rotation, then the position.
     """
 
     def __init__(self, plan: Plan, start: int) -> None:
+        #: `start`, `end`, `ahead`: stamps of the plan's time 0 and of its end, and how far the
+        #: stamps are ahead of the instants of `move`, ns
         self.start, self.end, self.ahead = start, start + round(plan.duration * 1e9), 0
         self._plan = plan
         self._values = np.empty((ORDER + 3, 12))
@@ -106,12 +95,6 @@ class MovingBaseFeedForward(FeedForward):
     """The `FeedForward` of a robot with a floating base.
 
     `torque` is for a base at rest; `on_base` takes a motion of the base.
-
-    Attributes
-    ----------
-    resting : BaseMotion
-        Pose at which the base rests in `torque`; set to the measured rotation.
-
     """
 
     is_floating = True
@@ -123,6 +106,7 @@ class MovingBaseFeedForward(FeedForward):
                 raise HodynError(
                     f'robot {robot.name!r}: body {body.name!r} is not carried by the floating '
                     f'base {robot.bodies[0].name!r}: leave it out, or give it a parent')
+        #: Pose at which the base rests in `torque`; set to the measured rotation
         self.resting = BaseMotion()
         super().__init__(robot)
         self._buffers = np.empty((1, ORDER + 1, robot.n)), np.empty((1, ORDER + 1, 6))
@@ -144,22 +128,12 @@ class MovingBaseFeedForward(FeedForward):
         self, q: Array, base: BaseMotion, out: Array, *, gravity: bool = True,
         friction: bool = True, wrenches: Array | None = None,
     ) -> Array:
-        """Write Q, Q̇, Q̈ and, after them, the wrench on the base with its derivatives.
+        """Write Q, Q̇, Q̈ and, after them, the wrench on the base with its derivatives,
+        (3, n + 6).
 
         The wrench (moment, force) that must act on the base is in the base's axes about its
-        origin; its derivatives are derivatives of the components.
-
-        Parameters
-        ----------
-        q : (5, n) array
-            The motion of the joints.
-        base : BaseMotion
-            The motion of the base.
-        out : (3, n + 6) array
-            Written in place.
-        gravity, friction, wrenches
-            As for `torque`.
-
+        origin; its derivatives are derivatives of the components. `q` is (5, n); the options are
+        as for `torque`.
         """
         torque, wrench = self._buffers
         dynamics = self._rigid if gravity else self._weightless

@@ -28,27 +28,10 @@ from hodyn_ros.feedforward.soft_limit import soft_part
 class OutputStage:
     """Quantities that are published with two derivatives, see `output_curve`.
 
-    Parameters
-    ----------
-    start : (3, n) array
-        Values with two derivatives that count as the last published ones.
-    limit, rate_limit : (n,) arrays
-        The limits E of the value and L of its rate; infinite for none.
-    fade : float
-        Least duration of a change of value, s.
-    margin : float
-        Fraction of the limits by which they may be exceeded.
-    strict : bool
-        Whether the limits are kept without margin; their soft part is then below them.
-
-    Attributes
-    ----------
-    published : (3, n) array
-        The published values and their derivatives.
-    refused : (float, int, int) or None
-        A value that `last_gate` refused in the last cycle, with its row and column; `published`
-        then keeps the values of the cycle before.
-
+    `start`, (3, n), counts as the last published values; `limit` and `rate_limit`, (n,), are the
+    limits E of the value and L of its rate, infinite for none; `fade`, s, is the least duration of
+    a change of value. `margin` is the fraction of the limits by which they may be exceeded; if
+    `strict`, they are kept without it, and their soft part is below them.
     """
 
     def __init__(
@@ -56,7 +39,9 @@ class OutputStage:
         *, strict: bool = False,
     ) -> None:
         n = start.shape[1]
-        self.published = start.copy()
+        self.published = start.copy()  #: (3, n): the published values and their derivatives
+        #: A value that `last_gate` refused in the last cycle, with its row and column; `published`
+        #: then keeps the values of the cycle before
         self.refused: tuple[float, int, int] | None = None
         self._before = start.copy()
         self._fade = fade
@@ -93,18 +78,11 @@ class OutputStage:
     def go_over(
         self, wanted: Array, which: Flags | None = None, ahead: float = 0.0,
     ) -> None:
-        """Start a transition to another curve, given its present value and derivatives.
+        """Start a transition to another curve, given its present value and derivatives, (3, n).
 
-        Parameters
-        ----------
-        wanted : (3, n) array
-            Value and two derivatives of the new curve, at the time `ahead` after the last cycle.
-        which : (n,) array, optional
-            Which quantities have a new curve; all by default.
-        ahead : float
-            Time from the last cycle to `wanted`, s; at most 1/ω, since `wanted` is extrapolated
-            back by it.
-
+        They are `wanted` at the time `ahead`, s, after the last cycle: at most 1/ω, since they are
+        extrapolated back by it. `which`, (n,), are the quantities that have a new curve; all by
+        default.
         """
         if which is None:
             which = np.ones(wanted.shape[1], dtype=np.bool_)

@@ -62,20 +62,6 @@ class PlausibleState:
     A state that contradicts the last believed one is left out, with one exception: if three states
     in a row agree with each other, and no state has come from the former place for `STAY`, the arm
     is believed to be at the new place.
-
-    Parameters
-    ----------
-    limits : Limits
-        Limits of the robot.
-
-    Attributes
-    ----------
-    joint : int
-        The joint for which a state was last left out; −1 if its stamp was far from the last.
-    is_there : bool
-        Whether the last position is believed, whatever its velocity: a driver's velocities may
-        be wrong permanently.
-
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -83,6 +69,7 @@ class PlausibleState:
             np.isfinite(limits.velocity), limits.velocity, FREE_VELOCITY / FACTOR)
         # Limits are read-only arrays, for which another kernel would be compiled: hence copies.
         self._low, self._high = limits.position_min.copy(), limits.position_max.copy()
+        #: The joint for which a state was last left out; −1 if its stamp was far from the last
         self.joint = 0
         self.forget()
 
@@ -92,6 +79,8 @@ class PlausibleState:
         self._last: _State | None = None
         self._there: _State | None = None
         self._agreeing = self._agreeing_positions = 0
+        #: Whether the last position is believed, whatever its velocity: a driver's velocities may
+        #: be wrong permanently
         self.is_there = False
 
     def is_nowhere(self, position: Array) -> bool:
@@ -141,20 +130,14 @@ class PlausibleState:
 
 
 class ZeroVelocities:
-    """Detects velocities that are 0 for all joints although positions move.
-
-    Attributes
-    ----------
-    joint : int
-        A joint that has moved since the last velocity other than 0; −1 if none has.
-
-    """
+    """Detects velocities that are 0 for all joints although positions move."""
 
     def __init__(self) -> None:
         self.forget()
 
     def forget(self) -> None:
         """Forget the last position and the joint."""
+        #: A joint that has moved since the last velocity other than 0; −1 if none has
         self.joint = -1
         self._from: Array | None = None
 

@@ -43,20 +43,12 @@ class Event:
 
 
 class Reasons:
-    """Collects reasons and log lines; times are on a monotonic clock, s.
-
-    Attributes
-    ----------
-    why : str
-        Why the reference stopped or was led elsewhere, until it follows an input again.
-    events : list of Event
-        Lines to log; the caller logs and removes them.
-
-    """
+    """Collects reasons and log lines; times are on a monotonic clock, s."""
 
     def __init__(self, robot: Robot) -> None:
+        #: Why the reference stopped or was led elsewhere, until it follows an input again
         self.why = ''
-        self.events: list[Event] = []
+        self.events: list[Event] = []  #: Lines to log; the caller logs and removes them
         self._robot = robot
         self._told: dict[str, tuple[str, float]] = {}
 

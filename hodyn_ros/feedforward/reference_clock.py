@@ -15,11 +15,7 @@ ARRIVAL = 1e-3
 class TypicalInterval:
     """The interval of a given rank among the latest nine: one or two gaps do not change it.
 
-    Parameters
-    ----------
-    rank : float
-        From 0, the shortest interval, to 1, the longest; 0.5 is the median.
-
+    The rank goes from 0, the shortest interval, to 1, the longest; 0.5 is the median.
     """
 
     def __init__(self, rank: float) -> None:
@@ -44,32 +40,16 @@ class TypicalInterval:
 class ReferenceClock:
     """Turns stamps into instants without gaps: the time that a stamp skips is left out.
 
-    A stamp up to a few periods after the last moves the reference by the same time. If more is
-    missing (the process was held up, states were lost, the clock was set ahead or back), the
-    reference moves on by one period only. It continues smoothly from where it was and never
-    catches up.
-
-    Parameters
-    ----------
-    stamp : int
-        The first stamp, ns.
-    max_step : float
-        How much a stamp may be ahead of the last, s; three periods are always allowed.
-    lookahead : float
-        How far the instants are after the stamps, s.
-
-    Attributes
-    ----------
-    stamp : int
-        The last stamp, ns.
-    left_out : int
-        Total time that was left out, ns.
-
+    A stamp up to a few periods after the last, and at most `max_step`, s (but three periods are
+    always allowed), moves the reference by the same time. If more is missing (the process was held
+    up, states were lost, the clock was set ahead or back), the reference moves on by one period
+    only. It continues smoothly from where it was and never catches up. The instants are
+    `lookahead`, s, after the stamps.
     """
 
     def __init__(self, stamp: int, max_step: float, lookahead: float) -> None:
-        self.stamp = stamp
-        self.left_out = 0
+        self.stamp = stamp  #: The last stamp, ns
+        self.left_out = 0  #: Total time that was left out, ns
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
         # Lost states and hold-ups lengthen intervals, sometimes many; nothing shortens them.

@@ -28,24 +28,13 @@ STANDS_STILL = (
 class StateArrivals:
     """Times of arrival, on a monotonic clock, s.
 
-    Parameters
-    ----------
-    timeout : float
-        Longest time without a state, s, at least five periods. 0 chooses it by their arrivals:
-        twice the second longest pause within a minute, between 0.05 and 0.25 s.
-
-    Attributes
-    ----------
-    last : float
-        When the last state came.
-    gaps : int
-        How often two states were more than three periods apart.
-
+    `timeout`, s, is the longest time without a state, at least five periods. 0 chooses it by their
+    arrivals: twice the second longest pause within a minute, between 0.05 and 0.25 s.
     """
 
     def __init__(self, timeout: float) -> None:
-        self.last = 0.0
-        self.gaps = 0
+        self.last = 0.0  #: When the last state came
+        self.gaps = 0  #: How often two states were more than three periods apart
         self._timeout = timeout
         self._intervals = TypicalInterval(0.5)
         self._pauses: deque[tuple[float, float]] = deque(maxlen=16)

@@ -56,59 +56,28 @@ CODES = {
 
 
 class StateMachine:
-    """The one owner of a node's state, model and settings.
-
-    Attributes
-    ----------
-    state : State
-        The state.
-    controller : FeedforwardController or None
-        Reference and torques; None while `WAITING`.
-    feedforward : FeedForward
-        The model, with its payload.
-    settings : SupervisorSettings
-        Timeouts, tolerances and settings of the cycle.
-    reasons : Reasons
-        Reasons for the state, notices and log lines.
-    counts : Counter
-        How often things happened, for diagnostics.
-    left_out : float
-        Total time of jumps of the stamps, ahead or back, that the reference did not follow, s.
-    why_waiting : str
-        Why the joint states so far were not taken; empty if none came.
-    why_no_state : str
-        Why a joint state was refused since the last one was taken; empty if none was.
-    goals : TrajectoryGoals
-        The goals of the action.
-    stream : StreamSchedule
-        The streamed samples.
-    arrivals : StateArrivals
-        When joint states came.
-    locked : LockedWatch
-        Where the locked joints are measured.
-    clock : ReferenceClock
-        Turns stamps into instants.
-    base, base_reference : BaseInput and BaseReference, or None
-        The measured state and the planned motion of a moving base; None for a fixed base.
-    motor_feedback : MotorFeedback or None
-        The correction to the motors' torque; None if it is off.
-
-    """
+    """The one owner of a node's state, model and settings."""
 
     def __init__(
         self, feedforward: FeedForward, settings: SupervisorSettings, planner: PlanMaker,
     ) -> None:
         robot = feedforward.robot
-        self.feedforward = feedforward
+        self.feedforward = feedforward  #: The model, with its payload
         self.settings = settings
         self.state = State.WAITING
+        #: Reference and torques; None while `WAITING`
         self.controller: FeedforwardController | None = None
-        self.reasons = Reasons(robot)
-        self.counts: Counter[str] = Counter()
+        self.reasons = Reasons(robot)  #: Reasons for the state, notices and log lines
+        self.counts: Counter[str] = Counter()  #: How often things happened, for diagnostics
+        #: Total time of jumps of the stamps, ahead or back, that the reference did not follow, s
         self.left_out = 0.0
+        #: `why_waiting`, `why_no_state`: why the joint states so far were not taken; why one was
+        #: refused since the last was taken. Empty if none came, or none was refused.
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(settings.state_timeout)
+        #: Where the locked joints are measured
         self.locked = LockedWatch(locks_that_matter(robot))
+        #: The measured state of a moving base; None, as `base_reference`, for a fixed one
         self.base = BaseInput(
             robot, settings.base_timeout, settings.base_acceleration_bandwidth,
         ) if feedforward.is_floating else None
@@ -117,6 +86,7 @@ class StateMachine:
             planner, self.reasons)
         self.clock = ReferenceClock(0, settings.max_time_step, settings.lookahead)
         of_motors = settings.controller.motor_feedback
+        #: The correction to the motors' torque; None if it is off
         self.motor_feedback = None if of_motors is None else MotorFeedback(
             robot, of_motors, settings.controller.fade, settings.lookahead)
         self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)

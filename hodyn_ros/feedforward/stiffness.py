@@ -24,25 +24,12 @@ class StiffnessReference:
 
     The logarithm of σ approaches the requested one at a bounded rate, at which the motors use at
     most half their velocity limits. The filter keeps the bound of σ̇/σ, as its impulse response is
-    nowhere negative.
-
-    Parameters
-    ----------
-    side : MotorSide
-        The motors; they are evaluated at single instants, without state.
-    effort : (n,) array
-        The joints' effort limits, N m or N.
-    bandwidth : float
-        ω, rad/s.
-
-    Attributes
-    ----------
-    value : (3, n) array or None
-        σ, σ̇, σ̈ at the last instant; None until a stiffness is requested.
-
+    nowhere negative. `side` is evaluated at single instants, without state; `effort`, (n,), are
+    the joints' limits, N m or N; `bandwidth` is ω, rad/s.
     """
 
     def __init__(self, side: MotorSide, effort: Array, bandwidth: float) -> None:
+        #: (3, n): σ, σ̇, σ̈ at the last instant; None until a stiffness is requested
         self.value: Array | None = None
         self._asked, self._asked_at = np.empty(0), 0
         self._taken: tuple[Array, int] = np.empty(0), -1

@@ -43,21 +43,15 @@ class Supervisor(StateMachine):
 
     Instants (`now`, `stamp`) are ns on the clock of the joint states' stamps; times of arrival
     (`at`) are s on a monotonic clock. Inputs that cannot be used raise HodynError.
-
-    Attributes
-    ----------
-    measured : (2, n) array
-        Position and velocity of the last joint state.
-    annotated : bytes
-        The last accepted plan, annotated, if that was requested; its publisher empties it.
-
     """
 
     def __init__(
         self, feedforward: FeedForward, settings: SupervisorSettings, planner: PlanMaker,
     ) -> None:
         super().__init__(feedforward, settings, planner)
+        #: (2, n): position and velocity of the last joint state
         self.measured = np.zeros((2, feedforward.robot.n))
+        #: The last accepted plan, annotated, if that was requested; its publisher empties it
         self.annotated = b''
         self._plausible = PlausibleState(feedforward.robot.limits)
         self._zeros = ZeroVelocities()

@@ -24,18 +24,6 @@ class TorqueOutput:
     """Q, Q̇, Q̈ with chosen terms, as the model gives them and as they are published.
 
     For a moving base, m = n + 6: six more columns have the wrench on it. Else m = n.
-
-    Attributes
-    ----------
-    wanted : (3, m) array
-        The model's values.
-    stage : OutputStage
-        The stage with the published values.
-    torque : (3, n) array
-        The published Q, Q̇, Q̈.
-    base_wrench : (3, 6) or (3, 0) array
-        The published wrench on the base, with its derivatives.
-
     """
 
     def __init__(
@@ -50,13 +38,15 @@ class TorqueOutput:
         # The wrench on a base has no limit.
         effort, rate = np.full((2, feedforward.columns), np.inf)
         effort[:self._n], rate[:self._n] = limits.effort, limits.effort_rate
-        self.wanted = np.empty((3, feedforward.columns))
+        self.wanted = np.empty((3, feedforward.columns))  #: (3, m): the model's values
         self._terms = terms
         self.want(feedforward, motion, None, base)
         self.stage = OutputStage(self.wanted, effort, rate, fade, margin, strict=strict)
         published, n = self.stage.published, self._n
+        #: (3, 6) or (3, 0): the published wrench on the base, with its derivatives
         self.base_wrench: Array = published[:, n:]
         # Kernels need contiguous arrays, hence the copy.
+        #: (3, n): the published Q, Q̇, Q̈
         self.torque: Array = published[:, :n].copy() if self.base_wrench.size else published
         self._bounds = effort, rate
         self._most = effort * (1.0 + margin)

@@ -7,27 +7,14 @@ WARN_FRACTION = 0.5
 
 
 class TrackingWatch:
-    """Compares measured positions with the reference's.
-
-    Parameters
-    ----------
-    tolerance : (n,) array
-        How far each joint may be from the reference, rad or m; infinite for any distance.
-
-    Attributes
-    ----------
-    joint : int
-        The joint whose error is the largest in units of its tolerance.
-    error : float
-        The error of that joint, measured minus reference, rad or m.
-    ratio : float
-        The magnitude of that error in units of the tolerance.
-
-    """
+    """Compares measured positions with the reference's."""
 
     def __init__(self, tolerance: Array) -> None:
+        #: (n,): how far each joint may be from the reference, rad or m; infinite for any distance
         self.tolerance = tolerance
-        self.joint = 0
+        self.joint = 0  #: The joint whose error is the largest in units of its tolerance
+        #: `error`, `ratio`: of that joint: the error, measured minus reference, rad or m, and its
+        #: magnitude in units of the tolerance
         self.error = self.ratio = 0.0
         self._beyond = 0
 

@@ -92,13 +92,8 @@ class _Followed:
 class TrajectoryGoals:
     """At most one goal that is followed, and at most one whose plan is being prepared.
 
-    Parameters
-    ----------
-    names : sequence of str
-        The robot's own names of its joints.
-    lookahead : float
-        How far the reference is ahead of the stamps, s.
-
+    `names` are the robot's own names of its joints; the reference is `lookahead`, s, ahead of the
+    stamps.
     """
 
     def __init__(self, names: Sequence[str], lookahead: float) -> None:

@@ -31,18 +31,9 @@ def warm_up(
 ) -> None:
     """Run every code path of a controller once so that all kernels are compiled.
 
-    Raises HodynError when the torques at zero position are not finite.
-
-    Parameters
-    ----------
-    feedforward : FeedForward
-        Model of the controller.
-    options : ControllerSettings
-        Settings of the controller.
-    wait : callable
-        Called before the first batch of motions, to wait for the process that prepares plans: it
-        compiles the kernels for batches meanwhile and leaves them on disk.
-
+    HodynError: the torques at zero position are not finite. `wait` is called before the first
+    batch of motions, to wait for the process that prepares plans: it compiles the kernels for
+    batches meanwhile and leaves them on disk.
     """
     position = np.zeros(feedforward.robot.n)
     controller = FeedforwardController(feedforward, position, 0, options)

@@ -21,19 +21,8 @@ def wrench_share(
     """Return the largest share, in [0, 1], of wrenches that the limits allow with a motion.
 
     Also returns the joint and its limit, `effort` or `effort_rate`, that leave no room for more;
-    −1 and an empty text for a share of 1.
-
-    Parameters
-    ----------
-    limits : Limits
-        Limits of effort and effort rate.
-    torque : (n,) array
-        Torque of the motion without wrenches, N m.
-    wanted : (n,) array
-        Joint torques of the whole wrenches, N m.
-    bandwidth : float
-        ω of the filter, rad/s.
-
+    −1 and an empty text for a share of 1. `torque`, (n,), is that of the motion without wrenches,
+    `wanted`, (n,), that of the whole wrenches, N m; `bandwidth`, rad/s, is ω of the filter.
     """
     by_rate = RATE_SHARE * limits.effort_rate / (2.0 * MAX_SLOPE * bandwidth)
     # There is no room if the torque is already beyond its limit.

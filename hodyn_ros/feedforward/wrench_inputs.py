@@ -9,15 +9,8 @@ from hodyn_ros.robot import HodynError, Robot, lie
 class WrenchInputs:
     """The external wrenches that act; times are on a monotonic clock, s.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot, with or without its payload: frames do not depend on it.
-    max_force, max_moment : float
-        Limits of a wrench, N and N m; a larger one is scaled down.
-    timeout : float
-        Time without a message after which a wrench fades away, s.
-
+    The robot may be with or without its payload: frames do not depend on it. A wrench larger than
+    a limit, N and N m, is scaled down; after `timeout`, s, without a message it fades away.
     """
 
     def __init__(

@@ -34,20 +34,11 @@ _SETTINGS: dict[str, Any] = {
 def engine(count: int | None, scheduler: str | None) -> Engine:
     """Return the engine that processes the files.
 
-    Parameters
-    ----------
-    count : int or None
-        Workers on this machine; by default one for each of its processors.
-    scheduler : str or None
-        ``tcp://HOST:PORT`` of the scheduler of a Dask cluster, or the path of its scheduler file
-        (``.json``); without it, the workers run on this machine. If Dask is not installed and
-        `count` is 1 or None, the files are processed one after another in this process.
-
-    Raises
-    ------
-    HodynError
-        When Dask is needed and not installed, or there is no such scheduler file.
-
+    `count` is the number of workers on this machine; by default one for each of its processors.
+    `scheduler` is ``tcp://HOST:PORT`` of the scheduler of a Dask cluster, or the path of its
+    scheduler file (``.json``); without it, the workers run on this machine. If Dask is not
+    installed and `count` is 1 or None, the files are processed one after another in this process;
+    for more, or without such a scheduler file, HodynError is raised.
     """
     # Dask's messages about a dead worker are in the outcome of its file. Workers inherit this.
     os.environ.setdefault('DASK_LOGGING__DISTRIBUTED', 'critical')

@@ -27,20 +27,11 @@ def is_many(arguments: Iterable[Path]) -> bool:
 def find_bags(arguments: Iterable[Path]) -> list[Job]:
     """Return the bags that are given, by name.
 
-    Parameters
-    ----------
-    arguments : paths
-        Bags, folders that hold bags at any depth, and patterns (``**`` for any depth). The name
-        of a bag is its path from the folder that was given. Links are followed; a bag
-        that is reached in several ways counts once. Results of this package are skipped.
-
-    Raises
-    ------
-    HodynError
-        When an argument has no bag, or two bags have the same name.
-    FileNotFoundError
-        When an argument does not exist.
-
+    Arguments are bags, folders that hold bags at any depth, and patterns (``**`` for any depth).
+    The name of a bag is its path from the folder that was given. Links are followed; a bag that is
+    reached in several ways counts once. Results of this package are skipped. HodynError: an
+    argument has no bag, or two bags have the same name. FileNotFoundError: an argument does not
+    exist.
     """
     return _found(
         arguments, 'bag there (a folder with metadata.yaml, or a .db3 or .mcap file)',

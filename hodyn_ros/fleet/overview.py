@@ -23,12 +23,8 @@ OVERVIEW = 'overview.html'
 def rank(outcomes: Sequence[Outcome]) -> list[tuple[float, str, Outcome]]:
     """Return how much worse each bag is than the others, the worst first.
 
-    Returns
-    -------
-    list of (float, str, Outcome)
-        RMS error of the worst joint over the median of this joint's errors; that joint; and the
-        bag. Bags that could not be replayed are first, with infinity.
-
+    That is the RMS error of the worst joint over the median of this joint's errors, with the joint
+    and the bag. Bags that could not be replayed are first, with infinity.
     """
     medians = {
         joint: np.median([one['rms_error'] for _, one in rows])

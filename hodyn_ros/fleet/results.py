@@ -46,22 +46,11 @@ def settings_of(command: str, task: Any) -> dict[str, Any]:
 class Results:
     """The folder of a fleet, for one process at a time; a context manager.
 
-    Parameters
-    ----------
-    task : Task
-        What is done with each file; its `output` is the folder.
-    settings : mapping
-        The result of `settings_of`.
-    force : bool
-        Whether all files are done again, after results of earlier runs of the command are removed.
-
-    Raises
-    ------
-    HodynError
-        On entering the context: the folder has results of another command or, without `force`,
-        with other settings; its ``fleet.json`` is not from hodyn; or another process is writing to
-        it.
-
+    The folder is the task's `output`, and `settings` are from `settings_of`. With `force` all
+    files are done again, after results of earlier runs of the command are removed. Entering the
+    context raises HodynError if the folder has results of another command or, without `force`,
+    with other settings; if its ``fleet.json`` is not from hodyn; or if another process is writing
+    to it.
     """
 
     def __init__(self, task: Task, settings: Settings, *, force: bool = False) -> None:
@@ -92,15 +81,10 @@ class Results:
     def take(self, jobs: Iterable[Job]) -> list[Job]:
         """Return the files that are not done, the largest first, and remove their old results.
 
-        This order leaves no worker with a long file at the end. Old results are removed before
-        any worker begins, so that no folder is removed while one writes to it.
-
-        Raises
-        ------
-        HodynError, FileExistsError
-            If two files have the same name or would be written to the same place, or if a file
-            that no run wrote is in the way.
-
+        This order leaves no worker with a long file at the end. Old results are removed before any
+        worker begins, so that no folder is removed while one writes to it. HodynError or
+        FileExistsError: two files have the same name or would be written to the same place, or a
+        file that no run wrote is in the way.
         """
         jobs = list(jobs)
         self._check(jobs)

@@ -48,11 +48,7 @@ def _printable(value: Any) -> Any:
 def write_summary(outcomes: Iterable[Outcome], columns: Sequence[str], path: Path) -> None:
     """Write the rows of outcomes, in their order; an earlier summary is replaced.
 
-    Raises
-    ------
-    HodynError, OSError
-        When pyarrow is not installed, or the file cannot be written.
-
+    HodynError or OSError: pyarrow is not installed, or the file cannot be written.
     """
     arrow = need_pyarrow()
     types = {

@@ -58,13 +58,7 @@ class Task(ABC):
     def __call__(self, path: Path, name: str = '') -> Outcome:
         """Perform the task; errors are not raised, but are in the status of the outcome.
 
-        Parameters
-        ----------
-        path : Path
-            The file, or folder of a bag.
-        name : str
-            Its name in the fleet; by default the name of the file.
-
+        The path may be the folder of a bag; its name in the fleet is by default that of the file.
         """
         job = Job(printable(name or Path(path).name), Path(path))
         try:
@@ -97,17 +91,8 @@ class Task(ABC):
     ) -> Outcome:
         """Return the outcome of a file; without `rows`, the outcome has no results.
 
-        Parameters
-        ----------
-        job : Job
-            The file.
-        status : str
-            'ok', or what is wrong.
-        rows : iterable of dict
-            The values of each joint besides the file and its status.
-        values
-            Other attributes of `Outcome`.
-
+        `status` is 'ok', or what is wrong; `rows` have the values of each joint besides the file
+        and its status; `values` are other attributes of `Outcome`.
         """
         status = printable(' '.join(status.split()).removeprefix(f'{job.path}: '))
         common = {self.key: job.name, 'path': str(job.path), 'status': status}

@@ -47,15 +47,7 @@ def common_factor(factors: Array) -> float:
 def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
     """Return the joints whose efforts are too coarse, or cannot be in the assumed unit.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot before identification.
-    data : Data
-        The fitted data.
-    found : Estimate
-        The result of the fit.
-
+    `robot` is the one before identification, `data` what was fitted.
     """
     names = robot.joint_names
     coarse = _coarse(robot, data)

@@ -42,30 +42,12 @@ def design(
     robot: Robot, *, period: float = 20.0, harmonics: int = 5, share: float = 0.8,
     trials: int = 200, seed: int = 0, points: int = 200,
 ) -> Excitation:
-    """Return a motion within a share of all limits of the robot.
+    """Return a motion, on a fixed base, within a share of all limits of the robot.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot, on a fixed base.
-    period : float
-        Duration, s.
-    harmonics : int
-        Number of harmonics, at least 3.
-    share : float
-        Share of all limits: of joints, motors and springs, and of the vendor's reflexes.
-    trials : int
-        Number of further motions tried.
-    seed : int
-        Seed of the random numbers.
-    points : int
-        Number of points of the result.
-
-    Raises
-    ------
-    HodynError
-        When the share of the limits does not suffice to hold the arm in the middle of its range.
-
+    The limits are those of joints, motors and springs, and of the vendor's reflexes. The motion
+    takes `period`, s, has 3 or more `harmonics` and is returned at a number of `points`; `trials`
+    is the number of further motions tried. HodynError: the share of the limits does not suffice to
+    hold the arm in the middle of its range.
     """
     table = LimitTable(FeedForward(robot), 'effort')
     _check_held(table, share)

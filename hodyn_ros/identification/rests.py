@@ -48,17 +48,8 @@ class Pace:
 def standing(instants: Stamps, velocity: Array, deviation: Array, slow: Array) -> Flags:
     """Return whether each joint stands, (T, n): slow without a break for `MIN_REST`.
 
-    A velocity is slow if its size is below three standard deviations, or below `slow`.
-
-    Parameters
-    ----------
-    instants : (T,) array
-        ns.
-    velocity, deviation : (T, n) arrays
-        Velocities and their standard deviations, rad/s or m/s.
-    slow : (n,) array
-        See `Pace.slow`.
-
+    A velocity, rad/s or m/s, is slow if its size is below three standard deviations, (T, n), or
+    below `slow`, (n,), see `Pace.slow`. The instants, (T,), are in ns.
     """
     return _lasting(instants, np.abs(velocity) < np.maximum(_DEVIATIONS * deviation, slow))
 

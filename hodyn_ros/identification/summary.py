@@ -24,25 +24,9 @@ def write_summary(
 ) -> None:
     """Write values with half widths of their 90 % confidence intervals; null if unknown.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot before identification.
-    found : Estimate
-        The estimate.
-    validation : Validation
-        Errors of the written robot.
-    doubtful : DoubtfulJoints
-        Joints whose recordings are likely misread.
-    recordings : sequence of (Recording, MessageCounts)
-        The bags, and their message counts.
-    path : Path
-        The file to write.
-    findings : sequence of sequences of str
-        For each recording, the sentences about its faults.
-    force : bool
-        Whether an existing file is replaced.
-
+    `robot` is the one before identification; `validation` has the errors of the written robot,
+    `doubtful` the joints whose recordings are likely misread, and `findings` the sentences about
+    the faults of each recording. With `force`, an existing file is replaced.
     """
     summary: dict[str, Any] = {
         'robot': robot.name,

@@ -61,34 +61,7 @@ class _Kind:
 
 
 class Terms:
-    """The model's value and Jacobian at the samples of some data.
-
-    Attributes
-    ----------
-    places : dict of str to slice
-        Slice of the vector for the parameters of each kind.
-    start, low, high : (p,) arrays
-        The robot's values, which are the means of the priors; and the bounds of the fit.
-    free : (p,) bool array
-        Which parameters are fitted.
-    considered : (p,) bool array
-        Which parameters keep the robot's values, though their prior deviations count in the
-        uncertainty of the offsets.
-    curved : (p,) bool array
-        In which parameters the model is far from linear.
-    known : (T, n) bool array
-        Which efforts are fitted: efforts that are recorded while the joint moves.
-    moving : (n,) bool array
-        Which joints move both ways and have efforts.
-    prior : (p,) array
-        Standard deviations of the priors, infinite without a prior; for links and gains they mean
-        ±100 %, and the fit scales them.
-    shares : (n,) bool array
-        The joints to whose gains the common factor applies.
-    steep : (n,) bool array
-        The joints with steeper friction than the law allows, see `leave_out_reversals`.
-
-    """
+    """The model's value and Jacobian at the samples of some data."""
 
     def __init__(
         self, robot: Robot, data: Data, terms: Collection[str], *, each_bag: bool = False,
@@ -96,12 +69,16 @@ class Terms:
         self.robot, self.data, self.terms = robot, data, frozenset(terms)
         self.group = np.unique(data.bag, return_inverse=True)[1] if each_bag else np.zeros(
             len(data.q), np.intp)
+        #: `known`: (T, n): efforts that are fitted: those recorded while the joint moves;
+        #: `shares`: (n,): joints to whose gains the common factor applies
         self.known, self.shares = data.known, np.ones(robot.n, np.bool_)
+        #: (n,): joints with steeper friction than the law allows, see `leave_out_reversals`
         self.steep = np.zeros(robot.n, np.bool_)
         velocity = np.where(self.known & data.moves, data.q[:, 1], 0.0)
+        #: (n,): joints that move both ways and have efforts
         self.moving: Flags = np.asarray(
             (velocity.max(axis=0) > 0.0) & (velocity.min(axis=0) < 0.0))
-        self.places: dict[str, slice] = {}
+        self.places: dict[str, slice] = {}  #: Slice of the vector for the parameters of each kind
         rows = []
         end = 0
         kinds = self._kinds()
@@ -110,7 +87,14 @@ class Terms:
             self.places[name] = slice(end, end + row.shape[1])
             end = self.places[name].stop
             rows.append(row)
+        #: `start`: (p,): the robot's values, the means of the priors; `low`, `high`: (p,): bounds;
+        #: `prior`: (p,): their standard deviations, infinite without a prior; for links and gains
+        #: they mean ±100 %, and the fit scales them
         self.start, self.prior, self.low, self.high = np.concatenate(rows, axis=1)
+        #: `free`: (p,): parameters that are fitted;
+        #: `considered`: (p,): those that keep the robot's values, though their prior deviations
+        #: count in the uncertainty of the offsets;
+        #: `curved`: (p,): those in which the model is far from linear
         self.free, self.considered, self.curved = np.zeros((3, end), np.bool_)
         self.of('slope', self.curved)[:] = self.of('asymmetry', self.curved)[:] = True
         self._set_free(kinds)

@@ -65,11 +65,7 @@ class Folds:
 class BlockErrors:
     """Sums of errors of several robots over blocks of time, within which errors are correlated.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of the errors at one sample: (robots, joints).
-
+    The errors at one sample have the shape (robots, joints).
     """
 
     def __init__(self, shape: tuple[int, int]) -> None:

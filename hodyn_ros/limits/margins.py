@@ -130,26 +130,18 @@ def shares(values: Array, limit: Array) -> Array:
 
 
 class Extremes:
-    """Finds, block by block, the instants at which C columns are nearest to their bounds.
-
-    Attributes
-    ----------
-    nearness, value, lower, upper, instant : (C,) arrays
-        Largest nearness of each column, and value, bounds and instant of that sample.
-    beyond : (C,) array of int
-        Number of samples that are nearer than allowed.
-    intervals : list of list
-        First and last instants of the first intervals of such samples, per column.
-
-    """
+    """Finds, block by block, the instants at which C columns are nearest to their bounds."""
 
     def __init__(self, allowed: Array, instants: Any) -> None:
         """Take the allowed nearness of each column, (C,), and the dtype of instants."""
         self._allowed = allowed
-        self.nearness = np.full(allowed.size, -np.inf)
+        self.nearness = np.full(allowed.size, -np.inf)  #: (C,): largest nearness of each column
+        #: `value`, `lower`, `upper`: (C,), of the sample with the largest nearness
         self.value, self.lower, self.upper = np.full((3, allowed.size), np.nan)
-        self.instant = np.zeros(allowed.size, instants)
+        self.instant = np.zeros(allowed.size, instants)  #: (C,): instant of that sample
+        #: (C,): number of samples that are nearer than allowed
         self.beyond = np.zeros(allowed.size, dtype=np.int64)
+        #: First and last instants of the first intervals of such samples, per column
         self.intervals: list[list[tuple[Any, Any]]] = [[] for _ in allowed]
 
     def add(

@@ -28,15 +28,9 @@ def blocks(instants: Array) -> Iterator[Array]:
 def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, Array]:
     """Return the largest values of signals, (C,), and their instants, (C,).
 
-    Around sampled maxima that may be the largest, the signals are sampled more and more closely.
-
-    Parameters
-    ----------
-    signals : callable
-        Takes instants (T,) and returns (T, C).
-    instants : (T,) array
-        Increasing, so close that no signal has two maxima between neighbouring instants.
-
+    `signals` takes instants (T,) and returns (T, C). Around sampled maxima that may be the
+    largest, they are sampled more and more closely: `instants`, (T,), must increase, and be so
+    close that no signal has two maxima between neighbours.
     """
     best = where = np.empty(0)
     found: list[Array] = []

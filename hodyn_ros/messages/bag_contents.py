@@ -76,21 +76,11 @@ def with_times(items: Iterator[Message | LostMessages]) -> Iterator[Message | Lo
 def count_losses(
     losses: Sequence[LostMessages], found: int, expected: int | None, source: str,
 ) -> tuple[LostMessages, ...]:
-    """Return the losses, adjusted to add up, with `found`, to `expected`.
+    """Return the losses, in the order of reading, adjusted to add up, with `found`, to `expected`.
 
     Losses of an unknown number of messages are merged into one, with the number that is still
-    missing. If more messages were found and lost than expected, the expected number is wrong and
-    ignored.
-
-    Parameters
-    ----------
-    losses : sequence of LostMessages
-        Losses in the order of reading.
-    found, expected : int, and int or None
-        Number of messages read, and number expected, None if unknown.
-    source : str
-        Name of the file that states the expected number.
-
+    missing. If more messages were found and lost than expected, the expected number, which the
+    file `source` states, is wrong and ignored; None if it is unknown.
     """
     known = [loss for loss in losses if loss.messages is not None]
     unknown = [loss for loss in losses if loss.messages is None]

@@ -40,32 +40,14 @@ _BLOCK = 1 << 16
 
 
 class Bag:
-    """An open bag; a context manager.
-
-    Attributes
-    ----------
-    path : Path
-        The folder or the file.
-    topics : dict
-        Number of messages per topic: by metadata.yaml or by the files, whichever is larger.
-    notes : list of str
-        Faults of the bag other than lost messages.
-
-    """
+    """An open bag; a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open a bag.
-
-        Raises
-        ------
-        HodynError, OSError
-            The bag does not exist, or nothing in it can be read.
-
-        """
+        """Open a bag; HodynError or OSError if it does not exist, or nothing in it can be read."""
         if not path.is_dir():
             check_file(path, f'no bag {str(path)!r}')
-        self.path = path
-        self.notes: list[str] = []
+        self.path = path  #: The folder or the file
+        self.notes: list[str] = []  #: Faults of the bag other than lost messages
         self._metadata: dict[Topic, int] = {}  # messages of each topic as metadata.yaml states
         self._files: list[StorageFile | LostMessages] = []
         self._stack = ExitStack()
@@ -83,6 +65,7 @@ class Bag:
                 for file in self._files if isinstance(file, LostMessages)]
             raise HodynError(f'{path}: not a readable rosbag2: {reasons[0]}')
         found = _added(whole)
+        #: Number of messages per topic: by metadata.yaml or by the files, whichever is larger
         self.topics = {
             topic: max(self._metadata.get(topic, 0), found.get(topic, 0))
             for topic in {**self._metadata, **found}}

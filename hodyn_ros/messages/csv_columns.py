@@ -54,24 +54,11 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
     """Return the table in a file; if semicolons separate columns, commas may be decimal points.
 
     Columns may have their SI unit in brackets after the name. Empty last columns without a name
-    are left out.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    used : mapping of str to str
-        The kinds to read, from `position` and KINDS, with their names in error messages; other
-        kinds are skipped.
-    is_log : bool
-        If true, lines with a wrong number of entries and a last line cut in a number are left
-        out, and cells that are empty or not finite become NaN. Otherwise these are errors.
-
-    Raises
-    ------
-    HodynError
-        The file is not such a table; the error names file, line and column.
-
+    are left out. `used` are the kinds to read, from `position` and KINDS, with their names in
+    error messages; other kinds are skipped. In a log, lines with a wrong number of entries and a
+    last line cut in a number are left out, and cells that are empty or not finite become NaN.
+    Otherwise these raise HodynError, as all that is not such a table does, with file, line and
+    column.
     """
     with path.open(newline='', encoding=ENCODING) as file:
         first = re.sub('"[^"]*"', '', file.readline())

@@ -82,13 +82,8 @@ class Tally:
     ) -> JointStates:
         """Return the usable messages among those given; count these and the others.
 
-        Parameters
-        ----------
-        received, stamps : (T,) int64 arrays
-            Receive times and header stamps, ns.
-        values : dict of (T, n) arrays
-            `position`, and `velocity` and `effort` if they were recorded.
-
+        Receive times and header stamps, (T,), are in ns; `values`, (T, n), are `position`, and
+        `velocity` and `effort` if they were recorded.
         """
         position = values['position']
         finite = np.isfinite(position).all(axis=1)
@@ -121,24 +116,6 @@ class JointStateBag:
     """An open rosbag2 with the joint states of a robot; a context manager.
 
     The bag is read to its end when it is opened, to count messages and find losses.
-
-    Attributes
-    ----------
-    topic : str
-        Topic that is read.
-    total : int
-        Number of messages on the topic, including known numbers of lost ones.
-    usable : int
-        Number of messages that `blocks` yields.
-    unusable, in_part : dict
-        As in `Tally`.
-    lost : tuple of LostMessages
-        Where messages of the topic are lost.
-    notes : list of str
-        Other faults of the bag, and joints whose positions were unwrapped.
-    names : tuple of str
-        The driver's names of the robot's joints, in the robot's order.
-
     """
 
     def __init__(
@@ -169,6 +146,7 @@ class JointStateBag:
 
         """
         self.path = Path(path)
+        #: The driver's names of the robot's joints, in the robot's order
         self.names: tuple[str, ...] = ()
         self._joints = TopicNames(joints)
         self._effort_gain, self._turns = effort_gain, turns
@@ -184,18 +162,22 @@ class JointStateBag:
                     self._kept = None
                 elif self._kept is not None:
                     self._kept.append(block)
+            #: Where messages of the topic are lost
             self.lost = self._bag.count_losses(tally.losses, tally.found, self._topic)
         except BaseException:
             self._bag.close()
             raise
-        self.topic = self._topic.name
+        self.topic = self._topic.name  #: The topic that is read
+        #: `usable`: number of messages that `blocks` yields; `in_part`: as in `Tally`
         self.usable, self.in_part = tally.usable, tally.in_part
-        self.unusable: dict[str, int] = {}
+        self.unusable: dict[str, int] = {}  #: As in `Tally`
         for reason, count in tally.unusable.items():
             # Names in later messages were not known at the first one: take the latest reason.
             reason = self._joints.latest(reason)
             self.unusable[reason] = self.unusable.get(reason, 0) + count
+        #: Number of messages on the topic, including known numbers of lost ones
         self.total = tally.found + sum(loss.messages or 0 for loss in self.lost)
+        #: Other faults of the bag, and joints whose positions were unwrapped
         self.notes = [*self._bag.notes, *(
             [] if tally.whole_turns is None else tally.whole_turns.notes(self.names))]
         if not self.usable:

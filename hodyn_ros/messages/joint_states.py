@@ -189,11 +189,7 @@ class JointStateReader:
 class SomePositions:
     """Reads the positions of some joints from all joint states that name them.
 
-    Parameters
-    ----------
-    find : callable
-        Returns the index of each joint that a message names, among its names.
-
+    `find` returns the index of each joint that a message names, among its names.
     """
 
     def __init__(self, find: Callable[[Sequence[str]], dict[str, int]]) -> None:
@@ -216,19 +212,13 @@ class SomePositions:
 
 
 class JointStateWriter:
-    """A serialized joint state, built once, whose arrays are written in place.
-
-    Attributes
-    ----------
-    position, velocity, effort : (n,) arrays
-        Views of the message's fields.
-
-    """
+    """A serialized joint state, built once, whose arrays are written in place."""
 
     def __init__(self, names: Sequence[str]) -> None:
         message = bytearray(template(tuple(names)))
         layout = Layout.of(bytes(message))
         self._message = message
+        #: `position`, `velocity`, `effort`: (n,): views of the message's fields
         self.position, self.velocity, self.effort = (
             layout.field(message, field) if names else np.empty(0) for field in _FIELDS)
 

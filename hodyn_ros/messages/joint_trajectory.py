@@ -76,19 +76,9 @@ def encode(
 ) -> bytes:
     """Return a serialized JointTrajectory.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Joint names, n.
-    times : (T,) array
-        s from the start of the trajectory.
-    motion : (T, 3 or more, n) array
-        Positions, velocities, accelerations; the message has no field for higher derivatives.
-    effort : (T, n) array
-        Joint torques or forces.
-    stamp : int
-        Start time, ns; 0 means at once.
-
+    `times`, (T,), are s from its start, which is the `stamp`, ns, or 0 for at once; `motion`,
+    (T, 3 or more, n), has positions, velocities, accelerations (the message has no field for
+    higher derivatives); `effort`, (T, n), joint torques or forces.
     """
     message = cdr.Builder()
     message.time(stamp)

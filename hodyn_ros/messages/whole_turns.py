@@ -11,14 +11,7 @@ _SOON = 0.1  # s; no joint makes a whole turn in this time
 
 
 class WholeTurns:
-    """Unwraps the positions of consecutive messages.
-
-    Parameters
-    ----------
-    turns : (n,) bool array
-        Which joints turn: only their positions are unwrapped.
-
-    """
+    """Unwraps the positions of consecutive messages, only of joints that turn, (n,)."""
 
     def __init__(self, turns: Flags) -> None:
         self._turns = turns

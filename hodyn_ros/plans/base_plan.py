@@ -22,21 +22,10 @@ MOST_PARTS, MOST_PIECES = 64, 5000
 def base_plan(times: Array, positions: Array, turns: Array, placement: Array) -> Plan:
     """Return the plan of a base, whose 12 columns are rows of its rotation, then its position.
 
-    Parameters
-    ----------
-    times : (m,) array
-        Seconds from the start, increasing.
-    positions, turns : (m, 3) and (m, 4) arrays
-        Positions, m, and orientations (w, x, y, z) of a frame that moves with the base.
-    placement : (4, 4) array
-        Pose of that frame in the axes of the base's body.
-
-    Raises
-    ------
-    HodynError
-        For fewer than two poses, poses that `fit_pose_plan` refuses, and motions faster than a
-        base can move.
-
+    `times`, (m,), s, increase from the start. `positions`, (m, 3), m, and `turns`, (m, 4),
+    orientations (w, x, y, z), are of a frame that moves with the base; `placement`, (4, 4), is its
+    pose in the axes of the base's body. HodynError: fewer than two poses, poses that
+    `fit_pose_plan` refuses, or motions faster than a base can move.
     """
     if len(times) < 2:
         raise HodynError(f'it has {len(times)} pose; a motion of the base needs at least two')

@@ -23,20 +23,11 @@ runpy.run_module(module, run_name='__main__', alter_sys=True)
 def start(
     module: str, *arguments: str, end_signal: signal.Signals, **options: Any,
 ) -> 'subprocess.Popen[bytes]':
-    """Run a module of this package in a child process.
+    """Run a module of this package, given by its full name, in a child process.
 
-    Parameters
-    ----------
-    module : str
-        Full name of the module.
-    arguments : str
-        Arguments that the module finds in `sys.argv`.
-    end_signal : signal.Signals
-        Signal that the child gets when the calling thread ends, even if its process lives on.
-        (On Linux; elsewhere the child must notice this itself.)
-    options
-        Options of `subprocess.Popen`.
-
+    The module finds the arguments in `sys.argv`; the options are those of `subprocess.Popen`. The
+    child gets `end_signal` when the calling thread ends, even if its process lives on. (On Linux;
+    elsewhere the child must notice this itself.)
     """
     return subprocess.Popen(
         [sys.executable, '-c', _BEGIN, str(int(end_signal)), str(os.getpid()), module, *arguments],

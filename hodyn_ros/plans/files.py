@@ -90,22 +90,9 @@ def annotated_contents(path: Path) -> Contents | None:
 def write_annotated(annotated: Annotated, path: Path, *, force: bool = False) -> None:
     """Write an annotated plan in the format of its path's ending; without an ending, as a bag.
 
-    Parameters
-    ----------
-    annotated : Annotated
-        The plan.
-    path : Path
-        Path of the output, by the rules of `common.output_files.replacing`.
-    force : bool
-        Whether an existing output is replaced.
-
-    Raises
-    ------
-    HodynError
-        The path has an ending that cannot be written.
-    OSError
-        The output cannot be written; an existing output then stays unchanged.
-
+    The path and `force`, which replaces an existing output, follow the rules of
+    `common.output_files.replacing`. HodynError: the path has an ending that cannot be written.
+    OSError: the output cannot be written; an existing output then stays unchanged.
     """
     if annotated_contents(path) is not None:
         write_bag(annotated, path, force=force)

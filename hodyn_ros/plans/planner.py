@@ -25,16 +25,6 @@ class Planner:
     If the reference moves, a plan must start where the reference will be when the plan is ready.
     So its start lies ahead by the expected preparation time (headroom); if the preparation takes
     longer, it is repeated with more headroom. If the reference holds, it may take any time.
-
-    Parameters
-    ----------
-    worker : PlanWorker
-        Prepares the plans.
-    robot : Robot
-        The robot that follows the plans.
-    settings : PlanSettings
-        How the plans are made.
-
     """
 
     def __init__(self, worker: PlanWorker, robot: Robot, settings: PlanSettings) -> None:

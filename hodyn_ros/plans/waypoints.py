@@ -65,29 +65,15 @@ def accept(
 ) -> AcceptedWaypoints:
     """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
 
-    The controller's rule about the last point is in `motion_at_end`.
+    The controller's rule about the last point is in `motion_at_end`. `elapsed` is the time since
+    the trajectory's start, s; `leave_out_other_joints` leaves out joints besides the robot's, such
+    as a gripper's, instead of refusing them. The refusals are:
 
-    Parameters
-    ----------
-    trajectory : JointWaypoints
-        The waypoints, unchecked.
-    joints : JointNames
-        Finds the robot's joints in the trajectory.
-    elapsed : float
-        s since the trajectory's start.
-    leave_out_other_joints : bool
-        Whether joints besides the robot's, such as a gripper's, are left out instead of refused.
-
-    Raises
-    ------
-    OtherJointsError
-        Unknown, missing or doubled joints, or joints besides the robot's that are not locked.
-    EndedError
-        The last point is less than `elapsed` seconds after the start.
-    HodynError
-        No points; units of other joint types; rows of the wrong length, points without positions;
-        values that are not finite; times that do not increase.
-
+    - OtherJointsError: unknown, missing or doubled joints, or joints besides the robot's that are
+      not locked;
+    - EndedError: the last point is less than `elapsed` after the start;
+    - HodynError: no points; units of other joint types; rows of the wrong length, points without
+      positions; values that are not finite; times that do not increase.
     """
     names = trajectory.names
     if not len(trajectory.times):
@@ -125,15 +111,8 @@ def with_resting_ends(
     """Return points with velocity and acceleration 0 at ends at rest, and a note on the change.
 
     Time parametrisations with bang-bang accelerations, such as MoveIt's TOTG, give accelerations
-    at such ends; the torque would step when the arm begins or ceases to move.
-
-    Parameters
-    ----------
-    points : AcceptedWaypoints
-        The accepted points.
-    first : bool
-        Whether the plan begins at the first point; else only the last one is set to rest.
-
+    at such ends; the torque would step when the arm begins or ceases to move. If the plan does not
+    begin at the `first` point, only the last one is set to rest.
     """
     notes = []
     rows = {

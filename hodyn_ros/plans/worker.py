@@ -71,16 +71,9 @@ class PlanWorker:
     """Prepares one plan after the other in a child process, which dies with this one.
 
     `submit` and `poll` never wait. For each kind of job, only the newest job that has not begun
-    and the newest plan that was not polled are kept. A job that a newer one replaces is ended
-    when it takes `PATIENCE`.
-
-    Parameters
-    ----------
-    robot : Robot
-        The robot, on a fixed base.
-    has_base : bool
-        Whether there may be jobs of a base, for which more kernels are compiled.
-
+    and the newest plan that was not polled are kept. A job that a newer one replaces is ended when
+    it takes `PATIENCE`. With `has_base` there may be jobs of a base, for which more kernels are
+    compiled; the robot itself is on a fixed base.
     """
 
     def __init__(self, robot: Robot, *, has_base: bool = False) -> None:

@@ -152,25 +152,13 @@ class JerkLimitedMotion:
             _keeps_law(self.start, self.durations, self.jerks, limits.law))
 
     def filtered(self, omega: float, outputs: Array, times: Array) -> Array:
-        """Return the output of the filter 1/(s/ω + 1)², whose input is this motion.
+        """Return the output of the filter 1/(s/ω + 1)², whose input is this motion, (T − 1, 5, n).
 
         Its impulse response is never negative and has area 1. So if it starts from rest, its
-        output is within all limits that the motion keeps. The solution is exact.
-
-        Parameters
-        ----------
-        omega : float
-            ω, rad/s.
-        outputs : (2, n) array
-            The filter's q and q̇ at the first time; overwritten by those at the last time.
-        times : (T,) array
-            Times of the motion, s.
-
-        Returns
-        -------
-        (T − 1, 5, n) array
-            q … q⁗ of the filter at all but the first time.
-
+        output is within all limits that the motion keeps. The solution is exact. It has q … q⁗ at
+        all but the first of the `times` of the motion, (T,), s. `outputs`, (2, n), are the
+        filter's q and q̇ at the first time, and are overwritten by those at the last; `omega` is
+        ω, rad/s.
         """
         samples = np.empty((times.size - 1, 5, self.start.shape[1]))
         _filtered(self.start, self.durations, self.jerks, omega, outputs, times, samples)

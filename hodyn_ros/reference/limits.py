@@ -30,11 +30,7 @@ def no_effort(motion: Array) -> float:
 class MotionLimits:
     """Limits of a motion of n joints, each an array (n,).
 
-    Raises
-    ------
-    HodynError
-        Values are not numbers, NaN included, or the arrays differ in length.
-
+    HodynError: values are not numbers, NaN included, or the arrays differ in length.
     """
 
     #: `lower`, `upper`: (n,): range of the positions, rad or m; infinite without a limit

@@ -17,23 +17,11 @@ Mode = Literal['holding', 'following', 'streaming', 'stopping']
 class ReferenceManager:
     """The reference, with instants in integer nanoseconds, exact also for times since 1970.
 
-    The reference starts by holding a position, and plans hold their last positions. So it exists
-    at any time, and is continuous to the fourth derivative whatever is requested, except by
+    The reference starts by holding a position, (n,), and plans hold their last positions. So it
+    exists at any time, and is continuous to the fourth derivative whatever is requested, except by
     `latch`. It always follows a motion that ends at rest; a motion to a streamed sample takes over
-    only if the whole motion is within limits.
-
-    Parameters
-    ----------
-    position : (n,) array
-        Position to hold at first, rad or m.
-    bandwidth : float
-        Bandwidth of the filter that smooths streams, rad/s.
-
-    Attributes
-    ----------
-    revision : int
-        Number of changes; a plan made before the last change no longer fits.
-
+    only if the whole motion is within limits. `bandwidth`, rad/s, is of the filter that smooths
+    streams.
     """
 
     def __init__(self, position: Array, bandwidth: float) -> None:
@@ -44,7 +32,7 @@ class ReferenceManager:
         self._stream: Stream | None = None
         self._stop_limits: MotionLimits | None = None
         self._tried = 0
-        self.revision = 0
+        self.revision = 0  #: Number of changes; a plan made before the last change no longer fits
 
     @property
     def streaming(self) -> bool:

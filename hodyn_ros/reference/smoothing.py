@@ -17,24 +17,12 @@ MAX_SLOPE = 4.0**4 * np.exp(-4.0) / 24.0
 
 
 class SmoothingFilter:
-    """The filter 1/(s/ω + 1)⁵, ω = `omega`, of samples that are held until the next.
+    """The filter 1/(s/ω + 1)⁵, ω = `omega`, rad/s, of samples that are held until the next.
 
     Its impulse response is never negative and has area 1, so its output stays within the range of
-    its input. The state's difference from the target decays as the filter's free motion, a matrix
-    exponential, which is exact for every interval.
-
-    Parameters
-    ----------
-    start : (n,) array
-        Initial value, at rest, and initial target.
-    omega : float
-        ω, rad/s; the step response takes about 10/ω.
-
-    Attributes
-    ----------
-    state : (5, n) array
-        The value and its derivatives to the fourth, now.
-
+    its input. The step response takes about 10/ω. The state's difference from the target decays as
+    the filter's free motion, a matrix exponential, which is exact for every interval. `start`,
+    (n,), is the initial value, at rest, and the initial target.
     """
 
     def __init__(self, start: ArrayLike, omega: float) -> None:
@@ -44,6 +32,7 @@ class SmoothingFilter:
         self._target = numbers(start, 'start').copy()
         if self._target.ndim != 1 or not np.isfinite(self._target).all():
             raise HodynError('start of a filter: must be finite, of shape (n,)')
+        #: (5, n): the value and its derivatives to the fourth, now
         self.state: Array = np.zeros((5, self._target.size))
         self.state[0] = self._target
 

@@ -23,18 +23,11 @@ def smoothest_knots(
     spacings differ by factors of more than some tens. QR needs no scaling of columns, so SI units
     suffice.
 
-    Parameters
-    ----------
-    times : (m + 1,) array
-        Times of the knots, increasing.
-    fixed : (m + 1, 5) array
-        Which derivatives are given at each knot, in all joints.
-    rows, targets : (m + 1, r, 5) and (m + 1, r, n) arrays
-        Added least-squares rows and their targets; r may be 0.
-    knots : (m + 1, 5, n) array, changed in place
-        Given values. Free derivatives are overwritten, but free positions should be near the
-        solution, since only the difference from them is computed.
-
+    - `times`, (m + 1,): increasing.
+    - `fixed`, (m + 1, 5): derivatives that are given at each knot, in all joints.
+    - `rows`, `targets`, (m + 1, r, 5) and (m + 1, r, n): least-squares rows to add; r may be 0.
+    - `knots`, (m + 1, 5, n), changed in place: free derivatives are overwritten, but free
+      positions should be near the solution, since only the difference from them is computed.
     """
     np.copyto(knots[:, 1:], 0.0, where=~fixed[:, 1:, np.newaxis])
     count, _, n = knots.shape
@@ -63,21 +56,14 @@ def _solve(
 
     The caller makes the arrays, which keeps this kernel short: compilation takes seconds.
 
-    Parameters
-    ----------
-    unknown : (m + 1, 10) array
-        Which derivatives of each knot and of the next knot are unknown; the columns of known
-        derivatives are zero.
-    given : (m + 1, r, 10 + n) array
-        Rows of each knot. Columns: derivatives of two knots, and from 10 on the right sides.
-    pieces : (m + 1, 5, 10 + n) array
-        Rows of the piece after each knot, zero after the last. Triangular rows for the knot's
-        unknowns replace them.
-    work : (10 + r, 10 + n) array
-        Rows: at most 5 carried over, r given, 5 of the piece.
-    solution : (m + 2, 5, n) array, written
-        Solution of each knot; must contain zeros at first.
-
+    - `unknown`, (m + 1, 10): which derivatives of each knot and of the next knot are unknown; the
+      columns of known derivatives are zero.
+    - `given`, (m + 1, r, 10 + n): rows of each knot. Columns: derivatives of two knots, and from
+      10 on the right sides.
+    - `pieces`, (m + 1, 5, 10 + n): rows of the piece after each knot, zero after the last.
+      Triangular rows for the knot's unknowns replace them.
+    - `work`, (10 + r, 10 + n): at most 5 rows carried over, r given, 5 of the piece.
+    - `solution`, (m + 2, 5, n), written: of each knot; must contain zeros at first.
     """
     added, width = given.shape[1], work.shape[1]
     carried = 0

@@ -26,17 +26,8 @@ class Stop:
     """A plan that comes to rest along its path: q(s(t)), where ṡ falls from 1 to 0.
 
     ṡ = 1 − x⁴ (35 − 84 x + 70 x² − 20 x³), with x the fraction of the duration, so that s and the
-    motion are continuous to the fourth derivative.
-
-    Parameters
-    ----------
-    plan : Plan
-        The plan.
-    begin : float
-        Time of the plan at which the stop begins, s; the stop's own time starts from 0.
-    duration : float
-        How long the stop takes, s.
-
+    motion are continuous to the fourth derivative. The stop begins at the time `begin` of the
+    plan, s, and takes `duration`, s; its own time starts from 0.
     """
 
     interpolation = 'stop'

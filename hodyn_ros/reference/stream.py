@@ -57,19 +57,9 @@ class Stream:
     a concave function of position. If the fastest motion is not within limits, slower ones are
     tried, which stay between the present position, the target and the nearest stop.
 
-    The motion leads a moving target by the filter's lag, so that the output does not lag.
-
-    Parameters
-    ----------
-    position : (n,) array
-        Initial position, at rest, rad or m.
-    now : int
-        Present instant, ns.
-    omega : float
-        ω of the filter, rad/s; targets without velocity are followed with a lag of 2/ω.
-    limits : MotionLimits
-        The limits. If `position` is outside the range, the range is widened to it.
-
+    The motion leads a moving target by the filter's lag, so that the output does not lag; targets
+    without velocity are followed with a lag of 2/ω, with `omega`, ω, in rad/s. The stream begins
+    at rest at a position, (n,), at `now`, ns; the range is widened to it if it is outside.
     """
 
     def __init__(self, position: Array, now: int, omega: float, limits: MotionLimits) -> None:
@@ -110,17 +100,9 @@ class Stream:
     ) -> None:
         """Follow a target from an instant (ns) on.
 
-        Parameters
-        ----------
-        now, until : int
-            Present instant, and instant until which `velocity` is valid, ns.
-        position : (n,) array
-            Position of the target; it is clipped to the range.
-        velocity : (n,) array or None
-            Velocity of the target; None for a target at rest.
-        limits : MotionLimits
-            The limits from now on, except for the range, which stays as it was.
-
+        The position, (n,), is clipped to the range. The velocity, (n,), is valid until `until`,
+        ns; None for a target at rest. The limits apply from now on, except for the range, which
+        stays as it was.
         """
         position = numbers(position, 'sample')
         moves = np.zeros_like(position) if velocity is None else numbers(velocity, 'velocity')

@@ -180,19 +180,12 @@ class EffortComparison:
     ) -> None:
         """Compare efforts; values that are not finite are left out.
 
-        Parameters
-        ----------
-        stamps, instants : (T,) int64 arrays
-            Stamps of the messages, and when their states were sampled, ns.
-        predicted : (T, 2, n) array
-            The predicted efforts and their rates, N m/sᵏ.
-        recorded : (T, n) array
-            The recorded efforts, N m.
-        slow : (T, 2, n) array
-            Predicted and recorded efforts, both within the bandwidth of the motion, N m.
-        motion : (T, 2, n) array
-            Velocities and accelerations of the joints, rad/s and rad/s².
-
+        - `stamps`, `instants`, (T,), ns: of the messages, and when their states were sampled.
+        - `predicted`, (T, 2, n): the predicted efforts and their rates, N m/sᵏ.
+        - `recorded`, (T, n), N m.
+        - `slow`, (T, 2, n): predicted and recorded efforts, both within the bandwidth of the
+          motion, N m.
+        - `motion`, (T, 2, n): velocities and accelerations of the joints, rad/s and rad/s².
         """
         if not len(stamps):
             return

@@ -31,35 +31,22 @@ def effort_unit(
 ) -> tuple[float, Array]:
     """Return the factors of efforts that are in another unit.
 
-    Each joint's efforts are fitted by factors of its gravity and inertia torques, friction and a
-    constant. The two factors are separate, so that a driver that subtracts gravity is not mistaken
-    for one with another unit.
+    Each joint's recorded efforts, (T, n) as the model's torques and velocities, are fitted by
+    factors of its gravity and inertia torques, friction and a constant. The two factors are
+    separate, so that a driver that subtracts gravity is not mistaken for one with another unit.
+    Efforts count where `known`, (T, n), is
+    true; blocks of time, numbered by `block`, (T,), count as independent; the efforts' limits,
+    (n,), are infinite if unknown. The results are:
 
-    Parameters
-    ----------
-    gravity, inertial, velocity, effort : (T, n) arrays
-        Torques and velocities of the model's motion, and recorded efforts.
-    known : (T, n) bool array
-        Which efforts count.
-    block : (T,) int array
-        Number of the block of time of each sample; blocks count as independent.
-    limit : (n,) array
-        Limits of the efforts; infinite if unknown.
-
-    Returns
-    -------
-    factor : float
-        Ratio of the efforts to the model's torques in most joints, if it is far from 1; NaN if the
-        joints differ, or the efforts may be in the unit of the torques.
-    gear_ratios : (n,) array
-        How many times too small the efforts of each joint are; NaN if they may be in the unit of
-        the torques. Torques on the motor's side of a gear are too small by its ratio. No load and
-        no error of the model causes a constant factor in each of several joints. For a single
-        joint the ratio is reported only if it is close to that of a unit (0.001 for N mm) and
-        another joint has a factor near 1. A missing load may also enlarge the efforts of a wrist.
-        So efforts that are too large in a single joint are reported only if they exceed its limit
-        or the largest torque of the model.
-
+    - The ratio of the efforts to the model's torques in most joints, if it is far from 1; NaN if
+      the joints differ, or the efforts may be in the unit of the torques.
+    - The gear ratios, (n,): how many times too small the efforts of each joint are; NaN if they
+      may be in the unit of the torques. Torques on the motor's side of a gear are too small by its
+      ratio. No load and no error of the model causes a constant factor in each of several joints.
+      For a single joint the ratio is reported only if it is close to that of a unit (0.001 for N
+      mm) and another joint has a factor near 1. A missing load may also enlarge the efforts of a
+      wrist. So efforts that are too large in a single joint are reported only if they exceed its
+      limit or the largest torque of the model.
     """
     fit = FrictionFit(effort.shape[1], 2)
     fit.add(velocity, (gravity, inertial), effort, known, block)

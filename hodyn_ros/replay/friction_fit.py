@@ -31,17 +31,9 @@ def is_measured(effort: Array) -> Flags:
 
 
 class FrictionFit:
-    """Least squares of each joint's effort, from products of the signals.
+    """Least squares of each of n joints' effort by some torques, from products of the signals.
 
     The products are summed, so that memory does not grow with the recording.
-
-    Parameters
-    ----------
-    n : int
-        Number of joints.
-    torques : int
-        Number of torques by which the effort of each joint is fitted.
-
     """
 
     def __init__(self, n: int, torques: int) -> None:

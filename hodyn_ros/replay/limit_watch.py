@@ -15,16 +15,7 @@ WATCHED = (*JOINT_QUANTITIES, 'power')
 
 
 class LimitWatch:
-    """Gathers the extremes of a motion chunk by chunk.
-
-    Parameters
-    ----------
-    feedforward : FeedForward
-        Feed-forward of the robot.
-    names : tuple of str
-        Joint names in the recording.
-
-    """
+    """Gathers the extremes of a motion chunk by chunk; `names` are the recording's joint names."""
 
     def __init__(self, feedforward: FeedForward, names: tuple[str, ...]) -> None:
         self._names = names
@@ -49,11 +40,8 @@ class LimitWatch:
     ) -> list[LimitMargin]:
         """Return each reflex's margin at the joint that came closest, the closest reflex first.
 
-        Parameters
-        ----------
-        motion_supported, torque_supported : (5, n) and (3, n) arrays of bool
-            Quantities that the recording resolves; others are not checked.
-
+        Only quantities that the recording resolves are checked: (5, n) of the motion, (3, n) of
+        torques.
         """
         known = dict(zip((*KINEMATIC, *EFFORTS), (
             *motion_supported[:4], *torque_supported[:2]), strict=True))

@@ -67,21 +67,11 @@ class Fit:
 def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     """Return how well efforts fit the model, and the reading with which they would.
 
-    Up to four changes are tried one after the other: swapped joints or efforts, opposite signs,
-    zeros a quarter turn away, degrees or another factor of the positions, a load on the last link,
-    gravity along another axis of the base and, if joints have springs, positions of the motors.
-    Joints whose effort is not recorded or never changes are left out. An arm at rest is not
-    judged.
-
-    Parameters
-    ----------
-    feedforward : FeedForward
-        Feed-forward of the robot.
-    q : (S, 5, n) array
-        Motions, rad/sᵏ.
-    effort : (S, n) array
-        Recorded efforts, N m.
-
+    Motions are (S, 5, n), rad/sᵏ, and efforts (S, n), N m. Up to four changes are tried one after
+    the other: swapped joints or efforts, opposite signs, zeros a quarter turn away, degrees or
+    another factor of the positions, a load on the last link, gravity along another axis of the
+    base and, if joints have springs, positions of the motors. Joints whose effort is not recorded
+    or never changes are left out. An arm at rest is not judged.
     """
     q, effort, judged = _judged(q, effort)
     if not judged.any() or np.sqrt(np.mean(q[:, 1] ** 2, axis=0)).max() < STILL:

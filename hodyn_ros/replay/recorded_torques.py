@@ -105,27 +105,10 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
 
 
 class RecordedTorques:
-    """Computes the torques of a recorded motion.
+    """Computes the torques of a recorded motion, from an open bag.
 
-    Attributes
-    ----------
-    motion : RecordedMotion
-        The motion.
-    efforts : EffortContents
-        Gravity and unit of the recorded efforts.
-
-    Parameters
-    ----------
-    bag : JointStateBag
-        The bag, open.
-    feedforward : FeedForward
-        Feed-forward of the robot.
-    bandwidth : float, optional
-        Bandwidth of the motion, Hz; by default the most likely bandwidth.
-    deviations : bool
-        Whether to compute the standard deviations of the torques, the longest computation;
-        otherwise they are NaN.
-
+    The bandwidth, Hz, is by default the most likely one. The standard deviations of the torques
+    are the longest computation; without `deviations`, they are NaN.
     """
 
     def __init__(
@@ -133,6 +116,7 @@ class RecordedTorques:
         deviations: bool = True,
     ) -> None:
         self.motion = RecordedMotion(bag, bandwidth=bandwidth)
+        #: Gravity and unit of the recorded efforts
         self.efforts = effort_contents(self.motion, feedforward)
         self._feedforward, self._deviations = feedforward, deviations
         self._every = max(1, int(_DEVIATION_PERIOD / self.motion.noise.step))
@@ -140,11 +124,7 @@ class RecordedTorques:
     def chunks(self, progress: Callable[[int], None] | None = None) -> Iterator[Chunk]:
         """Compute chunk after chunk, each while the caller uses the previous one.
 
-        Parameters
-        ----------
-        progress : callable, optional
-            Called with the number of messages done since the last call.
-
+        `progress` is called with the number of messages done since the last call.
         """
         for chunk in self.motion.evaluated(self._chunk):
             yield chunk

@@ -86,39 +86,26 @@ class Replay:
 
 
 class Curves:
-    """Data of the plots, gathered chunk by chunk; memory does not grow with the recording.
-
-    Attributes
-    ----------
-    torques : Trace
-        Predicted effort (n), recorded effort (n) and their difference (n), N m.
-    rates : Trace
-        Q̇ (n), Q̈ (n), and their standard deviations (2 n).
-    friction : Profile
-        Recorded effort minus rigid-body prediction over velocity, N m.
-    over_position : Profile
-        Recorded effort minus prediction over position, N m.
-    comparison : EffortComparison
-        Statistics of the errors, with their spectrum.
-    start : int
-        Stamp of time 0, ns.
-
-    """
+    """Data of the plots, gathered chunk by chunk; memory does not grow with the recording."""
 
     def __init__(self, robot: Robot, names: tuple[str, ...], first: Chunk) -> None:
         n = robot.n
+        #: `torques`: predicted effort (n), recorded effort (n) and their difference (n), N m;
+        #: `rates`: Q̇ (n), Q̈ (n), and their standard deviations (2 n)
         self.torques, self.rates = Trace(3 * n), Trace(4 * n)
-        self.comparison = EffortComparison(names)
+        self.comparison = EffortComparison(names)  #: Statistics of the errors, with their spectrum
         reach = np.nanmax(np.abs(first.q[:, 1]), axis=0) * 1.3 + 1e-6
         fast = np.minimum(robot.limits.velocity, reach)
+        #: Recorded effort minus rigid-body prediction over velocity, N m
         self.friction = Profile(-fast, fast)
         low, high = np.nanmin(first.q[:, 0], axis=0), np.nanmax(first.q[:, 0], axis=0)
         room = 0.5 * (high - low) + 1e-6
+        #: Recorded effort minus prediction over position, N m
         self.over_position = Profile(
             np.maximum(low - room, robot.limits.position_min),
             np.minimum(high + room, robot.limits.position_max))
         self._robot = robot
-        self.start = int(first.stamps[0])
+        self.start = int(first.stamps[0])  #: Stamp of time 0, ns
 
     def add(self, chunk: Chunk) -> None:
         """Add a chunk."""

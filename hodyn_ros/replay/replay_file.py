@@ -20,34 +20,14 @@ def replay_file(
 ) -> Replay:
     """Replay a bag, write its report and files, and return the results.
 
-    Parameters
-    ----------
-    bag : Path
-        Folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file.
-    robot : Robot
-        The robot that was recorded; the report says if a locked joint is not at its lock.
-    output : Path
-        Folder for the report, see `replay.report.CONTENTS`.
-    topic : str, optional
-        Joint state topic, needed when several are recorded.
-    prefix : str
-        Prefix of the joint names of one arm among several.
-    bandwidth, csv, payload
-        As for `replay_bag.replay`.
-    parquet : Path, optional
-        File for the motion and its torques; a relative path starts at `output`.
-    report : bool
-        Whether ``report.html`` is written and its plots drawn.
-    progress : callable, optional
-        Called with the number of messages in the bag, and the number done since the last call.
-    force : bool
-        Whether existing files are replaced.
-
-    Raises
-    ------
-    HodynError, OSError
-        When nothing can be read from the bag, or something cannot be written.
-
+    `bag` is the folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file, `topic` its joint
+    states if several are recorded, and `prefix` that of the joint names of one arm among several.
+    `output` is a folder, see `replay.report.CONTENTS`; a relative `parquet`, the file for the
+    motion and its torques, starts there. The report says if a locked joint is not at its lock;
+    without `report`, neither it nor its plots are made. `progress` is called with the number of
+    messages in the bag, and the number done since the last call. The rest is as for
+    `replay_bag.replay`. HodynError or OSError: nothing can be read from the bag, or something
+    cannot be written.
     """
     moving_locked = dependent_but_elsewhere(bag, robot, topic=topic, prefix=prefix)
     with (

@@ -35,19 +35,9 @@ class SmallZero:
 class ZeroSearch:
     """Searches for quarter turns of joints with which a model explains recorded efforts.
 
-    Bias and friction of each joint are fitted as well.
-
-    Parameters
-    ----------
-    feedforward : FeedForward
-        Feed-forward of the robot.
-    q : (S, 5, n) array
-        Recorded motion, of which at most `MAX_SAMPLES` samples are used.
-    effort : (S, n) array
-        Recorded efforts; only efforts with gravity determine zeros.
-    gains : bool
-        Whether the efforts are in an unknown unit.
-
+    Bias and friction of each joint are fitted as well. Of the motion, (S, 5, n), at most
+    `MAX_SAMPLES` samples are used; only efforts, (S, n), with gravity determine zeros. With
+    `gains` the efforts are in an unknown unit.
     """
 
     def __init__(

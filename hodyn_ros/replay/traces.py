@@ -7,24 +7,13 @@ MAX_BINS = 1024
 
 
 class Trace:
-    """Curves (T, m) gathered chunk by chunk, in at most 2 × MAX_BINS bins of equal sample numbers.
-
-    Attributes
-    ----------
-    bin : int
-        Samples in a bin; 1 if the trace has every sample.
-    time : (bins,) array
-        Beginnings of the bins, s.
-    lower, upper : (bins, m) arrays
-        Least and greatest values in the bins.
-
-    """
+    """Curves (T, m) gathered chunk by chunk, in at most 2 × MAX_BINS bins of equal sizes."""
 
     def __init__(self, curves: int) -> None:
-        self.bin = 1
-        self.time: Array = np.empty(0)
-        self.lower: Array = np.empty((0, curves))
-        self.upper: Array = np.empty((0, curves))
+        self.bin = 1  #: Samples in a bin; 1 if the trace has every sample
+        self.time: Array = np.empty(0)  #: (bins,): beginnings of the bins, s
+        self.lower: Array = np.empty((0, curves))  #: (bins, m): least values in the bins
+        self.upper: Array = np.empty((0, curves))  #: (bins, m): greatest values in the bins
         self._rest: tuple[Array, Array] = (np.empty(0), np.empty((0, curves)))
 
     def add(self, time: Array, values: Array) -> None:

@@ -12,17 +12,8 @@ def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -
     """Return the standard deviations of Q, Q̇, Q̈, (S, 3, n), due to errors of the motion.
 
     Each joint's covariance is split into five independent directions, along which the torques are
-    differentiated numerically. The model itself is taken as exact.
-
-    Parameters
-    ----------
-    feedforward : FeedForward
-        Feed-forward of the robot.
-    motion : Motion
-        The motion at S samples, with its covariance.
-    every : int
-        Evaluate only each `every`-th sample, and interpolate between them.
-
+    differentiated numerically, for each `every`-th sample, between which they are interpolated.
+    The model itself is taken as exact.
     """
     count, orders, n = motion.q.shape
     chosen = np.unique(np.append(np.arange(0, count, every), count - 1))

@@ -71,15 +71,8 @@ def warn_of_broken_couplings(
 ) -> None:
     """Warn of locked joints that follow a joint that stays free.
 
-    Parameters
-    ----------
-    mimics : mapping of str to Mimic
-        Mimics of coupled joints, locked ones included, not yet `resolved`.
-    locked : mapping of str to float
-        Position of each locked joint, rad or m.
-    context : str
-        Names the source in the warning.
-
+    `mimics` are those of coupled joints, locked ones included, not yet `resolved`; `locked` has
+    positions, rad or m; `context` names the source in the warning.
     """
     for name in locked:
         path = [name]

@@ -98,15 +98,8 @@ def combine(
 ) -> tuple[float, Array, Array]:
     """Return mass, centre of mass and inertia about it of two bodies fixed to each other.
 
-    Parameters
-    ----------
-    mass, com, inertia : float, (3,) array and (3, 3) array
-        kg; m; kg m², about the centre of mass; in the body's own axes.
-    other_mass, other_com, other_inertia : float, (3,) array and (3, 3) array
-        The same for the other body, in its own axes.
-    placement : (4, 4) array
-        Pose of the other body in the first body's frame, which is also the result's.
-
+    They are in kg, m and kg m², (3,) and (3, 3), each in the body's own axes. `placement`, (4, 4),
+    is the pose of the other body in the first body's frame, which is also the result's.
     """
     rotation = placement[:3, :3]
     other_com = rotation @ other_com + placement[:3, 3]

@@ -13,18 +13,10 @@ further, and their weight changes little."""
 
 
 def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None:
-    """Return the index of a joint among a driver's names; None if it is not named.
+    """Return the index of a joint of the robot's file among a driver's names; None if not named.
 
-    Parameters
-    ----------
-    joint : str
-        The joint, as in the robot's file.
-    names : sequence of str
-        The names.
-    prefix : str or None
-        Prefix of the arm's joints, which the joint may have; None if it is not known, so that the
-        only name that ends with ``_joint`` is the joint's.
-
+    Names may have the arm's prefix. If that is not known, None, the only name that ends with an
+    underscore and the joint is the joint's.
     """
     wanted = (joint, (prefix or '') + joint)
     found = [i for i, name in enumerate(names) if name in wanted]

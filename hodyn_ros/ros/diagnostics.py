@@ -76,28 +76,17 @@ def printable(text: str, *, keep: str = '') -> str:
 
 
 class Monitor:
-    """Counters of a node between two reports, and since activation.
-
-    Attributes
-    ----------
-    received : Counter
-        Number of messages by topic, including rejected ones.
-    complaints : Complaints
-        Rejected inputs.
-    work : Durations
-        Durations from the arrival of a joint state until its answers are published, s.
-    age : Durations
-        Age of joint states on arrival, by their stamps, s.
-
-    """
+    """Counters of a node between two reports, and since activation."""
 
     def __init__(self, error: Callable[[str], object] = lambda line: None) -> None:
         """Take the function that logs errors."""
         self._error = error
+        #: Number of messages by topic, including rejected ones
         self.received: Counter[str] = Counter()
-        self.complaints = Complaints()
+        self.complaints = Complaints()  #: Rejected inputs
+        #: Durations from the arrival of a joint state until its answers are published, s
         self.work = Durations()
-        self.age = Durations()
+        self.age = Durations()  #: Age of joint states on arrival, by their stamps, s
         self.cycles = 0
         self.overruns = 0
         self._reported_cycles = 0

@@ -59,17 +59,11 @@ SUCCESS = TransitionCallbackReturn.SUCCESS
 
 
 class FeedforwardNode(LifecycleNode):
-    """Publishes Q, Q̇ and Q̈ of the reference at the stamp of each joint state.
-
-    Attributes
-    ----------
-    is_moving : bool
-        Whether the node is active or being deactivated: it then ends by a stop and a fade.
-
-    """
+    """Publishes Q, Q̇ and Q̈ of the reference at the stamp of each joint state."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(NAME, **options)
+        #: Whether the node is active or being deactivated: it then ends by a stop and a fade
         self.is_moving = False
         self._session: Session | None = None
         self._idle = Monitor(self.get_logger().error)  # for inputs that come without a session

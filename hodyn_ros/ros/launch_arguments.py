@@ -86,22 +86,11 @@ class LaunchedNode:
 def launched_node(
     given: Mapping[str, str], config: Path | None, *, name: str = '', namespace: str = '',
 ) -> LaunchedNode:
-    """Return the node that follows from the arguments.
+    """Return the node that follows from the arguments, which are empty if they were not given.
 
-    Parameters
-    ----------
-    given : mapping of str to str
-        The arguments; empty text for arguments that were not given.
-    config : Path or None
-        Folder of the package's parameter files; None to use only the defaults of the node.
-    name, namespace : str
-        Name and namespace of the node, if they are not arguments.
-
-    Raises
-    ------
-    HodynError
-        One line that names the file and line, or the argument.
-
+    `config` is the folder of the package's parameter files, None to use only the defaults of the
+    node; `name` and `namespace` are for a node whose arguments do not have them. HodynError is one
+    line that names the file and line, or the argument.
     """
     node = parameter_file.full_name(
         name or given['name'], namespace or given.get('namespace', ''))

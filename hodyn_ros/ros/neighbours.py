@@ -23,19 +23,11 @@ UNTIL_LEFT = (
 
 
 class Neighbours:
-    """Other nodes on the topics of this one, and whether they conflict with it.
-
-    Attributes
-    ----------
-    fault : str
-        Conflicting nodes, and what to do; empty if there are none.
-    share_states : bool
-        Whether several nodes publish joint states; if so, call `compare` with each state.
-
-    """
+    """Other nodes on the topics of this one, and whether they conflict with it."""
 
     def __init__(self, node: Node, monitor: Monitor) -> None:
-        self.fault = ''
+        self.fault = ''  #: Conflicting nodes, and what to do; empty if there are none
+        #: Whether several nodes publish joint states; if so, call `compare` with each state
         self.share_states = False
         self._node = node
         self._monitor = monitor

@@ -34,17 +34,7 @@ def process(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Run a module of `hodyn_ros.ros` as a node, until the context or its thread ends.
 
-    The thread is the one that entered the context.
-
-    Parameters
-    ----------
-    namespace : str
-        Namespace of the node.
-    module : str
-        Name within `hodyn_ros.ros`.
-    parameters : str
-        Parameters as ``name:=value``.
-
+    The thread is the one that entered the context. Parameters are written ``name:=value``.
     """
     arguments = [word for parameter in parameters for word in ('-p', parameter)]
     running = child_process.start(

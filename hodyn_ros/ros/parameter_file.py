@@ -25,23 +25,11 @@ QOS_VALUES: dict[str, Any] = {
 def read(
     path: str | Path, node: str, fault: Callable[[str, Any], str],
 ) -> dict[str, Any]:
-    """Return the parameters that a file gives a node.
+    """Return the parameters that a file gives a node, whose name has its namespace.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    node : str
-        Name of the node with its namespace, such as ``/left/feedforward``.
-    fault : callable
-        Returns what is wrong with a name and its value, or empty.
-
-    Raises
-    ------
-    HodynError
-        One line with file and line number, if the file cannot be read, has no entry for the node
-        or has a parameter with a fault.
-
+    `fault` returns what is wrong with a name and its value, or empty. HodynError is one line with
+    file and line number: the file cannot be read, has no entry for the node or has a parameter
+    with a fault.
     """
     file = Path(path)
     try:

@@ -47,21 +47,12 @@ def unfreeze_gc() -> None:
 def apply(
     warn: Callable[[str], object], *, priority: int, lock_memory: bool, cpus: Sequence[int],
 ) -> None:
-    """Apply the real-time parameters; each one that the system refuses gives one warning.
+    """Apply the real-time parameters; `warn` gets one line for each that the system refuses.
 
-    Parameters
-    ----------
-    warn : callable
-        Takes a line for the log.
-    priority : int
-        SCHED_FIFO priority, 1 to 99, of the thread that runs the cycles and of the middleware's
-        threads, but not of processes that they start; 0 keeps the scheduler.
-    lock_memory : bool
-        Whether to keep all memory in RAM.
-    cpus : sequence of int
-        Processors for the same threads; values below 0 are ignored, and an empty choice changes
-        nothing.
-
+    `priority` is the SCHED_FIFO priority, 1 to 99, of the thread that runs the cycles and of the
+    middleware's threads, but not of processes that they start; 0 keeps the scheduler. `cpus` are
+    processors for the same threads; values below 0 are ignored, and an empty choice changes
+    nothing. `lock_memory` keeps all memory in RAM.
     """
     try:
         if priority > 0:

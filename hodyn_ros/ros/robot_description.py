@@ -13,21 +13,14 @@ MAX_BYTES = 4 * 1024 * 1024
 
 
 class RobotDescription:
-    """Keeps the last URDF that came on `robot_description`.
-
-    Attributes
-    ----------
-    text : str
-        The URDF; empty until one has come.
-
-    """
+    """Keeps the last URDF that came on `robot_description`."""
 
     def __init__(self, node: Node, on_arrival: Callable[[bool], object]) -> None:
         """Take the node that subscribes, and the function to call when a URDF has come.
 
         The function's argument says whether the URDF differs from the last one.
         """
-        self.text = ''
+        self.text = ''  #: The URDF; empty until one has come
         self._node = node
         self._on_arrival = on_arrival
         self._listens = False

@@ -45,21 +45,13 @@ class StopFlag:
     work, such as loading a robot. If the main thread does not react within `GRACE`, for example
     while it compiles, the process ends anyway. While something moves, a signal only sets the flag;
     a second one, `PATIENCE` later or more, raises `Interrupted`.
-
-    Attributes
-    ----------
-    is_set : bool
-        Whether a signal has come.
-    is_moving : callable
-        Returns whether something needs an orderly end; always True unless replaced.
-    exit_code : int
-        0, or 128 plus the number of the signal that cut an orderly end short.
-
     """
 
     def __init__(self) -> None:
-        self.is_set = False
+        self.is_set = False  #: Whether a signal has come
+        #: Whether something needs an orderly end; always True unless replaced
         self.is_moving: Callable[[], bool] = lambda: True
+        #: 0, or 128 plus the number of the signal that cut an orderly end short
         self.exit_code = 0
         self._set_at = 0.0
         self._ends = self._is_put_off = False

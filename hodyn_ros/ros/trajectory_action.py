@@ -39,15 +39,8 @@ IS_AVAILABLE = FollowJointTrajectory is not None
 class TrajectoryAction:
     """The server of the action, from configuration to clean-up.
 
-    Parameters
-    ----------
-    node : Node
-        The node that offers the action.
-    session : callable
-        Returns the session that takes goals; None while the node is inactive.
-    reject : callable
-        Counts and logs a rejected goal, given the cause.
-
+    `session` returns the session that takes goals, None while the node is inactive; `reject`
+    counts and logs a rejected goal, given the cause.
     """
 
     def __init__(

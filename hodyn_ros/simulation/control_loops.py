@@ -51,18 +51,13 @@ class ControlLoop(ABC):
     An answer is the command for half a period after its state, the middle of the time for which it
     is used. To bridge late answers and uneven periods, the arm's commands are on the straight line
     through the last two answers.
-
-    Attributes
-    ----------
-    q, qd, effort : (n,) arrays
-        Measured joint positions, velocities and efforts.
-
     """
 
     #: The topics that together are a complete answer of the node; the arm follows the last one
     topics: tuple[str, ...]
 
     def __init__(self, arm: SimulatedArm | ElasticArm, effort: Array, period: float) -> None:
+        #: `q`, `qd`, `effort`: (n,): measured positions, velocities and efforts
         self.q, self.qd, self.effort = arm.q, arm.qd, effort
         self._lookahead = HALF_HOLD * period
         self._answers = AnswerLine(LINE_PERIODS * period)
@@ -138,15 +133,7 @@ class ElasticArmLoop(ControlLoop):
 def make_control_loop(robot: Robot, position: Array, period: float) -> ControlLoop:
     """Return the loop for a robot, elastic if it has actuators, with its kernels compiled.
 
-    Parameters
-    ----------
-    robot : Robot
-        The arm.
-    position : (n,) array
-        Initial position, rad or m.
-    period : float
-        Time from one state of the arm to the next, s.
-
+    The arm starts at a position, (n,), and has a state every `period`, s.
     """
     kind = RigidArmLoop if robot.actuators is None else ElasticArmLoop
     # One step of another loop, which is not used, compiles the kernels.

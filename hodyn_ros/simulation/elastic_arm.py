@@ -28,29 +28,11 @@ def check_motors(actuators: Actuators) -> None:
 class ElasticArm:
     """Links, springs and motors, integrated by a Runge-Kutta method.
 
-    The equations are M(q) q̈ + c(q, q̇) + g(q) + friction(q̇) = Q and B θ̈ + load = τ_m (M21, eqs. 2
-    and 3), for rigid joints their sum with θ = q. MuJoCo computes links, gravity, motors (as
-    separate bodies) and linear springs and dampers (as tendons). Other springs and friction are
-    added as external forces at each stage of the integration.
-
-    Attributes
-    ----------
-    q, qd : (n,) arrays
-        Positions and velocities of the links, rad and rad/s.
-    theta, theta_rate : (m,) arrays
-        Positions and velocities of the motors, rad and rad/s.
-    model, data : mujoco.MjModel, mujoco.MjData
-        Model and state of MuJoCo.
-
-    Parameters
-    ----------
-    robot : Robot
-        Robot with actuators.
-    position : (n,) array
-        Initial position of the links, rad or m; the motors hold them at rest.
-    longest_step : float
-        Longest step of the integration, s.
-
+    The equations are M(q) q̈ + c(q, q̇) + g(q) + friction(q̇) = Q and B θ̈ + load = τ_m
+    (M21, eqs. 2 and 3), for rigid joints their sum with θ = q. MuJoCo computes links, gravity,
+    motors (as separate bodies) and linear springs and dampers (as tendons). Other springs and
+    friction are added as external forces at each stage of the integration, whose steps are at most
+    `longest_step`, s. At first, the motors hold the links at rest at a position, (n,), rad or m.
     """
 
     def __init__(

@@ -28,17 +28,8 @@ def example_waypoints(
 ) -> tuple[Array, Array]:
     """Return times (m,) and positions (m, n) of a motion from `home` and back.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot, whose limits bound the motion.
-    duration : float
-        Duration, s, with a waypoint about every 1.5 s.
-    speed : float
-        Largest share of `fastest` in moves from rest to rest between waypoints.
-    seed : int
-        Seed of the random waypoints.
-
+    It takes `duration`, s, with a random waypoint about every 1.5 s; moves from rest to rest
+    between waypoints have at most the share `speed` of `fastest`.
     """
     pieces = max(2, round(duration / 1.5))
     times = np.linspace(0.0, duration, pieces + 1)

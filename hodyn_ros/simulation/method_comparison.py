@@ -75,27 +75,9 @@ def compare_methods(
 ) -> tuple[dict[str, Any], dict[Method, Tracking]]:
     """Simulate a fast motion with each method, under each of the conditions.
 
-    Parameters
-    ----------
-    robot : Robot
-        The `compared_robot` of the settings.
-    settings : ComparisonSettings
-        Motion, motor loop and conditions.
-    track : callable
-        Returns an iterator over the given runs, for example one that shows progress.
-
-    Returns
-    -------
-    figures : dict
-        The results, for JSON.
-    exact : dict of Method to Tracking
-        The arm's motions if the controller's model is exact.
-
-    Raises
-    ------
-    HodynError
-        The robot cannot follow the motion.
-
+    Return the results, for JSON, and the arm's motions if the controller's model is exact. `robot`
+    is the `compared_robot` of the settings; `track` iterates over the given runs, for example to
+    show progress. HodynError: the robot cannot follow the motion.
     """
     plan = fit_plan(*fast_motion(robot, settings.duration, settings.speed))
     stiffness = _stiffness_plan(robot, plan)

@@ -11,14 +11,7 @@ MAX_STEP = 1e-3
 
 
 class SimulatedArm:
-    """The links of a robot under gravity and joint torques, without friction.
-
-    Attributes
-    ----------
-    q, qd : (n,) arrays
-        Joint positions and velocities, views of the simulator's state.
-
-    """
+    """The links of a robot under gravity and joint torques, without friction."""
 
     def __init__(self, robot: Robot, position: Array) -> None:
         self.model = build_model(robot)
@@ -27,6 +20,7 @@ class SimulatedArm:
         self._mujoco = mujoco
         self.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
         self.data = mujoco.MjData(self.model)
+        #: `q`, `qd`: (n,): joint positions and velocities, views of the simulator's state
         self.q: Array = self.data.qpos
         self.qd: Array = self.data.qvel
         self.reset(position)

@@ -69,11 +69,7 @@ def hybrid_dynamics_batch(
 ) -> int:
     """Run `hybrid_dynamics` for T motions: arrays of a motion have a first axis of T.
 
-    Returns
-    -------
-    int
-        −1, or t n_bodies + i if in motion t `hybrid_dynamics` returns body i.
-
+    Return −1, or t n_bodies + i if in motion t `hybrid_dynamics` returns body i.
     """
     for t in range(len(q)):
         singular = hybrid_dynamics(
@@ -95,32 +91,22 @@ def hybrid_dynamics(
 ) -> int:
     """Write the unknown accelerations and torques; nothing is allocated or checked.
 
-    Parameters
-    ----------
-    parent, body_table, body_in_kernel, gravity
-        As for `rnea_spatial.inverse_dynamics`.
-    q : (2, n) array
-        Positions and velocities.
-    base_pose, base_twist : (4, 4) and (1, 6) arrays
-        Pose and spatial twist of a floating base; (0, 1) each for a fixed base.
-    prescribed, inputs, outputs : (n,), (r + 1, n) and (r + 1, n) arrays
-        For a prescribed joint, inputs are q̈ and its derivatives, and outputs its torque; for
-        another joint, inputs are its torque, and outputs q̈.
-    base_prescribed, base_inputs, base_outputs : bool, (r + 1, 6) and (r + 1, 6) arrays
-        The same for the base: V̇ and its derivatives, or the wrench.
-    wrenches : (r + 1, n_bodies, 6) array
-        External wrenches, in body axes about the body origins; (0, 0, 0) for none.
-    round_off : (2, n_bodies) array
-        First row, written: rough bound of the rounding error of each joint's acceleration, rad/s²
-        or m/s²; 0 for prescribed joints. The second row is scratch memory.
-    memory : array
-        From `workspace`.
+    Return −1, or the body whose articulated inertia is not positive about its joint. The model's
+    arrays are as for `rnea_spatial.inverse_dynamics`, `memory` is from `workspace`, and:
 
-    Returns
-    -------
-    int
-        −1, or the body whose articulated inertia is not positive about its joint.
-
+    - `q`, (2, n): positions and velocities.
+    - `base_pose`, (4, 4), `base_twist`, (1, 6): pose and spatial twist of a floating base; (0, 1)
+      each for a fixed base.
+    - `prescribed`, (n,); `inputs`, `outputs`, (r + 1, n): for a prescribed joint, inputs are q̈
+      and its derivatives, and outputs its torque; for another joint, inputs are its torque, and
+      outputs q̈.
+    - `base_prescribed`; `base_inputs`, `base_outputs`, (r + 1, 6): the same for the base: V̇ and
+      its derivatives, or the wrench.
+    - `wrenches`, (r + 1, n_bodies, 6): external, in body axes about the body origins; (0, 0, 0)
+      for none.
+    - `round_off`, (2, n_bodies): first row, written: rough bound of the rounding error of each
+      joint's acceleration, rad/s² or m/s²; 0 for prescribed joints. The second row is scratch
+      memory.
     """
     order, n = inputs.shape[0] - 1, len(parent)
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)

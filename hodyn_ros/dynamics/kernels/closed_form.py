@@ -109,25 +109,13 @@ def terms(
 ) -> tuple[Array, Array]:
     """Write the Taylor coefficients of M, C, C̄, Q_grav and Q_ext (MK21 eqs. 20–27, 54).
 
-    Parameters
-    ----------
-    parent, body_table, body_in_kernel, gravity
-        As for `inverse_dynamics`.
-    memory : array
-        From `workspace`.
-    wrenches : (r + 1, n, 6) array
-        External wrenches, in body axes about the body origins; (0, 0, 0) for none.
-    q : (r + 2 or more, n) array
-        Joint positions and derivatives; n bodies, each with a joint.
-    mass, coriolis, skew, weight, external : (r + 1, n, n) and (r + 1, n) arrays
-        Written.
+    Return coefficients, in `memory` and in kernel frames, of the system Jacobian (body i and joint
+    j), (r + 2, n, n, 6), and of the system twist, (r + 1, n, 6). Each of the n bodies has a joint.
+    The model's arrays are as for `inverse_dynamics`, `memory` is from `workspace`, and:
 
-    Returns
-    -------
-    jacobian, twist : (r + 2, n, n, 6) and (r + 1, n, 6) arrays
-        In `memory`: coefficients of the system Jacobian, body i and joint j, and of the system
-        twist, in kernel frames.
-
+    - `wrenches`, (r + 1, n, 6): external, in body axes about the body origins; (0, 0, 0) for none.
+    - `q`, (r + 2 or more, n): joint positions and derivatives.
+    - `mass`, `coriolis`, `skew`, (r + 1, n, n), and `weight`, `external`, (r + 1, n): written.
     """
     orders, n = mass.shape[0], len(parent)
     body_table, body_in_kernel = borrowed(body_table), borrowed(body_in_kernel)

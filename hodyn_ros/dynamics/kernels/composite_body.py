@@ -16,21 +16,12 @@ def equations_of_motion(
 ) -> None:
     """Write mass matrix, Coriolis matrix and gravity terms.
 
-    Parameters
-    ----------
-    parent : (n_bodies,) array
-        From the `KernelModel`.
-    gravity : (3,) array
-        m/s².
-    columns : (N, r + 2, 6) array
-        Coefficients of S; Ṡ = 0 in the six of a floating base.
-    inertia, ad_inertia : (n_bodies, r + 1, 6, 6) arrays
-        M and ad_Vᵀ M of each body; summed up over its subtree (composite inertia) on return.
-    mass, coriolis, weight : (r + 1, N, N), (r + 1, N, N) and (r + 1, N) arrays
-        Zeros on entry; written.
-    products : (3, r + 1, 6) array
-        Scratch.
-
+    - `gravity`, (3,), m/s².
+    - `columns`, (N, r + 2, 6): coefficients of S; Ṡ = 0 in the six of a floating base.
+    - `inertia`, `ad_inertia`, (n_bodies, r + 1, 6, 6): M and ad_Vᵀ M of each body; summed up over
+      its subtree (composite inertia) on return.
+    - `mass`, `coriolis`, (r + 1, N, N), `weight`, (r + 1, N): zeros on entry; written.
+    - `products`, (3, r + 1, 6): scratch.
     """
     n, orders, size = len(parent), mass.shape[0], mass.shape[1]
     first = size - n  # column of body 0; for a floating base the last of its six
@@ -101,17 +92,11 @@ def body_inertias(
 ) -> None:
     """Write M and ad_Vᵀ M of each body: Ṁ = −M ad_V − ad_Vᵀ M (AGF26 eq. 61).
 
-    Parameters
-    ----------
-    body_table : (n_bodies, 30) array
-        From the `KernelModel`.
-    pose, twist : (n_bodies, 12) and (n_bodies, r + 2, 6) arrays
-        Poses of the kernel frames and coefficients of their twists.
-    inertia, ad_inertia : (n_bodies, r + 1, 6, 6) arrays
-        Coefficients of M and ad_Vᵀ M, written.
-    com, about_com : (1, 3) and (1, 6) arrays
-        Scratch.
-
+    - `body_table`, (n_bodies, 30): from the `KernelModel`.
+    - `pose`, `twist`, (n_bodies, 12), (n_bodies, r + 2, 6): of the kernel frames, twists as
+      coefficients.
+    - `inertia`, `ad_inertia`, (n_bodies, r + 1, 6, 6): coefficients of M and ad_Vᵀ M, written.
+    - `com`, `about_com`, (1, 3) and (1, 6): scratch.
     """
     orders = ad_inertia.shape[1]
     for i in range(len(body_table)):

@@ -21,17 +21,9 @@ def body_poses(
 ) -> None:
     """Write the poses of the kernel frames, and coefficient 0 of the joint screws.
 
-    Parameters
-    ----------
-    parent, body_table : (n_bodies,) and (n_bodies, 30) arrays
-        From the `KernelModel`.
-    q : (n,) array
-        Joint positions.
-    base_pose : (4, 4) array
-        (0, 1) for a fixed base.
-    pose, screw : (n_bodies, 12) and (n_bodies, k, 6) arrays
-        Written.
-
+    `parent`, (n_bodies,), and `body_table`, (n_bodies, 30), are from the `KernelModel`; `q` is
+    (n,); `base_pose` (4, 4), or (0, 1) for a fixed base; `pose`, (n_bodies, 12), and `screw`,
+    (n_bodies, k, 6), are written.
     """
     floating = len(parent) - len(q)
     for i in range(len(parent)):
@@ -46,21 +38,11 @@ def body_twists(
     parent: NDArray[np.int64], start: int, stop: int, rate: Array, base_twist: Array,
     screw: Array, twist: Array,
 ) -> None:
-    """Write coefficients of the joint screws and the bodies' twists.
+    """Write coefficients `start` to `stop` − 1 of the joint screws and the bodies' twists.
 
-    Parameters
-    ----------
-    parent : (n_bodies,) array
-        From the `KernelModel`.
-    start, stop : int
-        Coefficients start … stop − 1 are written.
-    rate : (n, k) array
-        Coefficients of q̇.
-    base_twist : (k, 6) array
-        Coefficients of the spatial twist of a floating base.
-    screw, twist : (n_bodies, k, 6) arrays
-        Written; coefficient 0 of the screws is given.
-
+    - `rate`, (n, k): coefficients of q̇.
+    - `base_twist`, (k, 6): coefficients of the spatial twist of a floating base.
+    - `screw`, `twist`, (n_bodies, k, 6): written; coefficient 0 of the screws is given.
     """
     floating = len(parent) - len(rate)
     for i in range(len(parent)):
@@ -78,17 +60,10 @@ def body_twists(
 
 @kernel
 def link_pose(pose: Array, in_kernel: Array, link: Array) -> None:
-    """Write the pose (4, 4) of a link.
+    """Write the pose of a link, (4, 4).
 
-    Parameters
-    ----------
-    pose : (12,) array
-        Pose of its body's kernel frame, rows of R then r.
-    in_kernel : (4, 4) array
-        Pose of the link in that frame.
-    link : (4, 4) array
-        Written.
-
+    `pose`, (12,), is that of its body's kernel frame, rows of R then r; `in_kernel`, (4, 4), the
+    pose of the link in that frame.
     """
     for row in range(3):
         for column in range(4):
@@ -107,21 +82,14 @@ def link_motions(
 ) -> None:
     """Write the poses, and the coefficients of the twists, of m links.
 
-    Parameters
-    ----------
-    parent, body_table : (n_bodies,) and (n_bodies, 30) arrays
-        From the `KernelModel`.
-    q, rate, base_pose, base_twist : (T, n), (T, n, k + 1), (T, 4, 4) and (T, k + 1, 6) arrays
-        Joint positions, coefficients of q̇, and pose and coefficients of the spatial twist of a
-        floating base; base_pose is (T, 0, 1) for a fixed one.
-    index, in_kernel : (m,) and (m, 4, 4) arrays
-        Bodies of the links, and the links' poses in the kernel frames of these bodies; −1 and the
-        pose in the world for a fixed link.
-    representation : int
-        SPATIAL, BODY_FIXED or HYBRID.
-    poses, twists : (T, m, 4, 4) and (T, m, k, 6) arrays
-        Written.
-
+    - `parent`, `body_table`, (n_bodies,) and (n_bodies, 30): from the `KernelModel`.
+    - `q`, `rate`, (T, n) and (T, n, k + 1): joint positions and coefficients of q̇.
+    - `base_pose`, `base_twist`, (T, 4, 4), or (T, 0, 1) for a fixed base, and (T, k + 1, 6): pose,
+      and coefficients of the spatial twist.
+    - `index`, `in_kernel`, (m,) and (m, 4, 4): bodies of the links, and the links' poses in the
+      kernel frames of these bodies; −1 and the pose in the world for a fixed link.
+    - `representation`: SPATIAL, BODY_FIXED or HYBRID.
+    - `poses`, `twists`, (T, m, 4, 4) and (T, m, k, 6): written.
     """
     n, orders = len(parent), twists.shape[2]
     pose = np.empty((n, 12))
@@ -145,19 +113,13 @@ def jacobian_columns(
     base_twist: Array, carriers: NDArray[np.int64], index: int, in_kernel: Array,
     representation: int, columns: Array,
 ) -> None:
-    """Write the coefficients of the Jacobian's columns.
+    """Write the coefficients of the Jacobian's columns, for motions as in `link_motions`.
 
-    Parameters
-    ----------
-    parent, body_table, q, rate, base_pose, base_twist, representation
-        As for `link_motions`.
-    carriers : (m,) array
-        The m bodies with joints from the base to the body of the link.
-    index, in_kernel : int and (4, 4) array
-        The body of the link, or −1 for the world, and the link's pose in its kernel frame.
-    columns : (T, m, k + 1, 6) array, or (T, 6 + m, k + 1, 6)
-        Written; the first six of 6 + m are for the twist of a floating base.
-
+    - `carriers`, (m,): the bodies with joints from the base to the body of the link.
+    - `index`, `in_kernel`, (4, 4): the body of the link, or −1 for the world, and the link's pose
+      in its kernel frame.
+    - `columns`, (T, m, k + 1, 6), or (T, 6 + m, k + 1, 6): written; the first six of 6 + m are for
+      the twist of a floating base.
     """
     n, orders, first = len(parent), columns.shape[2], columns.shape[1] - len(carriers)
     pose = np.empty((n, 12))
@@ -179,17 +141,10 @@ def jacobian_columns(
 
 @kernel
 def change_representation(representation: int, pose: Array, twist: Array, screws: Array) -> None:
-    """Convert spatial screws in place to another representation, for a moving frame.
+    """Convert the coefficients of spatial screws, (m, k, 6), in place, for a moving frame.
 
-    Parameters
-    ----------
-    representation : int
-        SPATIAL, BODY_FIXED or HYBRID.
-    pose, twist : (4, 4) and (k − 1 or more, 6) arrays
-        Pose of the frame and coefficients of its spatial twist.
-    screws : (m, k, 6) array
-        Coefficients, which are converted.
-
+    The result is SPATIAL, BODY_FIXED or HYBRID. `pose`, (4, 4), and `twist`, (k − 1 or more, 6),
+    are the frame's pose and the coefficients of its spatial twist.
     """
     if representation == SPATIAL:
         return
@@ -238,19 +193,11 @@ def wrenches_to_world(
 ) -> None:
     """Write external wrenches in world axes about the world origin (AGF26 eq. 69).
 
-    Parameters
-    ----------
-    wrenches : (n_bodies, r + 1, 6) array
-        Coefficients.
-    body_in_kernel : (n_bodies, 4, 4) array
-        From the `KernelModel`.
-    pose, twist : (n_bodies, 12) and (n_bodies, r + 1, 6) arrays
-        Poses of the kernel frames and coefficients of their twists.
-    frame : (r + 1, 4, 3) array
-        Scratch.
-    world : (n_bodies, r + 1, 6) array
-        Coefficients, written.
-
+    - `wrenches`, `world`, (n_bodies, r + 1, 6): coefficients, given and written.
+    - `body_in_kernel`, (n_bodies, 4, 4): from the `KernelModel`.
+    - `pose`, `twist`, (n_bodies, 12), (n_bodies, r + 1, 6): of the kernel frames, twists as
+      coefficients.
+    - `frame`, (r + 1, 4, 3): scratch.
     """
     for i in range(len(world)):
         newton_euler.body_frame_pose(body_in_kernel[i], pose[i], frame)

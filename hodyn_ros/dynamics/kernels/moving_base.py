@@ -36,15 +36,9 @@ def screws(bodies: Bodies, joints: int, gravity: Array) -> None:
 def displacements(bodies: Bodies, spread: Array) -> None:
     """Write the displacements of a floating base for changes of its pose, twist and derivatives.
 
-    A displacement by a spatial twist η has the rate η̇ = δV + V × η.
-
-    Parameters
-    ----------
-    bodies : Bodies
-        The bodies in motion.
-    spread : (r + 3, 6, r + 1, 6, LANES) array
-        Written: coefficients of η for a unit change of η(0), V, V̇, …, for each of six axes.
-
+    A displacement by a spatial twist η has the rate η̇ = δV + V × η. `spread`,
+    (r + 3, 6, r + 1, 6, LANES), gets the coefficients of η for a unit change of η(0), V, V̇, …,
+    for each of six axes.
     """
     twist = bodies.twist[0]
     factorial = 1.0

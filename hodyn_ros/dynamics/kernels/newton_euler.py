@@ -112,17 +112,9 @@ def propagate_twist(
 ) -> None:
     """Write joint screw and twist: Ṡ = ad_V S and V = V_parent + S q̇ (M21 eqs. 6 and 9).
 
-    Parameters
-    ----------
-    start, stop : int
-        Coefficients start … stop − 1 are written.
-    parent_twist : (k, 6) array
-        Coefficients of the parent's twist; (0, 6) if the parent is the world.
-    rate : (k,) array
-        Coefficients of q̇.
-    screw, twist : (k, 6) arrays
-        Coefficients, written; coefficient 0 of the screw is given.
-
+    All are coefficients, of which `start` to `stop` − 1 are written: `rate`, (k,), of q̇;
+    `parent_twist`, (k, 6), or (0, 6) if the parent is the world; `screw`, of which 0 is given, and
+    `twist`, (k, 6).
     """
     for k in range(start, stop):
         if k > 0:

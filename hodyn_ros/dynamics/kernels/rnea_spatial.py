@@ -51,25 +51,17 @@ def inverse_dynamics(
 ) -> None:
     """Write Q and its derivatives for T motions; nothing is allocated or checked.
 
-    Parameters
-    ----------
-    parent, body_table, body_in_kernel : (n_bodies,), (n_bodies, 30), (n_bodies, 4, 4) arrays
-        From the `KernelModel`.
-    gravity : (3,) array
-        m/s².
-    memory : array
-        From `workspace`.
-    base : () or tuple of (T, 4, 4), (T, r + 2, 6) and (T, r + 1, 6) arrays
-        For a floating base (body 0): its pose; its spatial twist with derivatives; and the wrench
-        that must act on it, in world axes about the world origin, which is written.
-    wrenches : (T, r + 1, n_bodies, 6) array
-        External wrenches on the bodies, in body axes about the body origins; (1, 0, 0, 0) for
-        none.
-    q : (T, r + 3, n) array
-        Joint positions and derivatives.
-    torque : (T, r + 1, n) array
-        Written.
-
+    - `parent`, `body_table`, `body_in_kernel`, (n_bodies,), (n_bodies, 30), (n_bodies, 4, 4): from
+      the `KernelModel`.
+    - `gravity`, (3,), m/s².
+    - `memory`: from `workspace`.
+    - `base`: (), or for a floating base (body 0) its pose, (T, 4, 4); its spatial twist with
+      derivatives, (T, r + 2, 6); and the wrench that must act on it, in world axes about the world
+      origin, (T, r + 1, 6), which is written.
+    - `wrenches`, (T, r + 1, n_bodies, 6): external, on the bodies, in body axes about the body
+      origins; (1, 0, 0, 0) for none.
+    - `q`, (T, r + 3, n): joint positions and derivatives.
+    - `torque`, (T, r + 1, n): written.
     """
     none = block(memory, 0, (0, 0))
     for t in range(q.shape[0]):
@@ -92,16 +84,9 @@ def joint_wrenches(
 ) -> None:
     """Write Q and also the wrenches of the joints, which the recursion leaves in memory.
 
-    Parameters
-    ----------
-    parent, body_table, body_in_kernel, gravity, memory, base, wrenches, q, torque
-        As for `inverse_dynamics`.
-    in_kernel : (n_bodies, 4, 4) array
-        Poses, in the kernel frames, of the frames whose axes and origins the wrenches refer to;
-        (0, 4, 4) for world axes about the world origin.
-    transmitted : (T, r + 1, n_bodies, 6) array
-        Written: W̄ of M21 eq. (30) and its component-wise derivatives.
-
+    `transmitted`, (T, r + 1, n_bodies, 6), gets W̄ of M21 eq. (30) and its component-wise
+    derivatives, in axes and about origins of the frames with poses `in_kernel`, (n_bodies, 4, 4),
+    in the kernel frames, or of the world for (0, 4, 4). The rest is as for `inverse_dynamics`.
     """
     n, order = len(parent), torque.shape[1] - 1
     pose, _, twist, wrench, _ = _motion_and_wrench(memory, n, order)
@@ -134,13 +119,8 @@ def single(
 ) -> None:
     """Write Q, Q̇, … of one motion on a fixed base, without wrenches; shapes are checked.
 
-    Parameters
-    ----------
-    parent, body_table, body_in_kernel, gravity, memory
-        As for `inverse_dynamics`.
-    q, out : (r + 3, n) and (r + 1, n) arrays
-        With the order r of the workspace.
-
+    `q` is (r + 3, n), and `out` (r + 1, n), with the order r of the workspace; the rest is as for
+    `inverse_dynamics`.
     """
     n = len(parent)
     check_shapes(q, out, n, memory.shape[0], workspace_size(n, out.shape[0] - 1))

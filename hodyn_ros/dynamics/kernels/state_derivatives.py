@@ -75,17 +75,9 @@ def inverse_dynamics_derivatives(
 ) -> None:
     """Write the partial derivatives for T motions; nothing is allocated or checked.
 
-    Parameters
-    ----------
-    parent, body_table, body_in_kernel, gravity, memory, wrenches, q
-        As for `rnea_spatial.inverse_dynamics`.
-    known : tuple
-        From `known_orders`.
-    base : () or tuple of (T, 4, 4) and (T, r + 2, 6) arrays
-        For a floating base: pose and twist.
-    out : (T, r + 1, r + 3, N, N) array
-        ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾, written; N is n, or on a floating base 6 + n, with the base first.
-
+    `known` is from `known_orders`; `base` is (), or for a floating base pose, (T, 4, 4), and
+    twist, (T, r + 2, 6); `out`, (T, r + 1, r + 3, N, N), gets ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾, where N is n, or on a
+    floating base 6 + n, with the base first. The rest is as for `rnea_spatial.inverse_dynamics`.
     """
     _compute(
         parent, body_table, body_in_kernel, gravity, memory, known, base, wrenches, q, out)
@@ -164,13 +156,8 @@ def single(
 ) -> None:
     """Write the derivatives of one motion on a fixed base, without wrenches; shapes are checked.
 
-    Parameters
-    ----------
-    parent, body_table, body_in_kernel, gravity, memory, known
-        As for `inverse_dynamics_derivatives`.
-    q, out : (r + 3, n) and (r + 1, r + 3, n, n) arrays
-        With the order r of the workspace.
-
+    `q` is (r + 3, n), and `out` (r + 1, r + 3, n, n), with the order r of the workspace; the rest
+    is as for `inverse_dynamics_derivatives`.
     """
     order, n = out.shape[0] - 1, len(parent)
     if (q.shape != (order + 3, n) or out.shape != (order + 1, order + 3, n, n)

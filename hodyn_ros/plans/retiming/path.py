@@ -106,35 +106,17 @@ def path_of(
     overshoot_tolerance: float = OVERSHOOT_TOLERANCE,
     abrupt_ends: bool = False,
 ) -> JointPath:
-    """Return the path through points.
+    """Return the path through two or more points.
 
     The path goes through all points, with the directions of given velocities and the curvatures of
-    given accelerations. From `MIN_SAMPLES` points on, it may miss points by the tolerance: if they
-    are dense, or if that makes it much smoother. If there are fewer points, no stops, and the
-    first point is in motion, the path is the curve in time.
+    given accelerations. From `MIN_SAMPLES` points on, it may miss points by the tolerance, rad or
+    m: if they are dense, or if that makes it much smoother. If there are fewer points, no stops,
+    and the first point is in motion, the path is the curve in time.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot. Joints' distances are compared relative to `comparable_speed`.
-    points : AcceptedWaypoints
-        At least two points.
-    stop_at : sequence of int
-        Points, from 0, at which the path is cut, so that a motion along it rests there.
-    tolerance : float
-        rad or m by which samples may be missed.
-    interpolation
-        As for `fit_plan`, between points that are met.
-    overshoot_tolerance : float
-        As for `allowed_overshoot`.
-    abrupt_ends : bool
-        As for `fit_plan`, for the curves in time.
-
-    Raises
-    ------
-    HodynError
-        All points are equal, a stop is not a point, or the tolerance is negative or too large.
-
+    The path is cut at the points `stop_at`, from 0, so that a motion along it rests there.
+    `interpolation`, between points that are met, and `abrupt_ends`, for the curves in time, are as
+    for `fit_plan`; `overshoot_tolerance` as for `allowed_overshoot`. HodynError: all points are
+    equal, a stop is not a point, or the tolerance is negative or too large.
     """
     count, speed = len(points.positions), comparable_speed(robot)
     overshoot = allowed_overshoot(robot, overshoot_tolerance)

@@ -62,22 +62,10 @@ def limit_keys(
 ) -> dict[str, Any]:
     """Return the limits, as keys of a robot file, of the joints that move by themselves.
 
-    Within these, the joints that follow are within their own limits as well.
-
-    Parameters
-    ----------
-    limits : mapping of str to JointLimits
-        By joint. Effort limits of coupled joints do not count, as these have no motor.
-    mimics : mapping of str to Mimic
-        Mimics of the coupled joints, resolved.
-    context : str
-        Names the source in messages.
-
-    Warns
-    -----
-    UserWarning
-        When a follower cannot be within its range, which is then left out.
-
+    Within these, the joints that follow are within their own limits as well; a follower that
+    cannot be within its range, which is then left out, gives a UserWarning. Effort limits of
+    coupled joints do not count, as these have no motor. The mimics are resolved; `context` names
+    the source in messages.
     """
     result = {joint: own for joint, own in limits.items() if joint not in mimics}
     for joint, own in limits.items():

@@ -30,26 +30,14 @@ _MOVEIT_KEYS = {
 
 
 def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
-    """Return the robot with limits from a file; its other limits stay.
+    """Return the robot with limits from a YAML file or its mapping; its other limits stay.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot that gets the limits.
-    source : str, Path or mapping
-        A YAML file or its mapping. The key `limits` has, by joint, any of `position` (lowest and
-        highest), `velocity`, `acceleration`, `jerk`, `effort`, `effort_rate` and
-        `tracking_error`; null means unknown. The key `joint_limits` has MoveIt's format
-        (`has_velocity_limits`, `max_velocity` …). Joint names may have one of the robot's
-        prefixes; joints that the robot does not have are left out with a warning.
-
-    Raises
-    ------
-    HodynError
-        When a key is wrong; the message names its joint.
-    FileNotFoundError
-        When there is no such file.
-
+    The key `limits` has, by joint, any of `position` (lowest and highest), `velocity`,
+    `acceleration`, `jerk`, `effort`, `effort_rate` and `tracking_error`; null means unknown. The
+    key `joint_limits` has MoveIt's format (`has_velocity_limits`, `max_velocity` …). Joint names
+    may have one of the robot's prefixes; joints that the robot does not have are left out with a
+    warning. HodynError: a key is wrong; the message names its joint. FileNotFoundError: there is
+    no such file.
     """
     check_robot(robot)
     data, context = source, 'limits'

@@ -38,11 +38,7 @@ def is_model(source: object) -> bool:
 def compiled(path: Path) -> Any:
     """Return the ``mujoco.MjModel`` of an MJCF file with its included files.
 
-    Raises
-    ------
-    HodynError
-        When MuJoCo is not installed, or refuses the file.
-
+    HodynError: MuJoCo is not installed, or refuses the file.
     """
     try:
         import mujoco
@@ -57,25 +53,12 @@ def compiled(path: Path) -> Any:
 
 
 def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict[str, Any]:
-    """Return a compiled model as a mapping of the robot format.
+    """Return a compiled model, one tree whose root may be free, as a mapping of the robot format.
 
     Bodies are listed in MuJoCo's order. A body with several joints becomes a chain, whose last
     link has its name and its mass. Positions are MuJoCo's qpos, except those of ball joints.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-        One tree of bodies, whose root may be free.
-    context : str
-        Names the source in messages.
-    locked : mapping of str to float
-        Joints that will be locked; those that follow another are uncoupled from it.
-
-    Raises
-    ------
-    HodynError
-        When the robot format cannot express it, naming body or joint.
-
+    Joints that will be `locked` are uncoupled from those that they follow. `context` names the
+    source in messages. HodynError, naming body or joint: the robot format cannot express it.
     """
     mimics = _couplings(model, context, locked)
     bodies: list[dict[str, Any]] = []

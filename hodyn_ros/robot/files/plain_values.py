@@ -7,15 +7,9 @@ import numpy as np
 
 
 def plain(value: Any, *, finite: bool = False) -> Any:
-    """Return the same value in dicts, lists and Python's own numbers.
+    """Return the same value, nested to any depth, in dicts, lists and Python's own numbers.
 
-    Parameters
-    ----------
-    value : any
-        A mapping, sequence, array or number, nested to any depth.
-    finite : bool
-        Whether infinities and NaN become None, as JSON does not have them.
-
+    With `finite`, infinities and NaN become None, as JSON does not have them.
     """
     if isinstance(value, Mapping):
         return {key: plain(entry, finite=finite) for key, entry in value.items()}

@@ -20,13 +20,8 @@ def read_reflexes(
 ) -> Reflexes | None:
     """Return the reflexes with their joints reordered by `order`; None if the file has none.
 
-    A reflex without a limit gets the limit in `limits`, whose joints are in the file's order.
-
-    Raises
-    ------
-    HodynError
-        When an entry is wrong, naming file, reflex and key.
-
+    A reflex without a limit gets the limit in `limits`, whose joints are in the file's order. A
+    wrong entry raises HodynError, naming file, reflex and key.
     """
     if not section.has('reflexes'):
         return None

@@ -81,13 +81,8 @@ def write_repaired(
 ) -> None:
     """Write a robot with the proposed inertias.
 
-    Raises
-    ------
-    HodynError
-        Unless the path ends in .yaml or .yml or, if the source is a URDF, in .urdf.
-    FileExistsError
-        When the file exists already, without `force`.
-
+    HodynError: the path does not end in .yaml or .yml or, if the source is a URDF, in .urdf.
+    FileExistsError: the file exists already, without `force`.
     """
     if path.suffix == '.urdf':
         text = '' if source in robot_names() else strict_yaml.read_text(

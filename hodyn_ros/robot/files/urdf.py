@@ -60,24 +60,9 @@ def robot_mapping(
     """Return URDF text as a mapping of the robot format.
 
     Links are listed depth first in the order of the document; the root link is fixed to the world.
-    Joints keep their names. An axis need not be normalised.
-
-    Parameters
-    ----------
-    text : str
-        The URDF.
-    context : str
-        Names the source in messages.
-    locked : mapping of str to float, optional
-        Positions of joints that will be locked; they mimic no other joint.
-    max_bodies : int, optional
-        Largest number of links.
-
-    Raises
-    ------
-    HodynError
-        When the text is wrong or not supported, naming link or joint.
-
+    Joints keep their names; those that will be `locked`, at these positions, mimic no other joint.
+    An axis need not be normalised. There may be at most `max_bodies` links. `context` names the
+    source in messages. HodynError, naming link or joint: the text is wrong or not supported.
     """
     locked = locked or {}
     root = read_root(text, context)

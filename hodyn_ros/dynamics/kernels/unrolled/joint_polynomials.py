@@ -24,19 +24,10 @@ _ROUNDING = 1.5 * 2.0**52  # adding and subtracting it rounds to an integer
 
 
 def packed_workspace(rotation: Array, table: Array, frames: Array, motions: int) -> Array:
-    """Return the workspace of a kernel.
+    """Return the workspace of a kernel, for a number of motions side by side.
 
-    Parameters
-    ----------
-    rotation : (n_bodies,) array
-        rad per unit of q.
-    table : (n_bodies, …) array
-        The constants of the bodies.
-    frames : (…, size) array
-        Polynomials of the base, and room for the polynomials of the bodies.
-    motions : int
-        Number of motions side by side.
-
+    `rotation`, (n_bodies,), has rad per unit of q; `table`, (n_bodies, …), the constants of the
+    bodies; `frames`, (…, size), polynomials of the base, and room for those of the bodies.
     """
     table_at, joints_at, frames_at = offsets.py_func(
         len(table), table.shape[1], frames.shape[-1])
@@ -132,19 +123,10 @@ def _write_joint(
 
 @inlined
 def single(memory: Array, first: int, at: int, q: Array, like: Number) -> None:
-    """Write the polynomials of the joints of one motion.
+    """Write the polynomials of the joints of one motion, (r + 3, n).
 
-    Parameters
-    ----------
-    memory : array
-        From `packed_workspace`.
-    first, at : int
-        Body of joint 0, and where its polynomials start in the workspace.
-    q : (r + 3, n) array
-        Joint positions and derivatives.
-    like : number
-        A number of the polynomials' type.
-
+    `memory` is from `packed_workspace`; `first` is the body of joint 0, and `at` where its
+    polynomials start there; `like` is a number of the polynomials' type.
     """
     n, joint = q.shape[1], NUMBERS_PER_JOINT * size(like)
     room = at + joint * n
@@ -196,15 +178,7 @@ def _row(q: Array, i: int) -> tuple[float, float, float, float, float]:
 def several(memory: Array, first: int, at: int, q: Array, t: int, like: Number) -> None:
     """Write the polynomials for LANES motions of a batch; beyond its end the last is repeated.
 
-    Parameters
-    ----------
-    memory, first, at, like
-        As for `single`.
-    q : (T, r + 3, n) array
-        The batch.
-    t : int
-        First motion.
-
+    `t` is the first motion in `q`, (T, r + 3, n); the rest is as for `single`.
     """
     n, joint = q.shape[2], NUMBERS_PER_JOINT * size(like)
     rows = size(like) // LANES + 1  # rows of q, known to the compiler
@@ -244,21 +218,12 @@ def wrenches_of_motions(
 ) -> None:
     """Write the polynomials of the wrenches on bodies for some motions of a batch from t on.
 
-    Parameters
-    ----------
-    memory : array
-        From `packed_workspace`.
-    at, apart : int
-        Where body 0's wrench starts in the workspace, and the distance from body to body.
-    transforms : (n_bodies, 6, 6) array
-        Matrices that take the wrenches to the frames of the kernel.
-    wrenches : (T, r + 1, n_bodies, 6) array
-        The batch.
-    t, motions : int
-        First motion, and motions per number.
-    like : number
-        A number of the polynomials' type.
-
+    - `at`, `apart`: where body 0's wrench starts in the workspace, and the distance from body to
+      body.
+    - `transforms`, (n_bodies, 6, 6): take the wrenches to the frames of the kernel.
+    - `wrenches`, (T, r + 1, n_bodies, 6): the batch.
+    - `motions`: motions per number.
+    - `like`: a number of the polynomials' type.
     """
     for lane in range(min(motions, wrenches.shape[0] - t)):
         for i in range(wrenches.shape[2]):
@@ -279,18 +244,9 @@ def write_derivatives(
 ) -> None:
     """Write the derivatives for polynomials of motions side by side.
 
-    Parameters
-    ----------
-    memory : array
-        From `packed_workspace`.
-    at, apart : int
-        Where the first polynomial starts, and the distance to the next. Polynomials of torques
-        are in the place of cos q.
-    out : (T, order + 1, c) array
-        Derivatives of c polynomials for a batch, written.
-    t, motions, order : int
-        First motion, motions per number, and the order.
-
+    The first polynomial starts `at` in the workspace, and the next `apart` from it; polynomials of
+    torques are in the place of cos q. `out`, (T, order + 1, c), is for a batch of c polynomials;
+    it is written from motion `t` on, for `motions` per number.
     """
     for lane in range(min(motions, out.shape[0] - t)):
         for i in range(out.shape[2]):
