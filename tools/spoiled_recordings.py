@@ -204,8 +204,8 @@ LOCKED = re.compile(
     r'lift is locked, but moves from 0\.\d+ to 0\.\d+ in the recording: its accelerations are '
     r'left out\. Do not lock it\.')
 FOLLOWS = re.compile(
-    r'pointer_joint is at \S+ in the recording, but it follows tilt and is at \S+ then, '
-    'for which the torque is computed. Correct its `mimic` in the robot file')
+    r'pointer_joint is at \S+ in the recording, but as it follows tilt, the torque is computed '
+    r'for \S+\. Correct its `mimic` in the robot file')
 OTHER_CAUSES = (
     'torque, neither', 'torque, more', 'torque, far', 'last link carries', "motor's side",
     'another unit than N m')
