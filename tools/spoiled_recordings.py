@@ -285,8 +285,8 @@ SPOILED = [
               'motor position minus Q/K')))),
     unlocked('another lock in the file', standing(6, 0.04), (
         'joint7 is locked at 0, but stands at 0.04 in the recording: the torque is computed for '
-        'the lock. Lock it at 0.04 instead: by --lock or, if the robot file locks it, when that '
-        'file is made.',), robot=hd.load_robot('panda', locked_joints={'joint7': 0.0})),
+        'the lock. Lock it at 0.04 instead, with --lock; if the robot file locks it, make that '
+        'file again.',), robot=hd.load_robot('panda', locked_joints={'joint7': 0.0})),
     *(unlocked(f'locked at 0, {name}', standing(6, positions), *more, commands=('replay',),
                options=('--lock', 'joint7=0'))
       for name, positions, *more in (
