@@ -1,14 +1,17 @@
-"""Arms made in MuJoCo, identified from their recordings and judged by another recording.
+"""Identify arms simulated in MuJoCo from recordings, and judge the results by another recording.
 
     python tools/arm_cases.py --seeds 3 [--robot panda] [--first 0] [--keep DIR]
 
-Of each seed: an arm whose links are off by 5 to 10 %, whose joints have rotors, and friction with
-presliding and Stribeck's effect (LuGre's law, IEEE TAC 40(3), 1995), and whose drives report
-quantised, noisy currents of unknown gain. It tracks three motions of `hodyn excite`; `hodyn
-identify` sees two, and the file that it writes is judged by the third. Beside its RMS errors stand
-those of two models that know the truth of links, rotors and gains: `best law` fits the same
-friction law to the same recordings, and `all known` has the friction that the simulator had, of
-which no law without a memory can know. All see the same motion, as estimated from the recording.
+Each seed makes one arm. The masses and centres of mass of its links are off by 5 to 10 %, the
+inertias by up to 21 %. Its joints have rotors, and friction with presliding and Stribeck's effect
+(LuGre's law, IEEE TAC 40(3), 1995); its drives report quantised, noisy currents of unknown gain.
+The arm tracks three motions of `hodyn excite`. `hodyn identify` gets two of the recordings; the
+third judges the file that it writes.
+
+Two other models are judged for comparison. Both know the true links, rotors and gains: `best law`
+fits the same friction law to the same two recordings, and `all known` has the friction torque that
+acted in the simulator. A friction law without memory cannot give this torque. All models get the
+same motion, which is estimated from the third recording.
 """
 import argparse
 from dataclasses import dataclass, replace
@@ -63,7 +66,7 @@ class Friction:
 
 @dataclass
 class Arm:
-    """What is true of an arm, and what its bags hide."""
+    """The true robot, friction and gains of an arm, which its bags do not contain."""
 
     robot: object
     friction: Friction
@@ -94,7 +97,10 @@ def make_arm(given, rng):
 
 
 def run_arm(arm, given, motion):
-    """Track a motion (T, 5, n) of steps of control; return q, q̇, efforts and friction, (T, n)."""
+    """Track a motion (T, 5, n), one row per control step.
+
+    Returns q, q̇, efforts and friction torques, (4, T, n).
+    """
     plant = SimulatedArm(arm.robot, motion[0, 0])
     model = FeedForward(replace(given, friction=None))
     wanted = model.torque(motion)[:, 0]
@@ -116,7 +122,7 @@ def run_arm(arm, given, motion):
 
 
 def make_bag(path, arm, given, motion, rng):
-    """Write the recording of a motion; return the friction that each sample had, by its stamp."""
+    """Write the recording of a motion; return the friction torques at its samples, (T, n)."""
     q, qd, torque, friction = run_arm(arm, given, motion)
     every = round(1.0 / (RATE * CONTROL * STEP))
     rows = slice(None, None, every)
@@ -142,7 +148,10 @@ def read(path, robot):
 
 
 def error(file, path, arm):
-    """Return RMS errors of a robot file by a bag, in N m of the true gain, (n,)."""
+    """Return the RMS errors of the currents that a robot file predicts for a bag, (n,).
+
+    The true gains convert them to N m.
+    """
     robot = load_robot(file)
     q, current = read(path, replace(robot, effort_gain=None))
     left = FeedForward(robot).torque(q)[:, 0] / robot.effort_gain - current
@@ -150,7 +159,10 @@ def error(file, path, arm):
 
 
 def case(seed, source, folder, *, duration, terms):
-    """Make an arm and its bags; return RMS errors of each model by the bag held out."""
+    """Make an arm and three bags, and judge each model by the third.
+
+    Returns RMS errors (n,) by model, and the standard deviations (n,) of the efforts, N m.
+    """
     rng = np.random.default_rng(seed)
     given = replace(load_robot(source), friction=None)
     arm = make_arm(given, rng)

@@ -17,19 +17,19 @@ needs_compiler = pytest.mark.skipif(CC is None, reason='no C compiler here')
 
 
 def compile_with(compiler, *arguments):
-    """Call a compiler; its warnings fail if the arguments say so, as STRICT does."""
+    """Call a compiler; raise for its errors, and with -Werror, which STRICT has, for warnings."""
     subprocess.run([compiler, *arguments], check=True, timeout=120)
 
 
 def printed(program, *sources, flags=()):
-    """Return what a program prints that is compiled from these sources."""
+    """Compile a program from these sources, run it, and return what it prints."""
     compile_with(CC, *STRICT, *flags, '-o', program, *sources, '-lm')
     return subprocess.run(
         [program], capture_output=True, text=True, check=True, timeout=60).stdout
 
 
 class CompiledC:
-    """The functions of generated code; arrays go in with a row for each instant."""
+    """The functions of generated code, called with arrays that have a row for each instant."""
 
     def __init__(self, folder, settings, *, compiler=CC, flags=('-O1',), spoil=('', '')):
         self.settings = settings
@@ -51,9 +51,10 @@ class CompiledC:
         return getattr(self._loaded, f'{self.settings.prefix}_self_test')()
 
     def call(self, name, *arguments, out):
-        """Return `out`, (T, …), of arrays (T, …) that are the arguments; a float is one itself.
+        """Call a function at T instants; return what it writes to `out`, and its T return values.
 
-        `out` may be a tuple of arrays, and what is returned then is.
+        Arguments that are arrays, (T, …), pass one row to each call; others, such as floats, pass
+        the same to all. `out` is an array, (T, …), or a tuple of arrays, and so is the result.
         """
         function = getattr(self._loaded, f'{self.settings.prefix}_{name}')
         arrays = [

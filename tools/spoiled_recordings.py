@@ -211,8 +211,8 @@ LOCKED = re.compile(
     r'lift is locked, but moves from 0\.\d+ to 0\.\d+ in the recording: its accelerations are '
     r'left out\. Do not lock it\.')
 FOLLOWS = re.compile(
-    r'pointer_joint is at \S+ in the recording, but it follows tilt and is at \S+ then, '
-    'for which the torque is computed. Correct its `mimic` in the robot file')
+    r'pointer_joint is at \S+ in the recording, but as it follows tilt, the torque is computed '
+    r'for \S+\. Correct its `mimic` in the robot file')
 OTHER_CAUSES = (
     'torque, neither', 'torque, more', 'torque, far', 'last link carries', "motor's side",
     'another unit than N m')
@@ -296,8 +296,8 @@ SPOILED = [
               'motor position minus Q/K')))),
     unlocked('another lock in the file', standing(6, 0.04), (
         'joint7 is locked at 0, but stands at 0.04 in the recording: the torque is computed for '
-        'the lock. Lock it at 0.04 instead: by --lock or, if the robot file locks it, when that '
-        'file is made.',), robot=hd.load_robot('panda', locked_joints={'joint7': 0.0})),
+        'the lock. Lock it at 0.04 instead, with --lock; if the robot file locks it, make that '
+        'file again.',), robot=hd.load_robot('panda', locked_joints={'joint7': 0.0})),
     *(unlocked(f'locked at 0, {name}', standing(6, positions), *more, commands=('replay',),
                options=('--lock', 'joint7=0'))
       for name, positions, *more in (

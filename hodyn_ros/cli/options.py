@@ -19,7 +19,7 @@ FiguresFile = Path | TextIO
 
 
 class Default(str):
-    """The value of an option that was not given."""
+    """A default value, which commands can tell apart from a value that the user gave."""
 
 
 def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:
@@ -75,12 +75,12 @@ def add_force(parser: argparse.ArgumentParser) -> None:
 
 
 def refuse_dash(options: argparse.Namespace) -> None:
-    """Refuse an output named -, which would be a file or a folder of this name."""
+    """Refuse - as the name of an output: it would become a file or a folder called -."""
     for name in ('output', 'controller', 'picture'):
         if getattr(options, name, None) == Path('-'):
             raise HodynError(
-                '-: not the name of an output: name a file or a folder; only --json - means the '
-                'standard output')
+                '-: not the name of an output; give the name of a file or a folder. Only --json '
+                'takes - for the standard output')
 
 
 def check_outputs(

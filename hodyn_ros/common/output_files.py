@@ -61,7 +61,7 @@ class Contents:
         return [path for path in named if os.path.lexists(path)]
 
     def foreign(self, folder: Path) -> list[Path]:
-        """Return the other paths in a folder: other names, or other kinds of file."""
+        """Return the paths in a folder that are not these contents, by name or kind of file."""
         found = []
         for path in sorted(folder.iterdir()):
             kind = path.lstat().st_mode
@@ -150,17 +150,18 @@ def replacing(
     path : Path
         Path of the output; parents of a folder are made.
     contents : Contents or None
-        Contents of the output if it is a folder, which the caller makes; None for a file. They
-        are replaced one by one if an existing folder also has others, which stay; otherwise the
-        whole folder at once, if the file system can do that.
+        Contents of the output if it is a folder; None for a file. The caller makes the folder at
+        the hidden path. It replaces an existing folder as a whole and at once, where possible. If
+        the existing folder has other files as well, these stay, and the contents are replaced one
+        by one.
     force : bool
         As for `check_output`.
 
     Raises
     ------
     HodynError, OSError
-        As in `check_output`; also errors of the context and of writing, which name `path` instead
-        of the hidden one.
+        As in `check_output`. Errors that the caller's block raises, and errors of writing, name
+        `path` instead of the hidden path.
 
     """
     place = Path(os.path.realpath(path))
@@ -170,7 +171,7 @@ def replacing(
     home = Path(tempfile.gettempdir()) if stream else _home(place, contents)
     made = [folder for folder in (home, *home.parents) if not folder.exists()]
     hidden = home / f'{UNFINISHED}{secrets.token_hex(8)}'
-    # Name and ending stay: a bag's files have its name, and a file's ending is its format.
+    # Keep name and ending: a bag's files are named after the bag, and an ending sets the format.
     new = hidden / ((path if contents is None else place).name or 'output')
     try:
         home.mkdir(parents=True, exist_ok=True)
@@ -205,7 +206,7 @@ def write_text(path: Path, text: str, *, force: bool = False) -> None:
 
 
 def _meet(place: Path, given: Path) -> bool:
-    """Return whether an output is an input, contains it or is a file in it, by any path."""
+    """Return whether an output is an input, contains it or is a file in it, also through links."""
     source = Path(os.path.realpath(given))
     files = source.iterdir() if source.is_dir() else ()
     return place in (source, *source.parents) or any(
@@ -270,7 +271,7 @@ def _check_folder(path: Path, place: Path, contents: Contents, force: bool) -> N
 
 
 def _home(place: Path, contents: Contents | None) -> Path:
-    """Return where the hidden folder goes: in the output folder if that must stay, else beside."""
+    """Return where the hidden folder goes: beside the output, or into it if it cannot move."""
     stays = contents is not None and place.is_dir() and (
         contents.foreign(place) or os.path.ismount(place) or not os.access(place.parent, os.W_OK)
         or _is_in_use(place))
@@ -278,7 +279,7 @@ def _home(place: Path, contents: Contents | None) -> Path:
 
 
 def _is_in_use(place: Path) -> bool:
-    """Return whether a folder is or contains the working directory, which must stay."""
+    """Return whether a folder is or contains the working directory, and so must not move."""
     try:
         return Path.cwd().is_relative_to(place)
     except OSError:  # the working directory was removed already

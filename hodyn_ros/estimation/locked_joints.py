@@ -16,11 +16,13 @@ _MOSTLY = 0.5  # share of samples in which a follower must be elsewhere to be re
 def dependent_but_elsewhere(
     path: Path, robot: Robot, *, topic: str | None = None, prefix: str = '',
 ) -> list[str]:
-    """Return a sentence for each joint that is away from its lock or its leader in a recording.
+    """Return a sentence for each joint that a recording shows away from where the model has it.
 
-    Joints that are not recorded, and locked ones on which no torque depends, are skipped. A joint
-    that only shifts the arm may be anywhere, but moves with accelerations on which torques depend.
-    A follower may lag its leader: it must be elsewhere most of the time.
+    The model has a locked joint at its lock, and a follower where its leader's position puts it.
+    Joints that are not recorded, and locked ones on which no torque depends, are skipped. On the
+    position of a sliding joint that carries the arm (`shifting_locks`) no torque depends, but on
+    its acceleration: it is reported only if it moves. A follower may lag its leader: it is
+    reported only if it is elsewhere in most samples.
 
     Parameters
     ----------
@@ -76,9 +78,8 @@ def dependent_but_elsewhere(
 
 def _contradiction(joint: str, mimic: Mimic, found: float, due: float) -> str:
     return (
-        f'{joint} is at {found:.3g} in the recording, but it follows {mimic.joint} and is at '
-        f'{due:.3g} then, for which the torque is computed. Correct its `mimic` in the robot '
-        'file, or the driver.')
+        f'{joint} is at {found:.3g} in the recording, but as it follows {mimic.joint}, the torque '
+        f'is computed for {due:.3g}. Correct its `mimic` in the robot file, or the driver.')
 
 
 def _said(joint: str, locked: float, low: float, high: float) -> str:
@@ -87,6 +88,6 @@ def _said(joint: str, locked: float, low: float, high: float) -> str:
         f'{elsewhere(joint, locked, low, high)} in the recording: ' + (
             'the model is not the arm that was recorded. ' if is_far else
             'the torque is computed for the lock. ')
-        + (f'Lock it at {0.5 * (low + high):.3g} instead: by --lock or, if the robot file locks '
-           'it, when that file is made.' if high - low <= APART else
+        + (f'Lock it at {0.5 * (low + high):.3g} instead, with --lock; if the robot file locks '
+           'it, make that file again.' if high - low <= APART else
            'Do not lock it.' if is_far else 'Do not lock it if it carries a load.'))

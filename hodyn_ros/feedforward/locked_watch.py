@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere
 
 LISTEN = 0.2
-"""Time, s, for which a start waits for joint states that name the locked joints: another driver
-than the arm's may publish these."""
+"""Time, s, for which a start waits for joint states that name the locked joints: a driver other
+than the arm's, such as a gripper's, may publish them."""
 
 
 class LockedWatch:
@@ -60,7 +60,7 @@ class LockedWatch:
 
     @property
     def doubt(self) -> str:
-        """Which joints are away from their locks; without their positions, as these change."""
+        """Which joints are away from their locks; a text without positions, which would change."""
         return '; '.join(
             f'{joint} is not at its lock, {self._locked[joint]:g}'
             for joint in sorted(self._apart))

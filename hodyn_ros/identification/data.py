@@ -25,7 +25,7 @@ class Data:
     stands: Flags = field(default_factory=lambda: np.empty((0, 0), np.bool_))
     #: (T, n): whether a velocity is certainly not 0, see `rests`; always by default
     moves: Flags = field(default_factory=lambda: np.empty((0, 0), np.bool_))
-    #: Ratio of the efforts to the model's torques, see `effort_unit`; NaN if they may be in N m
+    #: Ratio of efforts in another unit to the model's torques, see `effort_unit`; NaN if none
     factor: float = np.nan
 
     def __post_init__(self) -> None:

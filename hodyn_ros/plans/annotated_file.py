@@ -1,8 +1,9 @@
 """Annotated plans written as files that pass the check of plans.
 
-Interpolation between the samples of a file has other peaks than the sampled plan. So the file
-itself is read back and checked before it replaces the output: for the smooth curve by which the
-check of plans reads it, and for the quintics by which joint_trajectory_controller plays it.
+Between the samples of a file, the motion that a reader interpolates has other peaks than the plan
+that was sampled. So the file is read back and checked before it replaces the output, in two ways:
+as the smooth curve that the check of plans makes of it, and as the quintics that
+joint_trajectory_controller plays.
 """
 from dataclasses import replace
 from pathlib import Path
@@ -37,26 +38,28 @@ from hodyn_ros.robot import HodynError
 SLOWER = ('auto', 'retime')
 """Values of `stretch` with which a plan may be made slower."""
 MAX_EXTRA = 4.0
-"""Largest further stretch, as a factor, with which a plan's samples are made to pass."""
+"""A plan whose samples do not pass even this many times slower is not slowed down further."""
 ROOM, LEAST_SHARE = 0.98, 0.5
-"""For a motion from a moving start, which is searched again with lower limits: factor below the
-share that brings a peak to its limit, and least share of a limit."""
+"""If the samples of a motion from a moving start exceed a limit, another search may use only a
+share of this limit: ROOM times the share that would bring the peak just to the limit. The searches
+end if a share is not above LEAST_SHARE."""
 FINE = 1.002
-"""Largest ratio of the stretch that passes to one that fails, if any fails."""
+"""Bisection ends when the stretch that passes is at most this many times one that fails."""
 
 
 # Numbers per joint and sample (position, velocity, acceleration, effort). Bytes per number: in
 # text at least 20 for a joint that moves and 4 for one that rests, in a bag 8.
 _NUMBERS = 4
 _OF_MOVING, _OF_RESTING, _IN_BAG = 20, 4, 8
-# Factor on the shortest period that fits, as text may take 25 bytes per number.
+# A proposed period is this factor times the estimate of the shortest one that fits, since text may
+# take 25 bytes per number.
 _MORE_SPACE = 1.3
 _BY_SPLINE = 'between the samples, by the spline of hodyn check'
 _BY_QUINTICS = 'between the samples, by the quintics of joint_trajectory_controller'
 WAYPOINT_TOLERANCE = 1e-3
 """Largest distance between a retimed plan as written and its waypoints, rad or m."""
 NOTED_COST = 0.02
-"""Relative increase of a retimed plan's duration by sampling above which a note says so."""
+"""Share by which samples may lengthen a retimed plan before a note says so."""
 
 
 def write_annotated_plan(
@@ -65,11 +68,12 @@ def write_annotated_plan(
     """Prepare a plan and write it with its torques, so that the file itself passes the check.
 
     The file is read back and checked with the settings of the request, then with the defaults,
-    then as quintics through its samples. With the stretches 'auto' and 'retime' the plan is made
-    slower until it passes, in growing steps from 1e-4 on; then the stretch is bisected. A
-    retimed motion from a moving start is searched again with lower limits instead. A retimed plan
-    must also go through its points as read back from the file; the result then has the motion
-    that was read back, not the one before sampling.
+    then as quintics through its samples. If it fails, and the stretch is 'auto' or 'retime', the
+    plan is written again and again, each time slower by a larger step (the first is at least
+    1e-4), until it passes; bisection then finds a smaller stretch that passes. A retimed motion
+    from a moving start cannot be slowed down evenly: the fastest motion is searched again with
+    lower limits instead. A retimed plan that is read back must also go through its points; the
+    result has this plan, not the one before sampling.
 
     Parameters
     ----------
@@ -151,23 +155,23 @@ def write_annotated_plan(
         shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
     if found is not None:
         return found
-    slower = f' even {factor:.4f} times slower' if may_stretch else ''
+    slower = f', even {factor:.4f} times slower' if may_stretch else ''
     ways_out = []
     if request.settings.stretch not in SLOWER:
-        ways_out.append("stretch 'auto' slows it down until it passes")
+        ways_out.append("take stretch 'auto', which slows it down until it passes")
     own = np.diff(request.trajectory.times)
     if not len(own) or np.median(own) > period:  # else the samples are the points themselves
-        ways_out.append('a shorter period changes the plan less')
+        ways_out.append('take a shorter period, which changes the plan less')
     assert failed is not None
     return replace(prepared, annotated=None, refusal=(
-        f'resampled every {period:g} s it does not pass the check{slower}: {failed.refusal}'
+        f'its samples every {period:g} s do not pass the check{slower}: {failed.refusal}'
         f'{"; " if ways_out else ""}{", or ".join(ways_out)}'))
 
 
 def _slower(
     prepared: PreparedPlan, ratio: float, stretch: float, request: PlanRequest, period: float,
 ) -> PreparedPlan:
-    """Return a plan `ratio` times slower, with samples; `stretch` is its whole factor."""
+    """Return a plan `ratio` times slower, with samples; its `PreparedPlan.stretch` is given."""
     assert prepared.plan is not None
     assert prepared.annotated is not None
     plan = prepared.plan.stretched(ratio)
@@ -180,8 +184,9 @@ def _slower(
 def _lower(shares: dict[str, float], report: LimitReport | None) -> bool:
     """Lower the shares of the limits that a retimed plan exceeds, for another search.
 
-    A motion from a moving start cannot be slowed down evenly. Returns False if no limit that can
-    be lowered is exceeded, or if a share becomes small.
+    Another search is needed, since a motion from a moving start cannot be slowed down evenly.
+    Returns False if no other search is worthwhile: the plan exceeds no limit that can be lowered,
+    or a share is not above `LEAST_SHARE`.
     """
     largest: dict[str, float] = {}
     for entry in () if report is None else report.violations:
@@ -236,7 +241,8 @@ def _as_written(
 ) -> PreparedPlan:
     """Return a retimed plan as read from its file, or its refusal if it misses its points.
 
-    `failed` is the slowest plan whose samples did not pass, if any, and `unsampled` the first one.
+    `failed` is the last plan whose samples did not pass, if any, and `unsampled` the plan before
+    it was slowed down for its samples.
     """
     found, points, plan = written.retimed, written.points, judged.plan
     if found is None:
@@ -250,15 +256,15 @@ def _as_written(
     worst = largest_deviation(request.robot, points, missed)
     if worst.value > max(allowed, THROUGH):
         return replace(written, annotated=None, deviation=worst, refusal=(
-            f'resampled every {period:g} s it {worst}, more than {allowed:g}; take a shorter '
+            f'sampled every {period:g} s it {worst}, more than {allowed:g}; take a shorter '
             'period' + ('' if found.missed is None else ', or a larger path tolerance')))
     cost, note = plan.duration / unsampled.plan.duration - 1.0, ''
     if cost > NOTED_COST and failed is not None:
         read = request.settings.interpolation
         note = (
-            f'sampling every {period:g} s makes the plan {100.0 * cost:.0f} % slower, else '
-            f'{_cause(failed)}; a shorter period is faster' + (
-                '' if read == 'auto' else f', and so may be another interpolation than {read}'))
+            f'sampling every {period:g} s makes the plan {100.0 * cost:.0f} % slower, since else '
+            f'{_cause(failed)}; for a faster plan take a shorter period' + (
+                '' if read == 'auto' else f', or another interpolation than {read}'))
     feedforward = FeedForward(request.robot)
     stops = momentary_stops(found.plan, feedforward)
     retimed = replace(
@@ -276,8 +282,9 @@ def _as_written(
 def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
     """Return the plan in a file, checked with the settings of a request and with the defaults.
 
-    It is also refused if the quintics through its samples are beyond limits; reflexes and, at the
-    samples, where their jerk jumps, motor torques are not checked for these.
+    It is also refused if the quintics through its samples are beyond limits. Reflexes are not
+    checked for the quintics. Nor are the impulses of motor torque at the samples, where the
+    quintics' jerk jumps.
     """
     given = request.settings
     default = PlanSettings(
@@ -311,9 +318,11 @@ def _cause(failed: PreparedPlan) -> str:
 
 
 def _smallest_step(report: LimitReport) -> float:
-    """Return the least share by which to slow a plan down.
+    """Return how much slower, as a share, a plan must become at least to be within its limits.
 
-    If it is f times slower, no quantity falls below 1/f³ of its value (motor torques, 1/f⁴).
+    In a motion f times slower, velocities … jerks and torque rates fall to 1/f … 1/f³ of their
+    values, and motor torques to 1/f⁴ at most. Only a torque that gravity opposes may fall further:
+    then this step is too long, and the bisection that follows finds the smaller stretch.
     """
     return max((
         (1.0 - entry.margin / abs(entry.limit)) ** (1.0 / max(3, QUANTITIES[entry.quantity].order))

@@ -39,7 +39,8 @@ def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> 
         lost = '; '.join(map(str, bag.count_losses(losses, len(found), topics[topic])))
     if lost:
         warnings.warn(
-            f'{path}: damaged: --number does not count the lost trajectories on {topic}: {lost}',
+            f'{path}: damaged: --number counts only the trajectories on {topic} that can be read; '
+            f'lost: {lost}',
             stacklevel=2)
     if index is None and len(found) == 1:
         index = 1

@@ -28,8 +28,8 @@ class Limits:
     stopping_min, stopping_max : (n,) arrays
         Positions before which a joint must be able to stop, rad or m.
     stopping_deceleration, stopping_offset : (n,) arrays
-        Deceleration for stopping there (rad/s² or m/s²), and offset by which the joint must be
-        slower than that allows (rad/s or m/s): see `limits.velocity_bounds`.
+        Deceleration for stopping there (rad/s² or m/s²), and how much slower the joint must be
+        than this deceleration would allow (rad/s or m/s): see `limits.velocity_bounds`.
 
     """
 
@@ -62,7 +62,7 @@ class Limits:
 
     @property
     def tracking_tolerance(self) -> Array:
-        """Distance of each joint from its reference beyond which the arm is held, (n,), finite."""
+        """How far each joint may be from its reference before the arm is stopped, (n,), finite."""
         return np.where(np.isfinite(self.tracking_error), self.tracking_error, TRACKING_ERROR)
 
     @cached_property

@@ -15,11 +15,14 @@ ENTRIES: dict[str, Callable[[float], bool]] = {
     'above 0': lambda number: number > 0.0,
     '0 or above 0': lambda number: number >= 0.0,
     '-1, 0 or above 0': lambda number: number == -1.0 or number >= 0.0}
-"""Checks of the numbers in arrays; the keys are the words for valid numbers in messages."""
+"""Checks of the numbers in arrays. The keys describe valid numbers in messages."""
 
 
 def fault_of(name: str, value: Any, row: Field[Any]) -> str:
-    """Return what is wrong with a parameter's value by its row of the table; empty if nothing."""
+    """Return what is wrong with a parameter's value; empty if nothing.
+
+    `row` is the parameter's field of `parameters.Parameters`, with its default and its bounds.
+    """
     default: Any = row.default
     choices, bounds = row.metadata['choices'], row.metadata['bounds']
     kind = type(default)
@@ -42,7 +45,7 @@ def fault_of(name: str, value: Any, row: Field[Any]) -> str:
 def read_locked_joints(texts: Sequence[str]) -> dict[str, float]:
     """Return the positions of locked joints, by name, given texts JOINT=VALUE.
 
-    Raises HodynError for another text.
+    Raises HodynError for a text of another form; skips empty texts.
     """
     found = {}
     for text in filter(None, texts):

@@ -29,8 +29,8 @@ def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint of a type that is not simulated, coupled joints, or a joint that
-        moves neither mass nor motor, or MuJoCo refuses it.
+        The robot has a joint of a type that the simulation lacks, coupled joints, or a joint that
+        moves neither a mass nor a motor; or MuJoCo refuses the robot.
 
     """
     try:
@@ -39,11 +39,13 @@ def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
         raise ImportError(f'the simulation needs MuJoCo: {how_to_install("sim")}') from error
     if robot.coupling.followers.size:
         raise HodynError(
-            f'robot {robot.name!r} has coupled joints, which the simulation does not have: lock '
-            'the joints that they follow')
+            f'robot {robot.name!r} has coupled joints, which the simulation cannot couple: lock '
+            'the joints that the others follow')
     armatures = robot.rotor_inertia if actuators is None else _rigid_inertia(actuators)
     if armatures is None and (fault := massless_fault(robot)):
-        raise HodynError(f'robot {robot.name!r}: {fault}: there is nothing to simulate; lock it')
+        raise HodynError(
+            f'robot {robot.name!r}: {fault}; the simulation needs a mass: give the body one, or '
+            'lock the joint')
     root = ElementTree.Element('mujoco', model=robot.name)
     ElementTree.SubElement(root, 'compiler', angle='radian', inertiafromgeom='false')
     option = ElementTree.SubElement(root, 'option', gravity=_numbers(robot.gravity))
@@ -106,8 +108,8 @@ def _add_motors(
             continue
         name = f'motor{motor}'
         body = ElementTree.SubElement(world, 'body', name=name)
-        # The rotor's inertia is the joint's armature, but MuJoCo needs a body with mass. It turns
-        # about its centre of mass, so that gravity does not act on it.
+        # The rotor's inertia is the joint's armature, but MuJoCo needs a body with mass. The body
+        # turns about its centre of mass, so that gravity does not turn it.
         ElementTree.SubElement(
             body, 'joint', name=name, type='hinge', axis='0 0 1',
             armature=repr(float(actuators.motors[motor, INERTIA])))

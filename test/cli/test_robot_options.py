@@ -67,7 +67,7 @@ def test_a_load_is_where_the_link_is_unless_it_is_told_where(tmp_path):
         with used_robot(options):
             robot = hd.load_robot(options.robot)
             return robot.bodies[robot.body_index('l1')].com
-    # Of 1 kg at 0.2 m and the load.
+    # The common centre of mass of the link, 1 kg at 0.2 m, and of the load.
     np.testing.assert_allclose(loaded(), [0.16, 0.0, 0.0], atol=1e-12)
     np.testing.assert_allclose(loaded('0', '0', '0'), loaded(), atol=1e-12)
     np.testing.assert_allclose(loaded('0.1', '-1', '2'), [0.18, -0.2, 0.4], atol=1e-12)

@@ -1,4 +1,4 @@
-"""How torques of any order change with the motion, and accelerations with state and torques."""
+"""Derivatives of torques of any order by the motion; of accelerations by state and torques."""
 from dataclasses import replace
 import math
 
@@ -58,7 +58,7 @@ def assert_differences(found, function, case, step):
 @pytest.mark.parametrize('order', [
     0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.siege)])
 def test_they_are_the_change_of_the_torques_in_many_digits(floating, order):
-    """In a random direction of all positions and derivatives, and in that of each of them."""
+    """The motion changes in a random direction: q, q̇, … alone, one by one, then all together."""
     rng = np.random.default_rng(order)
     case = random_case(rng, 3, order, floating=floating, serial=False)
     found, step = partials(case), mp.mpf(10) ** -10
@@ -85,7 +85,7 @@ def test_they_are_the_change_of_the_torques_in_many_digits(floating, order):
 @BASES
 @pytest.mark.parametrize('seed', SEEDS)
 def test_they_are_differences_of_the_torques(floating, seed):
-    """Of larger trees, under wrenches, and with coupled joints."""
+    """Of nine bodies in trees or chains, under wrenches; odd seeds have coupled joints."""
     case = random_case(
         seed, 9, seed % 3, floating=floating, serial=seed > 3, coupled=seed % 2 == 1)
     assert_differences(partials(case), Case.efforts, case, 1e-2)
@@ -94,7 +94,7 @@ def test_they_are_differences_of_the_torques(floating, seed):
 @BASES
 @pytest.mark.parametrize('seed', SEEDS)
 def test_along_the_motion_they_give_the_next_derivative(floating, seed):
-    """Q⁽ᵏ⁺¹⁾ = Σ ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ q⁽ᵐ⁺¹⁾, where nobody pushes; the base is displaced by its twist."""
+    """Q⁽ᵏ⁺¹⁾ = Σ ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ q⁽ᵐ⁺¹⁾ without external wrenches; the base's twist is its q̇."""
     case = replace(
         random_case(seed, 10, 5, floating=floating, serial=seed % 2 == 0), wrenches=None)
     found = case.of(hd.inverse_dynamics_derivatives, first=-1)
@@ -139,7 +139,7 @@ def test_half_of_the_change_with_the_velocity_are_christoffel_symbols(seed):
 @pytest.mark.parametrize('order', [0, 1, 2, 3])
 @pytest.mark.parametrize('n_bodies', [1, 2, 3])
 def test_batches_of_small_robots_give_the_same_bits_and_write_only_theirs(n_bodies, order):
-    """Whose matrices have fewer entries than motions are side by side, or not a multiple."""
+    """Kernels write `LANES` entries at once: the n² of a matrix may be fewer, or no multiple."""
     robot = random_case(n_bodies, n_bodies, 1, serial=False).robot
     q = np.random.default_rng(0).normal(size=(9, order + 3, n_bodies))
     out = np.full((10, order + 1, order + 3, n_bodies, n_bodies), np.nan)
@@ -158,7 +158,7 @@ def test_angles_of_many_turns_cost_no_digits_beside_small_ones(panda):
 
 
 def test_off_the_way_to_the_base_there_is_nothing():
-    """And no numbers of the motion before remain where branches do not meet."""
+    """Derivatives between branches are 0; the motion before leaves no numbers in their entries."""
     found = case_of(np.random.default_rng(0), hd.load_robot('aerial_manipulator'), 2, 9).of(
         hd.inverse_dynamics_derivatives)
     np.testing.assert_array_equal(found[..., 6:9, 9:], 0.0)
@@ -167,11 +167,15 @@ def test_off_the_way_to_the_base_there_is_nothing():
 
 
 def test_a_base_far_away_costs_no_digits():
-    """What concerns the joints alone is the same to the bit; else it is about another origin."""
+    """Rows and columns of joints and of the base's translation are the same to the bit.
+
+    Those of the base's rotation are about the world's origin, so they are compared after a change
+    of origin.
+    """
     case = random_case(2, 6, 1, floating=True, serial=False)
     near, far = np.tile(case.base['base_pose'], (2, 1, 1))
     case.base['base_twist'][:, :3] = 0.0  # its twist is the same about any origin
-    near[:3, 3], far[:3, 3] = 0.0, 1e6 * np.array([1.0, -2.0, 0.5])  # which doubles hold
+    near[:3, 3], far[:3, 3] = 0.0, 1e6 * np.array([1.0, -2.0, 0.5])  # exact in doubles
     here, there = (
         partials(replace(case, base={**case.base, 'base_pose': pose})) for pose in (near, far))
     np.testing.assert_array_equal(there[..., 6:, 6:], here[..., 6:, 6:])
@@ -206,7 +210,7 @@ def test_accelerations_change_as_their_differences(floating, order, seed):
     by_torque = found.by_torque.reshape(order + 1, order + 1, size, size)
     same = case[np.newaxis][[0] * size]
     for j in range(order + 1):
-        # Q̈ is quadratic in q̈ and has no higher power, so that these differences are exact.
+        # Accelerations to q⁗ are polynomials of degree 2 in the torques: differences are exact.
         moved = np.zeros((size, order + 1, size))
         moved[:, j] = np.eye(size)
         ends = (accelerations(same, effort + sign * moved) for sign in (1.0, -1.0))

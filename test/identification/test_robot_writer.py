@@ -47,7 +47,7 @@ URDF = (
 
 
 def rewritten(tmp_path, estimate):
-    """Return the robot of the URDF, and that of the file which is written of an estimate."""
+    """Return the robot of the URDF, and the one that `write_robot` makes from an estimate."""
     source, found = tmp_path / 'arm.urdf', tmp_path / 'found.yaml'
     source.write_text(URDF)
     robot = load_robot(source)

@@ -71,10 +71,11 @@ def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
     output = tmp_path / 'out.json'
     output.write_text('old')
     refused = write_annotated_plan(request, output, force=True)
-    assert f'resampled every {request.annotate_period:g} s it does not pass the check' in (
+    assert f'its samples every {request.annotate_period:g} s do not pass the check' in (
         refused.refusal)
-    assert refused.refusal.endswith("; stretch 'auto' slows it down until it passes, or a "
-                                    'shorter period changes the plan less')
+    assert refused.refusal.endswith("; take stretch 'auto', which slows it down until it "
+                                    'passes, or take a shorter period, which changes the plan '
+                                    'less')
     assert refused.annotated is None
     assert [path.name for path in tmp_path.iterdir()] == ['out.json']
     assert output.read_text() == 'old'
@@ -86,7 +87,7 @@ def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):
 def test_a_refusal_says_that_quintics_break_the_limit(tmp_path):
     request = just_within_limits(1)
     refused = write_annotated_plan(request, tmp_path / 'out.json')
-    assert ('it does not pass the check: between the samples, by the quintics of '
+    assert ('s do not pass the check: between the samples, by the quintics of '
             'joint_trajectory_controller: joint6: acceleration -20.00') in refused.refusal
     assert not list(tmp_path.iterdir())
 

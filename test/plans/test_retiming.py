@@ -159,7 +159,7 @@ def test_what_is_said_of_a_file_is_that_of_its_samples(panda, tmp_path):
     assert all(b.end <= read.duration + 1e-6 for b in coarse.retimed.binding)
     assert 'sampling every 0.1 s makes the plan ' in coarse.note
     assert ' is beyond its limit between the samples, by the ' in coarse.note
-    assert 'a shorter period is faster' in coarse.note
+    assert 'for a faster plan take a shorter period' in coarse.note
 
 
 def test_a_period_that_loses_waypoints_is_refused(panda, tmp_path):

@@ -83,7 +83,7 @@ def test_joint_that_moves_no_mass_is_named():
     robot = hd.load_robot('twolink')
     nothing = replace(robot.bodies[-1], mass=0.0, inertia=np.zeros((3, 3)))
     robot = replace(robot, bodies=(*robot.bodies[:-1], nothing), rotor_inertia=None)
-    with pytest.raises(ValueError, match=rf'{robot.joint_names[-1]}.* there is nothing to simul'):
+    with pytest.raises(ValueError, match=rf'{robot.joint_names[-1]}.* the simulation needs a'):
         SimulatedArm(robot, np.zeros(robot.n))
 
 

@@ -80,7 +80,10 @@ def take(memory: Array, start: int, shape: tuple[int, ...]) -> tuple[Array, int]
 
 @step
 def check_shapes(q: Array, out: Array, n: int, size: int, needed: int) -> None:
-    """Raise HodynError unless q is (r + 3, n) and out (r + 1, n), with the workspace's r."""
+    """Raise HodynError unless q is (r + 3, n), out (r + 1, n) and the workspace made for this r.
+
+    `size` is the size of the workspace, and `needed` the size that the order of `out` needs.
+    """
     if (q.shape[0] != out.shape[0] + 2 or q.shape[1] != n or out.shape[1] != n
             or size != needed):
         raise HodynError(
@@ -88,5 +91,8 @@ def check_shapes(q: Array, out: Array, n: int, size: int, needed: int) -> None:
 
 
 def new_workspace(size: Any, n_bodies: int, order: int) -> Array:
-    """Return scratch memory; `size`, a function of compiled code, is run as Python."""
+    """Return scratch memory of size(n_bodies, order) doubles.
+
+    `size` is compiled for kernels; here its Python source runs, without the compiler.
+    """
     return np.empty(getattr(size, 'py_func', size)(n_bodies, order))

@@ -1,10 +1,11 @@
 """One step towards the fastest timing of a path, by a linear programme.
 
-Let u be the time of the present timing (the law, see `time_law`), and x = (du/dt)² the rate at
-which u is to run; x = 1 is the present motion. Then the limits of squared velocities,
-accelerations and torques are linear inequalities in (x, x', x''). Jerks and torque rates are
-√x L(x, x', x'') with L linear, so their limit is |L| ≤ limit/√x. As 1/√x is convex, its tangent
-at 1, (3 − x)/2, lies below it: a motion with |L| ≤ limit (3 − x)/2 is within the limit for any x.
+Let u be the time of the present timing (the law, see `time_law`), and du/dt the speed at which u
+runs in the next one. The step finds its square x, the rate; x = 1 is the present motion. The
+limits of squared velocities, accelerations and torques are linear inequalities in (x, x', x'').
+Jerks and torque rates are √x L(x, x', x'') with L linear, so their limit is |L| ≤ limit/√x. As
+1/√x is convex, its tangent at 1, (3 − x)/2, lies below it: a motion with |L| ≤ limit (3 − x)/2 is
+within the limit for any x.
 All other terms (friction, nonlinear springs, motor torques) are linearised, and the next step
 corrects the error. Derivatives are finite differences of `LimitTable.shares`.
 """
@@ -27,21 +28,23 @@ from hodyn_ros.plans.retiming.time_law import (
 from hodyn_ros.reference import Plan
 
 SAMPLES_PER_KNOT = 4
-# Places of samples within each of the two pieces at either end, where a motion changes quickly.
+# More samples are in the first two and the last two pieces of the rate, where a motion changes
+# quickly: at these shares of each piece, counted from the motion's start or end.
 END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
 # Dense samples between the even ones find peaks that are shorter than a piece; only peaks above
 # the share PEAK of a limit count. DENSE_STEP is in s.
 DENSE_STEP, MAX_SAMPLES, PEAK = 4e-3, 8000, 0.7
 DIFFERENCE = 1e-4
-# Distance from its bound within which a row is given to the solver at first, and excess from which
-# a row counts as violated, both as shares of the limit.
+# The solver at first gets only the rows that are closer than NEAR to their bound; later also rows
+# that its solution exceeds by more than PASSED. Both are shares of the limit.
 NEAR, PASSED = 0.5, 1e-7
-# Least used share of the limits of order 3 (jerk, torque rate, motor speed). As the bound on the
-# share is linearised, a step may change the share by at most the factor LESS_USED, down or up.
+# The used share of the limits of order 3 (jerk, torque rate, motor speed) counts as at least
+# MIN_USED. Rows with this share are linearised and hold only near its present value, so a step may
+# lower it at most to LESS_USED times this value, and raise it at most to 1/LESS_USED times.
 MIN_USED, LESS_USED = 1e-3, 0.6
 MIN_RATE = 0.1
-# Share of the limits for a motion from a moving start: it cannot be stretched for peaks that the
-# steps miss.
+# Share of the limits that a motion from a moving start may use: if the steps miss a peak, such a
+# motion cannot be stretched afterwards to bring the peak within its limit.
 MOVING_SHARE = 0.97
 
 
@@ -60,7 +63,7 @@ def fastest_rate(
     count : int
         Number of pieces of the rate.
     highest_order : int
-        Order up to which quantities are limited.
+        Highest order (`limits.quantities.Quantity.order`) of the quantities that are limited.
     max_rate : float
         Largest x.
     between : bool
@@ -111,10 +114,11 @@ def fastest_rate(
 
 
 def _least(cost: Array, rows: sparse.csr_matrix, bounds: Array, limits: Array) -> Array | None:
-    """Return the y of least cost · y with rows y ≤ bounds within limits; None if none exists.
+    """Return the y with the least cost · y for which rows y ≤ bounds; None if none exists.
 
-    Since only a few rows matter, the solver first gets only the rows near their bound at the
-    present motion, then also the rows that its solution violates, until it violates none.
+    Each entry of y is within its row of `limits`. Since only a few rows matter, the solver first
+    gets only the rows near their bound at the present motion, then also the rows that its
+    solution violates, until it violates none.
     """
     given = bounds - rows @ np.ones(cost.size) < NEAR
     while True:
@@ -132,7 +136,7 @@ def _least(cost: Array, rows: sparse.csr_matrix, bounds: Array, limits: Array) -
 def _samples(
     count: int, step: float, duration: float, between: bool,
 ) -> tuple[Array, Flags]:
-    """Return instants, (T,), and which of them count even without a peak."""
+    """Return instants, (T,), and which always count; the others count only at a peak."""
     dense = between * int(min(np.ceil(step / DENSE_STEP), MAX_SAMPLES // count) / SAMPLES_PER_KNOT)
     each = SAMPLES_PER_KNOT * max(dense, 1)
     start = np.concatenate((END_SAMPLES, 1.0 + END_SAMPLES)) * step

@@ -1,4 +1,4 @@
-"""Vectors in kernels: tuples of three numbers of `taylor`, or of floats."""
+"""Vectors in kernels: tuples of three numbers, each of a type of `taylor` or a float."""
 from typing import Any
 
 from hodyn_ros.dynamics.kernels.unrolled.formulas import Memory, formula
@@ -22,7 +22,10 @@ def write_vector(memory: Memory, index: int, vector: Vector) -> None:
 
 @formula
 def write_known_vector(memory: Memory, index: int, vector: Vector) -> None:
-    """Store three numbers that come from `rates`, without their undefined coefficients."""
+    """Store three numbers that depend on `rates`, and need not have the last coefficient.
+
+    The rate of a truncated Taylor series does not have this coefficient: see `taylor.store`.
+    """
     memory.write_vector(index, 0, vector, known=True)
 
 
