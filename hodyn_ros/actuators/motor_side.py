@@ -28,6 +28,9 @@ from hodyn_ros.common.jit import njit
 MEMORY = 5
 """Number of rows of the dampers' state, kept between instants."""
 
+AT_REST = 1e-4
+"""Rate of a spring's elongation below which it rests, rad/s or m/s."""
+
 
 class MotorSide:
     """The motors' reference for a motion of the links: the inverse dynamics of elastic joints.
@@ -77,16 +80,29 @@ class MotorSide:
         self._laws = (
             actuators.kinds, actuators.parameters, actuators.tables, actuators.table_rows,
             actuators.motor_of, actuators.motors)
-        self._damped = tuple(
-            name for name, kind, row in zip(
-                actuators.names, actuators.kinds, actuators.parameters, strict=True)
-            if kind == LINEAR and row[1] > 0.0)
+        self._is_damped = (actuators.kinds == LINEAR) & (actuators.parameters[:, 1] > 0.0)
+        self._damped = tuple(np.array(actuators.names)[self._is_damped])
         self._memory = np.zeros((MEMORY, n))
         self._started = False
 
     def reset(self) -> None:
         """Forget the past, as before the first cycle."""
         self._started = False
+
+    @property
+    def is_relaxing(self) -> bool:
+        """Whether a damped spring still moves by more than `AT_REST` while its torque is at rest.
+
+        With x its elongation, D ẍ = Q̇ − K ẋ: it follows a torque that changes for ever, as on a
+        moving base, so one that does is none that relaxes.
+        """
+        if not self._damped:
+            return False
+        stiffness, damping = self.actuators.parameters[:, :2].T[:, self._is_damped]
+        torque_rate, acceleration = self._memory[[1, 3]][:, self._is_damped]
+        return bool(np.any(
+            (np.abs(damping * acceleration) > AT_REST * stiffness)
+            & (np.abs(torque_rate) < AT_REST * stiffness)))
 
     def evaluate(
         self, q: Array, torque: Array, stiffness: Array | None = None, dt: float = 0.0,

@@ -184,9 +184,10 @@ class FeedforwardController:
 
     @property
     def is_fading(self) -> bool:
-        """Whether an output or the stiffness is still on its way to the wanted value."""
+        """Whether an output, a damped spring or the stiffness is still on its way."""
         return any(each.stage.is_changing for each in self._outputs) or (
-            self.motors is not None and self.motors.is_changing) or (
+            self.motors is not None and (
+                self.motors.is_changing or self.motors.side.is_relaxing)) or (
                 self._stiffness is not None and self._stiffness.is_changing)
 
     @property

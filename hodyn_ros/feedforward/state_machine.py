@@ -216,7 +216,7 @@ class StateMachine:
 
     @property
     def _is_fading(self) -> bool:
-        """Whether an output or the stiffness is still on its way to the wanted value."""
+        """Whether an output, a spring or the stiffness is still on its way to where it rests."""
         return self._running.is_fading or (
             self.motor_feedback is not None and self.motor_feedback.is_fading)
 

@@ -8,7 +8,12 @@ from supervised import running
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import JointActuator
-from hodyn_ros.actuators.laws import AntagonisticExponential, Rigid, VariableStiffness
+from hodyn_ros.actuators.laws import (
+    AntagonisticExponential,
+    LinearSpring,
+    Rigid,
+    VariableStiffness,
+)
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
@@ -209,6 +214,25 @@ def test_without_joint_states_motors_rest_before_the_node_falls_silent(changing)
             break
     assert changing.supervisor.state is State.SILENT
     assert np.abs(changing.controller.motors.reference[1:3]).max() < 1e-3
+
+
+@pytest.mark.parametrize('end', ['deactivated', 'lost'])
+@pytest.mark.parametrize('damping', [5.0, 120.0])
+def test_an_end_waits_until_damped_springs_have_relaxed(panda, damping, end):
+    """The torque rests up to a second before the spring."""
+    world = running(model=with_tendons(panda, LinearSpring(1200.0, damping)))
+    world.plan(b'0.3')
+    world.states(200)
+    controller = world.controller
+    assert np.abs(controller.q[1]).max() > 0.05
+    if end == 'deactivated':
+        world.end()
+    else:
+        world.pass_time(10.0)
+        assert world.supervisor.state is State.SILENT
+    assert np.abs(controller.motors.reference[1, 1]) < 1e-3
+    assert np.abs(controller.motors.reference[2, 1]) < 0.05
+    assert controller.motors.reference[3, 1] == pytest.approx(controller.torque[0, 1], abs=0.05)
 
 
 def test_after_a_hiccup_motors_go_on_smoothly(tendons):
