@@ -336,6 +336,9 @@ class StateMachine:
             self.stream.hold()
             self.goals.stop(CODES.get(cause, ErrorCode.INVALID_GOAL), why)
         if controller is not None:
+            if row.reference:
+                # The goal that is canceled is told as such.
+                self._drop_waiting(why, told=cause is Cause.CANCELED)
             if row.reference == 'stop' and not controller.reference.is_idle(controller.now):
                 controller.stop(controller.now)
             elif row.reference == 'latch':
@@ -363,6 +366,14 @@ class StateMachine:
             why = f'dropped while it was prepared: {why}'
             self.reasons.tell('error', why, self._topic)
             self.goals.drop(why)
+
+    def _drop_waiting(self, why: str, *, told: bool = False) -> bool:
+        """Drop the plans that wait for their start, of which the last may have been told."""
+        count = self._running.reference.drop_waiting()
+        if count > told:
+            self.reasons.tell(
+                'error', f'plans that wait for their start are dropped: {why}', PLAN)
+        return count > 0
 
     @property
     def _topic(self) -> str:

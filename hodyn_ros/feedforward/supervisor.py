@@ -197,7 +197,7 @@ class Supervisor(StateMachine):
             self.reasons.tell('warning', f'external_wrench on {body} fell silent: it fades away')
         if self.stream.fell_silent(at) and controller.reference.streaming:
             self.reasons.tell('warning', (
-                'the streamed reference fell silent: it goes to the last sample and holds'))
+                'the streamed reference fell silent: it ends where the last sample leads, and holds'))
         timeout = self.arrivals.timeout
         told, again_at = self._told_timeout
         if self.arrivals.period and at > again_at and abs(timeout - told) > 0.2 * told:
@@ -311,12 +311,9 @@ class Supervisor(StateMachine):
             self._leave_time_out(clock.move_to(stamp, at), at)
             # The starts of waiting plans are times of the clock before it was set.
             self._drop_plan(CLOCK_SET_BACK)
-            if self._running.reference.drop_waiting():
+            if self._drop_waiting(CLOCK_SET_BACK):
                 # A goal's plan is the last accepted one, so it is among the dropped plans.
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
-                self.reasons.tell(
-                    'error', f'plans that wait for their start are dropped: {CLOCK_SET_BACK}',
-                    PLAN)
 
     def _take_plan(self, now: int) -> None:
         """Let the reference follow a plan if one is ready."""

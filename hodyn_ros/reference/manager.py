@@ -61,12 +61,12 @@ class ReferenceManager:
         self.revision += 1
         return dropped
 
-    def drop_waiting(self) -> bool:
-        """Drop the plans that wait for their start; return whether there were any."""
-        had_any = bool(self._waiting)
+    def drop_waiting(self) -> int:
+        """Drop the plans that wait for their start; return how many there were."""
+        count = len(self._waiting)
         self._waiting = []
-        self.revision += had_any
-        return had_any
+        self.revision += count > 0
+        return count
 
     def set_target(
         self, now: int, position: Array, velocity: Array | None, until: int,

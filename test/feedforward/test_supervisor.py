@@ -173,16 +173,19 @@ def test_a_running_arm_may_be_pushed_beyond_several_ranges():
     assert world.report[0] == 'holding'
 
 
-def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
-    class Later(Plans):
-        def poll(self, reference, now):
-            if self.waiting is None:
-                return None
-            wait, self.waiting = float(self.waiting), None
-            plan = fit_plan([0.0, 2.0], [HOME, HOME + 0.1])
-            dropped = reference.follow(plan, now + round(wait * 1e9))
-            return Accepted(plan, summary='a plan', wait=wait, dropped=dropped)
+class Later(Plans):
+    """Accepts plans that start after as many seconds as they say."""
 
+    def poll(self, reference, now):
+        if self.waiting is None:
+            return None
+        wait, self.waiting = float(self.waiting), None
+        plan = fit_plan([0.0, 2.0], [HOME, HOME + 0.1])
+        dropped = reference.follow(plan, now + round(wait * 1e9))
+        return Accepted(plan, summary='a plan', wait=wait, dropped=dropped)
+
+
+def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
     world = running()
     world.supervisor._planner = Later()
     for wait in (b'30', b'3'):
@@ -193,6 +196,34 @@ def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
     assert any('waiting plan' in line and 'dropped' in line for line in world.logged)
     world.states(800)
     assert world.report == ('following', '')
+
+
+@pytest.mark.parametrize(('happening', 'why'), [
+    (lambda world: world.supervisor.hold('~/hold'), '~/hold'),
+    (lambda world: world.end(), 'the node is deactivated'),
+    (lambda world: world.pass_time(2.0), 'joint states were lost'),
+    (lambda world: [world.lead(HOME + 0.3) for _ in range(400)], 'held where it is')])
+def test_a_plan_that_waits_is_not_dropped_without_a_word(happening, why):
+    world = running()
+    world.supervisor._planner = Later()
+    world.plan(b'30')
+    world.state()
+    world.logged.clear()
+    happening(world)
+    world.look()
+    line, = (line for line in world.logged if 'plans that wait for their start' in line)
+    assert 'are dropped' in line
+    assert why in line
+
+
+def test_a_goal_that_is_canceled_as_it_waits_is_told_alone():
+    world = running()
+    world.supervisor._planner = Later()
+    goal = world.goal(b'30')
+    world.state()
+    world.supervisor.cancel(goal)
+    world.look()
+    assert not any('plans that wait' in line for line in world.logged)
 
 
 @pytest.mark.parametrize('known', [True, False])
