@@ -123,10 +123,20 @@ def following(sign):
     return change
 
 
-def stretched(recording):
-    """Double all times."""
-    recording.stamp += recording.stamp - recording.stamp[0]
-    recording.received = recording.stamp + 250_000
+def stretched(factor):
+    """Return a change that makes all times longer by a factor."""
+    def change(recording):
+        begin = recording.stamp[0]
+        recording.stamp = begin + (factor * (recording.stamp - begin)).astype(np.int64)
+        recording.received = recording.stamp + 250_000
+    return change
+
+
+def filtered_velocities(recording):
+    """Filter the velocities by a low pass of first order with a time constant of 50 ms."""
+    velocity, share = recording.velocity, 1.0 - np.exp(-1.0 / (0.05 * 100.0))
+    for k in range(1, len(velocity)):
+        velocity[k] = velocity[k - 1] + share * (velocity[k] - velocity[k - 1])
 
 
 def rubbing_and_swapped(recording):
@@ -229,10 +239,11 @@ identified = partial(Spoiled, commands=('identify',))
 
 SPOILED = [
     on_slide('sound', unsaid=(re.compile(' ! (?!The model has no friction)'),)),
-    on_slide('stretched times', stretched, (
-        'those of all moving joints are about 2 times the estimated ones, so the stamps, or all '
-        'velocities, are wrong by this factor: were the stamps made for another sampling rate? '
-        'Correct the driver.',)),
+    *(on_slide(f'times {factor} times as long', stretched(factor), (
+        f'those of all moving joints are about {factor} times the estimated ones, so the stamps, '
+        'or all velocities, are wrong by this factor: were the stamps made for another sampling '
+        'rate? Correct the driver.',), code=2) for factor in (2, 1.25, 0.77)),
+    on_slide('filtered velocities', filtered_velocities, unsaid=('another sampling rate',)),
     on_slide('one late joint', late(1), LAG, ('for all',)),
     on_slide('all late', late(0, 1, 2, 3), ('estimated for all joints together',),
              ('unlike those',), commands=('replay',)),

@@ -58,6 +58,7 @@ class Supervisor(StateMachine):
         self._has_velocity = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
+        self._reset_at = -np.inf
         self._told_timeout = 0.0, 0.0
 
     # Cycles
@@ -74,7 +75,7 @@ class Supervisor(StateMachine):
                 why = joined(beyond, self._wraps(position))
                 self.why_no_state = self.why_no_state or why  # `~/state` shows the first one
                 raise HodynError(why)
-            self._check_stamp(stamp, at)
+            self._check_stamp(position, stamp, at)
         self.arrivals.arrived(at)
         self.why_no_state = ''
         given = velocity
@@ -111,15 +112,12 @@ class Supervisor(StateMachine):
                 self._believed[0], self._readings = position, 1
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
-            may_be_new = self.state is State.SILENT and at - self._rested_at > RESTART
+            is_new = self.state is State.SILENT and at - self._rested_at > RESTART
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond:
-                self._latch(' when joint states came back')
-                if may_be_new and self._running.motors is not None:
-                    # A driver that was restarted would be pulled to where its motors were.
-                    self._running.motors.restart()
+                self._latch(at, ' when joint states came back', is_new=is_new)
         return True
 
     def evaluate(self, stamp: int, at: float) -> FeedforwardController:
@@ -174,7 +172,7 @@ class Supervisor(StateMachine):
             controller.q[0] - self.settings.lookahead * controller.q[1], self._readings)
         if watch.has_departed:
             if np.abs(controller.q[1]).max() < AT_REST:
-                self._latch()
+                self._latch(at)
             elif self.state is State.RUNNING:
                 self._go(Cause.DEPARTED, why=self.reasons.of_departure(watch, self._joints))
         elif watch.is_notable:
@@ -197,7 +195,7 @@ class Supervisor(StateMachine):
             self.reasons.tell('warning', f'external_wrench on {body} fell silent: it fades away')
         if self.stream.fell_silent(at) and controller.reference.streaming:
             self.reasons.tell('warning', (
-                'the streamed reference fell silent: it ends where the last sample leads, and holds'))
+                'the streamed reference fell silent: it ends where its last sample leads'))
         timeout = self.arrivals.timeout
         told, again_at = self._told_timeout
         if self.arrivals.period and at > again_at and abs(timeout - told) > 0.2 * told:
@@ -301,7 +299,7 @@ class Supervisor(StateMachine):
             self.reasons.tell('warning', self.reasons.why)
         return True
 
-    def _check_stamp(self, stamp: int, at: float) -> None:
+    def _check_stamp(self, position: Array, stamp: int, at: float) -> None:
         """Refuse a state that is not newer than the last, unless its clock was set back."""
         clock = self.clock
         back = self._last_stamp - stamp
@@ -309,6 +307,8 @@ class Supervisor(StateMachine):
             raise HodynError(self.arrivals.stale(at, is_same=not back))
         if back > 0 and stamp < clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
+            if (np.abs(position - self._believed[0]) > self._tracking.tolerance).any():
+                self._reset_at = at  # a simulator's arm begins anew, too
             # The starts of waiting plans are times of the clock before it was set.
             self._drop_plan(CLOCK_SET_BACK)
             if self._drop_waiting(CLOCK_SET_BACK):
@@ -347,7 +347,8 @@ class Supervisor(StateMachine):
             self.stream.clear()
             self.reasons.tell('error', str(error), 'reference')
 
-    def _latch(self, when: str = '') -> None:
+    def _latch(self, at: float, when: str = '', *, is_new: bool = False) -> None:
+        """Hold the arm where it is; `is_new`: its driver may have been restarted."""
         position = self.measured[0]
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
         departure = self.reasons.of_departure(self._tracking, self._joints, when)
@@ -355,6 +356,9 @@ class Supervisor(StateMachine):
             Cause.ELSEWHERE, why=joined(departure, '' if is_plausible else beyond),
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
+        if (is_new or at - self._reset_at < RESTART) and self._running.motors is not None:
+            # Such a driver would be pulled to where its motors were.
+            self._running.motors.restart()
 
     def _leave_time_out(self, seconds: float, at: float) -> None:
         """Report time, s, that the reference left out; it is negative if a clock was set back."""

@@ -36,6 +36,8 @@ class Diagnosis:
     wrong_velocities: list[str]
     #: How many times too far apart the stamps are; NaN if they may be right
     stamp_factor: float = np.nan
+    #: Ratio of all recorded velocities to the estimated ones; NaN if it may be 1
+    velocity_factor: float = np.nan
     #: Whether the robot has springs, so that motor and link positions differ
     has_springs: bool = False
     #: A joint's zero that is off by a small angle, which explains most of the error. Wrong links
@@ -230,7 +232,8 @@ class DiagnosisSamples:
             feedforward, q, in_joint_units(effort, efforts.gear_ratios), gains=False).small()
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            bool(series_compliance(robot).any()), zero, tuple(factors.tolist()), misplaced)
+            velocities.common_factor, bool(series_compliance(robot).any()), zero,
+            tuple(factors.tolist()), misplaced)
 
 
 def _lengths_and_fit(

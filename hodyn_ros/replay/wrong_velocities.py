@@ -8,7 +8,9 @@ from hodyn_ros.common.arrays import Array, Flags
 _LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, up to a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
 _SAME = 0.03  # difference of logarithms below which factors are so alike that they have one cause
-_OTHER = 0.4  # logarithm from which a factor differs from 1
+_OTHER = 0.4  # logarithm from which the factor of one joint differs from 1
+_ALL_OTHER = 0.06  # logarithm from which a factor of all joints differs from 1, and correlation:
+_NO_FILTER = 0.99  # a filter that changes velocities that much delays them, too
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
 _DEGREES = 180.0 / np.pi
 _OF_TURNS = (
@@ -46,8 +48,8 @@ class RecordedVelocities:
         return np.nan
 
     @property
-    def _common_factor(self) -> float:
-        """Common factor of all moving joints' recorded velocities over the estimated ones.
+    def common_factor(self) -> float:
+        """Ratio of the recorded velocities of all moving joints to the estimated ones.
 
         It is NaN for fewer than two moving joints, if the factors differ or are near 1, and if a
         unit explains the factor.
@@ -56,7 +58,9 @@ class RecordedVelocities:
         if len(factors) < 2 or not self._alike[self._move].all():
             return np.nan
         factor = float(np.exp(np.mean(np.log(factors))))
-        is_one = self._are(factor, _SAME)[self._move].all() and abs(np.log(factor)) > _OTHER
+        size = abs(np.log(factor))
+        is_one = self._are(factor, _SAME)[self._move].all() and (size > _OTHER or (
+            size > _ALL_OTHER and np.diag(self._like)[self._move].min() > _NO_FILTER))
         is_unit = abs(np.log(factor / _DEGREES)) < _NEAR
         turn = self._turns[self._move]
         units = _OF_TURNS if turn.all() else () if turn.any() else _OF_SLIDES
@@ -84,9 +88,9 @@ class RecordedVelocities:
             for joint in np.flatnonzero(own < -_LIKE)]
         if self._are_zero.any():
             said.append(f'those of {_listed(names, self._are_zero)} are 0')
-        if np.isfinite(factor := self._common_factor):
+        if np.isfinite(factor := self.common_factor):
             return [
-                f'those of all moving joints are about {factor:.2g} times the estimated ones, so '
+                f'those of all moving joints are about {factor:.3g} times the estimated ones, so '
                 'the stamps, or all velocities, are wrong by this factor: were the stamps made '
                 'for another sampling rate?']
         left = self._alike & ~self._are(1.0, _OTHER)

@@ -125,7 +125,9 @@ class JointNames:
             if len(given) != self.robot.n:
                 raise HodynError(
                     f'it names {len(given)} joints; {self.robot.name!r} has {self.robot.n}')
-            return self.indices(given)
+            # As in plans, names without a prefix are this arm's.
+            is_bare = set(given) == set(self.robot.joint_names)
+            return (JointNames(self.robot) if is_bare else self).indices(given)
         except HodynError as error:
             raise HodynError(
                 f"command_joints: {error}; give the controller's joints in its order") from None

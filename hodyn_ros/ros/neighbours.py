@@ -59,7 +59,9 @@ class Neighbours:
         name = self._node.get_fully_qualified_name()
         namesakes = Counter(
             full_name(*entry) for entry in self._node.get_node_names_and_namespaces())[name] - 1
-        if self._node.count_publishers(self._torque) > 1:
+        # A node that was cleaned up and configured at once counts twice for a moment.
+        if self._node.count_publishers(self._torque) > 1 and (
+                namesakes > 0 or set(self._senders(self._torque)) != {name}):
             self.fault = (
                 f'{self.publishers(self._torque)} all publish {self._torque}: end all but one, '
                 f'or give each a name or namespace of its own; {UNTIL_LEFT}')
@@ -111,12 +113,14 @@ class Neighbours:
 
     def publishers(self, topic: str) -> str:
         """Return the names of the nodes that publish a topic, given by its full name."""
-        found = Counter(
-            full_name(i.node_name, i.node_namespace)
-            for i in self._node.get_publishers_info_by_topic(topic))
         return ', '.join(
             f'{times} times {name}' if times > 1 else name
-            for name, times in sorted(found.items()))
+            for name, times in sorted(self._senders(topic).items()))
+
+    def _senders(self, topic: str) -> Counter[str]:
+        return Counter(
+            full_name(i.node_name, i.node_namespace)
+            for i in self._node.get_publishers_info_by_topic(topic))
 
     def _say(self, kind: str, text: str) -> None:
         now = time.monotonic()

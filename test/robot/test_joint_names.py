@@ -79,5 +79,9 @@ def test_a_command_is_in_the_controllers_order(panda):
     joints = JointNames(panda)
     assert joints.command_order(['']).tolist() == FIRST
     assert joints.command_order(FER[::-1]).tolist() == FIRST[::-1]
+    left = JointNames(joints.robot, prefix='left_')
+    for prefix in ('', 'left_'):
+        order = [prefix + name for name in joints.robot.joint_names[::-1]]
+        assert left.command_order(order).tolist() == FIRST[::-1]
     with pytest.raises(ValueError, match="command_joints: it names 6 joints; 'panda' has 7"):
         joints.command_order(FER[:6])

@@ -71,6 +71,15 @@ def scene(graph, monitor, clock):
 
 
 
+def test_a_node_that_is_configured_again_is_no_second_publisher(scene, graph):
+    graph.publish(TORQUE, 'feedforward', '/left')
+    scene.look()
+    assert not scene.fault
+    graph.nodes.append(('feedforward', '/left'))
+    scene.look()
+    assert f'2 times /left/feedforward all publish {TORQUE}' in scene.fault
+
+
 def test_others_on_its_outputs_are_a_fault_until_they_are_gone(scene, graph, clock):
     graph.publish(TORQUE, 'other', '/right')
     graph.publish(TORQUE, 'other', '/right')
