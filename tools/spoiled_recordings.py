@@ -132,6 +132,12 @@ def stretched(factor):
     return change
 
 
+def frozen(recording):
+    """Let the positions of the third joint stay from the half on."""
+    half = len(recording.position) // 2
+    recording.position[half:, 2] = recording.position[half, 2]
+
+
 def filtered_velocities(recording):
     """Filter the velocities by a low pass of first order with a time constant of 50 ms."""
     velocity, share = recording.velocity, 1.0 - np.exp(-1.0 / (0.05 * 100.0))
@@ -243,6 +249,10 @@ SPOILED = [
         f'those of all moving joints are about {factor} times the estimated ones, so the stamps, '
         'or all velocities, are wrong by this factor: were the stamps made for another sampling '
         'rate? Correct the driver.',), code=2) for factor in (2, 1.25, 0.77)),
+    on_slide('an encoder that fails', frozen, (re.compile(
+        r'Positions stand still while the recorded velocities go on: elbow \(for 10 s\)\. An '
+        'encoder, or the driver, has failed'),), ('Beyond its limit', 'can fit the model'),
+        code=2),
     on_slide('filtered velocities', filtered_velocities, unsaid=('another sampling rate',)),
     on_slide('one late joint', late(1), LAG, ('for all',)),
     on_slide('all late', late(0, 1, 2, 3), ('estimated for all joints together',),

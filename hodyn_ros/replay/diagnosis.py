@@ -1,6 +1,6 @@
 """What is wrong with a recording, judged by some samples of its motion."""
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from hodyn_ros.replay.effort_unit import (
     motor_side,
     unit_of,
 )
+from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import gravity_doubt
 from hodyn_ros.replay.misreading import Fit, find_misreading, series_compliance
 from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostly_outside
@@ -47,16 +48,18 @@ class Diagnosis:
     #: `LENGTHS`; empty if unknown
     lengths: tuple[float, ...] = ()
     misplaced: tuple[str, ...] = ()  #: Joints mostly outside their ranges
+    #: Joints whose positions stand still while their velocities go on, and for how long, s
+    frozen: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_wrong(self) -> bool:
         """Whether conclusions from the recording would mislead."""
-        return self.fit.is_wrong or self._is_scaled
+        return self.fit.is_wrong or self._has_another_motion
 
     @property
-    def _is_scaled(self) -> bool:
-        """Whether the stamps, or positions of prismatic joints, are in another unit."""
-        return bool(np.isfinite(self.stamp_factor)) or any(
+    def _has_another_motion(self) -> bool:
+        """Whether stamps, or positions of slides, are in another unit, or positions freeze."""
+        return bool(self.frozen) or bool(np.isfinite(self.stamp_factor)) or any(
             factor != 1.0 for factor in self.lengths)
 
     @property
@@ -98,20 +101,21 @@ class Diagnosis:
     @property
     def has_a_cause(self) -> bool:
         """Whether the cause of a misfit is known."""
-        return self.fit.reading is not None or self._is_scaled
+        return self.fit.reading is not None or self._has_another_motion
 
     @property
     def is_misread(self) -> bool:
         """Whether the recording must be read differently; a missing load alone does not count."""
         reading = self.fit.reading
-        return self._is_scaled or (
+        return self._has_another_motion or (
             reading is not None and reading.without({'payload'}).changes > 0)
 
     @property
     def is_motion_misread(self) -> bool:
         """Whether the motion is misread, so that it cannot be compared with limits."""
         reading = self.fit.reading
-        return self._is_scaled or (reading is not None and reading.moves_differently)
+        return self._has_another_motion or (
+            reading is not None and reading.moves_differently)
 
     @property
     def sentences(self) -> list[str]:
@@ -124,6 +128,12 @@ class Diagnosis:
                 f'{"a thousandth" if is_far else "a thousand times"} as fast. They seem to be '
                 f'{"in milliseconds" if is_far else "divided by 1000"}: let the driver stamp in '
                 'seconds and nanoseconds.']
+        if self.frozen:
+            frozen = ', '.join(
+                f'{name} (for {seconds:.2g} s)' for name, seconds in self.frozen.items())
+            return [
+                f'Positions stand still while the recorded velocities go on: {frozen}. An '
+                'encoder, or the driver, has failed: leave this part out, or record it again.']
         said = self.other_lengths
         said += [self._misread] if self.fit.is_wrong else []
         said += [] if self.zero is None else [self._small_zero(self.zero)]
@@ -137,7 +147,7 @@ class Diagnosis:
     def without(self, terms: Collection[str]) -> 'Diagnosis':
         """Return the diagnosis that remains if `terms`, which may correct it, are identified."""
         reading = self.fit.reading
-        if np.isfinite(self.stamp_factor):
+        if np.isfinite(self.stamp_factor) or self.frozen:
             return self
         rest = replace(self, zero=None) if 'zeros' in terms else self
         if reading is None or reading.without(terms).changes:
@@ -193,9 +203,11 @@ class DiagnosisSamples:
 
     def __init__(self) -> None:
         self._pieces: list[tuple[Array, Array, Array]] = []
+        self._encoders = FrozenEncoders()
 
     def add(self, used: Chunk) -> None:
         """Add the next used messages, if they are needed."""
+        self._encoders.add(used)
         if len(used.q) and len(self._pieces) < _FEW:
             every = len(used.q) // MAX_SAMPLES + 1
             self._pieces.append((
@@ -233,7 +245,7 @@ class DiagnosisSamples:
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
             velocities.common_factor, bool(series_compliance(robot).any()), zero,
-            tuple(factors.tolist()), misplaced)
+            tuple(factors.tolist()), misplaced, self._encoders.named(names))
 
 
 def _lengths_and_fit(

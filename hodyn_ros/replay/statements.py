@@ -155,8 +155,13 @@ def _about_model(result: Replay) -> list[str]:
             f'{", ".join(rubbing)}: `hodyn identify` finds a friction law and writes it to the '
             'robot file.')
     elif poor:
+        still = {*np.array(result.names)[result.still]} & {joint.name for joint in poor}
         shares = ', '.join(
             f'{100 * joint.slow_share:.0f} % of the effort of {joint.name}' for joint in poor)
+        said += [
+            f'The positions of {", ".join(sorted(still))} do not change, and the model does not '
+            'explain the efforts there: were these joints at rest, or did their encoders fail?'
+        ] if still else []
         said.append(
             f'Errors within the bandwidth of the motion are {shares}, RMS. `hodyn identify` can '
             'fit the model to this arm: by default friction, a payload and offsets, with `--terms '

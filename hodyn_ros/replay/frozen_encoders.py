@@ -1,0 +1,53 @@
+"""Joints whose positions stand still while their recorded velocities go on."""
+import numpy as np
+
+from hodyn_ros.common.arrays import Array, Indices
+from hodyn_ros.estimation.recorded_motion import MotionPiece
+
+_MOVES = 0.01  # least velocity that counts, rad/s or m/s: drivers' velocities are noisy
+_LONG = 1.0  # shortest time that counts, s: some drivers send positions more rarely
+_FAR = 0.05  # least distance by the velocities meanwhile, rad or m
+_STEPS = 100.0  # least distance, over the resolution of the positions
+
+
+class FrozenEncoders:
+    """Finds them over all pieces of a recording."""
+
+    def __init__(self) -> None:
+        self._longest = np.zeros(0)
+
+    def add(self, used: MotionPiece) -> None:
+        """Add the next messages that are used."""
+        position, velocity = used.states.position, used.states.velocity
+        if len(position) < 2:
+            return
+        time, steps = 1e-9 * (used.instants - used.instants[0]), np.abs(np.diff(position, axis=0))
+        # A message that repeats the last state says nothing.
+        is_new = (steps > 0.0).any(axis=1) | (np.diff(velocity, axis=0) != 0.0).any(axis=1)
+        found = np.array([
+            _longest(time, steps[is_new, joint], np.append(0, np.flatnonzero(is_new) + 1), one)
+            for joint, one in enumerate(velocity.T)])
+        self._longest = np.maximum(self._longest, found) if self._longest.size else found
+
+    def named(self, names: tuple[str, ...]) -> dict[str, float]:
+        """Return the joints that are found, with the longest time, s, of each."""
+        return {
+            name: seconds for name, seconds in zip(names, self._longest.tolist(), strict=False)
+            if seconds > 0.0}
+
+
+def _longest(time: Array, steps: Array, index: Indices, velocity: Array) -> float:
+    """Return the longest time, s, that one joint's positions are frozen; 0 if they never are.
+
+    `steps` are the changes of its position between the messages `index`.
+    """
+    moves = steps > 0.0
+    resolution = float(steps[moves].min()) if moves.any() else 0.0
+    passed = np.diff(time[index])
+    fast = np.where(np.abs(velocity[index[1:]]) > _MOVES, velocity[index[1:]], 0.0)
+    way = np.cumsum(np.where(moves, 0.0, np.nan_to_num(fast) * np.minimum(passed, 0.1)))
+    begins = np.maximum.accumulate(np.where(moves, np.arange(len(moves)), -1))
+    begun = np.where(begins >= 0, way[np.maximum(begins, 0)], 0.0)
+    seconds = time[index[1:]] - time[index[np.maximum(begins, 0) + (begins >= 0)]]
+    is_frozen = (np.abs(way - begun) > max(_FAR, _STEPS * resolution)) & (seconds > _LONG)
+    return float(seconds[is_frozen].max(initial=0.0))
