@@ -14,6 +14,7 @@ _FRICTION = 0.5  # share of the error's variance from which friction counts as i
 _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does not matter
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
 _MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
+_SCATTERED = 0.3  # jitter, in periods, from which a clock may only seem to have jumped
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
 
 
@@ -55,10 +56,13 @@ def warnings(result: Replay) -> list[str]:
             'as they are, so derivatives are less accurate. Stamp the states where they are '
             'sampled, and make sure that only one publisher writes to the topic.')
     if found.clock_steps:
+        jumped = f'jumped {_times(len(found.clock_steps))} by less than a gap'
         said.append(
-            f'The clock of the stamps jumped {_times(len(found.clock_steps))} by less than a '
-            'gap: the parts are smoothed separately. Record with a clock that is slewed, not '
-            'stepped.')
+            f'The clock of the stamps {jumped}: the parts are smoothed separately. Record with a '
+            'clock that is slewed, not stepped.' if found.jitter < _SCATTERED * found.period else
+            f'The stamps scatter by {1e3 * found.jitter:.2g} ms from message to message, as if '
+            f'their clock had {jumped}: the parts are smoothed separately. Stamp the states where '
+            'they are sampled.')
     wanted = result.wanted_bandwidth
     if wanted is not None and wanted > _MORE * result.bandwidth:
         said.append(

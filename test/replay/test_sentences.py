@@ -118,6 +118,8 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      'The stamps contradict the positions by 1 ms (RMS)'),
     ({'timing_statistics': timing(clock_steps=[1])}, 'The clock of the stamps jumped once by'),
     ({'timing_statistics': timing(clock_steps=[1, 2])}, 'stamps jumped 2 times by'),
+    ({'timing_statistics': timing(clock_steps=[1, 2], jitter=4e-3)},
+     'The stamps scatter by 4 ms from message to message, as if their clock had jumped 2 times'),
     ({'gravity_share': 0.89}, 'The efforts contain 0.89 of'),
     ({'gravity_share': 1.11}, 'The efforts contain 1.11 of the model'),
     ({'gravity_share': 1.11}, 'of the model that contain gravity. The arm may carry'),
