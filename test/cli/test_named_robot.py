@@ -5,7 +5,6 @@ import pytest
 from recordings import messages, record, write
 
 import hodyn_ros as hd
-from hodyn_ros.cli import main
 
 DEFAULT = 'for robot panda (the default; --robot for another)'
 
@@ -20,40 +19,38 @@ def write_plan(path, joint1=0.1):
     (('check',), 'p7.csv'), (('check', '--brief'), 'p7.csv'),
     (('annotate', '--output', 'out.csv'), 'out.csv'),
     (('retime', '--output', 'out.csv'), 'out.csv')])
-def test_the_robot_of_a_plan_is_in_the_first_line(capsys, command, named):
+def test_the_robot_of_a_plan_is_in_the_first_line(hodyn, command, named):
     write_plan('p7.csv')
-    assert main([command[0], 'p7.csv', *command[1:]]) == 0
-    assert capsys.readouterr().out.startswith(f'{named}, {DEFAULT}: ')
-    assert main([command[0], 'p7.csv', *command[1:], '--robot', 'panda', '--force']) == 0
-    assert capsys.readouterr().out.startswith(f'{named}, for robot panda: ')
+    assert hodyn(command[0], 'p7.csv', *command[1:]).out.startswith(f'{named}, {DEFAULT}: ')
+    said = hodyn(command[0], 'p7.csv', *command[1:], '--robot', 'panda', '--force').out
+    assert said.startswith(f'{named}, for robot panda: ')
 
 
 @pytest.mark.parametrize('command', [
     ('check', '--brief'), ('annotate', '--output', 'out.csv')])
-def test_the_robot_of_a_plan_beyond_limits_is_said_too(capsys, command):
+def test_the_robot_of_a_plan_beyond_limits_is_said_too(hodyn, command):
     write_plan('p7.csv', 2.8)
-    assert main([command[0], 'p7.csv', *command[1:]]) == 1
-    assert capsys.readouterr().out.startswith(f'p7.csv, {DEFAULT}: beyond limits')
+    said = hodyn(command[0], 'p7.csv', *command[1:], code=1).out
+    assert said.startswith(f'p7.csv, {DEFAULT}: beyond limits')
 
 
-def test_a_robot_with_options_of_its_own_keeps_its_name(capsys):
+def test_a_robot_with_options_of_its_own_keeps_its_name(hodyn):
     write_plan('p7.csv')
-    assert main(['check', 'p7.csv', '--brief', '--payload', 'link7', '0.1']) == 0
-    assert capsys.readouterr().out.startswith(f'p7.csv, {DEFAULT}: ')
+    said = hodyn('check', 'p7.csv', '--brief', '--payload', 'link7', '0.1').out
+    assert said.startswith(f'p7.csv, {DEFAULT}: ')
 
 
-def test_the_robot_of_a_recording_is_in_the_first_line(capsys):
+def test_the_robot_of_a_recording_is_in_the_first_line(hodyn):
     write('bag', {'/joint_states': messages(record(
         duration=9.0, robot=hd.load_robot('panda'), prefix=''))})
     for command in (('replay', '--no-report'), ('identify', '--terms', 'offsets')):
-        main([command[0], 'bag', *command[1:]])
-        assert capsys.readouterr().out.splitlines()[0] == f'bag, {DEFAULT}'
+        said = hodyn(command[0], 'bag', *command[1:], code=None).out
+        assert said.splitlines()[0] == f'bag, {DEFAULT}'
 
 
 @pytest.mark.slow
-def test_the_robot_of_many_plans_is_in_the_first_line(capsys):
+def test_the_robot_of_many_plans_is_in_the_first_line(hodyn):
     Path('plans').mkdir()
     for name in 'ab':
         write_plan(f'plans/{name}.csv', 0.1)
-    assert main(['check', 'plans', '--jobs', '1']) == 0
-    assert capsys.readouterr().out.splitlines()[0] == f'2 plans, {DEFAULT}'
+    assert hodyn('check', 'plans', '--jobs', '1').out.splitlines()[0] == f'2 plans, {DEFAULT}'
