@@ -108,7 +108,7 @@ def test_info_tells_springs_and_motors(hodyn):
     motor = {'side': 'rotor', 'gear_ratio': 100, 'inertia': 4e-5}
     Path('elastic.yaml').write_text(yaml.safe_dump({**robot_keys('twolink'), 'actuators': {
         'joint1': {'law': 'spring', 'stiffness': 321.0, 'motor': motor},
-        'joint2': {'law': 'rigid', 'motor': motor}}}))
+        'joint2': {'law': 'rigid', 'motor': {**motor}}}}))
     said = hodyn('info', 'elastic.yaml').words
     assert 'joint1: spring, stiffness 321' in said
     assert 'motor as the link sees it (inertia 0.4, gear_ratio 100)' in said
