@@ -23,7 +23,7 @@ def write_shape(path: Path, shape: str, rows: list) -> None:
         parts = [path.with_name(f'{path.name}_{i}') for i in range(3)]
         for part, some in zip(parts, cuts, strict=True):
             _write_part(part, some, form)
-        _join(path, parts)
+        join(path, parts)
     else:
         _write_part(path, rows, form)
     if shape == 'mcap lz4':
@@ -48,7 +48,7 @@ def _write_part(path: Path, rows: list, form: dict) -> None:
                 writer.storage.close_chunk()
 
 
-def _join(path: Path, parts: list[Path]) -> None:
+def join(path: Path, parts: list[Path]) -> None:
     """Make one split bag of bags."""
     path.mkdir()
     whole = None
