@@ -1,7 +1,7 @@
 """What a file of identified values is worth on motion that was held out."""
 from types import SimpleNamespace
 
-from known_recordings import FRICTION, bag, column, identified, replayed
+from known_recordings import FRICTION, bag, replayed
 import numpy as np
 import pytest
 from recordings import PANDA
@@ -15,22 +15,19 @@ from hodyn_ros.identification.validation import validate
 
 
 @pytest.mark.slow
-def test_recordings_are_held_out_whole_from_what_judges_them(tmp_path):
+def test_recordings_are_held_out_whole_from_what_judges_them(tmp_path, identified):
     """Guards cross-validation on the motion that was fitted."""
     one = bag(tmp_path / 'one', duration=13.0)
     other = bag(tmp_path / 'other', amplitude=6.0 * FRICTION.amplitude, duration=13.0)
-    summary = identified(tmp_path / 'out', one, other)
-    assert summary['held_out'] == 'recordings'
-    assert np.all(
-        column(summary, 'held_out_rms_after')[:4] > 1.4 * column(summary, 'rms_after')[:4])
+    found = identified(one, other)
+    assert found['held_out'] == 'recordings'
+    held_out = found.column('held_out_rms_after')
+    assert np.all(held_out[:4] > 1.4 * found.column('rms_after')[:4])
     # It is the error of the file that the other recording gives.
-    identified(tmp_path / 'apart', other)
-    alone = replayed(tmp_path / 'replay', one, tmp_path / 'apart/panda_identified.yaml')
-    identified(tmp_path / 'apart2', one)
-    second = replayed(tmp_path / 'replay2', other, tmp_path / 'apart2/panda_identified.yaml')
-    np.testing.assert_allclose(
-        column(summary, 'held_out_rms_after'), np.sqrt(0.5 * (alone ** 2 + second ** 2)),
-        rtol=0.01)
+    alone, second = (
+        replayed(tmp_path / f'replay{k}', judge, identified(fitted, output=f'apart{k}').file)
+        for k, (judge, fitted) in enumerate(((one, other), (other, one))))
+    np.testing.assert_allclose(held_out, np.sqrt(0.5 * (alone ** 2 + second ** 2)), rtol=0.01)
 
 
 def judged(path, found, terms, monkeypatch):
