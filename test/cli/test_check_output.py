@@ -7,6 +7,7 @@ import sys
 
 from commands import write_plan
 import pytest
+from robot_texts import chain
 
 from hodyn_ros.plans import annotated_file
 
@@ -69,20 +70,15 @@ def test_a_plan_within_the_limits_that_are_known_is_not_within_all(
 
 @pytest.mark.parametrize(('kind', 'limit', 'outcome'), [
     ('revolute', 'none', 'within all limits'),
-    ('prismatic', 'unknown', f'{ALL_KNOWN}position of joint0'),
+    ('prismatic', 'unknown', f'{ALL_KNOWN}position of link0'),
 ])
 def test_only_a_joint_that_turns_needs_no_range(hodyn, tmp_path, kind, limit, outcome):
     every = dict.fromkeys(('acceleration', 'jerk', 'effort', 'effort_rate'), [1e6] * 2)
-    (tmp_path / 'arm.yaml').write_text(json.dumps({'name': 'arm', 'bodies': [{
-        'name': f'link{i}', 'joint': f'joint{i}', 'parent': i - 1, 'type': kind,
-        'placement': [[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
-        'axis': [0, 0, 1], 'mass': 1.0, 'com': [0.2, 0, 0],
-        'inertia': [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]],
-    } for i in range(2)], 'limits': {
-        'position': [[None, None], [-3, 3]], 'velocity': [9, 9], **every}}))
-    write_plan(tmp_path / 'own.json', ('joint0', 'joint1'), (0, (0, 0)), (1, (0.5, 0.3)))
+    (tmp_path / 'arm.yaml').write_text(json.dumps(chain(kind, kind, limits={
+        'position': [[None, None], [-3, 3]], 'velocity': [9, 9], **every})))
+    write_plan(tmp_path / 'own.json', ('link0', 'link1'), (0, (0, 0)), (1, (0.5, 0.3)))
     said = hodyn('check', 'own.json', '--robot', 'arm.yaml').out.splitlines()
-    row = next(line.split() for line in said if line.split()[:2] == ['joint0', 'position'])
+    row = next(line.split() for line in said if line.split()[:2] == ['link0', 'position'])
     assert row[3] == limit
     assert said[-1] == outcome
     unknown = ' '.join(hodyn('info', 'arm.yaml', '--json', '-').figures['unknown'])

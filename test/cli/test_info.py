@@ -4,22 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from robot_texts import chain
 import yaml
 
 from hodyn_ros.robot.files import robot_keys
-
-AXES = {'revolute': [0.0, 0.0, 1.0], 'prismatic': [1.0, 0.0, 0.0]}
-
-
-def arm(*kinds, limits=None, **more):
-    """Return a robot whose joints are each 0.5 m from the one before, of 1 kg at 0.2 m."""
-    placement = np.eye(4)
-    placement[0, 3] = 0.5
-    return {'name': 'arm', 'bodies': [{
-        'name': f'link{i}', 'parent': i - 1, 'type': kind, 'axis': AXES[kind],
-        'placement': placement.tolist(), 'mass': 1.0, 'com': [0.2, 0.0, 0.0],
-        'inertia': np.diag([0.1, 0.1, 0.1]).tolist()} for i, kind in enumerate(kinds)],
-        **({} if limits is None else {'limits': limits}), **more}
 
 
 @pytest.fixture
@@ -47,7 +35,7 @@ def test_a_file_of_springs_is_recognised(hodyn):
     (('revolute', 'prismatic', 'prismatic'), [[-0.1, 0.2], [None, 0.3]], None)])
 def test_the_reach_is_that_of_a_stretched_arm_with_its_slides_out(info, kinds, slides, reach):
     limits = {'position': [[-1.0, 1.0], *slides]} if slides else None
-    figures, text = info(arm(*kinds, limits=limits))
+    figures, text = info(chain(*kinds, limits=limits))
     assert 'inf' not in text.replace('info', '')
     if reach is None:
         assert figures['reach'] is None
@@ -61,13 +49,13 @@ def test_the_reach_is_that_of_a_stretched_arm_with_its_slides_out(info, kinds, s
     (('revolute',), 'rad/s'), (('prismatic',), 'm/s'),
     (('revolute', 'prismatic'), 'rad/s or m/s')])
 def test_units_are_those_of_the_joints_there_are(info, kinds, unit):
-    _, text = info(arm(*kinds, limits={'position': [[-1.0, 1.0]] * len(kinds)}))
+    _, text = info(chain(*kinds, limits={'position': [[-1.0, 1.0]] * len(kinds)}))
     cells = {cell.strip() for line in text.splitlines() for cell in line.split('  ')}
     assert cells & {'rad/s', 'm/s', 'rad/s or m/s'} == {unit}
 
 
 def test_what_is_not_known_is_said_and_of_whom(info):
-    figures, text = info(arm(
+    figures, text = info(chain(
         'revolute', 'revolute', limits={
             'position': [[-1.0, 2.0], [-1.0, 2.0]], 'velocity': [2.0, None],
             'acceleration': [1.0, 20_000.0]}))
@@ -86,7 +74,7 @@ def test_what_is_not_known_is_said_and_of_whom(info):
 
 
 def test_inertias_are_repaired_on_demand(hodyn):
-    robot = arm('revolute', 'revolute')
+    robot = chain('revolute', 'revolute')
     robot['bodies'][1]['inertia'] = np.diag([0.1, 0.1, 0.9]).tolist()
     Path('arm.yaml').write_text(json.dumps(robot))
     assert 'hodyn info --repair' in hodyn.refuses('info', 'arm.yaml')
@@ -118,7 +106,7 @@ def test_info_tells_springs_and_motors(hodyn):
 
 
 def test_masses_and_payloads_in_grams_are_asked_about(hodyn):
-    robot, path = arm('revolute', 'revolute'), Path('arm.yaml')
+    robot, path = chain('revolute', 'revolute'), Path('arm.yaml')
     path.write_text(json.dumps(robot))
     said = hodyn('info', path, '--payload', 'link1', '1500', '0', '0', '100').err
     assert "payload on 'link1': mass is in kg: are these grams? 1500 kg on a robot of 2 kg" in said
