@@ -1,4 +1,5 @@
 """Bags of joint states in the shapes that recorders leave: storages, compressions, parts."""
+from collections.abc import Callable
 from pathlib import Path
 import shutil
 import struct
@@ -77,13 +78,21 @@ def _recompress(file: Path) -> None:
     out = bytearray(raw[:8])
     for code, body in mcap_records(raw).values():
         if code == CHUNK:
-            inner = body[40:]
-            packed = lz4.frame.compress(inner)
-            body = body[:24] + struct.pack('<I', zlib.crc32(inner)) + struct.pack(
-                '<I3sQ', 3, b'lz4', len(packed)) + packed
+            body = repacked(body, 'lz4', lz4.frame.compress)
         out += struct.pack('<BQ', code, len(body)) + body
     out += struct.pack('<BQI', _DATA_END, 4, 0) + struct.pack('<BQQQI', 2, 20, 0, 0, 0) + raw[:8]
     file.write_bytes(out)
+
+
+def repacked(
+        body: bytes, name: str, compress: Callable[[bytes], bytes], *, checksum: bool = True,
+) -> bytes:
+    """Return the body of a plain chunk compressed, with a checksum or without one."""
+    inner = body[40:]
+    packed = compress(inner)
+    return body[:24] + struct.pack(
+        f'<II{len(name)}sQ', zlib.crc32(inner) * checksum, len(name), name.encode(), len(packed),
+    ) + packed
 
 
 def mcap_records(raw: bytes) -> dict[int, tuple[int, bytes]]:
