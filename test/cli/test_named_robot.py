@@ -15,29 +15,22 @@ def write_plan(path, joint1=0.1):
     Path(path).write_text(f'time,{names}\n0,0,{home}\n1,{joint1},{home}\n')
 
 
-@pytest.mark.parametrize(('command', 'named'), [
-    (('check',), 'p7.csv'), (('check', '--brief'), 'p7.csv'),
-    (('annotate', '--output', 'out.csv'), 'out.csv'),
-    (('retime', '--output', 'out.csv'), 'out.csv')])
-def test_the_robot_of_a_plan_is_in_the_first_line(hodyn, command, named):
-    write_plan('p7.csv')
-    assert hodyn(command[0], 'p7.csv', *command[1:]).out.startswith(f'{named}, {DEFAULT}: ')
-    said = hodyn(command[0], 'p7.csv', *command[1:], '--robot', 'panda', '--force').out
-    assert said.startswith(f'{named}, for robot panda: ')
-
-
-@pytest.mark.parametrize('command', [
-    ('check', '--brief'), ('annotate', '--output', 'out.csv')])
-def test_the_robot_of_a_plan_beyond_limits_is_said_too(hodyn, command):
-    write_plan('p7.csv', 2.8)
-    said = hodyn(command[0], 'p7.csv', *command[1:], code=1).out
-    assert said.startswith(f'p7.csv, {DEFAULT}: beyond limits')
-
-
-def test_a_robot_with_options_of_its_own_keeps_its_name(hodyn):
-    write_plan('p7.csv')
-    said = hodyn('check', 'p7.csv', '--brief', '--payload', 'link7', '0.1').out
-    assert said.startswith(f'p7.csv, {DEFAULT}: ')
+@pytest.mark.parametrize(('joint1', 'code', 'words', 'said'), [
+    (0.1, 0, 'check', f'p7.csv, {DEFAULT}: '),
+    (0.1, 0, 'check --brief', f'p7.csv, {DEFAULT}: '),
+    (0.1, 0, 'annotate --output out.csv', f'out.csv, {DEFAULT}: '),
+    (0.1, 0, 'retime --output out.csv', f'out.csv, {DEFAULT}: '),
+    (2.8, 1, 'check --brief', f'p7.csv, {DEFAULT}: beyond limits'),
+    (2.8, 1, 'annotate --output out.csv', f'p7.csv, {DEFAULT}: beyond limits'),
+    # Options of the robot leave its name.
+    (0.1, 0, 'check --brief --payload link7 0.1', f'p7.csv, {DEFAULT}: ')])
+def test_the_robot_of_a_plan_is_in_the_first_line(hodyn, joint1, code, words, said):
+    write_plan('p7.csv', joint1)
+    command, *options = words.split()
+    assert hodyn(command, 'p7.csv', *options, code=code).out.startswith(said)
+    assert hodyn(
+        command, 'p7.csv', *options, '--robot', 'panda', '--force', code=code).out.startswith(
+        said.replace(DEFAULT, 'for robot panda'))
 
 
 def test_the_robot_of_a_recording_is_in_the_first_line(hodyn):
