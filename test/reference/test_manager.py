@@ -3,15 +3,17 @@ import numpy as np
 import pytest
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference import MotionLimits, fit_plan
+from hodyn_ros.reference import MotionLimits, extrema, fit_plan, stop_along
 from hodyn_ros.reference.manager import ReferenceManager
 
 S, MS = 10**9, 10**6
 LIMITS = MotionLimits(*(np.full(1, value) for value in (-3.0, 3.0, 2.0, 10.0, 400.0)))
-TIGHT = MotionLimits(*(np.full(1, value) for value in (-3.0, 3.0, 2.0, 1e-3, 1e-3)))
 
 
 FIRST = fit_plan([0.0, 2.0], [[0.0], [1.0]])
+# Those that it just keeps: in its middle it can only stop later.
+TIGHT = MotionLimits(np.full(1, -3.0), np.full(1, 3.0), *(
+    np.abs(extrema(FIRST, k)[0]).max(axis=0) for k in (1, 2, 3)))
 
 
 def position(reference, now):
@@ -79,7 +81,10 @@ def test_a_plan_stops_on_its_way_is_given_up_and_holds(idle, stops):
     position(idle, S + 100 * MS)
     assert idle.mode(S + 100 * MS) == 'stopping'
     assert idle.mode(4 * S) == 'holding'
-    assert 0.5 < position(idle, 4 * S) < 1.0
+    rest = position(idle, 4 * S)
+    assert 0.5 < rest <= 1.0
+    if stops == (LIMITS,):
+        assert rest == pytest.approx(stop_along(FIRST, 1.0, LIMITS).evaluate(3.0)[0, 0]) < 1.0
     assert not idle.streaming
 
 
