@@ -97,29 +97,25 @@ def test_a_file_in_the_way_is_named_before_anything_is_computed(tmp_path, hodyn,
 @pytest.mark.parametrize('state', ['file', 'ours and others', 'ours with others in it', 'link'])
 @pytest.mark.parametrize('kind', TO_FOLDERS)
 def test_a_folder_in_the_way_is_named_before_anything_is_computed(tmp_path, hodyn, kind, state):
-    arguments, ours = TO_FOLDERS[kind]
+    arguments, name = TO_FOLDERS[kind]
     output = Path('out')
-    forced = []
+    ours, mine = output / name, output / 'precious'
     if state == 'file':
         output.write_text('mine')
-    elif state == 'ours and others':
-        output.mkdir()
-        (output / 'precious').write_text('mine')
-        if ours == 'bag':
-            (output / 'bag').mkdir()
-        else:
-            (output / ours).write_text('ours')
-    elif state == 'ours with others in it':
-        forced = ['--force']
-        (output / ours).mkdir(parents=True)
-        (output / ours / 'precious').write_text('mine')
     else:
-        forced = ['--force']
         output.mkdir()
-        (output / ours).symlink_to(tmp_path / 'elsewhere')
+    if state == 'ours and others':
+        mine.write_text('mine')
+        ours.mkdir() if name == 'bag' else ours.write_text('ours')
+    elif state == 'ours with others in it':
+        ours.mkdir()
+        (ours / 'precious').write_text('mine')
+    elif state == 'link':
+        ours.symlink_to(tmp_path / 'elsewhere')
     before = tree(tmp_path)
+    forced = ['--force'] * (state in ('ours with others in it', 'link'))
     line = hodyn.refuses(*fill(arguments, 'nowhere', output), *forced)
-    assert (f'{output}: is not a folder' if state == 'file' else str(output / ours)) in line
+    assert (f'{output}: is not a folder' if state == 'file' else str(ours)) in line
     assert ('--force' in line) == (state == 'ours and others')
     assert tree(tmp_path) == before
 
