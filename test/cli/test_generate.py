@@ -109,7 +109,7 @@ def test_what_cannot_be_had_is_one_line(generate, options, text):
     assert not CODE.exists()
 
 
-def test_a_package_of_ros2_control_is_written_whole_and_replaced_but_never_mixed(hodyn):
+def test_a_package_of_ros2_control_is_replaced_whole_and_never_mixed(hodyn):
     package = Path('package')
     command = ['generate', '--robot', 'twolink', '--ros2-control', package]
     assert 'a package of ros2_control' in hodyn(*command).out
