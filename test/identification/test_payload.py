@@ -135,7 +135,7 @@ def payload_case(seed, *, pair, gain=1.0):
 
 @pytest.mark.slow
 @pytest.mark.parametrize('gain', [1.0, 0.9, 1.1])
-def test_the_interval_of_a_payload_contains_the_error_of_the_links_and_of_all_gains(gain):
+def test_the_interval_of_a_payload_has_the_errors_of_links_and_gains(gain):
     """Guards intervals of a payload's mass that know nothing of wrong links, or of drives."""
     cases = [payload_case(seed, pair=False, gain=gain) for seed in range(4)]
     away = np.array([
