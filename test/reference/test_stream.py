@@ -72,7 +72,7 @@ def test_a_ramp_with_velocities_has_no_lag_and_one_without_has(stream, velocity,
         np.testing.assert_allclose(q[-400:, 1, 0], velocity, atol=1e-5)
 
 
-def test_a_smooth_motion_is_followed_closely_where_velocities_come_with_it(stream):
+def test_a_smooth_motion_with_its_velocities_is_followed_closely(stream):
     t, q = run(stream, 0, 6000 * MS, sample=lambda t: (
         0.4 * (1 - np.cos(t)), 0.4 * np.sin(t)))
     assert np.abs(q[3000:, 0, 0] - 0.4 * (1 - np.cos(t[3000:]))).max() < 2e-3
