@@ -175,15 +175,6 @@ def test_each_kept_value_is_named_once():
     assert all(joints for _, joints in (*found.held, *found.alike))
 
 
-def test_values_at_the_bound_are_named():
-    steep = replace(FRICTION, slope=np.full(7, 1e5), velocity_offset=NONE)
-    found = identify(PLAIN, data(None, rate=50.0, friction=steep), ('friction', 'offsets'))
-    bounded = {value: (bound, joints) for value, bound, joints in found.bounded}
-    assert bounded['slope'][0] == pytest.approx(300.0)
-    for joint in bounded['slope'][1]:
-        assert found.joints['slope'][PANDA.joint_names.index(joint)] == pytest.approx(300.0)
-
-
 def drive(gain=1.0, rotor=NONE, viscous=NONE, zero=NONE):
     """Return efforts of drives with these properties."""
     given = data(None, friction=replace(FRICTION, viscous=viscous), offset=NONE)
