@@ -56,6 +56,14 @@ def panda():
     return load_robot('panda')
 
 
+@pytest.fixture
+def hodyn(capsys):
+    """Return `hodyn`, to be called with the words of a command."""
+    from commands import Commands  # not before the folder of the kernels is set
+
+    return Commands(capsys)
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say why tests ran twice: a first failure is looked into, too."""
     for report in terminalreporter.stats.get('rerun', []):

@@ -1,4 +1,5 @@
 """Bags of joint states in the shapes that recorders leave: storages, compressions, parts."""
+from collections.abc import Callable
 from pathlib import Path
 import shutil
 import struct
@@ -23,7 +24,7 @@ def write_shape(path: Path, shape: str, rows: list) -> None:
         parts = [path.with_name(f'{path.name}_{i}') for i in range(3)]
         for part, some in zip(parts, cuts, strict=True):
             _write_part(part, some, form)
-        _join(path, parts)
+        join(path, parts)
     else:
         _write_part(path, rows, form)
     if shape == 'mcap lz4':
@@ -48,7 +49,7 @@ def _write_part(path: Path, rows: list, form: dict) -> None:
                 writer.storage.close_chunk()
 
 
-def _join(path: Path, parts: list[Path]) -> None:
+def join(path: Path, parts: list[Path]) -> None:
     """Make one split bag of bags."""
     path.mkdir()
     whole = None
@@ -77,13 +78,21 @@ def _recompress(file: Path) -> None:
     out = bytearray(raw[:8])
     for code, body in mcap_records(raw).values():
         if code == CHUNK:
-            inner = body[40:]
-            packed = lz4.frame.compress(inner)
-            body = body[:24] + struct.pack('<I', zlib.crc32(inner)) + struct.pack(
-                '<I3sQ', 3, b'lz4', len(packed)) + packed
+            body = repacked(body, 'lz4', lz4.frame.compress)
         out += struct.pack('<BQ', code, len(body)) + body
     out += struct.pack('<BQI', _DATA_END, 4, 0) + struct.pack('<BQQQI', 2, 20, 0, 0, 0) + raw[:8]
     file.write_bytes(out)
+
+
+def repacked(
+        body: bytes, name: str, compress: Callable[[bytes], bytes], *, checksum: bool = True,
+) -> bytes:
+    """Return the body of a plain chunk compressed, with a checksum or without one."""
+    inner = body[40:]
+    packed = compress(inner)
+    return body[:24] + struct.pack(
+        f'<II{len(name)}sQ', zlib.crc32(inner) * checksum, len(name), name.encode(), len(packed),
+    ) + packed
 
 
 def mcap_records(raw: bytes) -> dict[int, tuple[int, bytes]]:

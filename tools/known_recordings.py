@@ -1,13 +1,13 @@
 """Noisy efforts of a Panda whose payload, friction, offsets and links are known."""
 from dataclasses import replace
 import json
+from pathlib import Path
 
 import numpy as np
 from recordings import PANDA, messages, motion, record, write
 
 from hodyn_ros import load_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
-from hodyn_ros.cli import main
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
@@ -110,21 +110,27 @@ def bag(
     return write(path, {topic: messages(recording), **dict(others)})
 
 
-def identified(path, *bags, terms=('friction',), options=()):
-    """Run the command; return its summary."""
-    assert main(['identify', *map(str, bags), '--terms', *terms, '--output', str(path),
-                 *map(str, options)]) == 0
-    return json.loads((path / 'identification.json').read_text())
+class Identified(dict):
+    """What `hodyn identify` found: the keys of its summary, what it printed, and its file."""
+
+    def __init__(self, folder, out):
+        super().__init__(json.loads((folder / 'identification.json').read_text()))
+        self.out, self.words = out, ' '.join(out.split())
+        self.file, = folder.glob('*_identified.yaml')
+
+    @property
+    def robot(self):
+        """Return the robot that was written."""
+        return load_robot(self.file)
+
+    def column(self, key):
+        """Return a figure of all joints, (n,)."""
+        return np.array([joint[key] for joint in self['joints']])
 
 
 def replayed(path, recording, file):
     """Return the RMS errors of a robot file on a bag, (n,)."""
     robot = load_robot(file)
     with open_recording(recording, robot) as source:
-        found = replay(source, FeedForward(robot), path)
+        found = replay(source, FeedForward(robot), Path(path))
     return np.array([joint.rms_error for joint in found.joints])
-
-
-def column(summary, key):
-    """Return a figure of all joints, (n,)."""
-    return np.array([joint[key] for joint in summary['joints']])

@@ -18,6 +18,20 @@ def saved(robot, path, **options):
     return load_robot(path, **options)
 
 
+AXES = {'revolute': [0.0, 0.0, 1.0], 'prismatic': [1.0, 0.0, 0.0]}
+
+
+def chain(*kinds, limits=None):
+    """Return the keys of an arm whose joints are 0.5 m from one to the next, of 1 kg at 0.2 m."""
+    return {'name': 'arm', 'bodies': [{
+        'name': f'link{i}', 'parent': i - 1, 'type': kind, 'axis': AXES[kind],
+        'placement': [[1.0, 0.0, 0.0, 0.5], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0],
+                      [0.0, 0.0, 0.0, 1.0]],
+        'mass': 1.0, 'com': [0.2, 0.0, 0.0],
+        'inertia': [[0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 0.1]],
+    } for i, kind in enumerate(kinds)], **({} if limits is None else {'limits': limits})}
+
+
 def tag(element, /, **attributes):
     """Return an empty element; an attribute that is None is left out."""
     return f'<{element}' + ''.join(

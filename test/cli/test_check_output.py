@@ -5,11 +5,15 @@ import re
 import subprocess
 import sys
 
-from commands import refusal, write_plan
+from commands import write_plan
 import pytest
+from robot_texts import chain
 
-from hodyn_ros.cli import main
 from hodyn_ros.plans import annotated_file
+
+PANDA = [f'joint{i}' for i in range(1, 8)]
+MILLISECONDS = 'are these milliseconds?'
+ALL_KNOWN = 'within all known limits; no limit is known for '
 
 
 @pytest.fixture
@@ -19,193 +23,179 @@ def plan(tmp_path):
     return ['check', 'plan.json', '--robot', 'twolink']
 
 
-def test_figures_on_the_standard_output_are_alone_there(capsys, plan):
-    assert main([*plan, '--json', '-']) == 0
-    captured = capsys.readouterr()
-    assert json.loads(captured.out)['within_limits']
-    assert 'within all limits' in captured.err
+@pytest.fixture
+def to_joint1(tmp_path):
+    """Return a function that writes a plan of a panda, by time and position of joint1."""
+    def write(*points):
+        home = (-0.785, 0, -2.356, 0, 1.571, 0.785)
+        write_plan(tmp_path / 'panda.json', PANDA, *(
+            (time, (position, *home)) for time, position in points))
+        return 'panda.json'
+    return write
 
 
-def test_a_brief_check_is_one_line(capsys, plan):
-    assert main([*plan, '--brief']) == 0
-    assert capsys.readouterr().out == (
+def limit(tmp_path, **velocities):
+    """Write limits of velocities; return the option that gives them."""
+    (tmp_path / 'limits.yaml').write_text(json.dumps({'limits': {
+        joint: {'velocity': value} for joint, value in velocities.items()}}))
+    return '--limits', 'limits.yaml'
+
+
+def test_figures_on_the_standard_output_are_alone_there(hodyn, plan):
+    said = hodyn(*plan, '--json', '-')
+    assert said.figures['within_limits']
+    assert 'within all limits' in said.err
+
+
+def test_a_brief_check_is_one_line(hodyn, plan):
+    assert hodyn(*plan, '--brief').out == (
         'plan.json, for robot twolink: within all limits (none is known)\n')
 
 
-def test_a_plan_that_moves_a_locked_joint_is_refused(capsys, plan):
+def test_a_plan_that_moves_a_locked_joint_is_refused(hodyn, plan):
     """The node refuses it in the same words."""
-    assert main([*plan, '--brief', '--lock', 'joint2=0.1']) == 1
-    assert capsys.readouterr().out.endswith(
+    assert hodyn(*plan, '--brief', '--lock', 'joint2=0.1', code=1).out.endswith(
         ': refused: joint2 is locked at 0.1, and the plan moves it from 0 to 0.3: leave it out of '
         'the plan, or do not lock it\n')
 
 
-def test_a_plan_within_the_limits_that_are_known_is_not_within_all(capsys, tmp_path, plan):
-    (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}, joint2: {velocity: 9}}')
-    assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
-    assert capsys.readouterr().out == (
-        'plan.json, for robot twolink: within all known limits; no limit is known for '
-        'acceleration, jerk, effort, effort_rate\n')
-    (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 9}}')
-    assert main([*plan, '--brief', '--limits', 'limits.yaml']) == 0
-    assert capsys.readouterr().out.endswith('effort_rate, velocity of joint2\n')
+@pytest.mark.parametrize(('known', 'rest'), [
+    (('joint1', 'joint2'), 'acceleration, jerk, effort, effort_rate'),
+    (('joint1',), 'acceleration, jerk, effort, effort_rate, velocity of joint2')])
+def test_a_plan_within_the_limits_that_are_known_is_not_within_all(
+        hodyn, tmp_path, plan, known, rest):
+    assert hodyn(*plan, '--brief', *limit(tmp_path, **dict.fromkeys(known, 9))).out == (
+        f'plan.json, for robot twolink: {ALL_KNOWN}{rest}\n')
 
 
 @pytest.mark.parametrize(('kind', 'limit', 'outcome'), [
     ('revolute', 'none', 'within all limits'),
-    ('prismatic', 'unknown', 'within all known limits; no limit is known for position of joint0'),
+    ('prismatic', 'unknown', f'{ALL_KNOWN}position of link0'),
 ])
-def test_only_a_joint_that_turns_needs_no_range(capsys, tmp_path, kind, limit, outcome):
+def test_only_a_joint_that_turns_needs_no_range(hodyn, tmp_path, kind, limit, outcome):
     every = dict.fromkeys(('acceleration', 'jerk', 'effort', 'effort_rate'), [1e6] * 2)
-    (tmp_path / 'arm.yaml').write_text(json.dumps({'name': 'arm', 'bodies': [{
-        'name': f'link{i}', 'joint': f'joint{i}', 'parent': i - 1, 'type': kind,
-        'placement': [[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
-        'axis': [0, 0, 1], 'mass': 1.0, 'com': [0.2, 0, 0],
-        'inertia': [[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]],
-    } for i in range(2)], 'limits': {
-        'position': [[None, None], [-3, 3]], 'velocity': [9, 9], **every}}))
-    write_plan(tmp_path / 'own.json', ('joint0', 'joint1'), (0, (0, 0)), (1, (0.5, 0.3)))
-    assert main(['check', 'own.json', '--robot', 'arm.yaml']) == 0
-    said = capsys.readouterr().out.splitlines()
-    row = next(line.split() for line in said if line.split()[:2] == ['joint0', 'position'])
+    (tmp_path / 'arm.yaml').write_text(json.dumps(chain(kind, kind, limits={
+        'position': [[None, None], [-3, 3]], 'velocity': [9, 9], **every})))
+    write_plan(tmp_path / 'own.json', ('link0', 'link1'), (0, (0, 0)), (1, (0.5, 0.3)))
+    said = hodyn('check', 'own.json', '--robot', 'arm.yaml').out.splitlines()
+    row = next(line.split() for line in said if line.split()[:2] == ['link0', 'position'])
     assert row[3] == limit
     assert said[-1] == outcome
-    assert main(['info', 'arm.yaml', '--json', '-']) == 0
-    unknown = ' '.join(json.loads(capsys.readouterr().out)['unknown'])
+    unknown = ' '.join(hodyn('info', 'arm.yaml', '--json', '-').figures['unknown'])
     assert ('position' in unknown) == (limit == 'unknown')
 
 
-PANDA = [f'joint{i}' for i in range(1, 8)]
-
-
-def test_positions_in_degrees_are_suspected(capsys, tmp_path):
+def test_positions_in_degrees_are_suspected(hodyn, tmp_path):
     write_plan(
         tmp_path / 'degrees.json', PANDA, (0.0, (0, -45, 0, -135, 0, 90, 45)),
         (2.0, (10, -45, 0, -135, 0, 90, 45)))
-    assert main(['check', 'degrees.json', '--robot', 'panda']) == 1
-    assert 'are these degrees?' in capsys.readouterr().out
-    assert main(['retime', 'degrees.json', '--robot', 'panda', '--output', 'out.csv']) == 2
+    given = 'degrees.json', '--robot', 'panda'
+    assert 'are these degrees?' in hodyn('check', *given, code=1).out
     assert 'it is out of range; positions are in rad: are these degrees?' in (
-        capsys.readouterr().err)
+        hodyn('retime', *given, '--output', 'out.csv', code=2).err)
 
 
-def to_joint1(path, *points):
-    """Write a plan of a panda, of points by time and position of joint1."""
-    home = (-0.785, 0, -2.356, 0, 1.571, 0.785)
-    write_plan(path, PANDA, *((time, (position, *home)) for time, position in points))
-    return ['check', str(path), '--robot', 'panda']
-
-
-def test_a_file_that_was_given_for_another_is_recognised(capsys, tmp_path):
-    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (1.0, 0.1))[1]
-    for options in (('check', plan, '--robot', plan), ('check', plan, '--limits', plan)):
-        assert refusal(capsys, *options).endswith('; it looks like a plan')
-    with pytest.raises(SystemExit, match='2'):
-        main(('retime', '--limits', '0.8', plan, '--output', 'out.csv'))
-    assert capsys.readouterr().err.endswith(
+def test_a_file_that_was_given_for_another_is_recognised(hodyn, to_joint1):
+    plan = to_joint1((0.0, 0.0), (1.0, 0.1))
+    for option in ('--robot', '--limits'):
+        assert hodyn.refuses('check', plan, option, plan).endswith('; it looks like a plan')
+    assert hodyn.rejects('retime', '--limits', '0.8', plan, '--output', 'out.csv').endswith(
         f'required: PLAN; {plan} was read as a value of --limits: put the plan before it\n')
 
 
-def test_the_motion_to_the_first_point_is_not_said_to_be_checked(capsys, tmp_path):
-    path = tmp_path / 'goal.json'
+def test_the_motion_to_the_first_point_is_not_said_to_be_checked(hodyn, to_joint1, tmp_path):
     for points in ([(2.0, 0.5)], [(2.0, 0.5), (3.0, 0.4)]):
-        command = to_joint1(path, *points)
-        assert main([*command, '--brief', '--json', 'figures.json', '--force']) == 0
-        assert capsys.readouterr().out == (
-            f'{path}, for robot panda: within all limits, but the motion to the first point is '
+        plan = to_joint1(*points)
+        said = hodyn(
+            'check', plan, '--robot', 'panda', '--brief', '--json', 'figures.json', '--force')
+        assert said.out == (
+            f'{plan}, for robot panda: within all limits, but the motion to the first point is '
             'not in the plan and not checked\n')
-        said = json.loads((tmp_path / 'figures.json').read_text())['unchecked']
-        assert said.startswith('the motion to the first point, in 2 s from wherever the arm is')
-        assert main(['annotate', str(path), '--output', 'out.csv', '--force']) == 0
-        assert said in capsys.readouterr().out
-    assert main([*to_joint1(path, (0.0, 0.5), (1.0, 0.4)), '--brief']) == 0
-    assert capsys.readouterr().out == f'{path}, for robot panda: within all limits\n'
+        unchecked = json.loads((tmp_path / 'figures.json').read_text())['unchecked']
+        assert unchecked.startswith(
+            'the motion to the first point, in 2 s from wherever the arm is')
+        assert unchecked in hodyn('annotate', plan, '--output', 'out.csv', '--force').out
+    plan = to_joint1((0.0, 0.5), (1.0, 0.4))
+    assert hodyn('check', plan, '--robot', 'panda', '--brief').out == (
+        f'{plan}, for robot panda: within all limits\n')
 
 
-def test_times_that_are_not_seconds_from_the_start_are_asked_about(capsys, tmp_path):
-    path = tmp_path / 'plan.json'
+def test_times_that_are_not_seconds_from_the_start_are_asked_about(hodyn, to_joint1):
     for start in (1.7e9, 1.7e12):
-        assert main(to_joint1(path, (start, 0.0), (start + 1.0, 0.1))) == 2
-        assert 'the first point is at 1.7e+' in capsys.readouterr().err
+        said = hodyn('check', to_joint1((start, 0.0), (start + 1.0, 0.1)), code=2).err
+        assert 'the first point is at 1.7e+' in said
     for points, is_asked in (
             ([(0, 0.0), (500, 0.2), (1000, 0.4)], True), ([(0, 0.0), (2000, 0.4)], True),
             ([(0, 0.0), (20, 0.2), (40, 0.4)], False), ([(0, 0.4), (500, 0.4)], False)):
-        assert main(to_joint1(path, *points)) == 0
-        assert ('are these milliseconds?' in capsys.readouterr().out) == is_asked
+        assert (MILLISECONDS in hodyn('check', to_joint1(*points)).out) == is_asked
 
 
-MILLISECONDS = [(0, 0.0), (1e6, 0.2), (3e6, 0.4)]
-
-
-def test_a_brief_check_asks_about_milliseconds(capsys, tmp_path):
-    command = to_joint1(tmp_path / 'plan.json', *MILLISECONDS[:1], (1000.0, 0.1), (2000.0, 0.4))
-    assert main([*command, '--brief']) == 0
-    assert capsys.readouterr().out.endswith(
-        ': within all limits, but times are in s: are these milliseconds?\n')
+def test_a_brief_check_asks_about_milliseconds(hodyn, to_joint1):
+    plan = to_joint1((0, 0.0), (1000.0, 0.1), (2000.0, 0.4))
+    assert hodyn('check', plan, '--brief').out.endswith(
+        f': within all limits, but times are in s: {MILLISECONDS}\n')
 
 
 @pytest.mark.parametrize('output', ['out.yaml', 'out.csv', 'out_bag'])
-def test_more_samples_than_a_file_holds_are_refused_at_once(capsys, tmp_path, output):
+def test_more_samples_than_a_file_holds_are_refused_at_once(hodyn, tmp_path, to_joint1, output):
     """With 6e8 samples, 134 GB, the command would not end if it began the work."""
-    plan = to_joint1(tmp_path / 'plan.json', *MILLISECONDS)[1]
-    said = refusal(capsys, 'annotate', plan, '--output', output)
+    plan = to_joint1((0, 0.0), (1e6, 0.2), (3e6, 0.4))
+    said = hodyn.refuses('annotate', plan, '--output', output)
     assert f'{plan}, for robot panda (the default; --robot for another): 3e+06 s are 60000' in said
-    assert '; times are in s: are these milliseconds? The points are up to 2e+06 s apart' in said
+    assert f'; times are in s: {MILLISECONDS} The points are up to 2e+06 s apart' in said
     assert said.endswith('; split the plan')
-    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (2500.0, 0.4), (5000.0, 0.2))[1]
-    said = refusal(capsys, 'annotate', plan, '--output', output, '--period', '0.001')
+    plan = to_joint1((0.0, 0.0), (2500.0, 0.4), (5000.0, 0.2))
+    said = hodyn.refuses('annotate', plan, '--output', output, '--period', '0.001')
     assert re.search(r'; take a period of 0\.0\d+ s or more \(--period\)$', said)
     assert not (tmp_path / output).exists()
 
 
-def test_a_file_too_large_after_all_is_not_left(capsys, monkeypatch, tmp_path):
-    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (2.0, 0.4))[1]
+def test_a_file_too_large_after_all_is_not_left(hodyn, monkeypatch, tmp_path, to_joint1):
     monkeypatch.setattr(annotated_file, 'MAX_BYTES', 100_000)
-    said = refusal(capsys, 'annotate', plan, '--output', 'out.yaml')
+    said = hodyn.refuses(
+        'annotate', to_joint1((0.0, 0.0), (2.0, 0.4)), '--output', 'out.yaml')
     assert '2 s are 401 samples every 0.005 s, and a plan file holds about 24' in said
     assert said.endswith('take a period of 0.011 s or more (--period)')
     assert not (tmp_path / 'out.yaml').exists()
 
 
 @pytest.mark.parametrize('command', [['annotate', '--period', '0.5'], ['retime']])
-def test_what_a_check_doubts_is_said_where_the_plan_is_written(capsys, tmp_path, command):
-    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (1000.0, 0.2), (2000.0, 0.4))[1]
-    assert main(['check', plan]) == 0
-    note = next(line for line in capsys.readouterr().out.splitlines() if 'note: ' in line)
-    assert 'are these milliseconds?' in note
-    assert main([command[0], plan, '--output', 'out.csv', *command[1:]]) == 0
-    assert f'\n{note}' in capsys.readouterr().out
+def test_what_a_check_doubts_is_said_where_the_plan_is_written(hodyn, to_joint1, command):
+    plan = to_joint1((0.0, 0.0), (1000.0, 0.2), (2000.0, 0.4))
+    said = hodyn('check', plan).out
+    note = next(line for line in said.splitlines() if 'note: ' in line)
+    assert MILLISECONDS in note
+    assert f'\n{note}' in hodyn(command[0], plan, '--output', 'out.csv', *command[1:]).out
 
 
-def test_doubts_are_said_of_a_plan_that_is_not_written(capsys, tmp_path):
-    plan = to_joint1(tmp_path / 'plan.json', (0.0, 0.0), (1000.0, 5.0), (2000.0, 2.0))[1]
-    assert main(['annotate', plan, '--output', 'out.csv']) == 1
-    said = capsys.readouterr().out
-    assert 'note: times are in s: are these milliseconds?' in said
+def test_doubts_are_said_of_a_plan_that_is_not_written(hodyn, to_joint1):
+    plan = to_joint1((0.0, 0.0), (1000.0, 5.0), (2000.0, 2.0))
+    said = hodyn('annotate', plan, '--output', 'out.csv', code=1).out
+    assert f'note: times are in s: {MILLISECONDS}' in said
     assert 'beyond limits: joint1: position' in said
 
 
-@pytest.mark.parametrize('limit', ['', '0.5'])
+@pytest.mark.parametrize('velocity', [None, 0.5])
 @pytest.mark.parametrize('count', [2, 40])
-def test_a_fast_plan_in_milliseconds_is_asked_about(capsys, tmp_path, limit, count):
+@pytest.mark.parametrize(('unit', 'is_asked'), [(1.0, False), (1e3, True)])
+def test_a_fast_plan_in_milliseconds_is_asked_about(
+        hodyn, tmp_path, velocity, count, unit, is_asked):
     """It would peak at 1.4 rad/s, beyond the limit, and the arm may have none in its file."""
-    (tmp_path / 'limits.yaml').write_text(f'limits: {{joint1: {{velocity: {limit or 9}}}}}')
+    limits = () if velocity is None else limit(tmp_path, joint1=velocity)
     share = [k / (count - 1) for k in range(count)]
-    for unit, is_asked in ((1.0, False), (1e3, True)):
-        (tmp_path / 'fast.csv').write_text('time,joint1,joint2\n' + '\n'.join(
-            f'{1.9 * unit * x},{1.4 * x ** 3 * (10 - 15 * x + 6 * x * x)},0.2' for x in share))
-        main(['check', 'fast.csv', '--robot', 'twolink', *(
-            ['--limits', 'limits.yaml'] if limit else [])])
-        assert ('are these milliseconds?' in capsys.readouterr().out) == is_asked
+    (tmp_path / 'fast.csv').write_text('time,joint1,joint2\n' + '\n'.join(
+        f'{1.9 * unit * x},{1.4 * x ** 3 * (10 - 15 * x + 6 * x * x)},0.2' for x in share))
+    is_beyond = velocity is not None and not is_asked
+    said = hodyn('check', 'fast.csv', '--robot', 'twolink', *limits, code=int(is_beyond))
+    assert (MILLISECONDS in said.out) == is_asked
 
 
 @pytest.mark.parametrize('width', ['30', '60', '80'])
-def test_a_narrow_terminal_cuts_nothing(capsys, monkeypatch, plan, width):
+def test_a_narrow_terminal_cuts_nothing(hodyn, monkeypatch, plan, width):
     monkeypatch.setenv('COLUMNS', width)
     monkeypatch.setenv('FORCE_COLOR', '1')  # what a terminal is to rich
     monkeypatch.setenv('TTY_COMPATIBLE', '1')
-    assert main(plan) == 0
-    assert '…' not in capsys.readouterr().out
+    assert '…' not in hodyn(*plan).out
 
 
 @pytest.mark.slow
@@ -229,35 +219,28 @@ def test_a_terminal_without_unicode_gets_every_line(plan, encoding):
     assert b'within all limits' in result.stdout
 
 
-def test_a_check_tells_each_quantity_with_the_limit_that_is_known_of_it(
-        capsys, monkeypatch, tmp_path, plan):
-    (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 0.5}}')
-    assert main([*plan, '--limits', 'limits.yaml', '--json', 'figures.json']) == 1
-    lines = capsys.readouterr().out.splitlines()
+def test_a_check_tells_each_quantity_with_the_limit_that_is_known_of_it(hodyn, tmp_path, plan):
+    said = hodyn(*plan, *limit(tmp_path, joint1=0.5), '--json', 'figures.json', code=1)
     worst = json.loads((tmp_path / 'figures.json').read_text())['worst']
-    rows = [line.split() for line in lines if any(
+    rows = [line.split() for line in said.out.splitlines() if any(
         f' {entry["quantity"]} ' in line for entry in worst) and 'beyond' not in line]
     assert len(rows) == len(worst)
     for row, entry in zip(rows, worst, strict=True):
         is_first = row[0] == entry['joint']
         assert is_first == (entry['quantity'] == worst[0]['quantity'])
-        quantity, value, limit = row[is_first:is_first + 3]
+        quantity, value, bound = row[is_first:is_first + 3]
         assert (quantity, value) == (entry['quantity'], f'{entry["value"]:.4g}')
         known = (entry['joint'], quantity) == ('joint1', 'velocity')
-        assert limit == (
-            '0.5' if known else 'none' if quantity == 'position' else 'unknown')
+        assert bound == ('0.5' if known else 'none' if quantity == 'position' else 'unknown')
         assert entry['exceeded'] == known
 
 
-def test_a_limit_exceeded_by_little_differs_from_the_value_printed(capsys, tmp_path, plan):
+def test_a_limit_exceeded_by_little_differs_from_the_value_printed(hodyn, tmp_path, plan):
     """Guards `velocity 2.175 rad/s, limit 2.175 rad/s` in refusals."""
-    assert main([*plan, '--json', '-']) == 0
-    found = json.loads(capsys.readouterr().out)['worst']
+    found = hodyn(*plan, '--json', '-').figures['worst']
     speed = next(one['value'] for one in found if one['quantity'] == 'velocity')
-    (tmp_path / 'limits.yaml').write_text(f'limits: {{joint1: {{velocity: {speed - 1e-7!r}}}}}')
-    assert main([*plan, '--limits', 'limits.yaml']) == 1
-    said = capsys.readouterr().out
-    value, limit = re.search(r'velocity (\S+) rad/s at .*, limit (\S+) rad/s', said).groups()
-    assert 0.0 < float(value) - float(limit) < 2e-7
+    said = hodyn(*plan, *limit(tmp_path, joint1=speed - 1e-7), code=1).out
+    value, bound = re.search(r'velocity (\S+) rad/s at .*, limit (\S+) rad/s', said).groups()
+    assert 0.0 < float(value) - float(bound) < 2e-7
     row = next(line.split() for line in said.splitlines() if line.split()[:1] == ['velocity'])
     assert 0.0 < float(row[1]) - float(row[2]) < 2e-7

@@ -1,22 +1,19 @@
-"""Columns of CSV plans and logs that have no name, as spreadsheets and pandas write them."""
+"""Columns of CSV plans and logs: some have no name, as spreadsheets and pandas write them."""
+from pathlib import Path
+
+from known_recordings import lifted_arm
 import pytest
 
-from hodyn_ros import load_robot
-from hodyn_ros.cli import main
+import hodyn_ros as hd
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.plans.files import read_trajectory
 from hodyn_ros.robot.joint_names import JointNames
 
-NAMES = load_robot('twolink').joint_names
-LINES = [f'time,{NAMES[0]},{NAMES[1]}', '0,0.1,0.2', '0.1,0.11,0.2', '0.2,0.12,0.2']
-
-
-def said_of(command, capsys):
-    words = {
-        'check': ('check', 'table.csv', '--robot', 'twolink'),
-        'convert': ('convert', 'table.csv', '--output', 'bag')}[command]
-    code = main(words)
-    return code, ' '.join(capsys.readouterr().err.split())
+TWOLINK = hd.load_robot('twolink')
+LINES = [','.join(['time', *TWOLINK.joint_names]), '0,0.1,0.2', '0.1,0.11,0.2', '0.2,0.12,0.2']
+COMMANDS = pytest.mark.parametrize('command', [
+    ('check', 'table.csv', '--robot', 'twolink'), ('convert', 'table.csv', '--output', 'bag')],
+    ids=['check', 'convert'])
 
 
 @pytest.mark.parametrize('lines', [
@@ -25,19 +22,15 @@ def said_of(command, capsys):
     [f'{line};'.replace(',', ';').replace('.', ',') for line in LINES],
     [*(f'{line},' for line in LINES[:3]), LINES[3]]],
     ids=['all', 'several', 'header', 'rows', 'semicolons', 'but the last'])
-@pytest.mark.parametrize('command', ['check', 'convert'])
-def test_an_empty_last_column_without_a_name_is_left_out(
-        tmp_path, monkeypatch, capsys, command, lines):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / 'table.csv').write_text('\n'.join(lines) + '\n')
-    code, said = said_of(command, capsys)
-    assert said == ''
-    if command == 'convert':
-        assert code == 0
-        with JointStateBag(tmp_path / 'bag', JointNames(load_robot('twolink'))) as bag:
+@COMMANDS
+def test_an_empty_last_column_without_a_name_is_left_out(hodyn, command, lines):
+    Path('table.csv').write_text('\n'.join(lines) + '\n')
+    assert hodyn(*command).err == ''
+    if command[0] == 'convert':
+        with JointStateBag(Path('bag'), JointNames(TWOLINK)) as bag:
             found = [row for block in bag.blocks() for row in block.position.tolist()]
     else:
-        found = [list(row) for row in read_trajectory(tmp_path / 'table.csv').positions]
+        found = [list(row) for row in read_trajectory(Path('table.csv')).positions]
     assert found == [[0.1, 0.2], [0.11, 0.2], [0.12, 0.2]]
 
 
@@ -47,12 +40,30 @@ def test_an_empty_last_column_without_a_name_is_left_out(
     ([f',{LINES[0]}', *(f'{i},{line}' for i, line in enumerate(LINES[1:]))],
      'table.csv: column 1 has no name: name it in the first line, or delete it (pandas: ')],
     ids=['value', 'index'])
-@pytest.mark.parametrize('command', ['check', 'convert'])
-def test_a_column_with_values_needs_a_name(
-        tmp_path, monkeypatch, capsys, command, lines, fault):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / 'table.csv').write_text('\n'.join(lines) + '\n')
-    code, said = said_of(command, capsys)
-    assert code == 2
-    assert fault in said
-    assert not (tmp_path / 'bag').exists()
+@COMMANDS
+def test_a_column_with_values_needs_a_name(hodyn, command, lines, fault):
+    Path('table.csv').write_text('\n'.join(lines) + '\n')
+    assert fault in hodyn.refuses(*command)
+    assert not Path('bag').exists()
+
+
+@pytest.mark.parametrize('command', [
+    ('check',), ('annotate', '--output', 'out.csv'), ('retime', '--output', 'out.csv')])
+@pytest.mark.parametrize(('header', 'fault'), [
+    ('lift [rad],shoulder,elbow,tilt', "column 'lift [rad]': lift is prismatic, m"),
+    ('lift [m],shoulder [rad],elbow [m],tilt', "column 'elbow [m]': elbow is revolute, rad"),
+    ('lift [m],shoulder [rad],elbow [rad],tilt (rad)', '')])
+def test_a_unit_that_contradicts_a_joint_is_refused(hodyn, command, header, fault):
+    arm = lifted_arm()
+    hd.save_robot(arm, 'arm.yaml')
+    Path('limits.yaml').write_text('joint_limits:\n' + ''.join(
+        f'  {joint}: {{has_velocity_limits: true, max_velocity: 1.0, '
+        'has_acceleration_limits: true, max_acceleration: 3.0}\n' for joint in arm.joint_names))
+    Path('plan.csv').write_text(
+        f'time,{header}\n0,0.2,0,0,0\n2,0.3,0.5,0.5,0.5\n4,0.2,0,0,0\n')
+    given = (command[0], 'plan.csv', '--robot', 'arm.yaml', '--limits', 'limits.yaml',
+             *command[1:])
+    if fault:
+        assert fault in hodyn(*given, code=2).err
+    else:
+        hodyn(*given)

@@ -8,7 +8,7 @@ pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 pytest.importorskip('mujoco', reason='mujoco is not installed')
 
 import hodyn_ros as hd
-from hodyn_ros.cli import compare, main
+from hodyn_ros.cli import compare
 from hodyn_ros.cli.demo import CONTENTS
 from hodyn_ros.ros.demo import recording_figure, run
 from hodyn_ros.simulation import method_comparison, tracking_figure
@@ -49,10 +49,9 @@ def row(text, name):
     return line.split()
 
 
-def test_a_run_lasts_ten_seconds_and_is_told_joint_by_joint(capsys, tmp_path, asked):
-    assert main(('demo', '--json', 'figures.json')) == 0
+def test_a_run_lasts_ten_seconds_and_is_told_joint_by_joint(hodyn, tmp_path, asked):
+    said = hodyn('demo', '--json', 'figures.json').out
     assert asked == [('panda', 'panda', 9.0, 10.0, False)]
-    said = capsys.readouterr().out
     assert 'panda: feed-forward through ROS 2' in said
     assert row(said, 'joint3') == ['joint3', '3.00e-06', '3', '30', '300']
     assert ('9876 states at 999 Hz, 99.87 % answered (75.00 % within their cycle); round trip p50 '
@@ -64,23 +63,21 @@ def test_a_run_lasts_ten_seconds_and_is_told_joint_by_joint(capsys, tmp_path, as
     assert json.loads((tmp_path / 'figures.json').read_text()) == FIGURES
 
 
-def test_duration_robot_folder_and_retiming_are_those_asked_for(capsys, tmp_path, asked):
-    assert main(('demo', '--duration', '4', '--robot', 'iiwa14', '--output', 'out',
-                 '--retime')) == 0
+def test_duration_robot_folder_and_retiming_are_those_asked_for(hodyn, tmp_path, asked):
+    hodyn('demo', '--duration', '4', '--robot', 'iiwa14', '--output', 'out', '--retime')
     assert asked == [('iiwa14', 'iiwa14', 3.0, 4.0, True)]
     assert (tmp_path / 'out/demo.png').is_file()
-    assert main(('demo', '--duration', '2')) == 0
-    assert main(('demo', '--duration', '1.99')) == 2
-    assert '--duration 1.99: the demo needs at least 2 s' in capsys.readouterr().err
+    hodyn('demo', '--duration', '2')
+    assert '--duration 1.99: the demo needs at least 2 s' in hodyn.refuses(
+        'demo', '--duration', '1.99')
     assert len(asked) == 2
 
 
 @pytest.mark.parametrize('wrong', [
     {'interruptions': 2}, {'answered_share': 0.5}, {'rms_tracking_error': 6 * [1e-7] + [5.4e-4]}])
-def test_a_busy_machine_is_told_with_how_much_it_cost(capsys, monkeypatch, asked, wrong):
+def test_a_busy_machine_is_told_with_how_much_it_cost(hodyn, monkeypatch, asked, wrong):
     monkeypatch.setitem(globals(), 'FIGURES', {**FIGURES, **wrong})
-    assert main(('demo',)) == 0
-    said = ' '.join(capsys.readouterr().out.split())
+    said = hodyn('demo').words
     figures = {**FIGURES, **wrong}
     assert (f'the run was disturbed: the node stopped {figures["interruptions"]} times, '
             f'{100 * figures["answered_share"]:.1f} % of the states were answered, and '
@@ -109,11 +106,9 @@ def compared(monkeypatch):
 COMPARE = ('demo', '--compare')
 
 
-def test_a_comparison_has_its_settings_by_its_options(
-        capsys, tmp_path, compared):
-    assert main((*COMPARE, '--json', 'figures.json')) == 0
+def test_a_comparison_has_its_settings_by_its_options(hodyn, tmp_path, compared):
+    said = hodyn(*COMPARE, '--json', 'figures.json').out
     assert compared[0] == method_comparison.ComparisonSettings()
-    said = capsys.readouterr().out
     assert 'panda, 3 s at 80% of its speed, motor loop of 50 rad/s' in said
     assert row(said, 'exact') == [
         'exact', *(f'{10.0 ** -k:.2e}' for k in range(len(METHODS))),
@@ -123,29 +118,28 @@ def test_a_comparison_has_its_settings_by_its_options(
     assert 'plot in hodyn_demo/comparison.png' in said
     assert (tmp_path / 'hodyn_demo/comparison.png').read_text().startswith('panda, 3 s')
     assert 'conditions' in json.loads((tmp_path / 'figures.json').read_text())
-    assert main((
+    said = hodyn(
         *COMPARE, '--robot', 'iiwa14', '--actuator', 'sea', '--stiffness', '300', '--bandwidth',
-        '40', '--duration', '1.5', '--speed', '0.5', '--robustness', '--output', 'other')) == 0
+        '40', '--duration', '1.5', '--speed', '0.5', '--robustness', '--output', 'other').out
     assert compared[1] == method_comparison.ComparisonSettings(
         'iiwa14', 'sea', 300.0, 40.0, 1.5, 0.5, True)
-    assert 'iiwa14, 1.5 s at 50% of its speed, motor loop of 40 rad/s' in capsys.readouterr().out
+    assert 'iiwa14, 1.5 s at 50% of its speed, motor loop of 40 rad/s' in said
     assert (tmp_path / 'other/comparison.png').is_file()
 
 
 @pytest.mark.parametrize('option', ['--bandwidth', '--duration', '--speed'])
 @pytest.mark.parametrize('value', ['0', '-1', 'inf', 'nan'])
-def test_what_must_be_above_0_is_refused_before_the_work(capsys, compared, option, value):
-    assert main((*COMPARE, f'{option}={value}')) == 2
-    assert f'{option} {value}: must be above 0' in capsys.readouterr().err
+def test_what_must_be_above_0_is_refused_before_the_work(hodyn, compared, option, value):
+    assert f'{option} {value}: must be above 0' in hodyn(*COMPARE, f'{option}={value}', code=2).err
     assert compared == []
 
 
-def test_an_arm_with_example_actuators_is_that_asked_for(monkeypatch, asked):
+def test_an_arm_with_example_actuators_is_that_asked_for(hodyn, monkeypatch, asked):
     seen = []
     monkeypatch.setattr(
         recording_figure, 'draw_recording', lambda recording, robot, figures, path: (
             seen.append(robot), path.touch()))
-    assert main(('demo', '--actuator', 'sea', '--stiffness', '300')) == 0
+    hodyn('demo', '--actuator', 'sea', '--stiffness', '300')
     assert asked[0][1:] == ('panda', 9.0, 10.0, False)
     np.testing.assert_array_equal(seen[0].actuators.stiffness, [300.0] * 7)
 

@@ -4,7 +4,6 @@ import pytest
 import yaml
 
 from hodyn_ros import load_robot
-from hodyn_ros.cli import main
 from hodyn_ros.identification import excitation
 from hodyn_ros.identification.excitation import Excitation
 from hodyn_ros.robot.files import robot_mapping
@@ -29,9 +28,10 @@ def asked(monkeypatch):
     return found
 
 
-def test_a_motion_beyond_limits_is_searched_again_slower(capsys, tmp_path, asked):
-    assert main(('excite', '--output', 'motion.yaml', '--period', '2', '--harmonics', '4',
-                 '--share', '0.7', '--seed', '3')) == 0
+def test_a_motion_beyond_limits_is_searched_again_slower(hodyn, tmp_path, asked):
+    said = hodyn(
+        'excite', '--output', 'motion.yaml', '--period', '2', '--harmonics', '4', '--share',
+        '0.7', '--seed', '3').out
     periods = [period for period, *_ in asked]
     assert len(periods) > 1
     np.testing.assert_allclose(periods, 2.0 * 1.15 ** np.arange(len(periods)))
@@ -41,7 +41,6 @@ def test_a_motion_beyond_limits_is_searched_again_slower(capsys, tmp_path, asked
     assert plan['points'][0] == {'time_from_start': 0.0, 'positions': MIDDLE.tolist()}
     assert plan['points'][-1]['time_from_start'] == pytest.approx(periods[-1], abs=1e-6)
     assert plan['points'][50]['positions'][0] == pytest.approx(1.0)
-    said = capsys.readouterr().out
     assert said.startswith('motion.yaml, for robot panda (the default')
     assert f': {periods[-1]:.1f} s within all limits' in said
     assert 'number 12 of 43 base parameters' in said
@@ -50,27 +49,25 @@ def test_a_motion_beyond_limits_is_searched_again_slower(capsys, tmp_path, asked
     assert '! The period of 2 s could not be kept: the motion that was found is beyond' in said
     assert 'limits: joint1: ' in said
     # The one before is not what was asked to be written.
-    assert main(('check', 'motion.yaml', '--brief')) == 0
+    hodyn('check', 'motion.yaml', '--brief')
 
 
-def test_where_no_motion_is_slow_enough_none_is_written(capsys, tmp_path, asked):
+def test_where_no_motion_is_slow_enough_none_is_written(hodyn, tmp_path, asked):
     (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 0.001}}')
-    assert main(('excite', '--limits', 'limits.yaml', '--period', '2')) == 2
-    said = capsys.readouterr().err.strip()
+    said = hodyn('excite', '--limits', 'limits.yaml', '--period', '2', code=2).line
     assert "no exciting motion of robot 'panda' is within its limits: joint1: velocity" in said
     assert 'try a longer --period or a smaller --share' in said
     assert len(asked) == 6
     assert [path.name for path in tmp_path.iterdir()] == ['limits.yaml']
 
 
-def test_limits_that_are_not_known_are_told_with_what_is_kept_to(capsys, tmp_path, asked):
+def test_limits_that_are_not_known_are_told_with_what_is_kept_to(hodyn, tmp_path, asked):
     data = robot_mapping(PANDA)
     data['limits']['jerk'][2] = None
     del data['limits']['velocity']
     (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(data))
-    assert main(('excite', '--robot', 'arm.yaml', '--period', '60')) == 0
+    said = hodyn('excite', '--robot', 'arm.yaml', '--period', '60').out
     assert len(asked) == 1
-    said = capsys.readouterr().out
     assert 'could not be kept' not in said
     (line,) = [one for one in said.splitlines() if 'No limit' in one]
     kept = excitation.UNKNOWN
@@ -79,26 +76,21 @@ def test_limits_that_are_not_known_are_told_with_what_is_kept_to(capsys, tmp_pat
         f'{kept["velocity"]:g}, {kept["jerk"]:g} (rad, s) is used instead')
 
 
-@pytest.mark.parametrize(('options', 'message'), [
-    (('--period', '1.9'), '--period 1.9: expected 2 to 600'),
-    (('--period', '601'), '--period 601: expected 2 to 600'),
-    (('--period', 'nan'), '--period nan: expected 2 to 600'),
-    (('--harmonics', '2'), '--harmonics 2: expected 3 to 20'),
-    (('--harmonics', '21'), '--harmonics 21: expected 3 to 20'),
-    (('--share', '0.04'), '--share 0.04: expected 0.05 to 0.95'),
-    (('--share', '0.96'), '--share 0.96: expected 0.05 to 0.95'),
-    (('--seed', '-1'), '--seed -1: expected 0 or more'),
-    (('--output', 'motion.json'), '--output motion.json: expected a file that ends with .yaml'),
-])
-def test_what_is_out_of_range_is_refused_before_the_search(capsys, asked, options, message):
-    assert main(('excite', *options)) == 2
-    assert message in capsys.readouterr().err
+@pytest.mark.parametrize(('option', 'expected', 'outside', 'ends'), [
+    ('--period', '2 to 600', '1.9 601 nan', '2 600'), ('--harmonics', '3 to 20', '2 21', '3 20'),
+    ('--share', '0.05 to 0.95', '0.04 0.96', '0.05 0.95'), ('--seed', '0 or more', '-1', '0')])
+def test_what_is_out_of_range_is_refused_before_the_search(
+        hodyn, asked, option, expected, outside, ends):
+    for value in outside.split():
+        assert f'{option} {value}: expected {expected}' in hodyn.refuses('excite', option, value)
+        assert asked == []
+    for value in ends.split():
+        hodyn('excite', option, value, '--force', code=None)
+        assert asked
+        asked.clear()
+
+
+def test_the_motion_is_written_as_yaml_alone(hodyn, asked):
+    assert '--output motion.json: expected a file that ends with .yaml' in hodyn.refuses(
+        'excite', '--output', 'motion.json')
     assert asked == []
-
-
-@pytest.mark.parametrize('options', [
-    ('--period', '2'), ('--period', '600'), ('--harmonics', '3'), ('--harmonics', '20'),
-    ('--share', '0.05'), ('--share', '0.95'), ('--seed', '0')])
-def test_the_ends_of_the_ranges_are_within(capsys, asked, options):
-    main(('excite', *options))
-    assert asked

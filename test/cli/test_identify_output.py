@@ -36,9 +36,9 @@ def printed(
     return [line.rstrip() for line in text.getvalue().splitlines()]
 
 
-def rows(lines, heading):
-    """Return the cells of the rows of the table with a heading, by their first ones."""
-    begin = next(i for i, line in enumerate(lines) if heading in line)
+def rows(lines, *headings):
+    """Return the cells of the rows of the table with these headings, by their first ones."""
+    begin = next(i for i, line in enumerate(lines) if all(one in line for one in headings))
     found = {}
     for line in lines[begin + 2:]:
         if not line.strip():
@@ -50,19 +50,44 @@ def rows(lines, heading):
 
 OFFSETS = Estimate(
     offset=0.01 * np.arange(N), offset_interval=np.full(N, 0.0234), standing=np.zeros(N))
+WIDTH = np.where(np.arange(N) == 2, np.nan, 0.012)
+VALUES = replace(
+    OFFSETS, joints={'amplitude': 1.5 * BEFORE, 'viscous': BEFORE},
+    intervals={'amplitude': WIDTH, 'viscous': 2.0 * WIDTH})
+OWN_GAINS = replace(
+    OFFSETS, joints={'effort_gain': 9.0 + BEFORE}, intervals={'effort_gain': 0.1 * BEFORE})
+EACH_BAG = replace(
+    OFFSETS, offset=np.stack([OFFSETS.offset, 1.0 + OFFSETS.offset]),
+    offset_interval=np.stack([OFFSETS.offset_interval, 2.0 * OFFSETS.offset_interval]))
+LINKS = replace(
+    OFFSETS, base_parameters=43, told_parameters=12,
+    links=tuple(Payload(2.0 * body.mass, np.array([0.01, -0.02, 0.03]), np.eye(3))
+                for body in PANDA.bodies),
+    links_interval=np.tile(0.1 * np.arange(1.0, 11.0), (N, 1)))
+FOURTH = PANDA.bodies[3]
+ERRORS = ['4.000', '0.400', '0.800', '0.200']
 
 
-def test_values_are_told_with_intervals_and_what_is_kept_as_kept():
-    width = np.full(N, 0.012)
-    width[2] = np.nan
-    lines = printed(replace(
-        OFFSETS, joints={'amplitude': 1.5 * BEFORE, 'viscous': BEFORE},
-        intervals={'amplitude': width, 'viscous': 2.0 * width}))
+@pytest.mark.parametrize(('found', 'options', 'headings', 'name', 'cells'), [
+    (VALUES, {}, ['A, N m'], 'joint2', ['3 ± 0.012', '2 ± 0.024', '0.01 ± 0.023']),
+    (VALUES, {}, ['A, N m'], 'joint3', ['4.5 (kept)', '3 (kept)', '0.02 ± 0.023']),
+    (OWN_GAINS, {}, ['offset, unit of effort'], 'joint5', ['14 ± 0.5', '0.04 ± 0.023']),
+    (OWN_GAINS, {'robot': replace(PANDA, effort_gain=np.full(N, 10.0))},
+     ['offset, N m by the given gains'], 'joint5', ['14 ± 0.5', '0.04 ± 0.023']),
+    (EACH_BAG, {}, ['offset in one', 'offset in two'], 'joint2', ['0.01 ± 0.023', '1.01 ± 0.047']),
+    (LINKS, {'terms': ('links',)}, ['com, mm'], FOURTH.name,
+     [f'{2.0 * FOURTH.mass:.3g} ± 0.1', f'{FOURTH.mass:.3g}', '10, -20, 30']),
+    (OFFSETS, {}, ['from other stretches'], 'joint4', ERRORS),
+    (OFFSETS, {'validation': replace(GOOD, by_bag=True, worse=np.arange(N) == 2)},
+     ['from other recordings'], 'joint4', ERRORS),
+])
+def test_tables_have_values_with_intervals(found, options, headings, name, cells):
+    """And what was kept, as kept; links beside what they were; errors before and after."""
+    lines = printed(found, **options)
     assert lines[0] == 'panda: identified, ± 90 % confidence'
-    table = rows(lines, 'A, N m')
-    assert table['joint2'] == ['3 ± 0.012', '2 ± 0.024', '0.01 ± 0.023']
-    assert table['joint3'] == ['4.5 (kept)', '3 (kept)', '0.02 ± 0.023']
-    assert list(table) == list(PANDA.joint_names)
+    table = rows(lines, *headings)
+    assert table[name] == cells
+    assert len(table) == N
 
 
 def test_no_table_is_wider_than_a_terminal():
@@ -71,39 +96,9 @@ def test_no_table_is_wider_than_a_terminal():
         OFFSETS, joints=dict.fromkeys(names, BEFORE),
         intervals=dict.fromkeys(names, 0.1 * BEFORE)))
     assert [len(rows(lines, heading)['joint1']) for heading in ('slope', 'viscous')] == [3, 3]
-    assert rows(lines, 'offset, N m')['joint5'][-1] == '0.04 ± 0.023'
-
-
-@pytest.mark.parametrize(('given', 'unit'), [
-    (None, 'unit of effort'), (np.full(N, 10.0), 'N m by the given gains')])
-def test_offsets_beside_gains_have_the_unit_of_the_efforts(given, unit):
-    found = replace(
-        OFFSETS, joints={'effort_gain': 9.0 + BEFORE}, intervals={'effort_gain': 0.1 * BEFORE})
-    lines = printed(found, robot=replace(PANDA, effort_gain=given))
-    assert rows(lines, f'offset, {unit}')['joint5'][-1] == '0.04 ± 0.023'
-
-
-def test_offsets_of_each_recording_have_its_name():
-    found = replace(
-        OFFSETS, offset=np.stack([OFFSETS.offset, 1.0 + OFFSETS.offset]),
-        offset_interval=np.stack([OFFSETS.offset_interval, 2.0 * OFFSETS.offset_interval]))
-    lines = printed(found)
-    assert any('offset in one' in line and 'offset in two' in line for line in lines)
-    assert rows(lines, 'offset in one')['joint2'] == ['0.01 ± 0.023', '1.01 ± 0.047']
-
-
-def test_links_are_told_with_what_they_were():
-    com = np.array([0.01, -0.02, 0.03])
-    links = tuple(Payload(2.0 * body.mass, com, np.eye(3)) for body in PANDA.bodies)
-    width = np.tile(0.1 * np.arange(1.0, 11.0), (N, 1))
-    lines = printed(
-        replace(OFFSETS, links=links, links_interval=width, base_parameters=43,
-                told_parameters=12), terms=('links',))
-    body = PANDA.bodies[3]
-    assert rows(lines, 'com, mm')[body.name] == [
-        f'{2.0 * body.mass:.3g} ± 0.1', f'{body.mass:.3g}', '10, -20, 30']
-    assert any(
-        'Of the 43 combinations' in line and 'determines 12 better' in line for line in lines)
+    table = rows(lines, 'offset, N m')
+    assert table['joint5'][-1] == '0.04 ± 0.023'
+    assert list(table) == list(PANDA.joint_names)
 
 
 def test_terms_that_are_missing_are_named_with_their_joints():
@@ -128,13 +123,6 @@ def test_gains_that_differ_are_told_one_by_one(gains, said):
     line, = doubts(PANDA, found, DoubtfulJoints())
     assert said in line
     assert ('as for the others' in line) is (gains[1] > 0.05)
-
-
-def test_errors_are_told_before_after_and_of_what_was_held_out():
-    lines = printed(OFFSETS)
-    assert rows(lines, 'from other stretches')['joint4'] == ['4.000', '0.400', '0.800', '0.200']
-    worse = np.arange(N) == 2
-    assert rows(printed(OFFSETS, replace(GOOD, by_bag=True, worse=worse)), 'from other recordings')
 
 
 LOADED = replace(
@@ -165,6 +153,7 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
 
 @pytest.mark.parametrize(('found', 'options', 'said', 'unsaid'), [
     (OFFSETS, {}, (), ('prismatic', 'they would be', '• A is twice', 'joints that stand')),
+    (LINKS, {'terms': ('links',)}, ('Of the 43 combinations', 'determines 12 better'), ()),
     (OFFSETS, {'robot': SLIDE}, ('prismatic joints: N for N m, m for rad',), ()),
     (OFFSETS, {'validation': replace(
         GOOD, before_by_gains_found=BEFORE * np.array([12.0, *[1.0] * (N - 1)]))},

@@ -1,5 +1,4 @@
 """Inputs that are not files, such as pipes and links in a circle, and outputs called -."""
-import json
 import os
 import subprocess
 import sys
@@ -8,7 +7,6 @@ import threading
 import pytest
 
 from hodyn_ros import load_robot
-from hodyn_ros.cli import main
 from hodyn_ros.fleet.engine import one_after_another
 from hodyn_ros.fleet.inputs import find_bags, find_plans
 from hodyn_ros.fleet.plan_task import PlanTask
@@ -18,14 +16,12 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.ros import parameter_file
 
 ROBOT = load_robot('twolink')
-PLAN = 'time,joint1,joint2\n0,0.1,0.2\n1,0.15,0.2\n'
 
 
 @pytest.fixture
-def lab(tmp_path, monkeypatch):
-    """Enter a folder with a plan and pipes to which nobody writes, and return it."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / 'plan.csv').write_text(','.join(['time', *ROBOT.joint_names]) + PLAN[18:])
+def lab(tmp_path):
+    """Return a folder with a plan and pipes to which nobody writes."""
+    (tmp_path / 'plan.csv').write_text('time,joint1,joint2\n0,0.1,0.2\n1,0.15,0.2\n')
     for name in ('pipe.csv', 'pipe.yaml', 'pipe.mcap'):
         os.mkfifo(tmp_path / name)
     return tmp_path
@@ -42,14 +38,11 @@ def lab(tmp_path, monkeypatch):
 @pytest.mark.parametrize(('name', 'reason'), [
     ('pipe', 'a pipe or a device, and a file is needed: write the content to a file'),
     ('circle', 'symbolic links that lead in a circle')])
-def test_a_pipe_or_a_circle_of_links_as_input_is_named(
-        lab, capsys, arguments, name, reason):
+def test_a_pipe_or_a_circle_of_links_as_input_is_named(lab, hodyn, arguments, name, reason):
     for ending in ('csv', 'yaml', 'mcap'):
         (lab / f'circle.{ending}').symlink_to(f'circle.{ending}')
-    assert main([word.format(name) for word in arguments]) == 2
-    (said,) = capsys.readouterr().err.splitlines()
     given = next(word for word in arguments if '{}' in word).format(name)
-    assert f'{given}: {reason}' in said
+    assert f'{given}: {reason}' in hodyn.refuses(*(word.format(name) for word in arguments))
 
 
 def test_a_parameter_file_that_is_a_pipe_is_named(lab):
@@ -62,11 +55,10 @@ def test_links_in_a_circle_are_rows_and_the_others_are_done(lab, find):
     folder = lab / 'gut'
     folder.mkdir()
     ending = '.csv' if find is find_plans else '.mcap'
-    os.symlink(f'b{ending}', folder / f'a{ending}')
-    os.symlink(f'a{ending}', folder / f'b{ending}')
-    os.symlink('loop', folder / 'loop')
-    os.symlink('.', folder / 'itself')
-    os.symlink('gone', folder / f'gone{ending}')
+    for name, target in (
+            (f'a{ending}', f'b{ending}'), (f'b{ending}', f'a{ending}'), ('loop', 'loop'),
+            ('itself', '.'), (f'gone{ending}', 'gone')):
+        (folder / name).symlink_to(target)
     os.mkfifo(folder / f'pipe{ending}')
     (folder / f'plan{ending}').write_text((lab / 'plan.csv').read_text())
     task = PlanTask('check', ROBOT, PlanSettings(), lab / 'out') if find is find_plans else (
@@ -90,28 +82,21 @@ def test_links_in_a_circle_are_rows_and_the_others_are_done(lab, find):
     ('generate', '--ros2-control', '-'), ('convert', 'twolink', '--output', '-'),
     ('convert', 'plan.csv', '--output', '-'), ('demo', '--output', '-'),
     ('info', 'twolink', '--repair', '-')])
-def test_no_output_has_the_name_of_the_standard_output(lab, capsys, arguments):
+def test_no_output_has_the_name_of_the_standard_output(lab, hodyn, arguments):
     before = sorted(lab.iterdir())
-    assert main(arguments) == 2
-    (said,) = capsys.readouterr().err.splitlines()
-    assert '-: not the name of an output' in said
+    assert '-: not the name of an output' in hodyn.refuses(*arguments)
     assert sorted(lab.iterdir()) == before
-
-
-def test_figures_go_to_the_standard_output_by_the_name_dash(lab, capsys):
-    assert main(('check', 'plan.csv', '--robot', 'twolink', '--json', '-')) == 0
-    assert json.loads(capsys.readouterr().out)['robot'] == ROBOT.name
 
 
 @pytest.mark.parametrize(('arguments', 'begin'), [
     (('annotate', 'plan.csv', '--output', 'out.csv'), 'time,'),
     (('check', 'plan.csv', '--json', 'out.csv'), '{')])
-def test_one_file_may_go_to_a_pipe(lab, arguments, begin):
+def test_one_file_may_go_to_a_pipe(lab, hodyn, arguments, begin):
     os.mkfifo('out.csv')
     heard = []
     reader = threading.Thread(target=lambda: heard.append((lab / 'out.csv').read_text()))
     reader.start()
-    assert main((*arguments, '--robot', 'twolink')) == 0
+    hodyn(*arguments, '--robot', 'twolink')
     reader.join(10.0)
     assert heard[0].startswith(begin)
     assert (lab / 'out.csv').is_fifo()

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 
-from commands import refusal
 import pytest
 
 import hodyn_ros as hd
@@ -13,28 +12,26 @@ from hodyn_ros.cli import main, robots
 
 @pytest.mark.parametrize('missing', ['builtin_interfaces', 'rclpy', 'mujoco'])
 def test_what_is_not_installed_is_named_with_the_command_that_brings_it(
-    capsys, monkeypatch, missing,
-):
+        hodyn, monkeypatch, missing):
     for name in list(sys.modules):
         if name.startswith(('hodyn_ros.ros', f'{missing}.')):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, missing, None)
-    message = refusal(capsys, 'demo')
+    message = hodyn.refuses('demo')
     assert missing in message
     assert "pip install 'hodyn_ros[ros,sim]'" in message
 
 
 @pytest.mark.parametrize('missing', ['rosbags', 'lz4', 'backports.zstd'])
-def test_what_pip_alone_has_is_named_with_what_to_do(capsys, monkeypatch, missing):
+def test_what_pip_alone_has_is_named_with_what_to_do(hodyn, monkeypatch, missing):
     from hodyn_ros.cli import info
 
     def run(options):
         raise ModuleNotFoundError(f'No module named {missing!r}', name=missing)
 
     monkeypatch.setattr(info, '_figures', run)
-    assert main(('info', 'panda')) == 2
-    assert f"No module named '{missing}'; pip install {missing}, in the env" in (
-        capsys.readouterr().err)
+    assert f"No module named '{missing}'; pip install {missing}, in the env" in hodyn.refuses(
+        'info', 'panda')
 
 
 def test_the_version_is_that_of_the_package(capsys):
@@ -68,12 +65,12 @@ def handlers(monkeypatch):
 ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
-def test_a_signal_ends_a_command_in_order(handlers):
+def test_a_signal_ends_a_command_in_order(hodyn, handlers):
     def mine(number, frame):
         pass
     signal.signal(signal.SIGTERM, mine)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    assert main(['robots']) == 0
+    hodyn('robots')
     assert handlers[signal.SIGTERM] is mine
     with pytest.raises(SystemExit, match=str(128 + signal.SIGHUP)):
         handlers[signal.SIGHUP](signal.SIGHUP, None)
@@ -92,9 +89,7 @@ def test_a_command_runs_in_any_thread(handlers):
     assert handlers[signal.SIGTERM] is signal.SIG_DFL
 
 
-def test_a_word_unknown_is_told_with_the_usage_of_its_command(capsys):
-    with pytest.raises(SystemExit):
-        main(['info', 'panda', '--payloads', 'link7', '1'])
-    error = capsys.readouterr().err
+def test_a_word_unknown_is_told_with_the_usage_of_its_command(hodyn):
+    error = hodyn.rejects('info', 'panda', '--payloads', 'link7', '1')
     assert error.startswith('usage: hodyn info')
     assert error.endswith('hodyn info: error: unrecognized arguments: --payloads link7 1\n')

@@ -1,11 +1,12 @@
 """What the commands print of many files; their workers here are this process."""
-import json
+from pathlib import Path
 import sys
 
+import commands
 import pytest
 from recordings import messages, record, write
 
-from hodyn_ros.cli import main, many_files
+from hodyn_ros.cli import many_files
 from hodyn_ros.cli.main import _parser
 from hodyn_ros.fleet import engine
 
@@ -18,10 +19,8 @@ def _here(monkeypatch):
 
 
 def write_plan(name, distance, begin=0.0):
-    with open(name, 'w', encoding='utf-8') as file:
-        json.dump({'joint_names': ['joint1', 'joint2'], 'points': [
-            {'positions': [0.0, 0.0], 'time_from_start': begin},
-            {'positions': [distance, 0.0], 'time_from_start': begin + 1.0}]}, file)
+    commands.write_plan(
+        Path(name), ['joint1', 'joint2'], (begin, (0.0, 0.0)), (begin + 1.0, (distance, 0.0)))
 
 
 def rows(text):
@@ -37,13 +36,12 @@ def rows(text):
 
 
 @pytest.fixture
-def check(capsys, tmp_path):
+def check(hodyn, tmp_path):
     """Return a function that checks plans against a limit of 2 rad/s and returns what is said."""
     (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 2.0}}')
 
     def run(code, *plans, options=('--limits', 'limits.yaml')):
-        assert main(['check', *plans, '--robot', 'twolink', '--jobs', '1', *options]) == code
-        return capsys.readouterr().out
+        return hodyn('check', *plans, '--robot', 'twolink', '--jobs', '1', *options, code=code).out
     return run
 
 
@@ -51,8 +49,7 @@ def test_plans_are_ranked_those_that_could_not_be_judged_first(check):
     for name, distance in (('b', 0.4), ('c', 0.8), ('fast', 1.6), ('d', 0.8)):
         write_plan(f'{name}.json', distance)
     for name in ('torn', 'broken'):
-        with open(f'{name}.json', 'w', encoding='utf-8') as file:
-            file.write('{')
+        Path(f'{name}.json').write_text('{')
     names = [f'{name}.json' for name in ('b', 'torn', 'fast', 'd', 'broken', 'c')]
     said = check(1, *names)
     found = rows(said)
@@ -74,7 +71,7 @@ def test_no_more_than_the_first_plans_are_printed(check):
     assert '17 of 17 plans are within limits' in said
 
 
-def test_motion_that_is_not_checked_is_said_of_its_plan(check, capsys):
+def test_motion_that_is_not_checked_is_said_of_its_plan(check, hodyn):
     write_plan('a.json', 0.5)
     write_plan('late.json', 0.5, begin=2.0)
     write_plan('fast.json', 1.6, begin=2.0)
@@ -83,8 +80,7 @@ def test_motion_that_is_not_checked_is_said_of_its_plan(check, capsys):
     but = 'but the motion to the first point is not in the plan and not checked'
     assert said.count(f'ok, {but}') == 1 == said.count(but)
     assert said.index('a.json') < said.index('late.json') < said.index(but)
-    assert main(['check', 'late.json', '--robot', 'twolink', '--brief']) == 0
-    assert but in capsys.readouterr().out
+    assert but in hodyn('check', 'late.json', '--robot', 'twolink', '--brief').out
 
 
 def test_where_no_limit_is_known_that_is_said_of_each_plan(check):
@@ -93,25 +89,23 @@ def test_where_no_limit_is_known_that_is_said_of_each_plan(check):
 
 
 def test_where_none_could_be_judged_the_exit_code_says_so(check):
-    for name in ('torn.json', 'broken.json'):
-        with open(name, 'w', encoding='utf-8') as file:
-            file.write('{')
-    assert '0 of 2 plans are within limits' in check(2, 'torn.json', 'broken.json')
+    names = 'torn.json', 'broken.json'
+    for name in names:
+        Path(name).write_text('{')
+    assert '0 of 2 plans are within limits' in check(2, *names)
 
 
 @pytest.mark.parametrize(('option', 'command'), [
     ('--json', 'check'), ('--picture', 'retime'), ('--brief', 'check')])
-def test_what_is_of_one_plan_is_refused_with_the_file_that_has_it(capsys, option, command):
+def test_what_is_of_one_plan_is_refused_with_the_file_that_has_it(hodyn, option, command):
     write_plan('a.json', 0.5)
     value = () if option == '--brief' else ('x.png',)
-    assert main([
-        command, 'a.json', '--robot', 'twolink', '--jobs', '1', '--output', 'out', option,
-        *value]) == 2
-    said = capsys.readouterr().err
-    assert f'{option} only works with one plan; for many plans see summary.parquet' in said
+    assert f'{option} only works with one plan; for many plans see summary.parquet' in hodyn(
+        command, 'a.json', '--robot', 'twolink', '--jobs', '1', '--output', 'out', option, *value,
+        code=2).err
 
 
-def test_recordings_are_told_with_the_worst_joint_and_what_is_wrong(capsys, tmp_path):
+def test_recordings_are_told_with_the_worst_joint_and_what_is_wrong(hodyn, tmp_path):
     for seed in (1, 2):
         write(tmp_path / f'good{seed}', {'/joint_states': messages(record(
             rate=50.0, duration=2.0, seed=seed))})
@@ -119,10 +113,9 @@ def test_recordings_are_told_with_the_worst_joint_and_what_is_wrong(capsys, tmp_
     worse.effort[:, 2] += 40.0
     write(tmp_path / 'worse', {'/joint_states': messages(worse)})
     (tmp_path / 'torn.mcap').touch()
-    assert main([
+    said = hodyn(
         'replay', 'good1', 'torn.mcap', 'worse', 'good2', '--output', 'out', '--jobs', '1',
-        '--no-report']) == 1
-    said = capsys.readouterr().out
+        '--no-report', code=1).out
     found = {row[0]: row[1:] for row in rows(said)}
     assert list(found)[:2] == ['torn.mcap', 'worse']
     assert 'not a readable rosbag2' in found['torn.mcap'][0]
@@ -143,13 +136,12 @@ def test_many_are_meant_by_the_options_of_many(tmp_path, words, expected):
 
 
 @pytest.mark.parametrize('count', ['0', '-1', 'two', '1.5'])
-def test_a_number_of_processes_is_one_or_more(capsys, count):
-    with pytest.raises(SystemExit, match='2'):
-        main(['check', 'a.json', f'--jobs={count}'])
-    assert f'{count}: give a number of processes, 1 or more' in capsys.readouterr().err
+def test_a_number_of_processes_is_one_or_more(hodyn, count):
+    assert f'{count}: give a number of processes, 1 or more' in hodyn.rejects(
+        'check', 'a.json', f'--jobs={count}')
 
 
-def test_without_pyarrow_nothing_is_begun(capsys, monkeypatch, tmp_path):
+def test_without_pyarrow_nothing_is_begun(hodyn, monkeypatch, tmp_path):
     write_plan('a.json', 0.5)
     monkeypatch.setitem(sys.modules, 'pyarrow.parquet', None)
     missing = 'means many files, whose summary.parquet needs pyarrow ('
@@ -157,8 +149,7 @@ def test_without_pyarrow_nothing_is_begun(capsys, monkeypatch, tmp_path):
             (['a.json', '--jobs', '1'], f'--jobs {missing}'),
             (['.'], f'a folder, a pattern or a second path {missing}'),
             (['a.json', '--resume', '--output', 'no'], '--resume: no has no fleet.json of an ')):
-        assert main(['check', *words, '--robot', 'twolink']) == 2
-        said = capsys.readouterr().err
+        said = hodyn('check', *words, '--robot', 'twolink', code=2).err
         assert said.startswith(f'hodyn check: {begin}')
         assert ("pip install 'hodyn_ros[cluster]', or pip install '.[cluster]' in a clone" in said
                 ) == (missing in said)

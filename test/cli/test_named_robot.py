@@ -5,7 +5,6 @@ import pytest
 from recordings import messages, record, write
 
 import hodyn_ros as hd
-from hodyn_ros.cli import main
 
 DEFAULT = 'for robot panda (the default; --robot for another)'
 
@@ -16,44 +15,35 @@ def write_plan(path, joint1=0.1):
     Path(path).write_text(f'time,{names}\n0,0,{home}\n1,{joint1},{home}\n')
 
 
-@pytest.mark.parametrize(('command', 'named'), [
-    (('check',), 'p7.csv'), (('check', '--brief'), 'p7.csv'),
-    (('annotate', '--output', 'out.csv'), 'out.csv'),
-    (('retime', '--output', 'out.csv'), 'out.csv')])
-def test_the_robot_of_a_plan_is_in_the_first_line(capsys, command, named):
-    write_plan('p7.csv')
-    assert main([command[0], 'p7.csv', *command[1:]]) == 0
-    assert capsys.readouterr().out.startswith(f'{named}, {DEFAULT}: ')
-    assert main([command[0], 'p7.csv', *command[1:], '--robot', 'panda', '--force']) == 0
-    assert capsys.readouterr().out.startswith(f'{named}, for robot panda: ')
+@pytest.mark.parametrize(('joint1', 'code', 'words', 'said'), [
+    (0.1, 0, 'check', f'p7.csv, {DEFAULT}: '),
+    (0.1, 0, 'check --brief', f'p7.csv, {DEFAULT}: '),
+    (0.1, 0, 'annotate --output out.csv', f'out.csv, {DEFAULT}: '),
+    (0.1, 0, 'retime --output out.csv', f'out.csv, {DEFAULT}: '),
+    (2.8, 1, 'check --brief', f'p7.csv, {DEFAULT}: beyond limits'),
+    (2.8, 1, 'annotate --output out.csv', f'p7.csv, {DEFAULT}: beyond limits'),
+    # Options of the robot leave its name.
+    (0.1, 0, 'check --brief --payload link7 0.1', f'p7.csv, {DEFAULT}: ')])
+def test_the_robot_of_a_plan_is_in_the_first_line(hodyn, joint1, code, words, said):
+    write_plan('p7.csv', joint1)
+    command, *options = words.split()
+    assert hodyn(command, 'p7.csv', *options, code=code).out.startswith(said)
+    assert hodyn(
+        command, 'p7.csv', *options, '--robot', 'panda', '--force', code=code).out.startswith(
+        said.replace(DEFAULT, 'for robot panda'))
 
 
-@pytest.mark.parametrize('command', [
-    ('check', '--brief'), ('annotate', '--output', 'out.csv')])
-def test_the_robot_of_a_plan_beyond_limits_is_said_too(capsys, command):
-    write_plan('p7.csv', 2.8)
-    assert main([command[0], 'p7.csv', *command[1:]]) == 1
-    assert capsys.readouterr().out.startswith(f'p7.csv, {DEFAULT}: beyond limits')
-
-
-def test_a_robot_with_options_of_its_own_keeps_its_name(capsys):
-    write_plan('p7.csv')
-    assert main(['check', 'p7.csv', '--brief', '--payload', 'link7', '0.1']) == 0
-    assert capsys.readouterr().out.startswith(f'p7.csv, {DEFAULT}: ')
-
-
-def test_the_robot_of_a_recording_is_in_the_first_line(capsys):
+def test_the_robot_of_a_recording_is_in_the_first_line(hodyn):
     write('bag', {'/joint_states': messages(record(
         duration=9.0, robot=hd.load_robot('panda'), prefix=''))})
     for command in (('replay', '--no-report'), ('identify', '--terms', 'offsets')):
-        main([command[0], 'bag', *command[1:]])
-        assert capsys.readouterr().out.splitlines()[0] == f'bag, {DEFAULT}'
+        said = hodyn(command[0], 'bag', *command[1:], code=None).out
+        assert said.splitlines()[0] == f'bag, {DEFAULT}'
 
 
 @pytest.mark.slow
-def test_the_robot_of_many_plans_is_in_the_first_line(capsys):
+def test_the_robot_of_many_plans_is_in_the_first_line(hodyn):
     Path('plans').mkdir()
     for name in 'ab':
         write_plan(f'plans/{name}.csv', 0.1)
-    assert main(['check', 'plans', '--jobs', '1']) == 0
-    assert capsys.readouterr().out.splitlines()[0] == f'2 plans, {DEFAULT}'
+    assert hodyn('check', 'plans', '--jobs', '1').out.splitlines()[0] == f'2 plans, {DEFAULT}'

@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
-from hodyn_ros.cli import main
 from hodyn_ros.cli.main import _parser
+
+
+def actions():
+    """Yield the arguments of all commands, each with the name of its command."""
+    commands, = (
+        action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
+    for command, parser in commands.choices.items():
+        for action in parser._actions:
+            yield command, action
 
 
 def test_a_test_of_each_command_names_each_of_its_options():
@@ -20,32 +28,26 @@ def test_a_test_of_each_command_names_each_of_its_options():
          if isinstance(node, ast.Constant) and isinstance(node.value, str)
          for word in node.value.split()}
         for path in Path(__file__).parents[1].rglob('test_*.py')]
-    commands, = (
-        action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
     named = {}
-    for command, parser in commands.choices.items():
-        for action in parser._actions:
-            for option in action.option_strings:
-                if option.startswith('--'):
-                    named.setdefault((option, action.help), []).append(any(
-                        {command, option} <= constants for constants in tests))
+    for command, action in actions():
+        for option in action.option_strings:
+            if option.startswith('--'):
+                named.setdefault((option, action.help), []).append(any(
+                    {command, option} <= constants for constants in tests))
     assert len(named) > 60
     assert [option for (option, _), found in named.items() if not any(found)] == []
 
 
 def test_the_help_of_an_option_tells_its_default():
     told = 0
-    commands, = (
-        action for action in _parser()._actions if isinstance(action, argparse._SubParsersAction))
-    for command, parser in commands.choices.items():
-        for action in parser._actions:
-            found = re.search(r'\(default: ([^)]*)\)$', action.help or '')
-            # What follows from other options has none of its own.
-            if found and action.default not in (None, False, ''):
-                default = action.default
-                values = default if isinstance(default, tuple) else [default]
-                assert found[1] == ', '.join(map(_told, values)), (command, action.dest)
-                told += 1
+    for command, action in actions():
+        found = re.search(r'\(default: ([^)]*)\)$', action.help or '')
+        # What follows from other options has none of its own.
+        if found and action.default not in (None, False, ''):
+            default = action.default
+            values = default if isinstance(default, tuple) else [default]
+            assert found[1] == ', '.join(map(_told, values)), (command, action.dest)
+            told += 1
     assert told > 20
 
 
@@ -53,7 +55,7 @@ def _told(default):
     return f'{default:g}' if isinstance(default, float) else str(default)
 
 
-def test_path_tolerance_bounds_by_what_samples_are_missed(capsys):
+def test_path_tolerance_bounds_by_what_samples_are_missed(hodyn):
     rng = np.random.default_rng(1)
     times = 0.01 * np.arange(200)
     samples = 0.2 * np.sin(5.0 * times[:, None] * np.ones(7) + np.arange(7.0))
@@ -65,15 +67,14 @@ def test_path_tolerance_bounds_by_what_samples_are_missed(capsys):
         header=','.join(['time', *names]))
     missed = {}
     for tolerance in (1e-3, 5e-3):
-        assert main((
+        missed[tolerance] = hodyn(
             'retime', 'plan.csv', '--robot', 'panda', '--output', 'fast.yaml', '--force', '--json',
-            'figures.json', '--path-tolerance', str(tolerance))) == 0
-        missed[tolerance] = json.loads(Path('figures.json').read_text())['path_deviation']
+            '-', '--path-tolerance', tolerance).figures['path_deviation']
         assert 0.0 < missed[tolerance] <= tolerance
     assert missed[5e-3] > 1.5 * missed[1e-3]
 
 
-def test_inertias_that_no_body_has_are_told_instead_of_refused(capsys):
+def test_inertias_that_no_body_has_are_told_instead_of_refused(hodyn):
     mapping = {'name': 'odd', 'bodies': [{
         'name': 'link', 'parent': -1, 'type': 'revolute', 'axis': [0.0, 0.0, 1.0],
         'placement': np.eye(4).tolist(), 'mass': 1.0, 'com': [0.0, 0.0, 0.1],
@@ -81,8 +82,7 @@ def test_inertias_that_no_body_has_are_told_instead_of_refused(capsys):
     with pytest.raises(hd.HodynError):
         hd.load_robot(mapping)
     Path('odd.yaml').write_text(json.dumps(mapping))
-    assert main(('info', 'odd.yaml')) == 2
-    assert "key 'inertia'" in capsys.readouterr().err
-    assert main(('info', 'odd.yaml', '--inertia-check', 'warn')) == 0
-    assert 'warning' in (said := capsys.readouterr().err)
+    assert "key 'inertia'" in hodyn('info', 'odd.yaml', code=2).err
+    said = hodyn('info', 'odd.yaml', '--inertia-check', 'warn').err
+    assert 'warning' in said
     assert 'inertia' in said

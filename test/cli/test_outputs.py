@@ -1,5 +1,5 @@
 """What commands write: never over an input, nothing without being asked, whole or not at all."""
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 import json
 import os
 from pathlib import Path
@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 
-from commands import refusal
 import numpy as np
 import pytest
 from recordings import messages, record, write
@@ -76,7 +75,7 @@ def place(arguments, output):
 
 @pytest.mark.parametrize('state', ['file', 'folder', 'symlink', 'no folder'])
 @pytest.mark.parametrize('kind', TO_FILES)
-def test_a_file_in_the_way_is_named_before_anything_is_computed(tmp_path, capsys, kind, state):
+def test_a_file_in_the_way_is_named_before_anything_is_computed(tmp_path, hodyn, kind, state):
     output = 'none/out' if state == 'no folder' else 'out'
     path = place(TO_FILES[kind], output)
     if state == 'file':
@@ -88,7 +87,7 @@ def test_a_file_in_the_way_is_named_before_anything_is_computed(tmp_path, capsys
         path.symlink_to('mine')
     before = tree(tmp_path)
     # There is no such input: the output is looked at first.
-    line = refusal(capsys, *fill(TO_FILES[kind], 'nowhere.csv', output))
+    line = hodyn.refuses(*fill(TO_FILES[kind], 'nowhere.csv', output))
     said = {'no folder': 'there is no folder none', 'folder': 'is a folder'}.get(state, '')
     assert f'{path}: {said}' in line
     assert ('exists; --force' in line) == (state in ('file', 'symlink'))
@@ -97,37 +96,33 @@ def test_a_file_in_the_way_is_named_before_anything_is_computed(tmp_path, capsys
 
 @pytest.mark.parametrize('state', ['file', 'ours and others', 'ours with others in it', 'link'])
 @pytest.mark.parametrize('kind', TO_FOLDERS)
-def test_a_folder_in_the_way_is_named_before_anything_is_computed(tmp_path, capsys, kind, state):
-    arguments, ours = TO_FOLDERS[kind]
+def test_a_folder_in_the_way_is_named_before_anything_is_computed(tmp_path, hodyn, kind, state):
+    arguments, name = TO_FOLDERS[kind]
     output = Path('out')
-    forced = []
+    ours, mine = output / name, output / 'precious'
     if state == 'file':
         output.write_text('mine')
-    elif state == 'ours and others':
-        output.mkdir()
-        (output / 'precious').write_text('mine')
-        if ours == 'bag':
-            (output / 'bag').mkdir()
-        else:
-            (output / ours).write_text('ours')
-    elif state == 'ours with others in it':
-        forced = ['--force']
-        (output / ours).mkdir(parents=True)
-        (output / ours / 'precious').write_text('mine')
     else:
-        forced = ['--force']
         output.mkdir()
-        (output / ours).symlink_to(tmp_path / 'elsewhere')
+    if state == 'ours and others':
+        mine.write_text('mine')
+        ours.mkdir() if name == 'bag' else ours.write_text('ours')
+    elif state == 'ours with others in it':
+        ours.mkdir()
+        (ours / 'precious').write_text('mine')
+    elif state == 'link':
+        ours.symlink_to(tmp_path / 'elsewhere')
     before = tree(tmp_path)
-    line = refusal(capsys, *fill(arguments, 'nowhere', output), *forced)
-    assert (f'{output}: is not a folder' if state == 'file' else str(output / ours)) in line
+    forced = ['--force'] * (state in ('ours with others in it', 'link'))
+    line = hodyn.refuses(*fill(arguments, 'nowhere', output), *forced)
+    assert (f'{output}: is not a folder' if state == 'file' else str(ours)) in line
     assert ('--force' in line) == (state == 'ours and others')
     assert tree(tmp_path) == before
 
 
 @pytest.mark.parametrize('alias', ['same', 'dotted', 'symlink', 'hard link'])
 @pytest.mark.parametrize('kind', TO_FILES)
-def test_the_input_is_never_an_output(tmp_path, capsys, kind, alias):
+def test_the_input_is_never_an_output(tmp_path, hodyn, kind, alias):
     path = place(TO_FILES[kind], 'plan')
     path.write_text('mine')
     link = place(TO_FILES[kind], 'link')
@@ -137,68 +132,65 @@ def test_the_input_is_never_an_output(tmp_path, capsys, kind, alias):
         os.link(path, link)
     output = {'same': 'plan', 'dotted': './../' + tmp_path.name + '/plan'}.get(alias, 'link')
     for forced in ([], ['--force']):
-        line = refusal(capsys, *fill(TO_FILES[kind], path, output), *forced)
+        line = hodyn.refuses(*fill(TO_FILES[kind], path, output), *forced)
         assert f'is or holds the input {path}' in line
     assert path.read_text() == 'mine'
 
 
 @pytest.mark.parametrize('kind', TO_FOLDERS)
-def test_no_output_folder_is_or_holds_the_input(tmp_path, capsys, kind):
+def test_no_output_folder_is_or_holds_the_input(tmp_path, hodyn, kind):
     arguments, _ = TO_FOLDERS[kind]
     Path('out').mkdir()
     Path('out/input').write_text('mine')
     before = tree(tmp_path)
     for output in ('out', './out', '.'):
-        line = refusal(capsys, *fill(arguments, 'out/input', output), '--force')
+        line = hodyn.refuses(*fill(arguments, 'out/input', output), '--force')
         assert 'is or holds the input out/input' in line
     assert tree(tmp_path) == before
 
 
-def test_the_robot_is_an_input_as_well(tmp_path, capsys):
-    robot = tmp_path / 'robot.yaml'
-    robot.write_text(json.dumps(robot_keys('panda')))
-    for command in ('check', 'annotate'):
-        for option in ('--json', '--output') if command == 'check' else ('--output',):
-            arguments = [
-                command, 'nowhere.csv', '--robot', str(robot), '--force', option, 'robot.yaml']
-            assert 'is or holds the input' in refusal(capsys, *arguments)
-    for command in ('replay', 'identify'):
-        arguments = [command, 'nowhere', '--robot', str(robot), '--output', str(tmp_path)]
-        assert 'is or holds the input' in refusal(capsys, *arguments)
+@pytest.mark.parametrize('changed', [(), ('--payload', 'link2', '0.1')])
+@pytest.mark.parametrize('arguments', [
+    ('check', 'nowhere.csv', '--json', 'robot.yaml'),
+    ('check', 'nowhere.csv', '--output', 'robot.yaml'),
+    ('annotate', 'nowhere.csv', '--output', 'robot.yaml'),
+    ('replay', 'nowhere', '--output', '.'), ('identify', 'nowhere', '--output', '.')])
+def test_the_robot_is_an_input_as_well(tmp_path, hodyn, arguments, changed):
+    save_robot(ROBOT, tmp_path / 'robot.yaml')
+    before = tree(tmp_path)
+    line = hodyn.refuses(*arguments, '--robot', 'robot.yaml', *changed, '--force')
+    assert 'is or holds the input robot.yaml' in line
+    assert tree(tmp_path) == before
 
 
-def test_two_results_in_one_place_are_refused(capsys):
+def test_two_results_in_one_place_are_refused(hodyn):
     arguments = ['check', 'nowhere.csv', '--output', 'out.png', '--json', './out.png']
-    assert 'another output goes to the same place' in refusal(capsys, *arguments)
+    assert 'another output goes to the same place' in hodyn.refuses(*arguments)
     arguments = ['demo', '--output', 'out', '--json', 'out/demo.png']
-    assert 'another output goes to the same place' in refusal(capsys, *arguments)
+    assert 'another output goes to the same place' in hodyn.refuses(*arguments)
 
 
 @pytest.mark.parametrize(('arguments', 'message'), [
     (('annotate', 'nowhere.csv', '--output', 'out.txt'), "out.txt: ending '.txt' not known"),
-    (('check', 'PLAN', '--output', 'out.xyz'), 'out.xyz: not an image that can be drawn'),
+    (('check', 'plan.csv', '--output', 'out.xyz'), 'out.xyz: not an image that can be drawn'),
 ])
-def test_an_ending_that_cannot_be_written_is_told_before_the_work(
-    tmp_path, capsys, arguments, message,
-):
-    plan = plan_file(tmp_path / 'plan.csv')
-    line = refusal(capsys, *(str(plan) if word == 'PLAN' else word for word in arguments))
-    assert message in line
+def test_an_ending_that_cannot_be_written_is_told_before_the_work(hodyn, arguments, message):
+    plan_file(Path('plan.csv'))
+    assert message in hodyn.refuses(*arguments)
 
 
 @pytest.mark.parametrize('kind', [*PLANS, 'figures', SLOW[0]])
-def test_what_is_there_is_kept_or_replaced_with_its_mode(tmp_path, capsys, kind):
+def test_what_is_there_is_kept_or_replaced_with_its_mode(tmp_path, hodyn, kind):
     arguments, path = given_to(kind, tmp_path)
-    assert main(arguments) == 0
+    hodyn(*arguments)
     first = tree(tmp_path)
     assert {name.split('/')[0] for name in first} == {path.name, 'input.csv'}
-    capsys.readouterr()
-    assert '--force' in refusal(capsys, *arguments)
+    assert '--force' in hodyn.refuses(*arguments)
     assert tree(tmp_path) == first
     file = path / 'out.db3' if kind == 'bag' else path
     file.chmod(0o604)
     inode = file.stat().st_ino
-    assert main([*arguments, '--force']) == 0
+    hodyn(*arguments, '--force')
     assert set(tree(tmp_path)) == set(first)
     assert file.stat().st_mode & 0o777 == 0o604
     assert file.stat().st_ino != inode
@@ -207,32 +199,30 @@ def test_what_is_there_is_kept_or_replaced_with_its_mode(tmp_path, capsys, kind)
 
 
 @pytest.mark.slow
-def test_an_earlier_report_is_replaced_and_that_is_said(tmp_path, capsys):
-    replay = ['replay', str(bag(tmp_path / 'bag')), '--robot', 'twolink']
-    assert main([*replay, '--csv']) == 0
-    first = set(tree(tmp_path / 'hodyn_replay'))
+def test_an_earlier_report_is_replaced_and_that_is_said(tmp_path, hodyn):
+    folder = tmp_path / 'hodyn_replay'
+    replay = ['replay', bag(tmp_path / 'bag'), '--robot', 'twolink']
+    hodyn(*replay, '--csv')
+    first = set(tree(folder))
     assert 'computed.csv' in first
-    capsys.readouterr()
-    assert main(replay) == 0
-    said = 'hodyn_replay: replaced the earlier result'
-    assert said in capsys.readouterr().out
-    assert set(tree(tmp_path / 'hodyn_replay')) == first - {'computed.csv'}
+    assert 'hodyn_replay: replaced the earlier result' in hodyn(*replay).out
+    assert set(tree(folder)) == first - {'computed.csv'}
     # With a file that is not ours the folder stays, and what is ours in it takes --force.
-    (tmp_path / 'hodyn_replay/notes.txt').write_text('mine')
-    line = refusal(capsys, *replay)
-    assert 'hodyn_replay/computed: exists; --force' in line
-    assert main([*replay, '--csv', '--force']) == 0
-    assert set(tree(tmp_path / 'hodyn_replay')) == first | {'notes.txt'}
-    assert (tmp_path / 'hodyn_replay/notes.txt').read_text() == 'mine'
+    (folder / 'notes.txt').write_text('mine')
+    assert 'hodyn_replay/computed: exists; --force' in hodyn.refuses(*replay)
+    hodyn(*replay, '--csv', '--force')
+    assert set(tree(folder)) == first | {'notes.txt'}
+    assert (folder / 'notes.txt').read_text() == 'mine'
     assert {path.name for path in tmp_path.iterdir()} == {'bag', 'hodyn_replay'}
 
 
-def with_file_size(limit, arguments):
-    """Run a command that may write files of no more bytes than a limit."""
+@contextmanager
+def largest_file(limit):
+    """Let no file be written of more bytes than a limit."""
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
     try:
-        return main(arguments)
+        yield
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 
@@ -240,15 +230,13 @@ def with_file_size(limit, arguments):
 @pytest.mark.parametrize('limit', [0, 1000])
 @pytest.mark.parametrize('kind', [*PLANS, 'figures', *SLOW])
 def test_on_a_full_disk_what_was_there_stays_and_one_line_names_the_file(
-    tmp_path, capsys, kind, limit,
-):
+        tmp_path, hodyn, kind, limit):
     arguments, path = given_to(kind, tmp_path)
     arguments.append('--force')
-    assert main(arguments) == 0  # which compiles the kernels as well
+    hodyn(*arguments)  # which compiles the kernels as well
     before = tree(tmp_path)
-    capsys.readouterr()
-    assert with_file_size(limit, arguments) == 2
-    (line,) = capsys.readouterr().err.strip().splitlines()
+    with largest_file(limit):
+        line = hodyn(*arguments, code=2).line
     assert str(path) in line
     assert UNFINISHED not in line
     assert tree(tmp_path) == before
@@ -259,15 +247,13 @@ def test_on_a_full_disk_what_was_there_stays_and_one_line_names_the_file(
     *(('yaml', number) for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)),
     ('bag', signal.SIGKILL), ('bag', signal.SIGINT), ('report', signal.SIGTERM)])
 def test_a_command_that_is_ended_at_any_moment_leaves_the_old_or_the_new(
-    tmp_path, kind, number,
-):
+        tmp_path, hodyn, kind, number):
     arguments, path = given_to(kind, tmp_path)
-    assert main(arguments) == 0
-    if path.is_file():
-        shutil.copy(path, 'old')
-    else:
-        shutil.copytree(path, 'old')
-    former = tree(path) if path.is_dir() else path.read_bytes()
+    copy = shutil.copytree if kind in TO_FOLDERS else shutil.copy
+    content = tree if kind in TO_FOLDERS else Path.read_bytes
+    hodyn(*arguments)
+    copy(path, 'old')
+    former = content(path)
     begin = time.monotonic()
     # Another robot, so that old and new can be told from each other.
     robot = tmp_path / 'robot.yaml'
@@ -275,15 +261,15 @@ def test_a_command_that_is_ended_at_any_moment_leaves_the_old_or_the_new(
     keys['bodies'][-1]['mass'] *= 1.5
     robot.write_text(json.dumps(keys))
     arguments[-1:] = [str(robot), '--force']
-    assert main(arguments) == 0
+    hodyn(*arguments)
     needed = time.monotonic() - begin
-    latter = tree(path) if path.is_dir() else path.read_bytes()
+    latter = content(path)
     rng = np.random.default_rng(number)
     ended = 0
     for _ in range(8):
         delay = rng.uniform(0.0, 1.2 * needed)
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-        shutil.copytree('old', path) if Path('old').is_dir() else shutil.copy('old', path)
+        copy('old', path)
         # Blocked until the child is ready: before, it would end a copy of these tests.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
         child = os.fork()
@@ -305,7 +291,7 @@ def test_a_command_that_is_ended_at_any_moment_leaves_the_old_or_the_new(
         ended += status != 0
         if not status:  # It was done by itself: the next is to be ended earlier.
             needed = 0.5 * min(needed, delay)
-        found = tree(path) if path.is_dir() else path.read_bytes()
+        found = content(path)
         assert is_same(found, former) != is_same(found, latter)
         left = [name for name in os.listdir() if name.startswith(UNFINISHED)]
         if number != signal.SIGKILL:
@@ -334,13 +320,3 @@ def test_figures_go_to_pipes_and_to_standard_output(tmp_path):
     text = (tmp_path / 'heard').read_text()
     assert text.index('within all limits') < text.index('{\n')
     assert json.loads(text[text.index('{\n'):])['within_limits']
-
-
-def test_a_robot_file_is_an_input_also_when_options_change_it(tmp_path, capsys):
-    save_robot(ROBOT, tmp_path / 'arm.yaml')
-    before = (tmp_path / 'arm.yaml').read_bytes()
-    plan = plan_file(tmp_path / 'input.csv')
-    assert 'arm.yaml' in refusal(
-        capsys, 'check', str(plan), '--robot', 'arm.yaml', '--payload', 'link2', '0.1', '--json',
-        'arm.yaml', '--force')
-    assert (tmp_path / 'arm.yaml').read_bytes() == before

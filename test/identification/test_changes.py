@@ -1,16 +1,7 @@
 """What changes during a recording is named, and nothing else is."""
 from dataclasses import replace
 
-from known_recordings import (
-    FRICTION,
-    PAYLOAD,
-    RATE,
-    SPREAD,
-    data,
-    efforts,
-    heavier,
-    identified,
-)
+from known_recordings import FRICTION, PAYLOAD, RATE, SPREAD, data, efforts, heavier
 import numpy as np
 import pytest
 from recordings import PANDA, messages, motion, record, write
@@ -21,7 +12,7 @@ from hodyn_ros.identification.identify import identify
 TERMS = ('friction', 'viscous', 'payload', 'offsets')
 
 
-def test_a_payload_picked_up_in_between_is_named(tmp_path, capsys):
+def test_a_payload_picked_up_in_between_is_named(identified):
     """It was said to be 0.74 ± 0.51 kg, and the file to be better."""
     recording = record(rate=RATE, duration=30.0, position_noise=1e-5)
     later = np.arange(len(recording.q))[:, None] >= 15.0 * RATE
@@ -29,17 +20,15 @@ def test_a_payload_picked_up_in_between_is_named(tmp_path, capsys):
         efforts(recording.q, PANDA, payload, FRICTION, 0.0, seed=1)
         for payload in (None, PAYLOAD))
     recording.effort = np.where(later, loaded, bare)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    summary = identified(tmp_path / 'out', path, terms=TERMS)
-    assert {change['joint'] for change in summary['changes']} >= {'joint2', 'joint4', 'joint6'}
-    for change in summary['changes']:
+    found = identified(write('bag', {'/joint_states': messages(recording)}), terms=TERMS)
+    assert {change['joint'] for change in found['changes']} >= {'joint2', 'joint4', 'joint6'}
+    for change in found['changes']:
         assert change['is_lasting']
-        assert change['bag'] == str(path)
+        assert change['bag'] == 'bag'
         assert change['begin'] == pytest.approx(15.0, abs=2.0)
         assert change['usual'] < 0.7 * change['error']
-    out = ' '.join(capsys.readouterr().out.split())
-    assert 'from about 15 s on, the efforts do not fit the same load' in out
-    assert 'resolve the doubts above' in out
+    assert 'from about 15 s on, the efforts do not fit the same load' in found.words
+    assert 'resolve the doubts above' in found.words
 
 
 def test_a_contact_is_named_and_blames_no_rotor():
@@ -78,24 +67,22 @@ def test_no_change_is_named_without_one(seed):
     assert not identify(PANDA, replace(given, effort=given.effort + shared), TERMS).changes
 
 
-def test_no_change_is_named_in_the_recording_of_a_real_arm(real_bag, tmp_path):
-    summary = identified(tmp_path / 'out', real_bag, terms=('friction', 'viscous', 'offsets'))
-    assert summary['changes'] == []
+def test_no_change_is_named_in_the_recording_of_a_real_arm(real_bag, identified):
+    assert identified(real_bag, terms=('friction', 'viscous', 'offsets'))['changes'] == []
 
 
-def test_links_that_absorb_a_counterbalance_are_named(tmp_path, capsys):
+@pytest.mark.parametrize(('spring', 'is_named'), [(0.0, False), (-10.0, True)])
+def test_links_that_absorb_a_counterbalance_are_named(identified, spring, is_named):
     """Guards a link of 59 ± 20 kg for 5 kg, with the file said to be better."""
-    said = 'Masses of links are implausible: '
-    for spring, is_named in ((0.0, False), (-10.0, True)):
-        recording = record(rate=RATE, duration=20.0, position_noise=1e-5)
-        recording.effort = efforts(recording.q, PANDA, None, FRICTION, 0.0, seed=1)
-        recording.effort[:, 1] += spring * np.sin(recording.q[:, 0, 1])
-        path = write(tmp_path / f'bag{is_named}', {'/joint_states': messages(recording)})
-        identified(tmp_path / f'out{is_named}', path, terms=('links', 'friction'))
-        out = ' '.join(capsys.readouterr().out.split())
-        assert (said in out) is is_named
-    assert 'such as a spring or a counterbalance' in out
-    assert 'resolve the doubts above' in out
+    recording = record(rate=RATE, duration=20.0, position_noise=1e-5)
+    recording.effort = efforts(recording.q, PANDA, None, FRICTION, 0.0, seed=1)
+    recording.effort[:, 1] += spring * np.sin(recording.q[:, 0, 1])
+    out = identified(
+        write('bag', {'/joint_states': messages(recording)}), terms=('links', 'friction')).words
+    assert ('Masses of links are implausible: ' in out) is is_named
+    if is_named:
+        assert 'such as a spring or a counterbalance' in out
+        assert 'resolve the doubts above' in out
 
 
 def test_fast_motion_without_its_viscous_friction_is_no_contact():

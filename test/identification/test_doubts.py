@@ -1,15 +1,14 @@
 """Joints whose efforts or positions do not fit are named, and keep what they had."""
 from dataclasses import replace
+from pathlib import Path
 import re
 
-from known_recordings import FRICTION, bag, identified, lifted_arm, scara
+from known_recordings import FRICTION, bag, lifted_arm, scara
 import numpy as np
 import pytest
 from recordings import PANDA, messages, motion, record, write
 import yaml
 
-from hodyn_ros import load_robot
-from hodyn_ros.cli import main
 from hodyn_ros.cli.identify_report import doubts, far_gains
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.doubts import DoubtfulJoints, doubtful_joints
@@ -17,24 +16,22 @@ from hodyn_ros.identification.estimate import Doubt, Estimate
 from hodyn_ros.robot.files import robot_keys, save_robot
 
 
-def upright(path, scale=1.0, amplitude=FRICTION.amplitude):
+def upright(scale):
     """Write efforts in another unit of an arm so slow that nothing loads its first axis."""
-    return bag(path, gain=1.0 / scale, amplitude=amplitude, duration=40.0, bandwidth=0.12)
+    return bag('bag', gain=1.0 / scale, duration=40.0, bandwidth=0.12)
 
 
-def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
+def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(identified):
     """Guards a friction of 100 N m found in efforts that are in N cm, and praise for it."""
-    summary = identified(tmp_path / 'out', upright(tmp_path / 'bag', 100.0), terms=[
-        'gains', 'friction'])
-    out = ' '.join(capsys.readouterr().out.split())
+    found = identified(upright(100.0), terms=['gains', 'friction'])
+    out, robot = found.words, found.robot
     assert '! Efforts of joint1' in out
     assert "×0.01 the robot's" in out
     assert '×0.01 as for the others' in out
     assert not re.search(r'better for [^;]*joint1', out)
     assert re.search('not judged for joint1[^.]*: resolve the doubts above', out)
     assert {'joint': 'joint1', 'factor': pytest.approx(0.01, rel=0.02), 'friction': None,
-            'limit': None, 'recorded': None, 'resolution': None} in summary['doubts']
-    robot = load_robot(tmp_path / 'out/panda_identified.yaml')
+            'limit': None, 'recorded': None, 'resolution': None} in found['doubts']
     assert robot.effort_gain[0] == 1.0
     assert robot.effort_gain[1:6] == pytest.approx(np.full(5, 0.01), rel=0.15)
     for key in ('amplitude', 'slope', 'velocity_offset'):
@@ -44,49 +41,46 @@ def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
 
 @pytest.mark.parametrize(('scale', 'unit'), [
     (100.0, 'N cm (cN if prismatic)'), (0.01, 'another unit than N m')])
-def test_efforts_in_another_unit_are_refused_without_gains(tmp_path, capsys, scale, unit):
+def test_efforts_in_another_unit_are_refused_without_gains(
+        tmp_path, hodyn, scale, unit):
     """Guards payloads of 400 kg."""
-    path = upright(tmp_path / 'bag', scale)
-    assert main(['identify', str(path), '--output', str(tmp_path / 'out')]) == 2
-    line, = capsys.readouterr().err.strip().splitlines()
-    assert f'in {unit}. Add gains to the --terms' in line
+    assert f'in {unit}. Add gains to the --terms' in hodyn(
+        'identify', upright(scale), '--output', 'out', code=2).line
     assert not (tmp_path / 'out').exists()
 
 
 @pytest.mark.parametrize('bandwidth', [0.5, 1.0])
-def test_efforts_as_large_as_their_resolution_are_in_no_other_unit(tmp_path, capsys, bandwidth):
+def test_efforts_as_large_as_their_resolution_are_in_no_other_unit(identified, bandwidth):
     """Guards friction of twice the size, and a warning of the sign or the unit."""
     robot = scara()
-    save_robot(robot, tmp_path / 'scara.yaml')
+    save_robot(robot, 'scara.yaml')
     recording = record(rate=50.0, duration=20.0, robot=robot, prefix='', bandwidth=bandwidth)
     recording.effort[:, 3] = np.round(10.0 * recording.effort[:, 3]) / 10.0
-    summary = identified(
-        tmp_path / 'out', write(tmp_path / 'bag', {'/joint_states': messages(recording)}),
-        terms=['friction', 'payload', 'offsets'], options=['--robot', tmp_path / 'scara.yaml'])
-    out = ' '.join(capsys.readouterr().out.split())
+    found = identified(
+        write('bag', {'/joint_states': messages(recording)}),
+        terms=['friction', 'payload', 'offsets'], options=['--robot', 'scara.yaml'])
+    out = found.words
     assert 'Efforts of joint3 are hardly larger than their resolution of 0.1,' in out
     assert 'another unit' not in out
     assert 'sign' not in out.replace('significantly', '')
-    assert summary['joints'][3]['friction']['amplitude']['value'] == 0.2
-    assert [(one['joint'], one['resolution']) for one in summary['doubts']] == [
+    assert found['joints'][3]['friction']['amplitude']['value'] == 0.2
+    assert [(one['joint'], one['resolution']) for one in found['doubts']] == [
         ('joint3', pytest.approx(0.1))]
 
 
-def test_friction_beyond_a_limit_of_effort_is_not_written(tmp_path, capsys):
-    path = bag(tmp_path / 'bag', duration=12.0)
-    limit = [87.0, 87.0, 87.0, 87.0, 0.3, 12.0, 12.0]
+def test_friction_beyond_a_limit_of_effort_is_not_written(identified):
     keys = robot_keys('panda')
-    keys['limits']['effort'] = limit
-    (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(keys), 'utf-8')
-    summary = identified(tmp_path / 'out', path, options=['--robot', tmp_path / 'arm.yaml'])
-    doubt, = summary['doubts']
+    keys['limits']['effort'] = [87.0, 87.0, 87.0, 87.0, 0.3, 12.0, 12.0]
+    Path('arm.yaml').write_text(yaml.safe_dump(keys), 'utf-8')
+    found = identified(bag('bag', duration=12.0), options=['--robot', 'arm.yaml'])
+    doubt, = found['doubts']
     assert (doubt['joint'], doubt['limit']) == ('joint5', 0.3)
-    robot = load_robot(tmp_path / 'out/panda_identified.yaml')
+    robot = found.robot
     assert robot.friction.amplitude[4] == PANDA.friction.amplitude[4]
     assert robot.friction.amplitude[3] == pytest.approx(FRICTION.amplitude[3], rel=0.2)
-    out = ' '.join(capsys.readouterr().out.split())
-    assert re.search(r'Friction of joint5 would be 0\.\d+ N m, beyond its limit of effort', out)
-    assert 'not judged for joint5' in out
+    assert re.search(
+        r'Friction of joint5 would be 0\.\d+ N m, beyond its limit of effort', found.words)
+    assert 'not judged for joint5' in found.words
 
 
 def doubted(data, found, *, held_out=0.0):

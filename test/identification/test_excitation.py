@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 from hodyn_ros import load_robot, with_actuators
-from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.identification.excitation import design
@@ -69,13 +68,11 @@ def test_a_larger_share_is_advised_where_it_helps(payload, advised):
 
 
 @pytest.mark.slow
-def test_the_command_writes_a_plan_that_the_checker_passes(tmp_path, capsys):
+def test_the_command_writes_a_plan_that_the_checker_passes(tmp_path, hodyn):
     plan = tmp_path / 'plan.yaml'
-    assert main(['excite', '--robot', 'panda', '--period', '12', '--output', str(plan)]) == 0
-    assert 'condition number' in capsys.readouterr().out
-    assert main(['check', str(plan), '--robot', 'panda']) == 0
+    assert 'condition number' in hodyn(
+        'excite', '--robot', 'panda', '--period', '12', '--output', plan).out
+    hodyn('check', plan, '--robot', 'panda')
     points = yaml.safe_load(plan.read_text())['points']
     assert points[-1]['time_from_start'] >= 12.0
-    assert main(['excite', '--output', str(plan)]) == 2
-    assert main(['excite', '--output', str(plan), '--force', '--share', '2']) == 2
-    assert '--share 2' in capsys.readouterr().err
+    hodyn('excite', '--output', plan, code=2)

@@ -76,7 +76,7 @@ def currents_of_a_ur10e(payload, seed):
 
 
 @pytest.mark.parametrize('links', [(), ('links',)])
-def test_a_joint_whose_gain_is_not_determined_leaves_the_others_in_their_unit(links):
+def test_a_gain_that_is_not_determined_leaves_the_others_in_their_unit(links):
     """It was kept at 1, and drew links, payload and the gains of all joints to a tenth."""
     payload = Payload(2.8, np.array([0.03, 0.16, 0.04]), np.eye(3) * 0.004)
     both = currents_of_a_ur10e(payload, 1), currents_of_a_ur10e(None, 2)
@@ -106,8 +106,7 @@ def bare_arm_of_half_the_effort():
     return gain, payload_cases.recording(arm, rng, gain, 0, loaded=False)
 
 
-def test_a_gain_that_the_motion_hardly_tells_is_taken_to_be_the_others(
-        bare_arm_of_half_the_effort):
+def test_a_gain_that_motion_hardly_tells_is_that_of_the_others(bare_arm_of_half_the_effort):
     """It was kept at 1 beside 2, which the links made up for: payloads came out 38 % heavy."""
     gain, bare = bare_arm_of_half_the_effort
     found = identify(PANDA, bare, ('links', 'gains'))
@@ -124,8 +123,7 @@ def test_a_gain_that_the_motion_hardly_tells_is_taken_to_be_the_others(
         atol=0.2 * found.intervals['effort_gain'].min())
 
 
-def test_a_gain_that_the_motion_hardly_tells_is_kept_beside_some_that_are_off_each_by_itself(
-        bare_arm_of_half_the_effort):
+def test_a_gain_hardly_told_is_kept_beside_some_off_each_by_itself(bare_arm_of_half_the_effort):
     _, bare = bare_arm_of_half_the_effort
     factor = np.array([1.0, 2.0, 4.0, 2.0, 1.0, 2.0, 1.0])
     found = identify(PANDA, replace(bare, effort=bare.effort * factor), ('links', 'gains'))

@@ -1,6 +1,7 @@
 """Friction found from late efforts is doubted; neither a payload nor a rotor is called a lag."""
 from dataclasses import replace
 import json
+from pathlib import Path
 import re
 
 import known_recordings
@@ -10,7 +11,6 @@ from recordings import messages, motion, record, write
 
 from hodyn_ros import load_robot, save_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
-from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.payload import Payload
 
@@ -29,16 +29,23 @@ def bag(path, *, late=0.0, load=None, seed=1, arm=None):
     return write(path, {'/joint_states': messages(recording)})
 
 
+@pytest.fixture
+def replayed(hodyn):
+    """Return a function that replays a late recording, and returns what was found."""
+    def run(path, robot, late):
+        hodyn('replay', path, '--robot', robot, '--no-report', '--output', 'replay')
+        found = json.loads(Path('replay/summary.json').read_text())
+        assert abs(found['lag']['seconds'] - late) < 3.0 * found['lag']['deviation'] + 2e-4
+        return found
+    return run
+
+
 @pytest.mark.parametrize('late', [0.0, 0.02, -0.05, 0.1, 0.2])
-def test_the_interval_of_a_lag_of_any_size_has_the_truth(tmp_path, capsys, late):
-    path = bag(tmp_path / 'bag', late=late)
-    assert main(['replay', str(path), '--robot', 'twolink', '--no-report', '--output',
-                 str(tmp_path / 'out')]) == 0
-    summary = json.loads((tmp_path / 'out/summary.json').read_text())
-    assert abs(summary['lag']['seconds'] - late) < 3.0 * summary['lag']['deviation'] + 2e-4
-    said = [one for one in summary['warnings'] if 'efforts run' in one]
+def test_the_interval_of_a_lag_of_any_size_has_the_truth(replayed, late):
+    found = replayed(bag('bag', late=late), 'twolink', late)
+    said = [one for one in found['warnings'] if 'efforts run' in one]
     assert len(said) == (late != 0.0)
-    assert not any('efforts run' in one for one in summary['statements'] if one not in said)
+    assert not any('efforts run' in one for one in found['statements'] if one not in said)
     for one in said:
         way, size, width = re.search(
             r'run (\w+).* by ([\d.]+) ± ([\d.]+) ms .*: shift the efforts', one).groups()
@@ -46,62 +53,47 @@ def test_the_interval_of_a_lag_of_any_size_has_the_truth(tmp_path, capsys, late)
         assert float(size) == pytest.approx(1e3 * abs(late), abs=2.0 * float(width))
 
 
-def test_friction_found_from_late_efforts_is_not_recommended(tmp_path, capsys):
-    for late in (0.0, 0.05):
-        path = bag(tmp_path / f'bag{late}', late=late)
-        output = tmp_path / f'out{late}'
-        assert main(['identify', str(path), '--robot', 'twolink', '--terms', 'friction',
-                     'offsets', '--output', str(output)]) == 0
-        out = ' '.join(capsys.readouterr().out.split())
-        is_late = late > 0.0
-        assert bool(re.search(
-            r'! \S+: Recorded efforts run behind .*not to be trusted.*shift the efforts by the '
-            'lag', out)) == is_late
-        assert ('resolve the doubts above before using it' in out) == is_late
-        summary = json.loads((output / 'identification.json').read_text())
-        assert len(summary['recordings'][0]['findings']) == is_late
+@pytest.mark.parametrize('late', [0.0, 0.05])
+def test_friction_found_from_late_efforts_is_not_recommended(identified, late):
+    found = identified(
+        bag('bag', late=late), terms=['friction', 'offsets'], options=['--robot', 'twolink'])
+    is_late = late > 0.0
+    assert bool(re.search(
+        r'! \S+: Recorded efforts run behind .*not to be trusted.*shift the efforts by the '
+        'lag', found.words)) == is_late
+    assert ('resolve the doubts above before using it' in found.words) == is_late
+    assert len(found['recordings'][0]['findings']) == is_late
 
 
-def test_late_efforts_of_an_arm_with_a_payload_are_doubted(tmp_path, capsys):
-    loaded, unloaded = bag(tmp_path / 'loaded', load=LOAD, late=0.05), bag(
-        tmp_path / 'unloaded', seed=2)
-    assert main(['identify', str(loaded), '--unloaded', str(unloaded), '--robot', 'twolink',
-                 '--terms', 'payload', 'friction', '--output', str(tmp_path / 'out')]) == 0
-    out = ' '.join(capsys.readouterr().out.split())
+def test_late_efforts_of_an_arm_with_a_payload_are_doubted(identified):
+    loaded, unloaded = bag('loaded', load=LOAD, late=0.05), bag('unloaded', seed=2)
+    out = identified(loaded, terms=['payload', 'friction'], options=[
+        '--unloaded', unloaded, '--robot', 'twolink']).words
     assert out.count('Recorded efforts run') == 1
     assert f'! {loaded}: Recorded efforts run behind' in out
 
 
-def test_a_payload_that_is_found_passes_for_no_lag(tmp_path, capsys):
+def test_a_payload_that_is_found_passes_for_no_lag(identified):
     """Guards a lag of 14 ± 10 ms of efforts that have none."""
     path = known_recordings.bag(
-        tmp_path / 'bag', payload=replace(known_recordings.PAYLOAD, mass=0.4), duration=20.0,
-        bandwidth=0.3)
-    assert main(['identify', str(path), '--terms', 'payload', '--output',
-                 str(tmp_path / 'out')]) == 0
-    out = ' '.join(capsys.readouterr().out.split())
+        'bag', payload=replace(known_recordings.PAYLOAD, mass=0.4), duration=20.0, bandwidth=0.3)
+    out = identified(path, terms=['payload']).words
     assert 'Payload 0.' in out
     assert 'Recorded efforts run' not in out
 
 
 @pytest.mark.parametrize('late', [0.0, 0.03])
 @pytest.mark.parametrize('share', [0.0, 2.0])
-def test_a_wrong_rotor_is_not_called_a_lag_and_hides_none(tmp_path, capsys, share, late):
+def test_a_wrong_rotor_is_not_called_a_lag_and_hides_none(identified, replayed, share, late):
     """Viscous friction lets it look like one: 36 ± 7 ms for 0 with rotors twice the file's."""
     rotors = np.array([1.5, 0.5])
     arm = replace(
         ROBOT, friction=replace(FRICTION, viscous=np.array([6.0, 3.0])), rotor_inertia=rotors)
-    save_robot(arm, tmp_path / 'arm.yaml')
-    path = bag(tmp_path / 'bag', late=late, arm=replace(arm, rotor_inertia=share * rotors))
-    robot = ['--robot', str(tmp_path / 'arm.yaml')]
-    assert main(['replay', str(path), *robot, '--no-report', '--output',
-                 str(tmp_path / 'out')]) == 0
-    lag = json.loads((tmp_path / 'out/summary.json').read_text())['lag']
-    assert abs(lag['seconds'] - late) < 3.0 * lag['deviation'] + 2e-4
-    assert main(['identify', str(path), *robot, '--terms', 'rotor', '--output',
-                 str(tmp_path / 'identified')]) == 0
-    out = ' '.join(capsys.readouterr().out.split())
-    assert out.count('Recorded efforts run') == (2 if late else 0)
-    rotor = [joint['rotor_inertia']['value'] for joint in json.loads(
-        (tmp_path / 'identified/identification.json').read_text())['joints']]
+    save_robot(arm, 'arm.yaml')
+    path = bag('bag', late=late, arm=replace(arm, rotor_inertia=share * rotors))
+    is_said = bool(late)
+    said = [one for one in replayed(path, 'arm.yaml', late)['warnings'] if 'efforts run' in one]
+    found = identified(path, terms=['rotor'], options=['--robot', 'arm.yaml'])
+    assert len(said) == found.words.count('Recorded efforts run') == is_said
+    rotor = [joint['value'] for joint in found.column('rotor_inertia')]
     assert late or rotor == pytest.approx(share * rotors, abs=0.02)

@@ -6,7 +6,6 @@ import pytest
 from recordings import PANDA
 from spoiled_recordings import MISREAD, Spoiled, of, shifted
 
-from hodyn_ros.cli import main
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.replay_bag import replay
@@ -23,7 +22,7 @@ def replayed(path, folder):
 
 
 @pytest.mark.parametrize('name', ROWS)
-def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys, name):
+def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, hodyn, name):
     row = ROWS[name]
     path, _ = row.written(tmp_path)
     found = replayed(path, tmp_path / 'replay')
@@ -31,9 +30,8 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
     assert row.said[0] in sentences[0]
     assert row.said[0] in warnings(found)[0]
     output = tmp_path / 'out'
-    assert main(['identify', str(path), '--output', str(output)]) == row.code
-    written = capsys.readouterr()
-    begin, _, out = ' '.join(written.out.split()).partition(' ! ')
+    written = hodyn('identify', path, '--output', output, code=row.code)
+    begin, _, out = written.words.partition(' ! ')
     assert begin == f'{path}, for robot panda (the default; --robot for another)'
     assert out.startswith(' '.join(f'{path}: {sentences[0]}'.split()))
     if row.code == 0:
@@ -43,8 +41,7 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, capsys,
         assert not any('driver reports efforts' in fact for fact in facts(found))
         assert 'RMS' not in out
         assert not output.exists()
-        (line,) = written.err.strip().splitlines()
-        assert line.startswith(
+        assert written.line.startswith(
             'hodyn identify: the recordings do not fit the model, see above: nothing is '
             'identified, and nothing written. Correct the cause, or add to --terms the term that '
             'finds it: ')

@@ -1,8 +1,11 @@
 """What is identified is written for the bodies and joints that it was found for."""
+from pathlib import Path
+
 from known_recordings import PAYLOAD
 import numpy as np
 import pytest
 from random_robots import random_mapping
+from robot_texts import LIMIT, joined_link, urdf
 import yaml
 
 from hodyn_ros import inverse_dynamics, load_robot
@@ -13,8 +16,23 @@ from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.robot.files.plain_values import plain
 
+ARM = urdf(joined_link('l1', inside=LIMIT), joined_link('hand', 'l1', 'fixed', ''))
 
-def test_friction_is_written_for_the_bodies_as_they_are_listed(tmp_path):
+
+def rewritten(source, estimate):
+    """Return the robot of a file, and that of the file which is written of an estimate."""
+    robot, found = load_robot(source), Path('found.yaml')
+    write_robot(source, robot, estimate, found)
+    return robot, load_robot(found)
+
+
+@pytest.fixture
+def arm():
+    Path('arm.urdf').write_text(ARM)
+    return 'arm.urdf'
+
+
+def test_friction_is_written_for_the_bodies_as_they_are_listed():
     data = robot_keys('panda')
     del data['limits'], data['friction']
     names = [body['name'] for body in data['bodies']]
@@ -22,57 +40,35 @@ def test_friction_is_written_for_the_bodies_as_they_are_listed(tmp_path):
         if isinstance(body['parent'], int) and body['parent'] >= 0:
             body['parent'] = names[body['parent']]
     data['bodies'].reverse()
-    source = tmp_path / 'reversed.yaml'
-    source.write_text(yaml.safe_dump(data), 'utf-8')
+    Path('reversed.yaml').write_text(yaml.safe_dump(data), 'utf-8')
     values = np.arange(1.0, 8.0)
     joints = {key: values + i for i, key in enumerate((
         'amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor_inertia', 'effort_gain'))}
-    write_robot(str(source), load_robot(source), Estimate(joints=joints), tmp_path / 'found.yaml')
-    robot = load_robot(tmp_path / 'found.yaml')
+    _, robot = rewritten('reversed.yaml', Estimate(joints=joints))
     for key in ('amplitude', 'slope', 'velocity_offset', 'viscous'):
         np.testing.assert_array_equal(getattr(robot.friction, key), joints[key])
     np.testing.assert_array_equal(robot.rotor_inertia, joints['rotor_inertia'])
     np.testing.assert_array_equal(robot.effort_gain, joints['effort_gain'])
 
 
-URDF = (
-    '<robot name="arm"><link name="base"/><link name="l1"><inertial><mass value="2"/>'
-    '<inertia ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.025"/></inertial></link>'
-    '<joint name="j1" type="revolute"><parent link="base"/><child link="l1"/>'
-    '<limit lower="-1" upper="2" velocity="3" effort="40"/></joint>'
-    '<link name="hand"><inertial><origin xyz="0 0 0.2"/><mass value="1"/>'
-    '<inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>'
-    '<joint name="fixed" type="fixed"><parent link="l1"/><child link="hand"/>'
-    '<origin xyz="0 0.1 0"/></joint></robot>')
-
-
-def rewritten(tmp_path, estimate):
-    """Return the robot of the URDF, and the one that `write_robot` makes from an estimate."""
-    source, found = tmp_path / 'arm.urdf', tmp_path / 'found.yaml'
-    source.write_text(URDF)
-    robot = load_robot(source)
-    write_robot(str(source), robot, estimate, found)
-    return robot, load_robot(found)
-
-
-def test_a_robot_from_urdf_becomes_one_in_yaml(tmp_path):
+def test_a_robot_from_urdf_becomes_one_in_yaml(arm):
     friction = SigmoidFriction(*(np.array([value]) for value in (0.9, 8.0, 0.02)))
     joints = {key: getattr(friction, key) for key in ('amplitude', 'slope', 'velocity_offset')}
-    robot, written = rewritten(tmp_path, Estimate(joints=joints, payload=PAYLOAD))
+    robot, written = rewritten(arm, Estimate(joints=joints, payload=PAYLOAD))
     q = np.random.default_rng(5).normal(size=(5, 1))
     expected = FeedForward(PAYLOAD.fixed_to(robot)).torque(q) + friction.torque(q)
     np.testing.assert_allclose(FeedForward(written).torque(q), expected, rtol=1e-12)
     np.testing.assert_array_equal(written.limits.effort, robot.limits.effort)
 
 
-def test_a_link_is_written_with_all_that_is_fixed_to_it(tmp_path):
-    body = rewritten(tmp_path, Estimate(links=(PAYLOAD,)))[1].bodies[0]
+def test_a_link_is_written_with_all_that_is_fixed_to_it(arm):
+    body = rewritten(arm, Estimate(links=(PAYLOAD,)))[1].bodies[0]
     assert (body.mass, *body.com) == (PAYLOAD.mass, *PAYLOAD.com)
     np.testing.assert_allclose(body.inertia, PAYLOAD.inertia, atol=1e-15)
 
 
-def test_zeros_move_placements_and_limits(tmp_path):
-    robot, written = rewritten(tmp_path, Estimate(joints={'zero': np.array([0.3])}))
+def test_zeros_move_placements_and_limits(arm):
+    robot, written = rewritten(arm, Estimate(joints={'zero': np.array([0.3])}))
     q = np.random.default_rng(5).normal(size=(5, 1))
     shifted = q.copy()
     shifted[0] += 0.3
@@ -82,17 +78,14 @@ def test_zeros_move_placements_and_limits(tmp_path):
     assert written.limits.position_max[0] == pytest.approx(1.7)
 
 
-def test_what_follows_a_joint_follows_it_from_its_new_zero(tmp_path):
+def test_what_follows_a_joint_follows_it_from_its_new_zero():
     keys = random_mapping(np.random.default_rng(4), 4, kinds=('revolute',))
     keys['bodies'][0]['mimic'] = {'joint': 'joint1', 'multiplier': -1.5}
     keys['bodies'][2]['mimic'] = {'joint': 'joint0', 'offset': 0.2}
-    (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(plain(keys)))
-    robot = load_robot(tmp_path / 'arm.yaml')
+    Path('arm.yaml').write_text(yaml.safe_dump(plain(keys)))
     zeros, rotors = np.array([0.3, -0.2]), np.array([0.5, 0.6])
-    write_robot(
-        str(tmp_path / 'arm.yaml'), robot,
-        Estimate(joints={'zero': zeros, 'rotor_inertia': rotors}), tmp_path / 'found.yaml')
-    written = load_robot(tmp_path / 'found.yaml')
+    robot, written = rewritten(
+        'arm.yaml', Estimate(joints={'zero': zeros, 'rotor_inertia': rotors}))
     np.testing.assert_array_equal(written.rotor_inertia, rotors)
     q = np.random.default_rng(5).normal(size=(5, 2))
     shifted = q.copy()

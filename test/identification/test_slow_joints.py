@@ -1,6 +1,6 @@
 """The friction of a joint is found however slowly it moves: its noise decides, no velocity."""
 import dataclasses
-import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,19 +8,18 @@ from recordings import joint_state, write
 import yaml
 
 import hodyn_ros as hd
-from hodyn_ros.cli import main
 
 PEAK = 0.0212
 """Largest velocity of `made` for `scale` 1, rad/s or m/s."""
 
 
-def made(folder, kind, scale, *, law, moves=True, friction=None):
-    """Record 15 moves of 2 s each, 0.01 to 0.04 rad or m long; return the command's arguments."""
-    file = folder / 'robot.yaml'
-    file.write_text(yaml.safe_dump({'name': 'one', 'gravity': [0.0, 0.0, 0.0], 'bodies': [{
-        'name': 'link', 'joint': 'joint', 'parent': -1, 'type': kind, 'axis': [0, 0, 1],
-        'placement': np.eye(4).tolist(),
-        'mass': 0.3, 'com': [0.0, 0.0, 0.0], 'inertia': (1e-3 * np.eye(3)).tolist()}],
+def made(kind, scale, *, law, moves=True, friction=None):
+    """Record 15 moves of 2 s each, 0.01 to 0.04 rad or m long; return the bag."""
+    Path('robot.yaml').write_text(yaml.safe_dump({
+        'name': 'one', 'gravity': [0.0, 0.0, 0.0], 'bodies': [{
+            'name': 'link', 'joint': 'joint', 'parent': -1, 'type': kind, 'axis': [0, 0, 1],
+            'placement': np.eye(4).tolist(), 'mass': 0.3, 'com': [0.0, 0.0, 0.0],
+            'inertia': (1e-3 * np.eye(3)).tolist()}],
         **({} if friction is None else {'friction': friction})}), 'utf-8')
     points = scale * np.random.default_rng(42).uniform(0.01, 0.04, 16)
     time = np.arange(3000) / 100.0
@@ -28,32 +27,35 @@ def made(folder, kind, scale, *, law, moves=True, friction=None):
     if not moves:
         q[:, 0], q[:, 1:] = points[0], 0.0
     rng = np.random.default_rng(1)
-    robot, noise = hd.load_robot(file), rng.standard_normal((3, len(time), 1))
+    robot, noise = hd.load_robot('robot.yaml'), rng.standard_normal((3, len(time), 1))
     arm = dataclasses.replace(robot, friction=None)
     effort = hd.inverse_dynamics(arm, q)[:, 0] + law(q[:, 1]) + 0.01 * noise[2]
     stamp = 10 ** 11 + np.round(1e9 * time).astype(np.int64)
-    bag = write(folder / 'bag', {'/joint_states': [
+    return write('bag', {'/joint_states': [
         (int(s), joint_state(s, robot.joint_names, *values)) for s, *values in zip(
             stamp, q[:, 0] + 1e-6 * scale * noise[0], q[:, 1] + 1e-4 * scale * noise[1], effort,
             strict=True)]})
-    return ['identify', str(bag), '--robot', str(file), '--output', str(folder / 'out')]
 
 
-def found_of(command, folder, terms):
-    assert main([*command, '--terms', *terms]) == 0
-    joint, = json.loads((folder / 'out/identification.json').read_text())['joints']
-    return joint
+@pytest.fixture
+def found_of(identified):
+    """Return a function that identifies the joint of such a bag; it returns all and the joint."""
+    def run(*arguments, terms=('friction', 'viscous', 'offsets'), **options):
+        found = identified(
+            made(*arguments, **options), terms=terms, options=['--robot', 'robot.yaml'])
+        joint, = found['joints']
+        return found, joint
+    return run
 
 
 @pytest.mark.parametrize('terms', [
     ('friction', 'offsets'), ('friction', 'viscous', 'offsets')], ids=['law', 'viscous'])
 @pytest.mark.parametrize(('kind', 'scale'), [
     ('prismatic', 1.0), ('revolute', 1.0), ('prismatic', 0.03), ('prismatic', 30.0)])
-def test_the_friction_of_a_joint_is_found_at_any_speed(tmp_path, kind, scale, terms, capsys):
+def test_the_friction_of_a_joint_is_found_at_any_speed(found_of, kind, scale, terms):
     """Guards "this motion does not determine it", and viscous friction in its place."""
-    command = made(tmp_path, kind, scale, law=lambda velocity: 3.0 * np.tanh(
+    found, joint = found_of(kind, scale, terms=terms, law=lambda velocity: 3.0 * np.tanh(
         velocity / (0.02 * scale)))
-    joint = found_of(command, tmp_path, terms)
     law = {key: (value['value'], value['interval']) for key, value in joint['friction'].items()}
     assert law['amplitude'][0] == pytest.approx(6.0, abs=2.0 * law['amplitude'][1])
     # If none is found, the interval says what viscous friction could be instead of it.
@@ -63,17 +65,16 @@ def test_the_friction_of_a_joint_is_found_at_any_speed(tmp_path, kind, scale, te
     assert law.get('viscous', (0.0, 0.0))[0] < 0.05 * 6.0 / (PEAK * scale)
     assert joint['rms_after'] < 0.02
     assert joint['standing'] < 0.02
-    assert 'does not determine' not in capsys.readouterr().out
+    assert 'does not determine' not in found.out
 
 
 @pytest.mark.parametrize('scale', [0.03, 1.0])
-def test_friction_far_steeper_than_the_robots_is_found(tmp_path, scale):
+def test_friction_far_steeper_than_the_robots_is_found(found_of, scale):
     """Guards slopes that stay at the robot's, and the bound of slopes of fast joints."""
     def law(velocity):
         return 3.0 * np.tanh(velocity / (0.002 * scale)) + 20.0 / scale * velocity
 
-    joint = found_of(made(tmp_path, 'prismatic', scale, law=law), tmp_path, (
-        'friction', 'viscous', 'offsets'))
+    _, joint = found_of('prismatic', scale, law=law)
     assert joint['friction']['amplitude']['value'] == pytest.approx(6.0, rel=0.02)
     assert joint['friction']['slope']['value'] == pytest.approx(1000.0 / scale, rel=0.02)
     assert joint['friction']['viscous']['value'] == pytest.approx(20.0 / scale, rel=0.2)
@@ -85,35 +86,32 @@ def test_friction_far_steeper_than_the_robots_is_found(tmp_path, scale):
     'law': 'sigmoid', 'amplitude': [2.0], 'slope': [10.0], 'velocity_offset': [0.0]}])
 @pytest.mark.parametrize('scale', [1.0, 10.0, 30.0])
 def test_friction_steeper_than_the_law_stays_the_same_in_both_directions(
-    tmp_path, capsys, scale, law, given,
-):
+        found_of, scale, law, given):
     """Guards a friction of 5 N m in one direction and 1 N m in the other, for 3 N m in both."""
     viscous, offset = 20.0 / scale, 0.3
-    joint = found_of(made(
-        tmp_path, 'revolute', scale,
-        law=lambda velocity: 3.0 * law(velocity) + viscous * velocity + offset,
-        friction=given), tmp_path, ('friction', 'viscous', 'offsets'))
+    found, joint = found_of(
+        'revolute', scale, friction=given,
+        law=lambda velocity: 3.0 * law(velocity) + viscous * velocity + offset)
     friction = joint['friction']
     slope, shift = (friction[key]['value'] for key in ('slope', 'velocity_offset'))
     assert abs(slope * shift) < 0.1
     assert slope == pytest.approx(max(300.0, 30.0 / (PEAK * scale)), rel=0.01)
     assert joint['rms_after'] < 0.9  # of the file, which has no offset
-    written = hd.load_robot(tmp_path / 'out/one_identified.yaml').friction
+    written = found.robot.friction
     assert written.slope[0] == slope
     assert written.amplitude[0] == friction['amplitude']['value']
-    for found, truth in (
+    for one, truth in (
             (friction['amplitude'], 6.0), (friction['viscous'], viscous),
             (joint['offset'], offset)):
-        assert found['value'] == pytest.approx(truth, abs=2.0 * found['interval'])
+        assert one['value'] == pytest.approx(truth, abs=2.0 * one['interval'])
     assert friction['amplitude']['interval'] < 0.2
     assert friction['slope']['interval'] is None
-    out = capsys.readouterr().out
-    assert f'{slope:.3g} (bound)' in out
-    assert 'the bound of the search; treat it as unknown' in out
+    assert f'{slope:.3g} (bound)' in found.out
+    assert 'the bound of the search; treat it as unknown' in found.out
 
 
-def test_the_friction_of_a_joint_that_stands_is_not_determined(tmp_path, capsys):
+def test_the_friction_of_a_joint_that_stands_is_not_determined(hodyn):
     """What its sensors report as velocity is noise."""
-    command = made(tmp_path, 'prismatic', 1.0, law=np.zeros_like, moves=False)
-    assert main([*command, '--terms', 'friction', 'offsets']) == 2
-    assert 'only 0 s of motion' in capsys.readouterr().err
+    bag = made('prismatic', 1.0, law=np.zeros_like, moves=False)
+    assert 'only 0 s of motion' in hodyn(
+        'identify', bag, '--robot', 'robot.yaml', '--terms', 'friction', 'offsets', code=2).err

@@ -1,12 +1,12 @@
 """What a file of identified values is worth on motion that was held out."""
+from pathlib import Path
 from types import SimpleNamespace
 
-from known_recordings import FRICTION, bag, column, identified, replayed
+from known_recordings import FRICTION, bag, replayed
 import numpy as np
 import pytest
 from recordings import PANDA
 
-from hodyn_ros import load_robot
 from hodyn_ros.cli.identify_report import verdict
 from hodyn_ros.identification import validation
 from hodyn_ros.identification.estimate import Estimate
@@ -15,58 +15,47 @@ from hodyn_ros.identification.validation import validate
 
 
 @pytest.mark.slow
-def test_recordings_are_held_out_whole_from_what_judges_them(tmp_path):
+def test_recordings_are_held_out_whole_from_what_judges_them(tmp_path, identified):
     """Guards cross-validation on the motion that was fitted."""
     one = bag(tmp_path / 'one', duration=13.0)
     other = bag(tmp_path / 'other', amplitude=6.0 * FRICTION.amplitude, duration=13.0)
-    summary = identified(tmp_path / 'out', one, other)
-    assert summary['held_out'] == 'recordings'
-    assert np.all(
-        column(summary, 'held_out_rms_after')[:4] > 1.4 * column(summary, 'rms_after')[:4])
+    found = identified(one, other)
+    assert found['held_out'] == 'recordings'
+    held_out = found.column('held_out_rms_after')
+    assert np.all(held_out[:4] > 1.4 * found.column('rms_after')[:4])
     # It is the error of the file that the other recording gives.
-    identified(tmp_path / 'apart', other)
-    alone = replayed(tmp_path / 'replay', one, tmp_path / 'apart/panda_identified.yaml')
-    identified(tmp_path / 'apart2', one)
-    second = replayed(tmp_path / 'replay2', other, tmp_path / 'apart2/panda_identified.yaml')
-    np.testing.assert_allclose(
-        column(summary, 'held_out_rms_after'), np.sqrt(0.5 * (alone ** 2 + second ** 2)),
-        rtol=0.01)
+    alone, second = (
+        replayed(tmp_path / f'replay{k}', judge, identified(fitted, output=f'apart{k}').file)
+        for k, (judge, fitted) in enumerate(((one, other), (other, one))))
+    np.testing.assert_allclose(held_out, np.sqrt(0.5 * (alone ** 2 + second ** 2)), rtol=0.01)
 
 
 def judged(path, found, terms, monkeypatch):
     """Judge an estimate by a bag, as if each part of it had given the same one."""
-    robot_source = 'panda'
     monkeypatch.setattr(validation, 'identify', lambda *_, **__: found)
-    source = Source(load_robot(robot_source), gravity=True if 'gains' in terms else None)
+    source = Source(PANDA, gravity=True if 'gains' in terms else None)
     recordings = [Recording(path)]
     given, _ = read_data(recordings, source)
-    return validate(robot_source, source, recordings, given, terms, found)
+    return validate('panda', source, recordings, given, terms, found)
 
 
-def test_the_figures_before_are_those_of_a_replay_of_the_file_that_was_given(
-    tmp_path, monkeypatch,
-):
-    """Guards figures of the robot as it was that have the gains that were found."""
-    path = bag(tmp_path / 'bag', gain=0.5, duration=10.0)
-    found = Estimate(joints={'effort_gain': np.full(7, 0.5)})
-    judgement = judged(path, found, ('gains',), monkeypatch)
-    np.testing.assert_allclose(
-        judgement.before, replayed(tmp_path / 'out', path, 'panda'), rtol=1e-9)
-    np.testing.assert_allclose(judgement.before_by_gains_found, 0.5 * judgement.before)
+def test_a_file_with_gains_is_judged_in_one_unit_of_effort(monkeypatch):
+    """Guards figures of the robot as it was that have the gains that were found.
 
-
-def test_a_file_with_gains_is_judged_in_one_unit_of_effort(tmp_path, monkeypatch):
-    """Errors in amperes before were compared with such in N m after."""
-    path = bag(tmp_path / 'bag', gain=30.0, duration=10.0)
+    Errors in amperes before were compared with such in N m after.
+    """
+    path = Path(bag('bag', gain=30.0, duration=10.0))
     found = Estimate(joints={'effort_gain': np.full(7, 30.0)})
     judgement = judged(path, found, ('gains',), monkeypatch)
+    np.testing.assert_allclose(judgement.before, replayed('out', path, 'panda'), rtol=1e-9)
+    np.testing.assert_allclose(judgement.before_by_gains_found, 30.0 * judgement.before)
     assert np.all(judgement.before_by_gains_found > 2.0 * judgement.held_out)
     assert not judgement.worse.any()
 
 
-def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(tmp_path, monkeypatch):
+def test_a_fit_is_called_worse_when_it_is_worse_beyond_chance(monkeypatch):
     """Guards alarms of rounding, and the lack of real ones."""
-    path = bag(tmp_path / 'bag', duration=5.0)
+    path = Path(bag('bag', duration=5.0))
     for added, is_worse in ((1e-3, False), (3.0, True)):
         found = Estimate(joints={'amplitude': PANDA.friction.amplitude + added})
         assert judged(path, found, ('friction',), monkeypatch).worse.all() == is_worse

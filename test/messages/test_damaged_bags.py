@@ -1,16 +1,50 @@
 """Bags that are damaged, cut or no bags: what is left is read, and each message counted."""
-from contextlib import closing
+from contextlib import closing, contextmanager
 import shutil
 import sqlite3
 import struct
 from zlib import crc32
 
+from bag_shapes import join
 from broken_bags import break_bag, faults_of_reading
 import numpy as np
 import pytest
 from recordings import FORMS, JOINT_STATE, TYPES, assert_same, messages, read, record, write
 from rosbags.rosbag2 import Reader
 import yaml
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return a function that records a bag; it returns the recording, the bag and its file."""
+    def make(duration=0.3, form='sqlite3', *, metadata=True):
+        recording = record(duration=duration)
+        path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS[form])
+        if not metadata:
+            (path / 'metadata.yaml').unlink()
+        return recording, path, next(file for file in path.iterdir() if file.suffix != '.yaml')
+    return make
+
+
+@contextmanager
+def altered(file):
+    """Let the bytes of a file be altered, which are written then."""
+    raw = bytearray(file.read_bytes())
+    yield raw
+    file.write_bytes(raw)
+
+
+@contextmanager
+def altered_metadata(path):
+    """Let the content of the metadata of a bag be altered, which is written then."""
+    file = path / 'metadata.yaml'
+    document = yaml.safe_load(file.read_text())
+    yield document['rosbag2_bagfile_information']
+    file.write_text(yaml.safe_dump(document))
+
+
+def cut(file, share):
+    file.write_bytes(file.read_bytes()[:int(share * file.stat().st_size)])
 
 
 def test_what_is_no_bag_is_said_to_be_none(tmp_path):
@@ -33,21 +67,19 @@ def test_what_is_no_bag_is_said_to_be_none(tmp_path):
             read(path if path.parent == tmp_path else path.parent)
 
 
-def test_of_a_folder_the_file_that_cannot_be_read_is_named(tmp_path):
-    path = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=0.3))})
-    (path / 'bag.db3').write_bytes(b'not a bag at all' * 100)
+def test_of_a_folder_the_file_that_cannot_be_read_is_named(made):
+    _, path, file = made()
+    file.write_bytes(b'not a bag at all' * 100)
     with pytest.raises(ValueError, match=r'/bag: not a readable rosbag2: bag\.db3: '):
         read(path)
     with pytest.raises(ValueError, match=r'/bag\.db3: not a readable rosbag2: (?!bag\.db3)'):
-        read(path / 'bag.db3')
+        read(file)
 
 
 @pytest.mark.parametrize('form', ['sqlite3', 'mcap'])
-def test_a_cut_file_gives_what_came_before_the_cut(tmp_path, form):
-    recording = record(duration=5.0)
-    path = write(tmp_path / form, {'/joint_states': messages(recording)}, **FORMS[form])
-    file = next(file for file in path.iterdir() if file.suffix in ('.db3', '.mcap'))
-    file.write_bytes(file.read_bytes()[:file.stat().st_size // 2])
+def test_a_cut_file_gives_what_came_before_the_cut(made, form):
+    recording, path, file = made(5.0, form)
+    cut(file, 0.5)
     states, bag = read(path)
     assert not bag.unusable  # such as the rest of a page, filled with zeros
     assert 150 < len(states) < 300
@@ -64,72 +96,63 @@ def test_a_cut_file_gives_what_came_before_the_cut(tmp_path, form):
     assert bag.lost[-1].messages is None
 
 
-def in_chunks(path):
-    """Write a bag of two minutes; return what is in it, its file and the file's chunks."""
-    recording = record(duration=120.0)
-    write(path, {'/joint_states': messages(recording)}, **FORMS['mcap chunks'])
+def chunks_of(path):
+    """Return the places of the chunks of a bag, and how many messages each has."""
     with Reader(path) as reader:
-        return recording, path / 'bag.mcap', list(reader.storage.storages[0].chunks)
+        chunks = list(reader.storage.storages[0].chunks)
+    assert len(chunks) > 3
+    return ([chunk.chunk_start_offset for chunk in chunks],
+            [chunk.channel_count[1] for chunk in chunks])
 
 
 @pytest.mark.parametrize('damage', ['zeroed', 'cut'])
-def test_a_damaged_chunk_costs_its_own_messages(tmp_path, damage):
-    path = tmp_path / 'bag'
-    recording, file, chunks = in_chunks(path)
-    counts = [chunk.channel_count[1] for chunk in chunks]
-    second = chunks[1].chunk_start_offset
-    assert len(counts) > 3
-    raw = bytearray(file.read_bytes())
-    if damage == 'zeroed':
-        raw[second + 50:second + 150] = bytes(100)
-    else:
-        raw = raw[:second + chunks[1].chunk_length // 2]
-    file.write_bytes(raw)
+def test_a_damaged_chunk_costs_its_own_messages(made, damage):
+    recording, path, file = made(120.0, 'mcap chunks')
+    (_, second, third, *_), (before, inside, *_) = chunks_of(path)
+    with altered(file) as raw:
+        if damage == 'zeroed':
+            raw[second + 50:second + 150] = bytes(100)
+        else:
+            del raw[(second + third) // 2:]
     states, bag = read(path)
-    first = slice(0, counts[0])
-    np.testing.assert_array_equal(states.position[first], recording.position[first])
+    np.testing.assert_array_equal(states.position[:before], recording.position[:before])
     loss, = bag.lost
     assert loss.place.startswith(f'bytes {second} to ')
     assert len(states) + loss.messages == bag.total == 12_000
     if damage == 'zeroed':
-        assert loss.messages == counts[1]
-        after = counts[0] + counts[1]
-        assert_same(states[counts[0]:], recording[after:])
+        assert loss.messages == inside
+        after = before + inside
+        assert_same(states[before:], recording[after:])
         assert (loss.after, loss.before) == (
-            recording.received[counts[0] - 1], recording.received[after])
+            recording.received[before - 1], recording.received[after])
         (path / 'metadata.yaml').unlink()  # the end of the file counts them as well
         assert read(path)[1].lost == (loss,)
     else:
-        assert counts[0] < len(states) < counts[0] + counts[1]  # the chunk's beginning is read
+        assert before < len(states) < before + inside  # the chunk's beginning is read
 
 
-def test_reading_ends_at_a_damaged_page_of_sqlite_and_says_so(tmp_path):
-    recording = record(duration=10.0)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    file = path / 'bag.db3'
-    raw = bytearray(file.read_bytes())
-    at = len(raw) // 2 // 4096 * 4096
-    raw[at:at + 2 * 4096] = bytes(2 * 4096)
-    file.write_bytes(raw)
+def test_reading_ends_at_a_damaged_page_of_sqlite_and_says_so(made):
+    recording, path, file = made(10.0)
+    with altered(file) as raw:
+        at = len(raw) // 2 // 4096 * 4096
+        raw[at:at + 2 * 4096] = bytes(2 * 4096)
     states, bag = read(path)
     assert 400 < len(states) < 500
     assert_same(states, recording[:len(states)])
     loss, = bag.lost
-    assert loss.messages == 1000 - len(states)
-    assert loss.place == f'from row {len(states) + 1} on'
+    assert (loss.place, loss.messages) == (
+        f'from row {len(states) + 1} on', 1000 - len(states))
     assert 'what follows is not read' in loss.reason
     assert (loss.after, loss.before) == (states.received[-1], None)
     (path / 'metadata.yaml').unlink()  # the file's own index counts them as well
     assert read(path)[1].lost == (loss,)
 
 
-def test_reading_ends_where_the_length_of_a_record_cannot_be_trusted(tmp_path):
-    path = tmp_path / 'bag'
-    recording, file, chunks = in_chunks(path)
-    second, count = chunks[1].chunk_start_offset, chunks[0].channel_count[1]
-    raw = bytearray(file.read_bytes())
-    raw[second + 3] ^= 4
-    file.write_bytes(raw)
+def test_reading_ends_where_the_length_of_a_record_cannot_be_trusted(made):
+    recording, path, file = made(120.0, 'mcap chunks')
+    (_, second, *_), (count, *_) = chunks_of(path)
+    with altered(file) as raw:
+        raw[second + 3] ^= 4
     states, bag = read(path)
     assert_same(states, recording[:count])
     loss, = bag.lost
@@ -137,67 +160,50 @@ def test_reading_ends_where_the_length_of_a_record_cannot_be_trusted(tmp_path):
     assert 'what follows is not read' in loss.reason
 
 
-def test_a_missing_part_of_a_split_bag_is_counted(tmp_path):
-    recording = record(duration=0.6)
-    for i in range(3):
-        write(tmp_path / f'bag_{i}', {'/joint_states': messages(recording[20 * i:20 * i + 20])})
-        (tmp_path / f'bag_{i}').rename(tmp_path / f'part{i}')
-    whole = tmp_path / 'part0'
-    (tmp_path / 'part2/bag_2.db3').rename(whole / 'bag_2.db3')
-    text = (whole / 'metadata.yaml').read_text()
-    text = text.replace('message_count: 20', 'message_count: 60').replace(
-        '[bag_0.db3]', '[bag_0.db3, bag_1.db3, bag_2.db3]').replace(
-        'relative_file_paths:\n  - bag_0.db3', 'relative_file_paths:\n  - bag_0.db3\n'
-        '  - bag_1.db3\n  - bag_2.db3')
-    (whole / 'metadata.yaml').write_text(text)
-    states, bag = read(whole)
-    assert_same(states, recording[np.r_[0:20, 40:60]])
-    loss, = bag.lost
-    assert (loss.file, loss.reason, loss.messages) == ('bag_1.db3', 'it is missing', 20)
-
-
-def test_parts_without_metadata_are_one_bag_and_others_are_not(tmp_path):
-    recording = record(duration=0.6)
-    folder = tmp_path / 'killed'
-    folder.mkdir()
-    for i in range(3):
-        part = write(
-            tmp_path / f'run_{i}', {'/joint_states': messages(recording[20 * i:20 * i + 20])})
-        (part / f'run_{i}.db3').rename(folder / f'run_{i}.db3')
+@pytest.mark.parametrize('has_metadata', [True, False])
+def test_parts_are_one_bag_and_one_that_is_missing_is_counted(tmp_path, has_metadata):
+    recording, folder = record(duration=0.6), tmp_path / 'run'
+    parts = [write(tmp_path / f'run_{i}', {'/joint_states': messages(recording[20 * i:][:20])})
+             for i in range(3)]
+    join(folder, parts)
+    if not has_metadata:
+        (folder / 'metadata.yaml').unlink()
     states, bag = read(folder)
     assert_same(states, recording)
     assert (bag.total, bag.lost) == (60, ())
-    (folder / 'run_1.db3').rename(folder / 'other.db3')
-    with pytest.raises(ValueError, match='name one'):
-        read(folder)
+    if has_metadata:
+        (folder / 'run_1.db3').unlink()
+        states, bag = read(folder)
+        assert_same(states, recording[np.r_[0:20, 40:60]])
+        loss, = bag.lost
+        assert (loss.file, loss.reason, loss.messages) == ('run_1.db3', 'it is missing', 20)
+    else:
+        (folder / 'run_1.db3').rename(folder / 'other.db3')
+        with pytest.raises(ValueError, match='name one'):
+            read(folder)
 
 
-def test_metadata_that_says_another_number_is_contradicted(tmp_path):
-    path = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=0.3))})
-    file = path / 'metadata.yaml'
-    text = file.read_text()
-    file.write_text(text.replace('message_count: 30', 'message_count: 20'))
-    _, bag = read(path)
-    assert (bag.total, bag.lost) == (30, ())
-    assert 'counts 20 messages on /joint_states, but there are 30' in bag.notes[0]
-    file.write_text(text.replace('message_count: 30', 'message_count: 50'))
-    _, bag = read(path)
-    assert bag.total == 50
-    assert [(loss.file, loss.messages) for loss in bag.lost] == [('metadata.yaml', 20)]
-    file.write_text('rosbag2_bagfile_information: [')
+def test_metadata_that_says_another_number_is_contradicted(made):
+    _, path, _ = made()
+    for counted, total, lost in ((20, 30, []), (50, 50, [('metadata.yaml', 20)])):
+        with altered_metadata(path) as metadata:
+            metadata['topics_with_message_count'][0]['message_count'] = counted
+        _, bag = read(path)
+        assert (bag.total, [(loss.file, loss.messages) for loss in bag.lost]) == (total, lost)
+        assert lost or (
+            'counts 20 messages on /joint_states, but there are 30' in bag.notes[0])
+    (path / 'metadata.yaml').write_text('rosbag2_bagfile_information: [')
     _, bag = read(path)
     assert (bag.total, bag.lost) == (30, ())
     assert 'metadata.yaml cannot be used' in bag.notes[0]
 
 
 @pytest.mark.parametrize('form', ['sqlite3', 'mcap'])
-def test_metadata_that_counts_too_few_does_not_hide_a_loss(tmp_path, form):
-    path = write(
-        tmp_path / 'bag', {'/joint_states': messages(record(duration=5.0))}, **FORMS[form])
+def test_metadata_that_counts_too_few_does_not_hide_a_loss(made, form):
+    _, path, file = made(5.0, form)
     metadata = path / 'metadata.yaml'
     metadata.write_text(metadata.read_text().replace('message_count: 500', 'message_count: 10'))
-    file = next(file for file in path.iterdir() if file != metadata)
-    file.write_bytes(file.read_bytes()[:file.stat().st_size * 3 // 4])
+    cut(file, 0.75)
     states, bag = read(path)
     assert 10 < len(states) < 500
     # The rows that are lost are in the index of an SQLite file.
@@ -205,23 +211,18 @@ def test_metadata_that_counts_too_few_does_not_hide_a_loss(tmp_path, form):
         500 - len(states) if form == 'sqlite3' else None]
 
 
-def test_a_file_that_is_listed_twice_is_read_once(tmp_path):
-    recording = record(duration=0.3)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['sqlite3'])
-    metadata = path / 'metadata.yaml'
-    document = yaml.safe_load(metadata.read_text())
-    document['rosbag2_bagfile_information']['relative_file_paths'] *= 2
-    metadata.write_text(yaml.safe_dump(document))
+def test_a_file_that_is_listed_twice_is_read_once(made):
+    recording, path, _ = made()
+    with altered_metadata(path) as metadata:
+        metadata['relative_file_paths'] *= 2
     states, bag = read(path)
     assert_same(states, recording)
     assert bag.total == 30
 
 
-def test_rows_of_no_topic_are_lost(tmp_path):
-    path = write(
-        tmp_path / 'bag', {'/joint_states': messages(record(duration=0.3))}, **FORMS['sqlite3'])
-    (path / 'metadata.yaml').unlink()
-    with closing(sqlite3.connect(next(path.glob('*.db3')))) as database, database:
+def test_rows_of_no_topic_are_lost(made):
+    _, path, file = made(metadata=False)
+    with closing(sqlite3.connect(file)) as database, database:
         database.execute('UPDATE messages SET topic_id = 0 WHERE id IN (7, 8)')
     states, bag = read(path)
     assert len(states) == 28
@@ -231,43 +232,38 @@ def test_rows_of_no_topic_are_lost(tmp_path):
     assert bag.total == 30
 
 
-def test_chunks_without_an_index_are_read(tmp_path):
-    recording = record(duration=0.3)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap'])
-    file = next(path.glob('*.mcap'))
-    raw = bytearray(file.read_bytes())
-    end = len(raw) - 8  # the magic bytes; before them the footer, with where the summary begins
-    begin, = struct.unpack('<Q', raw[end - 20:end - 12])
-    at, emptied = begin, 0
-    while at < end:
-        code, length = struct.unpack('<BQ', raw[at:at + 9])
-        if code == 8:  # of a chunk: 32 bytes of times and places, then where its indexes stand
-            raw[at + 41:at + 45] = bytes(4)
-            emptied += 1
-        at += 9 + length
-    assert emptied
-    raw[end - 4:end] = struct.pack('<I', crc32(raw[begin:end - 4]))
-    file.write_bytes(raw)
+def test_chunks_without_an_index_are_read(made):
+    recording, path, file = made(form='mcap')
+    with altered(file) as raw:
+        end = len(raw) - 8  # the magic bytes; before them the footer, with where the summary is
+        begin, = struct.unpack('<Q', raw[end - 20:end - 12])
+        at, emptied = begin, 0
+        while at < end:
+            code, length = struct.unpack('<BQ', raw[at:at + 9])
+            if code == 8:  # of a chunk: 32 bytes of times and places, then where its indexes are
+                raw[at + 41:at + 45] = bytes(4)
+                emptied += 1
+            at += 9 + length
+        assert emptied
+        raw[end - 4:end] = struct.pack('<I', crc32(raw[begin:end - 4]))
     states, bag = read(path)
     assert_same(states, recording)
     assert not bag.lost
 
 
-def test_one_message_that_is_missing_in_a_chunk_is_lost(tmp_path):
+def test_one_message_that_is_missing_in_a_chunk_is_lost(made):
     """Without a checksum nothing but the count of its index tells of it."""
-    recording = record(duration=0.3)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS['mcap'])
-    file = next(path.glob('*.mcap'))
-    raw = bytearray(file.read_bytes())
-    chunk = 8
-    while raw[chunk] != 6:
-        chunk += 9 + struct.unpack_from('<Q', raw, chunk + 1)[0]
-    raw[chunk + 33:chunk + 37] = bytes(4)  # its checksum
-    at = chunk + 9 + 40  # the records in it
-    while raw[at] != 5:
-        at += 9 + struct.unpack_from('<Q', raw, at + 1)[0]
-    raw[at] = 12  # metadata, which is passed over
-    file.write_bytes(raw)
+    recording, path, file = made(form='mcap')
+
+    def find(code, at):
+        while raw[at] != code:
+            at += 9 + struct.unpack_from('<Q', raw, at + 1)[0]
+        return at
+
+    with altered(file) as raw:
+        chunk = find(6, 8)
+        raw[chunk + 33:chunk + 37] = bytes(4)  # its checksum
+        raw[find(5, chunk + 9 + 40)] = 12  # metadata, which is passed over
     states, bag = read(path)
     assert_same(states, recording[1:])
     loss, = bag.lost
@@ -278,19 +274,17 @@ def test_one_message_that_is_missing_in_a_chunk_is_lost(tmp_path):
 
 
 def test_the_log_of_a_killed_recorder_is_read_and_nothing_is_changed(tmp_path):
-    recording = record(duration=0.5)
+    recording, killed = record(duration=0.5), tmp_path / 'killed'
     path = write(tmp_path / 'bag', {'/joint_states': messages(recording[:30])})
     (path / 'metadata.yaml').unlink()
-    database = sqlite3.connect(path / 'bag.db3')
-    database.execute('PRAGMA journal_mode = WAL')
-    database.executemany(
-        'INSERT INTO messages (topic_id, timestamp, data) VALUES (1, ?, ?)', [
-            (received, bytes(TYPES.serialize_cdr(message, JOINT_STATE)))
-            for received, message in messages(recording[30:])])
-    database.commit()
-    killed = tmp_path / 'killed'
-    shutil.copytree(path, killed)
-    database.close()
+    with closing(sqlite3.connect(path / 'bag.db3')) as database:
+        database.execute('PRAGMA journal_mode = WAL')
+        database.executemany(
+            'INSERT INTO messages (topic_id, timestamp, data) VALUES (1, ?, ?)', [
+                (received, bytes(TYPES.serialize_cdr(message, JOINT_STATE)))
+                for received, message in messages(recording[30:])])
+        database.commit()
+        shutil.copytree(path, killed)
     before = {file.name: file.read_bytes() for file in killed.iterdir()}
     assert 'bag.db3-wal' in before
     assert_same(read(killed)[0], recording)

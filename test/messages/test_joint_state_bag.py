@@ -1,5 +1,5 @@
 """Joint states are read from any rosbag2, by name; damage is named, and each message counted."""
-import shutil
+from contextlib import closing
 import sqlite3
 
 import numpy as np
@@ -17,16 +17,20 @@ from recordings import (
 )
 from rosbags.rosbag2 import Writer
 
-import hodyn_ros as hd
-from hodyn_ros.messages.joint_state_bag import JointStateBag
-from hodyn_ros.robot.joint_names import JointNames
+
+@pytest.fixture
+def bag_of(tmp_path):
+    """Return a function that writes a bag of joint states, or of what is to be in it."""
+    def make(recording, pairs=None, *, form='sqlite3'):
+        pairs = messages(recording) if pairs is None else pairs
+        return write(tmp_path / 'bag', {'/joint_states': pairs}, **FORMS[form])
+    return make
 
 
 @pytest.mark.parametrize('form', FORMS)
-def test_every_storage_and_compression(tmp_path, form):
+def test_every_storage_and_compression(bag_of, form):
     recording = record(duration=0.3)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS[form])
-    states, bag = read(path)
+    states, bag = read(bag_of(recording, form=form))
     assert_same(states, recording)
     assert bag.topic == '/joint_states'
     assert bag.total == 30
@@ -34,61 +38,38 @@ def test_every_storage_and_compression(tmp_path, form):
 
 
 @pytest.mark.parametrize('form', ['sqlite3', 'mcap'])
-def test_lone_file_and_folder_without_metadata(tmp_path, form):
+def test_lone_file_and_folder_without_metadata(bag_of, form):
     recording = record(duration=0.3)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)}, **FORMS[form])
+    path = bag_of(recording, form=form)
     (path / 'metadata.yaml').unlink()
     assert_same(read(path)[0], recording)
-    lone = next(path.iterdir())
-    assert_same(read(lone)[0], recording)
+    assert_same(read(next(path.iterdir()))[0], recording)
 
 
-def test_split_bag(tmp_path):
-    recording = record(duration=0.4)
-    parts = [
-        write(tmp_path / f'p{i}', {'/joint_states': messages(recording[i:i + 10])})
-        for i in (0, 10, 20, 30)]
-    whole = tmp_path / 'bag'
-    whole.mkdir()
-    text = (parts[0] / 'metadata.yaml').read_text()
-    for part in parts:
-        shutil.copy(part / f'{part.name}.db3', whole)
-    text = text.replace('relative_file_paths: [p0.db3]', 'relative_file_paths: [p0.db3, p10.db3, '
-                        'p20.db3, p30.db3]').replace(
-        'relative_file_paths:\n  - p0.db3', 'relative_file_paths:\n'
-        + '\n'.join(f'  - {part.name}.db3' for part in parts))
-    assert 'p30' in text
-    (whole / 'metadata.yaml').write_text(text)
-    assert_same(read(whole)[0], recording)
-
-
-def test_bag_without_type_definitions(tmp_path):
+def test_bag_without_type_definitions(bag_of):
     recording = record(duration=0.2)
-    path = write(tmp_path / 'bag', {'/joint_states': messages(recording)})
-    database = sqlite3.connect(path / 'bag.db3')
-    database.executescript(
-        'DROP TABLE message_definitions; UPDATE schema SET schema_version = 3;')
-    database.close()
+    path = bag_of(recording)
+    with closing(sqlite3.connect(path / 'bag.db3')) as database:
+        database.executescript(
+            'DROP TABLE message_definitions; UPDATE schema SET schema_version = 3;')
     assert_same(read(path)[0], recording)
 
 
-def test_joints_shuffled_extra_and_changing_order_on_the_way(tmp_path):
+def test_joints_shuffled_extra_and_changing_order_on_the_way(bag_of):
     recording = record(duration=0.6)
     rng = np.random.default_rng(0)
-    pairs = []
+    fingers, pairs = ['finger1', 'finger2'], []
     for i, (received, message) in enumerate(messages(recording)):
         if i % 7 == 0:  # a gripper's
-            pairs.append((received, joint_state(recording.stamp[i], ['finger1', 'finger2'],
-                                                [0.0, 0.0])))
+            pairs.append((received, joint_state(recording.stamp[i], fingers, [0.0, 0.0])))
         if i % 20 == 0:
             order = rng.permutation(9)
-        names = [*message.name, 'finger1', 'finger2']
+        names = [*message.name, *fingers]
         arrays = [np.append(values, [0.1, 0.2])[order] for values in (
             message.position, message.velocity, message.effort)]
         pairs.append((received, joint_state(
             recording.stamp[i], [names[k] for k in order], *arrays)))
-    path = write(tmp_path / 'bag', {'/joint_states': pairs})
-    states, bag = read(path)
+    states, bag = read(bag_of(recording, pairs))
     assert_same(states, recording)
     assert list(bag.unusable.values()) == [9]
     assert "no joint of robot 'panda'" in next(iter(bag.unusable))
@@ -104,12 +85,17 @@ def test_the_drivers_topic_is_taken_beside_others_of_its_type(tmp_path):
         read(bags['arms'])
 
 
-def test_absent_arrays_are_nan(tmp_path):
+def parts(recording, *names):
+    """Return messages with some joints of a recording each, named so."""
+    return [
+        (int(recording.received[i]), joint_state(
+            recording.stamp[i], given, recording.position[i][:len(given)]))
+        for i in range(len(recording.stamp)) for given in names]
+
+
+def test_absent_arrays_are_nan(bag_of):
     recording = record(duration=0.2)
-    pairs = [
-        (received, joint_state(recording.stamp[i], recording.names, recording.position[i]))
-        for i, (received, _) in enumerate(messages(recording))]
-    states, _ = read(write(tmp_path / 'bag', {'/joint_states': pairs}))
+    states, _ = read(bag_of(recording, parts(recording, recording.names)))
     np.testing.assert_array_equal(states.position, recording.position)
     assert np.isnan(states.velocity).all()
     assert np.isnan(states.effort).all()
@@ -127,42 +113,21 @@ def test_messages_big_endian_or_with_some_bytes_too_many(tmp_path, little_endian
     assert_same(read(path)[0], recording)
 
 
-def test_malformed_messages_are_counted_and_skipped(tmp_path):
-    recording = record(duration=0.3)
-    pairs = messages(recording)
-    bad = joint_state(recording.stamp[5], recording.names, recording.position[5][:3])
-    pairs.insert(5, (int(recording.received[5]), bad))
-    states, bag = read(write(tmp_path / 'bag', {'/joint_states': pairs}))
-    assert_same(states, recording)
-    assert bag.unusable == {'7 names but 3 entries of position': 1}
-
-
-def parts(recording, **names):
-    """Return messages with some joints of a recording each, named so."""
-    return [
-        (int(recording.received[i]), joint_state(
-            recording.stamp[i], given, recording.position[i][:len(given)]))
-        for i in range(len(recording.stamp)) for given in names.values()]
-
-
-def test_halves_of_the_joints_in_separate_messages_are_to_be_merged(tmp_path):
+def test_halves_of_the_joints_in_separate_messages_are_to_be_merged(bag_of):
     recording = record(duration=0.2)
-    path = write(tmp_path / 'bag', {'/joint_states': parts(
-        recording, arm=recording.names[:4], wrist=recording.names[4:])})
+    path = bag_of(recording, parts(recording, recording.names[:4], recording.names[4:]))
     with pytest.raises(ValueError, match='source_list') as caught:
         read(path)
     assert '/joint_states: 40 (the joints come in separate messages (' in str(caught.value)
     assert 'lock' not in str(caught.value)
 
 
-def test_another_arm_on_the_topic_is_counted_as_that(tmp_path):
+def test_another_arm_on_the_topic_is_counted_as_that(bag_of):
     recording = record(duration=0.2, prefix='left_')
     other = [name.replace('left_', 'right_') for name in recording.names]
-    path = write(tmp_path / 'bag', {'/joint_states': parts(
-        recording, other=other, own=recording.names)})
-    with JointStateBag(path, JointNames(hd.load_robot('panda'), prefix='left_')) as bag:
-        (reason, count), = bag.unusable.items()
-        assert (count, bag.usable) == (20, 20)
+    _, bag = read(bag_of(recording, parts(recording, other, recording.names)), prefix='left_')
+    (reason, count), = bag.unusable.items()
+    assert (count, bag.usable) == (20, 20)
     assert reason.endswith('are joints of another arm on this topic')
 
 
@@ -184,10 +149,10 @@ def test_bag_without_joint_states_names_its_topics(tmp_path):
     ('effort', np.nan, 'effort not finite'),
     ('effort', 1e7, 'effort beyond 1e+06'),
 ])
-def test_numbers_that_are_none_are_counted(tmp_path, field, value, reason):
+def test_numbers_that_are_none_are_counted(bag_of, field, value, reason):
     recording = record(duration=0.5)
     getattr(recording, field)[[7, 9], 3] = value
-    states, bag = read(write(tmp_path / 'bag', {'/joint_states': messages(recording)}))
+    states, bag = read(bag_of(recording))
     if field == 'position':
         assert (bag.unusable, bag.in_part) == ({reason: 2}, {})
         assert len(states) == bag.usable == 48
@@ -197,10 +162,13 @@ def test_numbers_that_are_none_are_counted(tmp_path, field, value, reason):
     assert bag.total == 50
 
 
-def test_a_name_that_is_damaged_costs_its_message(tmp_path):
+def test_malformed_messages_are_counted_and_skipped(bag_of):
     recording = record(duration=0.3)
     pairs = messages(recording)
-    pairs[4][1].name[2] = 'fer_jo\x10nt3'
-    states, bag = read(write(tmp_path / 'bag', {'/joint_states': pairs}))
-    assert len(states) == 29
-    assert sum(bag.unusable.values()) == 1
+    pairs[4][1].name[2] = 'fer_jo\x10nt3'  # a damaged name
+    pairs.insert(5, (int(recording.received[5]), joint_state(
+        recording.stamp[5], recording.names, recording.position[5][:3])))
+    states, bag = read(bag_of(recording, pairs))
+    assert_same(states, recording[np.arange(30) != 4])
+    assert bag.unusable.pop('7 names but 3 entries of position') == 1
+    assert list(bag.unusable.values()) == [1]

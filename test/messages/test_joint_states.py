@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from serialized import assert_read_in_the_robots_order, joint_state
 
-from hodyn_ros import load_robot
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.joint_states import (
     JointStateReader,
@@ -23,6 +22,11 @@ NAMES = st.lists(st.text(
     st.characters(exclude_categories=['Cs'], exclude_characters='\x00'), max_size=9), max_size=9)
 STAMPS = st.tuples(st.integers(-2**31, 2**31 - 1), st.integers(0, 10**9 - 1))
 PANDA = [f'fer_joint{i}' for i in range(1, 8)]
+
+
+@pytest.fixture
+def reader(panda):
+    return JointStateReader(JointNames(panda))
 
 
 def state_of_panda(position=(), velocity=()):
@@ -104,10 +108,9 @@ def test_one_message_is_written_again_and_again():
         (-1, 999_999_999), '', PANDA, np.arange(7.0), np.arange(7.0, 14.0), [-1.0] * 7)
 
 
-def test_states_are_read_in_the_robots_order():
+def test_states_are_read_in_the_robots_order(reader):
     assert_read_in_the_robots_order(
-        JointStateReader(JointNames(load_robot('panda'))), PANDA,
-        lambda k, *fields: joint_state((k, 0), '', *fields, []))
+        reader, PANDA, lambda k, *fields: joint_state((k, 0), '', *fields, []))
 
 
 @pytest.mark.parametrize(('fields', 'reason'), [
@@ -117,19 +120,17 @@ def test_states_are_read_in_the_robots_order():
     ({'position': []}, '7 names but 0 entries of position'),
     ({'position': [0.0] * 7, 'velocity': [0.0]}, '7 names but 1 entries of velocity'),
 ])
-def test_a_state_that_cannot_be_used_says_why(fields, reason):
-    reader = JointStateReader(JointNames(load_robot('panda')))
+def test_a_state_that_cannot_be_used_says_why(reader, fields, reason):
     with pytest.raises(ValueError, match=reason):
         reader.state(state_of_panda(**fields))
 
 
-def test_large_numbers_that_are_possible_are_read():
-    reader = JointStateReader(JointNames(load_robot('panda')))
+def test_large_numbers_that_are_possible_are_read(reader):
     np.testing.assert_array_equal(reader.state(state_of_panda(position=[9e5] * 7))[0], 9e5)
 
 
-def test_the_first_arm_on_a_topic_is_the_only_one():
-    reader = JointStateReader(JointNames(load_robot('panda')), one_sender=True)
+def test_the_first_arm_on_a_topic_is_the_only_one(panda):
+    reader = JointStateReader(JointNames(panda), one_sender=True)
 
     def state(prefix, position):
         return joint_state((0, 0), '', [prefix + name for name in PANDA], [position] * 7, [], [])

@@ -9,16 +9,6 @@ from hodyn_ros.messages.joint_trajectory import MAX_POINTS, MESSAGE_TYPE, decode
 from hodyn_ros.messages.message_types import TYPES
 
 
-def test_what_is_written_is_read():
-    rng = np.random.default_rng(2)
-    times, motion = np.cumsum(rng.uniform(0.1, 1.0, 4)), rng.normal(size=(4, 5, 2))
-    found = decode(encode(('a', 'b'), times, motion, motion[:, 4], 7))
-    assert found.names == ('a', 'b')
-    np.testing.assert_allclose(found.times, times, atol=1e-9)
-    for k, rows in enumerate((found.positions, found.velocities, found.accelerations)):
-        np.testing.assert_array_equal(rows, motion[:, k])
-
-
 @pytest.mark.parametrize(('names', 'points', 'reason'), [
     (2000, 1, '2000 joints; at most 1000'), (7, MAX_POINTS + 1, 'points; at most 200000')])
 def test_what_is_too_large_is_not_even_unpacked(names, points, reason):
@@ -64,7 +54,7 @@ def test_what_another_implementation_writes_is_read(names, points, little):
 
 def test_another_implementation_reads_what_is_written():
     rng = np.random.default_rng(3)
-    times, motion = np.array([0.0, 1.25, 2.999999999]), rng.normal(size=(3, 5, 2))
+    times, motion = np.array([0.0, 2.01, 2.999999999]), rng.normal(size=(3, 5, 2))
     data = encode(('a', 'joint_b'), times, motion, motion[:, 4], 5_000_000_007)
     message = TYPES.deserialize_cdr(data, MESSAGE_TYPE)
     assert message.joint_names == ['a', 'joint_b']

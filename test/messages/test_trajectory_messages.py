@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from rosbags.rosbag2 import Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from serialized import header
 
 from hodyn_ros.messages.trajectory_messages import DECODERS
 from hodyn_ros.plans.files import read_trajectory
@@ -23,38 +24,30 @@ for name, text in {
 T = STORE.types
 
 
-def header(frame='world'):
-    return T['std_msgs/msg/Header'](
-        stamp=T['builtin_interfaces/msg/Time'](sec=5, nanosec=7), frame_id=frame)
+def robot_trajectory(frame, base_points):
+    def point(kind, values, second, nanosec):
+        return T[f'trajectory_msgs/msg/{kind}'](
+            *values, T['builtin_interfaces/msg/Duration'](second, nanosec))
 
-
-def robot_trajectory(frame='world', base_points=0):
-    points = [
-        T['trajectory_msgs/msg/JointTrajectoryPoint'](
-            positions=np.array(position), velocities=np.zeros(2), accelerations=np.zeros(0),
-            effort=np.zeros(0),
-            time_from_start=T['builtin_interfaces/msg/Duration'](sec=second, nanosec=500_000_000))
+    none = np.zeros(0)
+    joints = [
+        point('JointTrajectoryPoint', (np.array(position), np.zeros(2), none, none), second,
+              500_000_000)
         for second, position in ((0, [0.1, 0.2]), (2, [0.3, -0.4]))]
+    base = [point('MultiDOFJointTrajectoryPoint', ([], [], []), 0, 0)] * base_points
     return T[ROBOT](
-        joint_trajectory=T['trajectory_msgs/msg/JointTrajectory'](
-            header=header(frame), joint_names=['joint1', 'joint2'], points=points),
-        multi_dof_joint_trajectory=T['trajectory_msgs/msg/MultiDOFJointTrajectory'](
-            header=header(), joint_names=['base'], points=[
-                T['trajectory_msgs/msg/MultiDOFJointTrajectoryPoint'](
-                    transforms=[], velocities=[], accelerations=[],
-                    time_from_start=T['builtin_interfaces/msg/Duration'](sec=0, nanosec=0))
-            ] * base_points))
+        T['trajectory_msgs/msg/JointTrajectory'](
+            header((5, 7), frame), ['joint1', 'joint2'], joints),
+        T['trajectory_msgs/msg/MultiDOFJointTrajectory'](header((5, 7), 'world'), ['base'], base))
 
 
 def message(kind, *, base_points=0, parts=1, model='panda', frame='world'):
     inner = robot_trajectory(frame, base_points)
     if kind == ROBOT:
         return inner
-    return T[DISPLAY](
-        model_id=model, trajectory=[inner] * parts,
-        trajectory_start=T['sensor_msgs/msg/JointState'](
-            header=header(), name=[], position=np.zeros(0), velocity=np.zeros(0),
-            effort=np.zeros(0)))
+    none = np.zeros(0)
+    return T[DISPLAY](model, [inner] * parts, T['sensor_msgs/msg/JointState'](
+        header((5, 7), 'world'), [], none, none, none))
 
 
 def serialized(kind, *, little_endian=True, **arguments):

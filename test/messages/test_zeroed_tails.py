@@ -1,13 +1,12 @@
 """Bags whose rest is zeros, as after a power loss: no number of a damaged message is used."""
 import sqlite3
 import struct
-from zlib import crc32
 
-from bag_shapes import CHUNK, mcap_records
+from bag_shapes import CHUNK, mcap_records, repacked
 import lz4.frame
 import numpy as np
 import pytest
-from recordings import FORMS, JOINT_STATE, TYPES, messages, read, record
+from recordings import FORMS, JOINT_STATE, TYPES, assert_same, messages, read, record
 from rosbags.rosbag2 import Writer
 
 from hodyn_ros import HodynError
@@ -48,11 +47,7 @@ def write(path, form, checksum=False, compression=''):
         out = raw[:8]
         for code, body in records.values():
             if code == CHUNK:
-                inner, name = body[40:], compression.encode()
-                packed = PACKERS[compression](inner)
-                body = body[:24] + struct.pack(
-                    f'<II{len(name)}sQ', crc32(inner) * checksum, len(name), name, len(packed),
-                ) + packed
+                body = repacked(body, compression, PACKERS[compression], checksum=checksum)
             out += struct.pack('<BQ', code, len(body)) + body
         file.write_bytes(out + raw[8 + sum(9 + len(body) for _, body in records.values()):])
     return file
@@ -64,9 +59,7 @@ def used_as_written(bag):
         states, _ = read(bag)
     except HodynError:  # nothing before the zeros can be read
         return 0
-    index = np.searchsorted(RECORDING.stamp, states.stamp)
-    for name in ('stamp', 'received', 'position', 'velocity', 'effort'):
-        np.testing.assert_array_equal(getattr(states, name), getattr(RECORDING, name)[index], name)
+    assert_same(states, RECORDING[np.searchsorted(RECORDING.stamp, states.stamp)])
     return len(states)
 
 

@@ -3,12 +3,17 @@ import numpy as np
 import pytest
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.reference import MotionLimits, fit_plan
+from hodyn_ros.reference import MotionLimits, extrema, fit_plan, stop_along
 from hodyn_ros.reference.manager import ReferenceManager
 
 S, MS = 10**9, 10**6
 LIMITS = MotionLimits(*(np.full(1, value) for value in (-3.0, 3.0, 2.0, 10.0, 400.0)))
-TIGHT = MotionLimits(*(np.full(1, value) for value in (-3.0, 3.0, 2.0, 1e-3, 1e-3)))
+
+
+FIRST = fit_plan([0.0, 2.0], [[0.0], [1.0]])
+# Those that it just keeps: in its middle it can only stop later.
+TIGHT = MotionLimits(np.full(1, -3.0), np.full(1, 3.0), *(
+    np.abs(extrema(FIRST, k)[0]).max(axis=0) for k in (1, 2, 3)))
 
 
 def position(reference, now):
@@ -18,14 +23,19 @@ def position(reference, now):
 
 
 @pytest.fixture
-def reference():
+def idle():
+    """Return a reference that holds 0."""
+    return ReferenceManager(np.zeros(1), 50.0)
+
+
+@pytest.fixture
+def reference(idle):
     """Return one that goes from 0 to 1 within 2 s, and has two plans that wait."""
-    reference = ReferenceManager(np.zeros(1), 50.0)
-    reference.follow(fit_plan([0.0, 2.0], [[0.0], [1.0]]), 0)
-    position(reference, 0)
-    reference.follow(fit_plan([0.0, 2.0], [[1.0], [2.0]]), 5 * S)
-    reference.follow(fit_plan([0.0, 2.0], [[2.0], [0.0]]), 8 * S)
-    return reference
+    idle.follow(FIRST, 0)
+    position(idle, 0)
+    idle.follow(fit_plan([0.0, 2.0], [[1.0], [2.0]]), 5 * S)
+    idle.follow(fit_plan([0.0, 2.0], [[2.0], [0.0]]), 8 * S)
+    return idle
 
 
 def test_plans_that_wait_take_over_when_due_and_are_seen_ahead(reference):
@@ -59,17 +69,23 @@ def test_what_waits_is_given_up(reference, ending):
     assert position(reference, 20 * S) == rest
 
 
-
-def test_a_plan_stops_on_its_way_and_holds():
-    reference = ReferenceManager(np.zeros(1), 50.0)
-    reference.follow(fit_plan([0.0, 2.0], [[0.0], [1.0]]), 0)
-    position(reference, S)
-    reference.stop(S, LIMITS)
-    position(reference, S + 100 * MS)
-    assert reference.mode(S + 100 * MS) == 'stopping'
-    assert reference.mode(4 * S) == 'holding'
-    assert 0.5 < position(reference, 4 * S) < 1.0
-    assert not reference.streaming
+@pytest.mark.parametrize('stops', [(LIMITS,), (TIGHT, LIMITS)])
+def test_a_plan_stops_on_its_way_is_given_up_and_holds(idle, stops):
+    idle.follow(FIRST, 0)
+    position(idle, S)
+    for limits in stops:
+        idle.stop(S, limits)
+        assert idle.elapsed(FIRST, S) is None
+        assert idle.progress(S) is None
+        assert idle.mode(S) == 'stopping'
+    position(idle, S + 100 * MS)
+    assert idle.mode(S + 100 * MS) == 'stopping'
+    assert idle.mode(4 * S) == 'holding'
+    rest = position(idle, 4 * S)
+    assert 0.5 < rest <= 1.0
+    if len(stops) == 1:
+        assert rest == pytest.approx(stop_along(FIRST, 1.0, LIMITS).evaluate(3.0)[0, 0])
+    assert not idle.streaming
 
 
 def test_a_held_reference_is_not_stopped():
@@ -80,55 +96,39 @@ def test_a_held_reference_is_not_stopped():
     assert reference.is_idle(2 * S)
 
 
-
-def test_the_elapsed_time_of_a_plan_is_known_before_during_and_after(reference):
-    first = fit_plan([0.0, 2.0], [[0.0], [1.0]])
-    reference = ReferenceManager(np.zeros(1), 50.0)
-    reference.follow(first, S)
-    assert reference.elapsed(first, 0) == -1.0
-    assert reference.progress(0) is None
+def test_the_elapsed_time_of_a_plan_is_known_before_during_and_after(idle):
+    idle.follow(FIRST, S)
+    assert idle.elapsed(FIRST, 0) == -1.0
+    assert idle.progress(0) is None
     for now, run in ((S, 0.0), (2 * S, 1.0), (5 * S, 4.0)):
-        position(reference, now)
-        assert reference.elapsed(first, now) == pytest.approx(run)
-        assert reference.progress(now) == (pytest.approx(min(run, 2.0)), 2.0)
-    assert reference.elapsed(object(), 5 * S) is None
-    reference.latch(np.zeros(1))
-    assert reference.elapsed(first, 5 * S) is None
-    assert reference.progress(5 * S) is None
+        position(idle, now)
+        assert idle.elapsed(FIRST, now) == pytest.approx(run)
+        assert idle.progress(now) == (pytest.approx(min(run, 2.0)), 2.0)
+    assert idle.elapsed(object(), 5 * S) is None
+    idle.latch(np.zeros(1))
+    assert idle.elapsed(FIRST, 5 * S) is None
+    assert idle.progress(5 * S) is None
 
 
-def test_a_plan_that_is_stopped_is_given_up():
-    reference = ReferenceManager(np.zeros(1), 50.0)
-    plan = fit_plan([0.0, 2.0], [[0.0], [1.0]])
-    reference.follow(plan, 0)
-    position(reference, S)
-    for limits in (TIGHT, LIMITS):
-        reference.stop(S, limits)
-        assert reference.elapsed(plan, S) is None
-        assert reference.progress(S) is None
-        assert reference.mode(S) == 'stopping'
-
-
-def test_a_stream_begins_and_ends_with_the_reference_holding():
-    reference = ReferenceManager(np.zeros(1), 50.0)
-    before = reference.revision
-    reference.set_target(0, np.array([0.3]), None, S, LIMITS)
-    assert reference.streaming
-    assert reference.mode(0) == 'streaming'
-    assert reference.revision == before + 1
-    reference.set_target(MS, np.array([0.3]), None, S, LIMITS)
-    assert reference.revision == before + 1
-    assert not reference.is_held_back
-    assert reference.progress(0) is None
-    assert 0.0 < reference.state_at(200 * MS)[0, 0] <= 0.3
+def test_a_stream_begins_and_ends_with_the_reference_holding(idle):
+    before = idle.revision
+    idle.set_target(0, np.array([0.3]), None, S, LIMITS)
+    assert idle.streaming
+    assert idle.mode(0) == 'streaming'
+    assert idle.revision == before + 1
+    idle.set_target(MS, np.array([0.3]), None, S, LIMITS)
+    assert idle.revision == before + 1
+    assert not idle.is_held_back
+    assert idle.progress(0) is None
+    assert 0.0 < idle.state_at(200 * MS)[0, 0] <= 0.3
     for now in range(0, 2 * S, MS):
-        position(reference, now)
-    reference.stop(2 * S, LIMITS)
-    assert not reference.streaming
+        position(idle, now)
+    idle.stop(2 * S, LIMITS)
+    assert not idle.streaming
     for now in range(2 * S, 4 * S, 10 * MS):
-        position(reference, now)
-    assert reference.is_idle(4 * S)
-    assert position(reference, 4 * S) == pytest.approx(0.3, abs=1e-5)
+        position(idle, now)
+    assert idle.is_idle(4 * S)
+    assert position(idle, 4 * S) == pytest.approx(0.3, abs=1e-5)
 
 
 def test_no_stream_begins_while_a_plan_is_under_way_or_waits(reference):

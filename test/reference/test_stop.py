@@ -15,6 +15,15 @@ def within(plan, scale=1.0):
     return MotionLimits(np.full(n, -np.inf), np.full(n, np.inf), *peaks)
 
 
+def kept_within(limits, stop):
+    """Check a stop's derivatives; return the instants and its states at them."""
+    times = np.linspace(0.0, stop.duration, 3000)
+    q = np.array([stop.evaluate(t) for t in times])
+    for k, most in ((1, limits.velocity), (2, limits.acceleration), (3, limits.jerk)):
+        assert (np.abs(q[:, k]) <= most * (1 + 1e-5)).all()
+    return times, q
+
+
 def random_plan(rng):
     waypoints = np.cumsum(rng.uniform(-0.4, 0.4, size=(5, 3)), axis=0)
     return fit_plan(np.arange(5) * 0.8, waypoints)
@@ -32,10 +41,7 @@ def test_it_goes_on_from_the_plan_keeps_to_its_path_and_the_limits(seed, fractio
     np.testing.assert_allclose(stop.evaluate(0.0), start, rtol=1e-12, atol=1e-12)
     end = stop.evaluate(stop.duration)
     assert np.abs(end[1:4]).max() < 1e-7
-    times = np.linspace(0.0, stop.duration, 3000)
-    q = np.array([stop.evaluate(t) for t in times])
-    for k, most in ((1, limits.velocity), (2, limits.acceleration), (3, limits.jerk)):
-        assert (np.abs(q[:, k]) <= most * (1 + 1e-5)).all()
+    times, q = kept_within(limits, stop)
     # Each row is the derivative of the one above.
     h = times[1]
     for k in range(4):
@@ -65,9 +71,7 @@ def test_where_the_plan_uses_its_limits_up_the_stop_waits_or_is_gentle():
     assert any(stop is not None for stop in tried)
     for stop in tried:
         if stop is not None:
-            q = np.array([stop.evaluate(t) for t in np.linspace(0, stop.duration, 2000)])
-            for k, most in ((1, limits.velocity), (2, limits.acceleration), (3, limits.jerk)):
-                assert (np.abs(q[:, k]) <= most * (1 + 1e-5)).all()
+            kept_within(limits, stop)
 
 
 def test_the_least_effort_is_taken_where_each_is_too_much():

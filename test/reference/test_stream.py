@@ -18,24 +18,29 @@ def limits(n=1, *, low=-3.0, high=3.0, velocity=2.0, acceleration=10.0, jerk=400
     return MotionLimits(*(np.full(n, value) for value in values))
 
 
-def run(stream, begin, end, step=MS, sample=None, every=4 * MS):
+@pytest.fixture
+def stream():
+    """Return a stream of one joint at rest."""
+    return Stream(np.zeros(1), 0, OMEGA, limits())
+
+
+def run(stream, begin, end, sample=None, every=4 * MS, bounds=None):
     """Evaluate every ms, sampling `sample(t)`, and return the instants and states."""
-    states, times = [], range(begin, end, step)
-    bounds = limits(stream.state_at(begin).shape[1])
-    for now in times:
+    n = stream.state_at(begin).shape[1]
+    bounds = bounds or limits(n)
+    times = np.arange(begin, end, MS)
+    states = np.empty((len(times), 5, n))
+    for now, state in zip(times.tolist(), states, strict=True):
         if sample is not None and (now - begin) % every == 0:
-            position, velocity = sample((now - begin) * 1e-9)
-            stream.set_target(
-                now, np.atleast_1d(position),
-                None if velocity is None else np.atleast_1d(velocity), now + 100 * MS, bounds)
-        out = np.empty((5, bounds.lower.size))
-        stream.evaluate(now, out)
-        states.append(out)
-    return np.array(times) * 1e-9, np.array(states)
+            position, velocity = (
+                None if value is None else np.atleast_1d(value)
+                for value in sample((now - begin) * 1e-9))
+            stream.set_target(now, position, velocity, now + 100 * MS, bounds)
+        stream.evaluate(now, state)
+    return times * 1e-9, states
 
 
-def test_a_single_sample_is_gone_to_and_kept():
-    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+def test_a_single_sample_is_gone_to_and_kept(stream):
     stream.set_target(0, np.array([0.5]), None, 100 * MS, limits())
     _, q = run(stream, 0, 2000 * MS)
     assert q[-1, 0, 0] == pytest.approx(0.5, abs=1e-6)
@@ -47,38 +52,34 @@ def test_a_single_sample_is_gone_to_and_kept():
 
 @pytest.mark.parametrize('period', [200, 111, 1000, 50])
 @pytest.mark.parametrize('step', [0.15, 0.5, 1.5])
-def test_a_slow_slider_is_followed_without_swinging(period, step):
+def test_a_slow_slider_is_followed_without_swinging(stream, period, step):
     """At 5 Hz, slower than any timeout, a step of 0.15 rad swung to 40 rad, at 9 Hz to 762."""
-    stream = Stream(np.zeros(1), 0, OMEGA, limits())
     _, q = run(stream, 0, 5000 * MS, sample=lambda t: (step, None), every=period * MS)
     assert q[:, 0].max() <= step + 1e-6
     assert q[-1, 0, 0] == pytest.approx(step, abs=1e-6)
 
 
-def test_a_ramp_with_velocities_has_no_lag_and_one_without_has():
-    for velocity, lag in ((0.7, 0.0), (None, 2.0 / OMEGA)):
-        stream = Stream(np.zeros(1), 0, OMEGA, limits())
-        t, q = run(stream, 0, 2000 * MS, sample=lambda t, v=velocity: (0.7 * t, v))
-        late = (0.7 * t[-400:] - q[-400:, 0, 0]) / 0.7
-        if velocity is not None:
-            np.testing.assert_allclose(late, 0.0, atol=1e-6)
-            np.testing.assert_allclose(q[-400:, 1, 0], 0.7, atol=1e-5)
-        else:
-            # And by what it takes to stop at each of the samples.
-            assert (late > lag).all()
-            assert (late < lag + 0.1).all()
+@pytest.mark.parametrize(('velocity', 'least', 'most'), [
+    (0.7, -1e-6, 1e-6),
+    # Without it, and by what it takes to stop at each of the samples.
+    (None, 2.0 / OMEGA, 2.0 / OMEGA + 0.1)])
+def test_a_ramp_with_velocities_has_no_lag_and_one_without_has(stream, velocity, least, most):
+    t, q = run(stream, 0, 2000 * MS, sample=lambda t: (0.7 * t, velocity))
+    late = (0.7 * t[-400:] - q[-400:, 0, 0]) / 0.7
+    assert (late > least).all()
+    assert (late < most).all()
+    if velocity is not None:
+        np.testing.assert_allclose(q[-400:, 1, 0], velocity, atol=1e-5)
 
 
-def test_a_smooth_motion_is_followed_closely_where_velocities_come_with_it():
-    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+def test_a_smooth_motion_with_its_velocities_is_followed_closely(stream):
     t, q = run(stream, 0, 6000 * MS, sample=lambda t: (
         0.4 * (1 - np.cos(t)), 0.4 * np.sin(t)))
     assert np.abs(q[3000:, 0, 0] - 0.4 * (1 - np.cos(t[3000:]))).max() < 2e-3
 
 
-def test_a_dropout_in_a_ramp_stops_it_and_it_goes_on_within_the_limits():
+def test_a_dropout_in_a_ramp_stops_it_and_it_goes_on_within_the_limits(stream):
     """A dropout of 0.4 s in a ramp of 1 rad/s led to 4.4 rad/s."""
-    stream = Stream(np.zeros(1), 0, OMEGA, limits())
     run(stream, 0, 1000 * MS, sample=lambda t: (t, 1.0))
     _, silent = run(stream, 1000 * MS, 1400 * MS)
     assert abs(silent[-1, 1, 0]) < 1e-3
@@ -88,8 +89,7 @@ def test_a_dropout_in_a_ramp_stops_it_and_it_goes_on_within_the_limits():
     assert back[-1, 0, 0] == pytest.approx(2.4, abs=5e-3)
 
 
-def test_at_the_end_of_the_range_it_stops_and_does_not_overshoot():
-    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+def test_at_the_end_of_the_range_it_stops_and_does_not_overshoot(stream):
     _, q = run(stream, 0, 4000 * MS, sample=lambda t: (min(2.0 * t, 3.0), 2.0))
     assert q[:, 0].max() <= 3.0
     assert q[-1, 0, 0] == pytest.approx(3.0, abs=1e-5)
@@ -103,8 +103,7 @@ def test_an_arm_outside_its_range_is_led_back_and_never_further_out():
     assert q[-1, 0, 0] == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_stop_is_as_fast_as_the_limits_allow():
-    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+def test_a_stop_is_as_fast_as_the_limits_allow(stream):
     run(stream, 0, 1000 * MS, sample=lambda t: (1.5 * t, 1.5))
     stream.stop(1000 * MS, limits())
     assert stream.is_stopping
@@ -140,8 +139,7 @@ def test_a_state_to_come_is_what_is_then_reached():
     np.testing.assert_allclose(q[-1], foretold, rtol=1e-9, atol=1e-6)
 
 
-def test_what_is_not_finite_is_refused():
-    stream = Stream(np.zeros(1), 0, OMEGA, limits())
+def test_what_is_not_finite_is_refused(stream):
     with pytest.raises(HodynError, match='must be finite'):
         stream.set_target(0, np.array([np.nan]), None, MS, limits())
 
@@ -160,48 +158,35 @@ def test_a_slower_motion_stays_between_target_and_stopping_point():
 
     Braked at a tenth of its acceleration it went 3.8 rad past every sample.
     """
-    bounds = limits(2, low=-1e6, high=1e6, velocity=20.0)
+    careful = replace(
+        limits(2, low=-1e6, high=1e6, velocity=20.0),
+        effort_ratio=lambda motion: float(np.abs(motion[:, 2, 0]).max() / 2.0))
 
-    def effort_ratio(motion):
-        return float(np.abs(motion[:, 2, 0]).max() / 2.0)
+    def goal(t):  # joint 1 is at full speed when joint 0 sets out
+        turn, ms = divmod(round(1e3 * t), 4000)
+        return [(turn + (ms >= 400)) % 2, -3.0 if turn % 2 else 3.0]
 
-    careful = replace(bounds, effort_ratio=effort_ratio)
     stream = Stream(np.zeros(2), 0, OMEGA, careful)
-    goal, out, moved, speed = np.zeros(2), np.empty((5, 2)), [], 0.0
-    for now in range(0, 24_000 * MS, MS):
-        if now % (4000 * MS) == 0:
-            goal[1] = 3.0 if goal[1] <= 0.0 else -3.0
-        if now % (4000 * MS) == 400 * MS:  # joint 1 is at full speed by then
-            goal[0] = 1.0 - goal[0]
-        if now % (20 * MS) == 0:
-            stream.set_target(now, goal, None, now + 100 * MS, careful)
-        stream.evaluate(now, out)
-        moved.append(out[0, 1])
-        speed = max(speed, abs(out[1, 1]))
-        assert abs(out[2, 0]) <= 2.1
-    assert min(moved) >= -3.0 - 1e-3
-    assert max(moved) <= 3.0 + 1e-3
-    assert speed > 2.0, 'it was not driven hard'
-    assert out[0] == pytest.approx(goal, abs=1e-3)
+    times, q = run(
+        stream, 0, 24_000 * MS, sample=lambda t: (goal(t), None), every=20 * MS, bounds=careful)
+    assert np.abs(q[:, 2, 0]).max() <= 2.1
+    assert np.abs(q[:, 0, 1]).max() <= 3.0 + 1e-3
+    assert np.abs(q[:, 1, 1]).max() > 2.0, 'it was not driven hard'
+    assert q[-1, 0] == pytest.approx(goal(times[-1]), abs=1e-3)
 
 
 @pytest.mark.parametrize('side', [-1.0, 1.0])
-def test_towards_an_end_velocities_fall_as_the_law_asks(side):
+def test_towards_an_end_velocities_fall_as_the_law_asks(stream, side):
     law = np.array([[2.62], [-2.75], [2.75], [6.0], [0.3]])
     bounds = replace(limits(velocity=2.62, jerk=5000.0), law=law)
-    stream = Stream(np.zeros(1), 0, OMEGA, bounds)
-    out, fastest = np.empty((5, 1)), 0.0
-    for now in range(0, 4000 * MS, MS):
-        if now % (20 * MS) == 0:
-            stream.set_target(now, np.array([side * 2.74]), None, now + 100 * MS, bounds)
-        stream.evaluate(now, out)
-        left = 2.75 - side * out[0, 0]
-        allowed = min(2.62, max(np.sqrt(12.0 * left) - 0.3, 0.0))
-        assert side * out[1, 0] <= allowed + 1e-9
-        fastest = max(fastest, abs(out[1, 0]))
-    assert fastest > 1.5
+    _, q = run(stream, 0, 4000 * MS, sample=lambda t: (side * 2.74, None), every=20 * MS,
+               bounds=bounds)
+    position, velocity = side * q[:, :2, 0].T
+    allowed = np.clip(np.sqrt(12.0 * (2.75 - position)) - 0.3, 0.0, 2.62)
+    assert (velocity <= allowed + 1e-9).all()
+    assert np.abs(velocity).max() > 1.5
     # As near as half the law's deceleration allows.
-    assert side * out[0, 0] == pytest.approx(2.75 - 1.02 * 0.3**2 / 6.0, abs=1e-6)
+    assert position[-1] == pytest.approx(2.75 - 1.02 * 0.3**2 / 6.0, abs=1e-6)
 
 
 def test_without_ruckig_streams_alone_are_refused(monkeypatch):
