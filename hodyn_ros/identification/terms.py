@@ -154,7 +154,7 @@ class Terms:
             self.of('asymmetry', self.considered)[:] = self.of('asymmetry', self.free)
             self.of('asymmetry', self.free)[:] = False
         # Wrong links or gains look like a payload, so they are fitted along with it.
-        self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
+        self.of('links', self.free)[:] = True
         if {'payload', 'gains'} & self.terms:
             self.of('inverse_gain', self.free)[:] = self.moving
             self.of('common_gain', self.free)[:] = self.moving.any()
