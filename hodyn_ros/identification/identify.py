@@ -172,7 +172,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
         same: Masks = {}
         if not (unknown or drop or steep.any()):
             same = insignificant(model, told, given)
-            if not same and 'links' not in model.terms:
+            if not same and payload.any() and 'links' not in model.terms:
                 told = _with_given_links(model, told, wide)
                 same = insignificant(model, told, given)
             if not same:

@@ -25,7 +25,7 @@ def upright(path, scale=1.0, amplitude=FRICTION.amplitude):
 def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(tmp_path, capsys):
     """Guards a friction of 100 N m found in efforts that are in N cm, and praise for it."""
     summary = identified(tmp_path / 'out', upright(tmp_path / 'bag', 100.0), terms=[
-        'gains', 'friction'])
+        'gains', 'friction', 'offsets'])
     out = ' '.join(capsys.readouterr().out.split())
     assert '! Efforts of joint1' in out
     assert "×0.01 the robot's" in out
