@@ -3,7 +3,8 @@
 effort = k ⊙ (Y(q + z) π + payload + friction + d q̇ + I q̈) + offset, joint by joint, with k the
 inverse of the gain, in units of effort per N m. k is a factor per joint times a common factor,
 since a wrong unit or scale affects all drives alike. All parameters are in one vector; parameters
-that are not fitted keep the robot's values.
+that are not fitted keep the robot's values. Links are always fitted, so that all intervals allow
+for their errors; without the term `links` the given ones are written.
 """
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -153,8 +154,9 @@ class Terms:
         if 'offsets' in self.terms:
             self.of('asymmetry', self.considered)[:] = self.of('asymmetry', self.free)
             self.of('asymmetry', self.free)[:] = False
-        # Wrong links or gains look like a payload, so they are fitted along with it.
-        self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
+        # Wrong links look like other values of every term, and wrong gains like a payload, so they
+        # are fitted along with them.
+        self.of('links', self.free)[:] = True
         if {'payload', 'gains'} & self.terms:
             self.of('inverse_gain', self.free)[:] = self.moving
             self.of('common_gain', self.free)[:] = self.moving.any()
