@@ -248,11 +248,10 @@ SPOILED = [
     *(on_slide(f'times {factor} times as long', stretched(factor), (
         f'those of all moving joints are about {factor} times the estimated ones, so the stamps, '
         'or all velocities, are wrong by this factor: were the stamps made for another sampling '
-        'rate? Correct the driver.',), code=2) for factor in (2, 1.25, 0.77)),
+        'rate? Correct the driver.',)) for factor in (2, 1.25, 0.77)),
     on_slide('an encoder that fails', frozen, (re.compile(
-        r'Positions stand still while the recorded velocities go on: elbow \(for 10 s\)\. An '
-        'encoder, or the driver, has failed'),), ('Beyond its limit', 'can fit the model'),
-        code=2),
+        r'Positions stand still while the recorded velocities go on: elbow \(for \S+ s or more'
+        r'\)\. Did an encoder, or the driver, fail\?'),)),
     on_slide('filtered velocities', filtered_velocities, unsaid=('another sampling rate',)),
     on_slide('one late joint', late(1), LAG, ('for all',)),
     on_slide('all late', late(0, 1, 2, 3), ('estimated for all joints together',),

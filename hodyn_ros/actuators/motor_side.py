@@ -102,7 +102,8 @@ class MotorSide:
         torque_rate, acceleration = self._memory[[1, 3]][:, self._is_damped]
         return bool(np.any(
             (np.abs(damping * acceleration) > AT_REST * stiffness)
-            & (np.abs(torque_rate) < AT_REST * stiffness)))
+            & (np.abs(torque_rate) < AT_REST * stiffness)
+            & (self._memory[4, self._is_damped] == 0.0)))  # its torque is finite
 
     def evaluate(
         self, q: Array, torque: Array, stiffness: Array | None = None, dt: float = 0.0,

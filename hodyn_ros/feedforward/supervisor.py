@@ -58,7 +58,6 @@ class Supervisor(StateMachine):
         self._has_velocity = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
-        self._reset_at = -np.inf
         self._told_timeout = 0.0, 0.0
 
     # Cycles
@@ -75,7 +74,7 @@ class Supervisor(StateMachine):
                 why = joined(beyond, self._wraps(position))
                 self.why_no_state = self.why_no_state or why  # `~/state` shows the first one
                 raise HodynError(why)
-            self._check_stamp(position, stamp, at)
+            self._check_stamp(stamp, at)
         self.arrivals.arrived(at)
         self.why_no_state = ''
         given = velocity
@@ -117,7 +116,7 @@ class Supervisor(StateMachine):
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond:
-                self._latch(at, ' when joint states came back', is_new=is_new)
+                self._latch(' when joint states came back', is_new=is_new)
         return True
 
     def evaluate(self, stamp: int, at: float) -> FeedforwardController:
@@ -172,7 +171,7 @@ class Supervisor(StateMachine):
             controller.q[0] - self.settings.lookahead * controller.q[1], self._readings)
         if watch.has_departed:
             if np.abs(controller.q[1]).max() < AT_REST:
-                self._latch(at)
+                self._latch()
             elif self.state is State.RUNNING:
                 self._go(Cause.DEPARTED, why=self.reasons.of_departure(watch, self._joints))
         elif watch.is_notable:
@@ -299,7 +298,7 @@ class Supervisor(StateMachine):
             self.reasons.tell('warning', self.reasons.why)
         return True
 
-    def _check_stamp(self, position: Array, stamp: int, at: float) -> None:
+    def _check_stamp(self, stamp: int, at: float) -> None:
         """Refuse a state that is not newer than the last, unless its clock was set back."""
         clock = self.clock
         back = self._last_stamp - stamp
@@ -307,8 +306,6 @@ class Supervisor(StateMachine):
             raise HodynError(self.arrivals.stale(at, is_same=not back))
         if back > 0 and stamp < clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
-            if (np.abs(position - self._believed[0]) > self._tracking.tolerance).any():
-                self._reset_at = at  # a simulator's arm begins anew, too
             # The starts of waiting plans are times of the clock before it was set.
             self._drop_plan(CLOCK_SET_BACK)
             if self._drop_waiting(CLOCK_SET_BACK):
@@ -347,7 +344,7 @@ class Supervisor(StateMachine):
             self.stream.clear()
             self.reasons.tell('error', str(error), 'reference')
 
-    def _latch(self, at: float, when: str = '', *, is_new: bool = False) -> None:
+    def _latch(self, when: str = '', *, is_new: bool = False) -> None:
         """Hold the arm where it is; `is_new`: its driver may have been restarted."""
         position = self.measured[0]
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
@@ -356,7 +353,7 @@ class Supervisor(StateMachine):
             Cause.ELSEWHERE, why=joined(departure, '' if is_plausible else beyond),
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
-        if (is_new or at - self._reset_at < RESTART) and self._running.motors is not None:
+        if is_new and self._running.motors is not None:
             # Such a driver would be pulled to where its motors were.
             self._running.motors.restart()
 

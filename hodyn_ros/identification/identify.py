@@ -155,15 +155,21 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
         if payload.any():
             mass, com = load.start
             model.of('payload', theta)[MASS], model.of('payload', theta)[COM] = np.log(mass), com
-    found, at_most = fit(model, theta, like=bare), np.nan
+    found, at_most, given_links = fit(model, theta, like=bare), np.nan, False
     wide: Fit | None = None  # the fit that determines what `alike` may hide
     while True:
-        if 'payload' in model.terms and not payload.any():
+        if 'payload' in model.terms and not (payload.any() or given_links):
             load = linear_payload(model, found)
             at_most = max(0.0, load.mass + load.half)
             if at_most and 'links' in model.terms and model.data.loaded.all() and (
                     load.chance < _CHANCE):
                 at_most = np.nan  # the last link has taken up what may be a load
+            given_links = 'gains' in model.terms and 'links' not in model.terms
+            if given_links:  # without a payload, the written file has the given links
+                model.of('links', model.free)[:] = False
+                theta = found.theta.copy()
+                model.of('links', theta)[:] = model.of('links', model.start)
+                found = fit(model, theta, like=found)
         unknown = undetermined(model, found, clear)
         steep = steeper(model, found)
         # Judged with the values and intervals that are stated if nothing more is kept.

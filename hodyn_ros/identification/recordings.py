@@ -84,9 +84,8 @@ class Motion:
     def is_misread(self, terms: Collection[str]) -> bool:
         """Whether nothing can be identified from the recording until it is corrected."""
         diagnosis = self.diagnosis.without(terms)
-        # Times that are wrong by a factor make inertias wrong by its square. If the cause of a
-        # misfit is not known, the links may be wrong.
-        return diagnosis.is_misread or bool(np.isfinite(diagnosis.velocity_factor)) or (
+        # If the cause of the misfit is not known, the links may be wrong.
+        return diagnosis.is_misread or (
             diagnosis.is_wrong and not diagnosis.has_a_cause and 'links' not in terms) or (
             bool(self.gravity_doubt(terms)) and is_opposite(self.diagnosis.efforts.gravity_share))
 

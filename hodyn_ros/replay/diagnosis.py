@@ -37,8 +37,6 @@ class Diagnosis:
     wrong_velocities: list[str]
     #: How many times too far apart the stamps are; NaN if they may be right
     stamp_factor: float = np.nan
-    #: Ratio of all recorded velocities to the estimated ones; NaN if it may be 1
-    velocity_factor: float = np.nan
     #: Whether the robot has springs, so that motor and link positions differ
     has_springs: bool = False
     #: A joint's zero that is off by a small angle, which explains most of the error. Wrong links
@@ -54,12 +52,12 @@ class Diagnosis:
     @property
     def is_wrong(self) -> bool:
         """Whether conclusions from the recording would mislead."""
-        return self.fit.is_wrong or self._has_another_motion
+        return self.fit.is_wrong or self._is_scaled
 
     @property
-    def _has_another_motion(self) -> bool:
-        """Whether stamps, or positions of slides, are in another unit, or positions freeze."""
-        return bool(self.frozen) or bool(np.isfinite(self.stamp_factor)) or any(
+    def _is_scaled(self) -> bool:
+        """Whether the stamps, or positions of prismatic joints, are in another unit."""
+        return bool(np.isfinite(self.stamp_factor)) or any(
             factor != 1.0 for factor in self.lengths)
 
     @property
@@ -101,20 +99,20 @@ class Diagnosis:
     @property
     def has_a_cause(self) -> bool:
         """Whether the cause of a misfit is known."""
-        return self.fit.reading is not None or self._has_another_motion
+        return self.fit.reading is not None or self._is_scaled
 
     @property
     def is_misread(self) -> bool:
         """Whether the recording must be read differently; a missing load alone does not count."""
         reading = self.fit.reading
-        return self._has_another_motion or (
+        return self._is_scaled or (
             reading is not None and reading.without({'payload'}).changes > 0)
 
     @property
     def is_motion_misread(self) -> bool:
         """Whether the motion is misread, so that it cannot be compared with limits."""
         reading = self.fit.reading
-        return self._has_another_motion or (
+        return self._is_scaled or (
             reading is not None and reading.moves_differently)
 
     @property
@@ -128,13 +126,13 @@ class Diagnosis:
                 f'{"a thousandth" if is_far else "a thousand times"} as fast. They seem to be '
                 f'{"in milliseconds" if is_far else "divided by 1000"}: let the driver stamp in '
                 'seconds and nanoseconds.']
+        said = self.other_lengths
         if self.frozen:
             frozen = ', '.join(
-                f'{name} (for {seconds:.2g} s)' for name, seconds in self.frozen.items())
-            return [
-                f'Positions stand still while the recorded velocities go on: {frozen}. An '
-                'encoder, or the driver, has failed: leave this part out, or record it again.']
-        said = self.other_lengths
+                f'{name} (for {seconds:.2g} s or more)' for name, seconds in self.frozen.items())
+            said.append(
+                f'Positions stand still while the recorded velocities go on: {frozen}. Did an '
+                'encoder, or the driver, fail? Leave this part out, or record it again.')
         said += [self._misread] if self.fit.is_wrong else []
         said += [] if self.zero is None else [self._small_zero(self.zero)]
         if self.wrong_velocities:
@@ -147,7 +145,7 @@ class Diagnosis:
     def without(self, terms: Collection[str]) -> 'Diagnosis':
         """Return the diagnosis that remains if `terms`, which may correct it, are identified."""
         reading = self.fit.reading
-        if np.isfinite(self.stamp_factor) or self.frozen:
+        if np.isfinite(self.stamp_factor):
             return self
         rest = replace(self, zero=None) if 'zeros' in terms else self
         if reading is None or reading.without(terms).changes:
@@ -244,7 +242,7 @@ class DiagnosisSamples:
             feedforward, q, in_joint_units(effort, efforts.gear_ratios), gains=False).small()
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            velocities.common_factor, bool(series_compliance(robot).any()), zero,
+            bool(series_compliance(robot).any()), zero,
             tuple(factors.tolist()), misplaced, self._encoders.named(names))
 
 

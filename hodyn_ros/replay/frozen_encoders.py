@@ -4,7 +4,8 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Indices
 from hodyn_ros.estimation.recorded_motion import MotionPiece
 
-_MOVES = 0.01  # least velocity that counts, rad/s or m/s: drivers' velocities are noisy
+_MOVES = 0.05  # least velocity that counts, rad/s or m/s: drivers' velocities are noisy
+_NET = 0.5  # least share of the way that leads in one direction: noise does not
 _LONG = 1.0  # shortest time that counts, s: some drivers send positions more rarely
 _FAR = 0.05  # least distance by the velocities meanwhile, rad or m
 _STEPS = 100.0  # least distance, over the resolution of the positions
@@ -45,9 +46,12 @@ def _longest(time: Array, steps: Array, index: Indices, velocity: Array) -> floa
     resolution = float(steps[moves].min()) if moves.any() else 0.0
     passed = np.diff(time[index])
     fast = np.where(np.abs(velocity[index[1:]]) > _MOVES, velocity[index[1:]], 0.0)
-    way = np.cumsum(np.where(moves, 0.0, np.nan_to_num(fast) * np.minimum(passed, 0.1)))
+    step = np.where(moves, 0.0, np.nan_to_num(fast) * np.minimum(passed, 0.1))
+    way, length = np.cumsum(step), np.cumsum(np.abs(step))
     begins = np.maximum.accumulate(np.where(moves, np.arange(len(moves)), -1))
-    begun = np.where(begins >= 0, way[np.maximum(begins, 0)], 0.0)
-    seconds = time[index[1:]] - time[index[np.maximum(begins, 0) + (begins >= 0)]]
-    is_frozen = (np.abs(way - begun) > max(_FAR, _STEPS * resolution)) & (seconds > _LONG)
+    begun = np.maximum(begins, 0)
+    net, seconds = np.abs(way - way[begun]), time[index[1:]] - time[index[begun + 1]]
+    # A joint that has not moved before may rest, whatever its velocities are.
+    is_frozen = (begins >= 0) & (seconds > _LONG) & (
+        net > max(_FAR, _STEPS * resolution)) & (net > _NET * (length - length[begun]))
     return float(seconds[is_frozen].max(initial=0.0))

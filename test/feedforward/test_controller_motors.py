@@ -257,30 +257,6 @@ def test_an_end_after_a_silence_publishes_nothing(tendons):
     assert world.supervisor.state is State.ENDED
 
 
-@pytest.mark.parametrize('silence', [0.0, 0.3])
-def test_after_the_reset_of_a_simulator_motors_begin_where_the_arm_is(tendons, silence):
-    """Its arm was thrown to where it had been; one whose clock is set stays where it is."""
-    world = running(model=tendons)
-    world.states(50)
-    for away in (0.0, 0.4):
-        before = world.controller.motors.reference[0].copy()
-        world.pass_time(silence)
-        world.offset -= 1_000_000_000
-        world.away = np.full(7, away)
-        for _ in range(20):
-            world.state()
-            if 'is held where it is' in world.report[1]:
-                break
-        assert ('is held where it is' in world.report[1]) == (away > 0.0)
-        world.away = np.zeros(7)
-        world.state()
-        moved = world.controller.motors.reference[0] - before
-        assert np.abs(moved - away).max() < (0.2 if away else 1e-3)
-    world.states(100)
-    now = world.controller.motors.reference[0]
-    assert np.abs(now - before - moved).max() < 0.05
-
-
 def test_after_a_silence_motors_begin_where_the_arm_is(tendons):
     """A restarted driver, whose motors stood there, was pulled to where the arm had been."""
     world = running(model=tendons)

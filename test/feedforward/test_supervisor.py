@@ -211,7 +211,7 @@ def test_a_plan_that_waits_is_not_dropped_without_a_word(happening, why):
     world.logged.clear()
     happening(world)
     world.look()
-    line, = (line for line in world.logged if 'plans that wait for their start' in line)
+    line, = (line for line in world.logged.elements() if 'plans that wait' in line)
     assert 'are dropped' in line
     assert why in line
 

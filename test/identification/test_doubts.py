@@ -23,7 +23,7 @@ def upright(scale):
 
 def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(identified):
     """Guards a friction of 100 N m found in efforts that are in N cm, and praise for it."""
-    found = identified(upright(100.0), terms=['gains', 'friction', 'offsets'])
+    found = identified(upright(100.0), terms=['gains', 'friction'])
     out, robot = found.words, found.robot
     assert '! Efforts of joint1' in out
     assert "×0.01 the robot's" in out

@@ -1,0 +1,47 @@
+"""Encoders that freeze are told from joints at rest, whose velocities are noisy or biased."""
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from hodyn_ros.replay.frozen_encoders import FrozenEncoders
+
+TIME = np.arange(4000) * 0.01
+NAMES = ('still', 'moving')
+
+
+def found(position, velocity):
+    """Return which joints are named; the second one moves."""
+    states = SimpleNamespace(
+        position=np.column_stack([position, np.sin(TIME)]),
+        velocity=np.column_stack([velocity, np.cos(TIME)]))
+    encoders = FrozenEncoders()
+    encoders.add(SimpleNamespace(states=states, instants=(1e9 * TIME).astype(np.int64)))
+    return encoders.named(NAMES)
+
+
+@pytest.mark.parametrize('seed', range(5))
+def test_an_encoder_that_freezes_is_named_with_the_time(seed):
+    rng = np.random.default_rng(seed)
+    begin = int(rng.integers(500, 3000))
+    position, velocity = np.sin(0.5 * TIME), 0.5 * np.cos(0.5 * TIME)
+    position[begin:] = position[begin]
+    named = found(position, velocity + 0.02 * rng.standard_normal(len(TIME)))
+    assert set(named) == {'still'}
+    assert 1.0 < named['still'] < 40.0
+
+
+@pytest.mark.parametrize('velocity', [
+    0.02 * np.ones(4000), 0.0 * TIME, np.full(4000, np.nan),
+    *(0.03 * np.random.default_rng(seed).standard_normal(4000) for seed in range(5))])
+@pytest.mark.parametrize('moves_before', [True, False])
+def test_a_joint_at_rest_is_not_named_whatever_its_velocities(velocity, moves_before):
+    position = np.full(4000, 0.3)
+    if moves_before:
+        position[:100] = np.linspace(0.0, 0.3, 100)
+    assert found(position, velocity) == {}
+
+
+def test_repeated_messages_are_no_standstill():
+    position, velocity = np.sin(TIME), np.cos(TIME)
+    assert found(position, velocity) == {}
