@@ -81,7 +81,9 @@ class MotorSide:
             actuators.kinds, actuators.parameters, actuators.tables, actuators.table_rows,
             actuators.motor_of, actuators.motors)
         self._is_damped = (actuators.kinds == LINEAR) & (actuators.parameters[:, 1] > 0.0)
-        self._damped = tuple(np.array(actuators.names)[self._is_damped])
+        self._damped = tuple(
+            name for name, is_damped in zip(actuators.names, self._is_damped, strict=True)
+            if is_damped)
         self._memory = np.zeros((MEMORY, n))
         self._started = False
 
