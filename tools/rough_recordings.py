@@ -49,6 +49,7 @@ def diagnosed(q, effort, velocity):
     """Return what a report says of the motion, efforts and velocities of a Panda."""
     few = DiagnosisSamples()
     few.add(SimpleNamespace(
-        q=q, slow=np.stack([effort, effort], axis=1), states=SimpleNamespace(velocity=velocity)))
+        q=q, slow=np.stack([effort, effort], axis=1), instants=100_000_000 * np.arange(len(q)),
+        states=SimpleNamespace(position=q[:, 0], velocity=velocity)))
     return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
         SimpleNamespace(gear_ratios=np.full(7, np.nan)))
