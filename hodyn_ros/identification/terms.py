@@ -3,8 +3,7 @@
 effort = k ⊙ (Y(q + z) π + payload + friction + d q̇ + I q̈) + offset, joint by joint, with k the
 inverse of the gain, in units of effort per N m. k is a factor per joint times a common factor,
 since a wrong unit or scale affects all drives alike. All parameters are in one vector; parameters
-that are not fitted keep the robot's values. Without the term `links` they are fitted as well, so
-that intervals allow for their errors, but the given ones are written.
+that are not fitted keep the robot's values.
 """
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -154,10 +153,8 @@ class Terms:
         if 'offsets' in self.terms:
             self.of('asymmetry', self.considered)[:] = self.of('asymmetry', self.free)
             self.of('asymmetry', self.free)[:] = False
-        # Wrong links look like other values of every term, and wrong gains like a payload, so they
-        # are fitted along with them. Gains alone are to make up for the links that are written.
-        self.of('links', self.free)[:] = (
-            'gains' not in self.terms or bool({'links', 'payload'} & self.terms))
+        # Wrong links or gains look like a payload, so they are fitted along with it.
+        self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
         if {'payload', 'gains'} & self.terms:
             self.of('inverse_gain', self.free)[:] = self.moving
             self.of('common_gain', self.free)[:] = self.moving.any()
