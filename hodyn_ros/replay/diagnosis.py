@@ -112,8 +112,7 @@ class Diagnosis:
     def is_motion_misread(self) -> bool:
         """Whether the motion is misread, so that it cannot be compared with limits."""
         reading = self.fit.reading
-        return self._is_scaled or (
-            reading is not None and reading.moves_differently)
+        return self._is_scaled or (reading is not None and reading.moves_differently)
 
     @property
     def sentences(self) -> list[str]:

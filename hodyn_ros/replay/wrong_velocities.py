@@ -48,7 +48,7 @@ class RecordedVelocities:
         return np.nan
 
     @property
-    def common_factor(self) -> float:
+    def _common_factor(self) -> float:
         """Ratio of the recorded velocities of all moving joints to the estimated ones.
 
         It is NaN for fewer than two moving joints, if the factors differ or are near 1, and if a
@@ -88,7 +88,7 @@ class RecordedVelocities:
             for joint in np.flatnonzero(own < -_LIKE)]
         if self._are_zero.any():
             said.append(f'those of {_listed(names, self._are_zero)} are 0')
-        if np.isfinite(factor := self.common_factor):
+        if np.isfinite(factor := self._common_factor):
             return [
                 f'those of all moving joints are about {factor:.3g} times the estimated ones, so '
                 'the stamps, or all velocities, are wrong by this factor: were the stamps made '
