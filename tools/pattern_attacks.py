@@ -20,7 +20,7 @@ else:
 
 FUNCTIONS = {
     'compile', 'search', 'match', 'fullmatch', 'split', 'findall', 'finditer', 'sub', 'subn'}
-SHORT, LONG = 40, 2000  # what doubles with each repetition never ends at the one, n³ at the other
+SHORT, LONG = 40, 1000  # what doubles with each repetition never ends at the one, n³ at the other
 ENDINGS = ('', '\0', '\n', '!', '<', 'é')
 _OF_A_KIND = {
     words.CATEGORY_DIGIT: '7', words.CATEGORY_SPACE: ' ', words.CATEGORY_WORD: 'w',
@@ -56,13 +56,13 @@ def _flags(node: ast.Call) -> int:
     return sum(set(given))
 
 
-def attacks(pattern: str, flags: int) -> list[str]:
+def attacks(pattern: str, flags: int) -> set[str]:
     """Return texts in which what may be repeated is repeated, and what follows fails."""
     tree = parser.parse(pattern, flags)
-    return [
+    return {
         before + (body * times)[:max(LONG, times)] + ending
         for before, body in _pumps(tree) if body
-        for times in (SHORT, LONG) for ending in ENDINGS]
+        for times in (SHORT, LONG) for ending in ENDINGS}
 
 
 def _pumps(tree: object) -> Iterator[tuple[str, str]]:

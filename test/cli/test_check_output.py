@@ -161,7 +161,7 @@ def test_a_file_too_large_after_all_is_not_left(hodyn, monkeypatch, tmp_path, to
 
 @pytest.mark.parametrize('command', [['annotate', '--period', '0.5'], ['retime']])
 def test_what_a_check_doubts_is_said_where_the_plan_is_written(hodyn, to_joint1, command):
-    plan = to_joint1((0.0, 0.0), (1000.0, 0.2), (2000.0, 0.4))
+    plan = to_joint1((0.0, 0.0), (200.0, 0.2), (400.0, 0.4))
     said = hodyn('check', plan).out
     note = next(line for line in said.splitlines() if 'note: ' in line)
     assert MILLISECONDS in note

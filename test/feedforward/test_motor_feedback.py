@@ -247,7 +247,7 @@ def test_another_payload_is_the_feedbacks_too():
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.lists(st.tuples(
     st.sampled_from([*SENT, 'true', 'no states', 'move', 'hold', 'push']),
     st.integers(1, 120)), min_size=1, max_size=10))
