@@ -55,7 +55,7 @@ class Supervisor(StateMachine):
         self.annotated = b''
         self._plausible = PlausibleState(feedforward.robot.limits)
         self._zeros = ZeroVelocities()
-        self._has_velocity = False
+        self._has_velocity = self._was_reset = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
         self._told_timeout = 0.0, 0.0
@@ -169,6 +169,7 @@ class Supervisor(StateMachine):
         watch.compare(
             controller.within_range(self.measured[0]),
             controller.q[0] - self.settings.lookahead * controller.q[1], self._readings)
+        self._was_reset = self._was_reset and watch.is_beyond
         if watch.has_departed:
             if np.abs(controller.q[1]).max() < AT_REST:
                 self._latch()
@@ -306,6 +307,7 @@ class Supervisor(StateMachine):
             raise HodynError(self.arrivals.stale(at, is_same=not back))
         if back > 0 and stamp < clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
+            self._was_reset = self.settings.is_simulated
             # The starts of waiting plans are times of the clock before it was set.
             self._drop_plan(CLOCK_SET_BACK)
             if self._drop_waiting(CLOCK_SET_BACK):
@@ -345,7 +347,7 @@ class Supervisor(StateMachine):
             self.reasons.tell('error', str(error), 'reference')
 
     def _latch(self, when: str = '', *, is_new: bool = False) -> None:
-        """Hold the arm where it is; `is_new`: its driver may have been restarted."""
+        """Hold the arm where it is; `is_new`: its driver may have been restarted there."""
         position = self.measured[0]
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
         departure = self.reasons.of_departure(self._tracking, self._joints, when)
@@ -353,8 +355,8 @@ class Supervisor(StateMachine):
             Cause.ELSEWHERE, why=joined(departure, '' if is_plausible else beyond),
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
-        if is_new and self._running.motors is not None:
-            # Such a driver would be pulled to where its motors were.
+        if (is_new or self._was_reset) and self._running.motors is not None:
+            # Such a driver, or simulator, would be pulled to where its motors were.
             self._running.motors.restart()
 
     def _leave_time_out(self, seconds: float, at: float) -> None:

@@ -94,7 +94,9 @@ def _with_springs(robot: Robot, settings: Parameters) -> Robot:
         for joint, k, b in zip(robot.joint_names, stiffness, inertia, strict=True)}})
 
 
-def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSettings:
+def supervisor_settings(
+    robot: Robot, settings: Parameters, *, is_simulated: bool = False,
+) -> SupervisorSettings:
     """Return the settings of the supervisor; raise HodynError if they do not fit the robot."""
     given = np.array(settings.tracking_tolerance)
     if given.size not in (1, robot.n):
@@ -113,7 +115,7 @@ def supervisor_settings(robot: Robot, settings: Parameters) -> SupervisorSetting
             **named(
                 'gravity_in_output', 'friction_in_output', 'limit_output', 'wrench_bandwidth',
                 'limit_margin', 'fade')),
-        np.where(given < 0.0, np.inf, tolerance),
+        np.where(given < 0.0, np.inf, tolerance), is_simulated=is_simulated,
         **named(
             'lookahead', 'max_time_step', 'state_timeout', 'stream_delay', 'stream_timeout',
             'wrench_timeout', 'max_force', 'max_moment', 'base_timeout',

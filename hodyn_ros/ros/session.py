@@ -50,7 +50,8 @@ class Session:
     ) -> None:
         robot = feedforward.robot
         self.monitor = Monitor(node.get_logger().error)
-        self.supervisor = Supervisor(feedforward, supervisor_settings(robot, settings), planner)
+        self.supervisor = Supervisor(feedforward, supervisor_settings(
+            robot, settings, is_simulated=node.get_parameter('use_sim_time').value), planner)
         self.supervisor.stream.begin(stream_heard_at)
         self._node = node
         self._settings = settings

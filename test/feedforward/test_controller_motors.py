@@ -257,6 +257,41 @@ def test_an_end_after_a_silence_publishes_nothing(tendons):
     assert world.supervisor.state is State.ENDED
 
 
+@pytest.mark.parametrize(('is_simulated', 'away'), [(True, 0.4), (True, 0.0), (False, 0.4)])
+@pytest.mark.parametrize('silence', [0.0, 0.3])
+def test_after_the_reset_of_a_simulator_motors_begin_where_the_arm_is(
+        tendons, silence, is_simulated, away):
+    """Its arm was thrown to where it had been. Motors of a real arm do not follow at once."""
+    world = running(model=tendons, is_simulated=is_simulated)
+    world.states(50)
+    before = world.controller.motors.reference[0].copy()
+    for _ in range(round(silence / 0.002)):
+        world.pass_time(0.002)
+    world.offset -= 1_000_000_000
+    world.away = np.full(7, away)
+    for _ in range(20):
+        world.state()
+        if 'is held where it is' in world.report[1]:
+            break
+    assert ('is held where it is' in world.report[1]) == (away > 0.0)
+    world.away = np.zeros(7)
+    world.state()
+    moved = world.controller.motors.reference[0] - before
+    assert np.abs(moved - away * is_simulated).max() < (0.2 if is_simulated and away else 2e-3)
+    world.states(5)
+    if is_simulated:  # only once: an arm that a hand moves later is one as any other
+        before, held = world.controller.motors.reference[0].copy(), world.controller.q[0].copy()
+        for world.away in np.outer(np.linspace(0.0, 0.3, 300), np.ones(7)):
+            world.state()
+            if (world.controller.q[0] != held).any():
+                break
+        else:
+            raise AssertionError(world.report)
+        world.away = np.zeros(7)
+        world.state()
+        assert np.abs(world.controller.motors.reference[0] - before).max() < 0.05
+
+
 def test_after_a_silence_motors_begin_where_the_arm_is(tendons):
     """A restarted driver, whose motors stood there, was pulled to where the arm had been."""
     world = running(model=tendons)
