@@ -330,6 +330,11 @@ class FeedforwardController:
             return stiffness, -1
         return self._stiffness.request(stiffness, self.now, self.q, self.torque)
 
+    def resume_stiffness(self, stiffness: Array) -> None:
+        """Begin at the stiffness, (n,), N m/rad, that the motors have already."""
+        if self._stiffness is not None:
+            self._stiffness.resume(stiffness, self.q, self.torque)
+
     def hold_stiffness(self) -> None:
         """End a change of stiffness as soon as its smoothing allows."""
         if self._stiffness is not None:

@@ -67,6 +67,8 @@ class StateMachine:
         self.state = State.WAITING
         #: Reference and torques; None while `WAITING`
         self.controller: FeedforwardController | None = None
+        #: Stiffness of the joints' motors since the last activation, N m/rad; empty if unknown
+        self.stiffness: dict[str, float] = {}
         self.reasons = Reasons(robot)  #: Reasons for the state, notices and log lines
         self.counts: Counter[str] = Counter()  #: How often things happened, for diagnostics
         #: Total time of jumps of the stamps, ahead or back, that the reference did not follow, s
@@ -124,6 +126,23 @@ class StateMachine:
         self._go(Cause.DEACTIVATED)
         if self.controller is not None:
             self.controller.hold_stiffness()
+
+    @property
+    def held_stiffness(self) -> dict[str, float]:
+        """The stiffness that the motors of each joint have now, N m/rad; empty if unknown."""
+        if self.controller is None or self.controller.stiffness is None:
+            return self.stiffness
+        return dict(zip(
+            self.feedforward.robot.joint_names, self.controller.stiffness[0].tolist(),
+            strict=True))
+
+    def _resume_stiffness(self, controller: FeedforwardController) -> None:
+        """Begin at the stiffness of the last activation: the motors are where it has them."""
+        names = self.feedforward.robot.joint_names
+        if self.stiffness and set(self.stiffness) == set(names):
+            controller.resume_stiffness(np.array([self.stiffness[name] for name in names]))
+            self.reasons.tell('info', (
+                'the stiffness that was requested in the last activation still applies'))
 
     def change_model(self, feedforward: FeedForward) -> None:
         """Use another model of the robot, for instance another payload, without a torque step."""

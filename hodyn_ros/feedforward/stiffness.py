@@ -45,6 +45,17 @@ class StiffnessReference:
         self._least = np.where(
             np.isfinite(effort), LEAST_EFFORT * effort / deflection, 0.0)
 
+    def resume(self, stiffness: Array, q: Array, torque: Array) -> None:
+        """Begin at a stiffness, (n,), that the springs have, where they can give the torque."""
+        wanted = np.log(stiffness)
+        _, reference, elongation, margin = self._sample(wanted, wanted, q, torque)
+        possible = self._side.actuators.variable & (
+            self._use(reference, elongation, margin)[0] <= 1.0)
+        self._input = self._goal = np.where(possible, wanted, self._goal)
+        self._asked = np.exp(self._goal)
+        self._filter = SmoothingFilter(self._asked, self._filter.omega)
+        self.value = self._advance(0.0)
+
     def request(self, wanted: Array, now: int, q: Array, torque: Array) -> tuple[Array, int]:
         """Set the goal as near to a stiffness, (n,), N m/rad, as possible at `now`, ns.
 

@@ -291,6 +291,7 @@ class Supervisor(StateMachine):
             self.feedforward, position, self.clock.now, self.settings.controller)
         if self._is_refused('weight', controller.excess_of_weight, at):
             return False
+        self._resume_stiffness(controller)
         self.controller = controller
         self._go(Cause.FOUND)
         self.take_locked({})

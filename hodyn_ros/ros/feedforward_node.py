@@ -69,12 +69,17 @@ class FeedforwardNode(LifecycleNode):
         self._idle = Monitor(self.get_logger().error)  # for inputs that come without a session
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
+        # Of which robot, and where the last activation left its motors.
+        self._stiffness: tuple[str, dict[str, float]] = '', {}
         self._entities: list[Callable[[], Any]] = []
         self._timer: Timer | None = None
         self._watches = False
         self._let_sleep: Callable[[], object] = lambda: None
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._description = RobotDescription(self, self._on_description)
+        # It lasts as long as the node: clients ask for results also after a clean-up.
+        self._action = TrajectoryAction(
+            self, lambda: self._session, self._reject_goal) if IS_AVAILABLE else None
         try:
             parameters.declare(self)
             self._files_at_start: dict[str, str] = {
@@ -141,6 +146,8 @@ class FeedforwardNode(LifecycleNode):
     def destroy_node(self) -> None:
         """Release everything, including the process that prepares plans."""
         self._release()
+        if self._action is not None:
+            self._action.destroy()
         super().destroy_node()
 
     def _start_up(self) -> bool:
@@ -177,10 +184,7 @@ class FeedforwardNode(LifecycleNode):
         check_qos_overrides(self)
         hold = self.create_service(Trigger, '~/hold', self._on_hold)
         self._entities.append(partial(self.destroy_service, hold))
-        if IS_AVAILABLE:
-            action = TrajectoryAction(self, lambda: self._session, self._reject_goal)
-            self._entities.append(action.destroy)
-        else:
+        if not IS_AVAILABLE:
             self.get_logger().info(
                 'no action ~/follow_joint_trajectory: control_msgs is not installed')
         self._watch = self._every(WATCH_PERIOD, Session.watch)
@@ -246,6 +250,8 @@ class FeedforwardNode(LifecycleNode):
         self._session = Session(
             self, self._settings, self._feedforward, self._planner, self._outputs,
             self._stream_heard_at + time.monotonic() - deaf_since)
+        if self._stiffness[0] == self._settings.robot:
+            self._session.supervisor.stiffness = self._stiffness[1]
         self.is_moving = True
         if self._settings.trigger == 'timer':
             self._timer = self._every(1.0 / self._settings.rate, Session.on_timer)
@@ -270,6 +276,7 @@ class FeedforwardNode(LifecycleNode):
                 self._outputs.report(self._feedforward.robot.name, 'inactive')
             finally:
                 session.supervisor.goals.close(DEACTIVATED)
+                self._stiffness = self._settings.robot, session.supervisor.held_stiffness
                 self._planner.abandon()  # else the first plan of the next session would wait
                 self.is_moving = False
                 self._let_sleep()
@@ -285,7 +292,7 @@ class FeedforwardNode(LifecycleNode):
             self._release()
             return
         self._end_session()
-        # Release later: first the client library must send the results of goals in callbacks.
+        # Release later: first the last messages must reach their subscribers.
         self._timer = self.create_timer(RESULT_TIME, self._release, clock=self._steady)
 
     def _release(self) -> None:

@@ -205,6 +205,29 @@ def test_a_stiffness_asked_for_in_mid_motion_is_followed_smoothly(live, home, va
     assert_no_step(node)
 
 
+def test_motors_stay_where_they_are_when_the_node_is_activated_again(live, home, variable_robot):
+    """They went back to the stiffness of the file, up to 0.2 rad, in the first message."""
+    node = start_with_motors(live, f'robot:={variable_robot}')
+    node.first_answer(NOW, home)
+    asker = Asker(node, home, NOW)
+    asker.ask([2000.0, 3500.0, 2500.0, 1200.0, 0.0, 0.0, 900.0], states=400)
+    last = motor_cycles(node)[-1]
+    assert node.change('deactivate')
+    assert node.spin_until(lambda: node.states[-1] == 'inactive', 10.0)
+    assert node.set(payload_link='link7', payload_mass=0.1) == ''
+    assert node.change('activate')
+    count = len(motor_cycles(node))
+    node.first_answer(asker.t + 1.0, home)
+    first = motor_cycles(node)[count]
+    assert np.abs(np.subtract(first[1][0], last[1][0])).max() < 0.01  # the payload bends it more
+    assert 'the stiffness that was requested in the last activation still applies' in node.log
+    asker = Asker(node, home, asker.t + 2.0)
+    given = [float(law.get('stiffness', 0.0)) for law in LAWS]
+    asker.ask(given, states=300)
+    assert np.abs(antagonistic_stiffness(home, motor_cycles(node)[-1][1][0]) - np.array(
+        given[1:4])).max() < 1e-3
+
+
 def test_a_stiffness_that_cannot_be_is_taken_in_part_or_rejected(live, home, variable_robot):
     node = start_with_motors(live, f'robot:={variable_robot}')
     node.first_answer(NOW, home)
