@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.feedforward.motion_limits import (
     EffortExcess,
     EffortWatch,
@@ -330,10 +330,11 @@ class FeedforwardController:
             return stiffness, -1
         return self._stiffness.request(stiffness, self.now, self.q, self.torque)
 
-    def resume_stiffness(self, stiffness: Array) -> None:
-        """Begin at the stiffness, (n,), N m/rad, that the motors have already."""
-        if self._stiffness is not None:
-            self._stiffness.resume(stiffness, self.q, self.torque)
+    def resume_stiffness(self, stiffness: Array) -> Flags:
+        """Begin at the stiffness, (n,), N m/rad, that motors have; see `StiffnessReference`."""
+        if self._stiffness is None:
+            return np.zeros(len(stiffness), np.bool_)
+        return self._stiffness.resume(stiffness, self.q, self.torque)
 
     def hold_stiffness(self) -> None:
         """End a change of stiffness as soon as its smoothing allows."""

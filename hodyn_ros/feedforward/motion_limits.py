@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.feedforward.limit_table import LimitTable
+from hodyn_ros.feedforward.limit_table import LimitTable, unit
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import EFFORTS, QUANTITIES
@@ -73,7 +73,8 @@ def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
     needed, limit = both(weight[worst], robot.limits.effort[worst])
     return (
         f'the weight needs {needed} from {robot.joint_names[worst]}, beyond its effort limit of '
-        f'{limit}: correct the payload, the masses of the links or the limit')
+        f"{limit} {unit(robot, worst, 'effort')}: correct the payload, the masses of the links or "
+        'the limit')
 
 
 @dataclass(frozen=True)

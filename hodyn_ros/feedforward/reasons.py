@@ -80,6 +80,15 @@ class Reasons:
         self._told = {kind: told for kind, told in self._told.items() if at <= told[1]}
         return joined(why or self.why, *(text for text, _ in self._told.values()))
 
+    def tell_resumed(self, lost: Sequence[str]) -> None:
+        """Log that motors begin as the last activation left them, but for those of some joints."""
+        if lost:
+            self.tell('warning', (
+                f'motors of {", ".join(lost)} begin at the stiffness of the robot file: with that '
+                'of the last activation their springs cannot carry the arm'))
+        else:
+            self.tell('info', 'the stiffness of the last activation still applies')
+
     def notice_cycle(self, controller: FeedforwardController, at: float) -> None:
         """Notice what a cycle shows: an excess, motors that are held, a stream held back."""
         excess, motors = controller.excess, controller.motors

@@ -139,10 +139,10 @@ class StateMachine:
     def _resume_stiffness(self, controller: FeedforwardController) -> None:
         """Begin at the stiffness of the last activation: the motors are where it has them."""
         names = self.feedforward.robot.joint_names
-        if self.stiffness and set(self.stiffness) == set(names):
-            controller.resume_stiffness(np.array([self.stiffness[name] for name in names]))
-            self.reasons.tell('info', (
-                'the stiffness that was requested in the last activation still applies'))
+        if not self.stiffness or set(self.stiffness) != set(names):
+            return
+        lost = controller.resume_stiffness(np.array([self.stiffness[name] for name in names]))
+        self.reasons.tell_resumed([name for name, is_so in zip(names, lost, strict=True) if is_so])
 
     def change_model(self, feedforward: FeedForward) -> None:
         """Use another model of the robot, for instance another payload, without a torque step."""

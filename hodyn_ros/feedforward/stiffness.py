@@ -2,7 +2,7 @@
 import numpy as np
 
 from hodyn_ros.actuators.motor_side import MotorSide
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.reference.smoothing import SmoothingFilter
 
 STEPS = 64
@@ -45,16 +45,20 @@ class StiffnessReference:
         self._least = np.where(
             np.isfinite(effort), LEAST_EFFORT * effort / deflection, 0.0)
 
-    def resume(self, stiffness: Array, q: Array, torque: Array) -> None:
-        """Begin at a stiffness, (n,), that the springs have, where they can give the torque."""
+    def resume(self, stiffness: Array, q: Array, torque: Array) -> Flags:
+        """Begin at a stiffness, (n,); return the joints, (n,), whose springs cannot carry it so.
+
+        These begin at the stiffness of the robot file.
+        """
         wanted = np.log(stiffness)
         _, reference, elongation, margin = self._sample(wanted, wanted, q, torque)
-        possible = self._side.actuators.variable & (
-            self._use(reference, elongation, margin)[0] <= 1.0)
+        variable = self._side.actuators.variable
+        possible = variable & (self._use(reference, elongation, margin)[0] <= 1.0)
         self._input = self._goal = np.where(possible, wanted, self._goal)
         self._asked = np.exp(self._goal)
         self._filter = SmoothingFilter(self._asked, self._filter.omega)
         self.value = self._advance(0.0)
+        return np.asarray(variable & ~possible)
 
     def request(self, wanted: Array, now: int, q: Array, torque: Array) -> tuple[Array, int]:
         """Set the goal as near to a stiffness, (n,), N m/rad, as possible at `now`, ns.

@@ -4,7 +4,7 @@ from unittest.mock import Mock
 from controllers import HOME, MS, AtHome, assert_is_its_own_integral, driven, still
 import numpy as np
 import pytest
-from supervised import running
+from supervised import World, running
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import JointActuator
@@ -313,6 +313,41 @@ def test_after_a_silence_motors_begin_where_the_arm_is(tendons):
         world.state()
         thetas.append(world.controller.motors.reference[0].copy())
     assert np.abs(np.diff(thetas, axis=0)).max() < 2e-3
+
+
+@pytest.mark.parametrize('payload', [0.0, 4.0])
+def test_an_activation_begins_at_the_stiffness_of_the_last_one(changing, tendons, payload):
+    """Motors were thrown to the stiffness of the file."""
+    changing.states(2000)
+    changing.end()
+    held = changing.supervisor.held_stiffness
+    file = tendons.robot.actuators.constant_stiffness()[0]
+    assert held['joint2'] > 1.5 * file[1]
+    last = changing.controller.motors.reference
+    model = FeedForward(tendons.robot.with_payload('link7', payload, [0.0, 0.0, 0.1]))
+    again = World(model=model)
+    again.supervisor.stiffness = held
+    again.states(10)
+    first = again.controller.motors.reference
+    bent = 0.0 if payload == 0.0 else 0.2
+    assert np.abs(first[0] - last[0]).max() <= bent + 1e-9
+    assert not first[1:3].any()
+    assert again.controller.stiffness[0, 1] == pytest.approx(held['joint2'], rel=1e-9)
+    assert again.said('the stiffness of the last activation still applies') == 1
+    again.supervisor.take_stiffness(file[1:2], again.at)
+    again.states(2000)
+    assert again.controller.stiffness[0, 1] == pytest.approx(file[1], rel=1e-4)
+
+
+def test_a_stiffness_that_springs_do_not_have_any_more_is_not_resumed(tendons):
+    """The weight of another payload, or at another position, wants more."""
+    world = World(model=tendons)
+    world.supervisor.stiffness = dict.fromkeys(tendons.robot.joint_names, 1.0)
+    world.states(10)
+    file = tendons.robot.actuators.constant_stiffness()[0]
+    np.testing.assert_allclose(world.controller.stiffness[0], file)
+    assert world.said('motors of joint2 begin at the stiffness of the robot file') == 1
+    assert world.report[0] == 'holding'
 
 
 def test_a_payload_raises_a_stiffness_that_was_possible_without_it(tendons):
