@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _WORTH_COUNTING = 0.005  # least share of a joint's efforts at standstill that is printed
 _BETTER = 0.95  # ratio of held-out errors to those before, below which the file is better
 _ALIKE = 1.2  # largest ratio between gains that are printed as one factor
+_WIDER = 1.2  # factor from which it is said that intervals are wider beside other links
 _FAR = 3.0  # factor from which a gain is far from the robot's
 
 _COLUMNS = (
@@ -69,6 +70,10 @@ def print_identified(
         console.print(
             '• A is twice the Coulomb friction: the torque of friction changes by A from one '
             'direction of motion to the other.')
+    if (factor := found.factor_beside_other_links) > _WIDER:
+        console.print(
+            '• These intervals count the given links as exact: if links are off by 5%, intervals '
+            f'that contain the true values are up to {factor:.2g} times as wide.')
     if found.links:
         table = make_table('body', 'mass, kg', 'was', 'com, mm')
         for body, link, width in zip(

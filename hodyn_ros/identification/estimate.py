@@ -16,7 +16,7 @@ from hodyn_ros.identification.determined import (
 )
 from hodyn_ros.identification.loads import DifferingLoad, differing_loads
 from hodyn_ros.identification.payload import COM, EXTENT, Payload, listed_slope, rigid_body
-from hodyn_ros.identification.regression import NORMAL_90, Fit
+from hodyn_ros.identification.regression import NORMAL_90, Fit, beside_other_links
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.robot import Robot
 
@@ -80,6 +80,9 @@ class Estimate:
     #: if not estimated
     link_level: float = np.nan
     gain_level: float = np.nan
+    #: Largest factor by which intervals grow if the given links are off by the usual 5 %, and
+    #: given gains by 1 %; NaN if links were fitted: the intervals then allow for their errors
+    factor_beside_other_links: float = np.nan
     #: `base_parameters`, `told_parameters`: Numbers of combinations of link parameters: all that
     #: can be determined, and those that this motion determines
     base_parameters: int = 0
@@ -162,6 +165,14 @@ def estimate_of(
             model.robot.joint_names[j]
             for j in np.flatnonzero(those.reshape(-1, n).any(axis=0)))
 
+    factor = np.nan
+    if model.free.any() and not model.of('links', model.free).any():
+        narrow, wide = (
+            np.concatenate([*_joint_values(model, each)[1].values(), NORMAL_90 * model.of(
+                'offset', each.deviation)])
+            for each in (found, beside_other_links(model, found)))
+        stated = np.isfinite(narrow)
+        factor = float(np.max(wide[stated] / narrow[stated], initial=1.0))
     base, told = link_ranks(model, found)
     changed = changes(model, found)
     parameters = {kind: model.of(kind, theta).copy() for kind in model.places}
@@ -175,6 +186,7 @@ def estimate_of(
         link_level=found.levels['links'] if model.of('links', model.free).any() else np.nan,
         gain_level=float(np.hypot(found.levels['inverse_gain'], found.levels['common_gain'])) if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
+        factor_beside_other_links=factor,
         base_parameters=base, told_parameters=told,
         missing=tuple(
             (term, named(those)) for term, those in missing_terms(model, found).items()

@@ -122,13 +122,18 @@ def _usual(terms: Terms, kind: str) -> tuple[float, float]:
     return _USUAL[f'{kind} asked' if asked else kind]
 
 
-def _precision(terms: Terms, levels: dict[str, float]) -> Array:
-    deviation = terms.prior.copy()
+def _prior(terms: Terms, levels: dict[str, float]) -> Array:
+    """Return the prior standard deviations of all parameters, (p,)."""
+    deviation: Array = terms.prior.copy()
     # The common error of the drives is at least as large as each drive's own.
     together = float(np.hypot(levels['inverse_gain'], levels['common_gain']))
     for kind, level in {**levels, 'common_gain': together}.items():
         terms.of(kind, deviation)[:] *= level
-    return np.asarray(1.0 / deviation[terms.free] ** 2)
+    return deviation
+
+
+def _precision(terms: Terms, levels: dict[str, float]) -> Array:
+    return np.asarray(1.0 / _prior(terms, levels)[terms.free] ** 2)
 
 
 def _spread(terms: Terms, value: Array) -> Array:
@@ -301,6 +306,25 @@ def _of_considered(terms: Terms, theta: Array, spread: Array, design: Array) -> 
     change = np.eye(len(theta))[:, terms.considered]  # of all parameters, by a considered one
     change[offsets] = -inverse(by_offset.T @ by_offset) @ (by_offset.T @ by_considered)
     return np.asarray((change * terms.prior[terms.considered] ** 2) @ change.T)
+
+
+def beside_other_links(terms: Terms, found: Fit) -> Fit:
+    """Return a fit whose covariance includes the prior errors of links and gains that are given.
+
+    The fitted parameters make up for these errors.
+    """
+    given = np.zeros_like(terms.free)
+    for kind in terms.assumed:
+        terms.of(kind, given)[:] = ~terms.of(kind, terms.free)
+    both = terms.free | given
+    _, slope, inside = _weighed(
+        terms, *terms.evaluate(found.theta, both), found.spread, found.design)
+    slope *= inside[:, None]
+    own, others = slope[:, terms.free[both]], slope[:, given[both]]
+    change = np.zeros((len(given), int(given.sum())))  # of all parameters, by a given one
+    change[terms.free] = -inverse(found.curvature + np.diag(found.precision)) @ (own.T @ others)
+    deviation = _prior(terms, found.levels)[given]
+    return replace(found, covariance=found.covariance + (change * deviation ** 2) @ change.T)
 
 
 def misfit(terms: Terms, theta: Array, like: Fit) -> float:

@@ -58,6 +58,7 @@ def write_summary(
         'doubts': [asdict(doubt) for doubt in found.doubts],
         'doubtful': asdict(doubtful),
         'rests_left_out': found.rests_left_out,
+        'interval_factor_beside_other_links': found.factor_beside_other_links,
         'held_out': 'recordings' if validation.by_bag else 'stretches',
         'recordings': [
             {'bag': str(recording.path), 'topic': counts.topic, 'loaded': recording.loaded,
