@@ -330,10 +330,14 @@ class FeedforwardController:
             return stiffness, -1
         return self._stiffness.request(stiffness, self.now, self.q, self.torque)
 
+    @property
+    def has_variable_stiffness(self) -> bool:
+        """Whether any joint has a variable stiffness."""
+        return self._stiffness is not None
+
     def resume_stiffness(self, stiffness: Array) -> Flags:
         """Begin at the stiffness, (n,), N m/rad, that motors have; see `StiffnessReference`."""
-        if self._stiffness is None:
-            return np.zeros(len(stiffness), np.bool_)
+        assert self._stiffness is not None
         return self._stiffness.resume(stiffness, self.q, self.torque)
 
     def hold_stiffness(self) -> None:

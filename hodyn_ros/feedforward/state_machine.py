@@ -67,7 +67,7 @@ class StateMachine:
         self.state = State.WAITING
         #: Reference and torques; None while `WAITING`
         self.controller: FeedforwardController | None = None
-        #: Stiffness of the joints' motors since the last activation, N m/rad; empty if unknown
+        #: Stiffness that the last activation left, N m/rad, by the driver's names; may be empty
         self.stiffness: dict[str, float] = {}
         self.reasons = Reasons(robot)  #: Reasons for the state, notices and log lines
         self.counts: Counter[str] = Counter()  #: How often things happened, for diagnostics
@@ -132,17 +132,16 @@ class StateMachine:
         """The stiffness that the motors of each joint have now, N m/rad; empty if unknown."""
         if self.controller is None or self.controller.stiffness is None:
             return self.stiffness
-        return dict(zip(
-            self.feedforward.robot.joint_names, self.controller.stiffness[0].tolist(),
-            strict=True))
+        return dict(zip(self._joints, self.controller.stiffness[0].tolist(), strict=True))
 
     def _resume_stiffness(self, controller: FeedforwardController) -> None:
         """Begin at the stiffness of the last activation: the motors are where it has them."""
-        names = self.feedforward.robot.joint_names
-        if not self.stiffness or set(self.stiffness) != set(names):
-            return
-        lost = controller.resume_stiffness(np.array([self.stiffness[name] for name in names]))
-        self.reasons.tell_resumed([name for name, is_so in zip(names, lost, strict=True) if is_so])
+        before, self.stiffness = self.stiffness, {}
+        if set(before) == set(self._joints) and controller.has_variable_stiffness:
+            self.stiffness = before
+            lost = controller.resume_stiffness(np.array([before[name] for name in self._joints]))
+            self.reasons.tell_resumed([
+                name for name, is_so in zip(self._joints, lost, strict=True) if is_so])
 
     def change_model(self, feedforward: FeedForward) -> None:
         """Use another model of the robot, for instance another payload, without a torque step."""

@@ -92,7 +92,7 @@ class StiffnessReference:
 
     def hold(self, now: int, q: Array, torque: Array) -> None:
         """End a change as soon as the smoothing allows."""
-        if self.value is not None:
+        if self.value is not None and self.is_changing:
             self.request(np.exp(self._input), now, q, torque)
 
     def _approach(self, wanted: Array, q: Array, torque: Array) -> tuple[Array, int]:

@@ -37,7 +37,7 @@ IS_AVAILABLE = FollowJointTrajectory is not None
 
 
 class TrajectoryAction:
-    """The server of the action, from configuration to clean-up.
+    """The server of the action, as long as the node lasts.
 
     `session` returns the session that takes goals, None while the node is inactive; `reject`
     counts and logs a rejected goal, given the cause.

@@ -339,6 +339,30 @@ def test_an_activation_begins_at_the_stiffness_of_the_last_one(changing, tendons
     assert again.controller.stiffness[0, 1] == pytest.approx(file[1], rel=1e-4)
 
 
+def test_another_arm_does_not_begin_with_the_stiffness_of_the_last_one(tendons):
+    world = World(model=tendons)
+    world.supervisor.stiffness = {f'left_{name}': 5000.0 for name in tendons.robot.joint_names}
+    world.supervisor.bind([f'right_{name}' for name in tendons.robot.joint_names])
+    world.states(10)
+    assert world.report[0] == 'holding'
+    assert world.controller.stiffness is None
+    assert world.supervisor.held_stiffness == {}
+    assert not world.said('the stiffness of the last activation')
+
+
+def test_an_end_at_rest_leaves_a_stiffness_that_the_payload_needs(tendons):
+    """The way to the same stiffness began at that of the file, which cannot carry it."""
+    soft = with_tendons(tendons.robot, AntagonisticExponential(2.0, 20.0, 400.0))
+    loaded = FeedForward(soft.robot.with_payload('link7', 6.0, [0.0, 0.0, 0.1]))
+    world = World(model=loaded)
+    world.supervisor.stiffness = dict.fromkeys(soft.robot.joint_names, 1500.0)
+    world.states(10)
+    before = world.controller.motors.reference[0].copy()
+    world.end()
+    assert world.controller.motors.feasible.all()
+    np.testing.assert_allclose(world.controller.motors.reference[0], before, atol=1e-9)
+
+
 def test_a_stiffness_that_springs_do_not_have_any_more_is_not_resumed(tendons):
     """The weight of another payload, or at another position, wants more."""
     world = World(model=tendons)
