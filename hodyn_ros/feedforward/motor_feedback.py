@@ -23,8 +23,8 @@ LATEST = 0.005
 IMPLAUSIBLE = 2.0
 """Largest spring torque that is believed, in units of the joint's effort limit."""
 FIRST = 200_000_000
-"""Time after the first cycle during which missing motor states are not reported, and for which a
-rejected one is the reason, ns."""
+"""How long missing motor states go unreported after the first cycle, how long a rejected state is
+named as the reason, and how long a gap makes `ZeroVelocities` forget, ns."""
 
 
 class MotorFeedback:

@@ -1,9 +1,10 @@
 """The terms of the model of a recorded effort, which parameters are fitted, and their priors.
 
-effort = k ⊙ (Y(q + z) π + payload + friction + d q̇ + I q̈) + offset, joint by joint, with k the
-inverse of the gain, in units of effort per N m. k is a factor per joint times a common factor,
-since a wrong unit or scale affects all drives alike. All parameters are in one vector; parameters
-that are not fitted keep the robot's values.
+effort = k ⊙ (Y(q + zero) π + payload + friction + d q̇ + I q̈) + offset, joint by joint, with the
+links' parameters π, viscous friction d, rotor inertia I and the inverse k of the gain, in units of
+effort per N m. k is a factor per joint times a common factor, since a wrong unit or scale affects
+all drives alike. All parameters are in one vector; those that are not fitted keep the robot's
+values.
 """
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -27,9 +28,9 @@ from hodyn_ros.identification.payload import (
 from hodyn_ros.robot import Robot
 
 _SLOPES = (1.0, 300.0)  # bounds of the slope, s/rad
-# Upper bound of the slope times the joint's largest velocity, if it allows for more than _SLOPES.
+# Bound of slope times largest velocity of a slow joint, whose slope may be beyond _SLOPES.
 _STEEPEST = 30.0
-_TURNED = 5.0  # slope times velocity at which friction has its full value to 1 %
+_TURNED = 5.0  # slope times velocity at which symmetric friction has 98.7 % of its full value
 _SLOPE_DEVIATION = 1.5  # prior deviation of the slope's logarithm
 _ASYMMETRY = 3.0  # bound of slope · velocity offset: a friction 20 times larger in one direction
 # Prior deviation of slope · velocity offset: a tenth more friction in one direction, and a tenth
@@ -88,8 +89,8 @@ class Terms:
             end = self.places[name].stop
             rows.append(row)
         #: `start`: (p,): the robot's values, the means of the priors; `low`, `high`: (p,): bounds;
-        #: `prior`: (p,): their standard deviations, infinite without a prior; for links and gains
-        #: they mean ±100 %, and the fit scales them
+        #: `prior`: (p,): standard deviations of the priors, infinite without one; those of links
+        #: and gains stand for ±100 %, and the fit scales them
         self.start, self.prior, self.low, self.high = np.concatenate(rows, axis=1)
         #: `free`: (p,): parameters that are fitted;
         #: `considered`: (p,): those that keep the robot's values, though their prior deviations
@@ -110,7 +111,7 @@ class Terms:
             log_cholesky(body.mass, body.com, body.inertia) for body in robot.bodies])
         friction = robot.friction or SigmoidFriction(np.zeros(n), np.full(n, 10.0), np.zeros(n))
         velocity = np.abs(np.where(self.known, self.data.q[:, 1], 0.0)).max(axis=0, initial=0.0)
-        # The friction of a slow joint changes sign within a small part of its slow motion.
+        # Slow joints need steeper slopes: their friction reverses within their slow motion.
         steepest = np.maximum(_SLOPES[1], _STEEPEST / np.where(
             self.moving, velocity, _STEEPEST))
         slope_given = np.clip(friction.slope, _SLOPES[0], steepest)
@@ -161,7 +162,7 @@ class Terms:
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """The kinds of parameters that a payload's robot file has as given: links, maybe gains."""
+        """The kinds that a file with a found payload has as given: links; gains if not a term."""
         return ('links', *(() if 'gains' in self.terms else ('inverse_gain', 'common_gain')))
 
     def leave_out_reversals(self, steep: Flags) -> None:

@@ -14,7 +14,7 @@ from hodyn_ros.common.jit import njit
 
 # Distance of targets from the ends of the range, rad or m, larger than round-off.
 MARGIN = 1e-7
-# Rows of a law of velocities, see `hodyn_ros.limits.velocity_bounds`.
+# Rows of a law of velocity limits, see `hodyn_ros.limits.velocity_bounds`.
 LOWER_END, UPPER_END, DECELERATION, OFFSET = 1, 2, 3, 4
 # Distance of targets from the ends of a law, in units of offset² / deceleration, which `gentle`
 # needs.
@@ -61,8 +61,8 @@ class MotionLimits:
         """Return these limits with accelerations at which joints can stop within the law.
 
         A joint that brakes at half the law's deceleration d keeps the law up to `reachable`:
-        v² = d (end − q) implies v ≤ √(2 d r) − o at every distance r, if `end` is at least o²/d
-        before the law's end.
+        v² = d (end − q) implies v ≤ √(2 d r) − o, with r the distance to the law's end and o its
+        offset, if `end` is at least o²/d before the law's end.
         """
         if self.law is None:
             return self
@@ -94,7 +94,7 @@ def within_range(position: Array, lower: Array, upper: Array, reference: Array) 
 
 @njit(error_model='numpy')
 def largest_ratio(values: Array, limits: Array) -> tuple[int, float]:
-    """Return the index of the value, of k, whose ratio to its limit is largest, and the ratio.
+    """Return the index of the value with the largest ratio to its limit, and this ratio.
 
     Without values it returns 0, 0; values other than 0 have an infinite ratio to a limit of 0.
     """

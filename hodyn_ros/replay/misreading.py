@@ -27,14 +27,14 @@ _RIGHT = 0.01  # unexplained share below which a reading needs no other change
 _CHANGES = 4  # greatest number of successive changes of a reading
 _HELD = 3  # number of readings that are changed further
 _PRICE = 0.01  # least decrease of the unexplained share by each additional change
-_NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, in largest efforts of joint and arm
+_NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, as shares of the largest effort of joint and arm
 _SHOWS = 0.02  # unexplained share from which positions of motors are tried
 _ROUNDS, _DEFLECTED = 8, 1.0  # rounds of search for link positions; largest deflection, rad
 _SCALES = np.geomspace(10.0, 400.0, 17)  # factors of positions that are tried, such as of gears
 _FINER = (0.12, 0.02, 0.004)  # relative half widths of the finer searches for a factor
 _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are tried
-_LIKE_DEGREES = 0.7  # least ratio of shares that the best factor and degrees leave, for degrees
-_SAME = 0.99  # cosine of the angle below which two directions of gravity differ
+_LIKE_DEGREES = 0.7  # degrees count unless another factor leaves at most this part of theirs
+_SAME = 0.99  # directions of gravity differ if their angle's cosine is less
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
 
 
@@ -45,10 +45,11 @@ class Fit:
     #: Share of the efforts that the model does not explain, whatever bias, friction and gain each
     #: joint has; the mean of the joints with a measured effort. NaN if undetermined.
     unexplained: float
-    #: The reading with which the share falls to a quarter or less, if there is one
+    #: A reading that leaves a quarter of the share or less, or a swap that puts all joints inside
+    #: their ranges; None if there is none
     reading: Reading | None = None
     left: float = np.nan  #: The share that this reading leaves unexplained
-    #: Joints mostly outside their ranges, for which the joints count as swapped
+    #: Joints mostly outside their ranges, if `reading` is a swap for this reason
     misplaced: tuple[int, ...] = ()
 
     @property
@@ -68,7 +69,7 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     """Return how well efforts fit the model, and the reading with which they would.
 
     Motions are (S, 5, n), rad/sᵏ, and efforts (S, n), N m. Up to four changes are tried one after
-    the other: swapped joints or efforts, opposite signs, zeros a quarter turn away, degrees or
+    the other: swapped joints or efforts, opposite signs, zeros off by quarter turns, degrees or
     another factor of the positions, a load on the last link, gravity along another axis of the
     base and, if joints have springs, positions of the motors. Joints whose effort is not recorded
     or never changes are left out. An arm at rest is not judged.
@@ -116,7 +117,7 @@ def _judged(q: Array, effort: Array) -> tuple[Array, Array, Flags]:
 
 
 def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
-    """Return the readings that differ by one change."""
+    """Yield a reading, and those that differ by one change, or by mounting and degrees."""
     judged = np.flatnonzero(trial.judged).tolist()
     yield reading
     degrees = 1.0 if reading.is_in_degrees else DEGREES
@@ -155,7 +156,7 @@ class _Trial:
         self._variance = np.var(effort, axis=0)
         self._mass = sum(body.mass for body in robot.bodies)
         self._turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
-        # A joint has a smaller range of positions, unless it turns on and on.
+        # Positions this far apart are too large, unless the joint turns on and on.
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)
         self._compliance = series_compliance(robot)
@@ -196,7 +197,7 @@ class _Trial:
         return plain if left > start else Fit(start, reading, left, tuple(misplaced))
 
     def with_signs(self, reading: Reading) -> tuple[float, Reading]:
-        """Return the least unexplained share over signs of efforts, and its reading."""
+        """Return the share left by signs of efforts that fit clearly better, and the reading."""
         right, opposite = self._of_joints(reading)
         # A sign is changed only if that explains far more, not by chance.
         is_other = self.judged & (opposite < 0.5 * right - 0.1)
@@ -325,9 +326,9 @@ def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:
 def _slides_in_degrees(
     robot: Robot, position: Array, slides: Flags,
 ) -> tuple[bool, ...]:
-    """Return whether prismatic joints' positions may be multiplied as if into degrees.
+    """Return the values of `are_slides_in_degrees` to be tried.
 
-    Efforts hardly determine this if they are mostly weight and friction; the ranges do.
+    Efforts hardly determine it if they are mostly weight and friction; the ranges do.
     """
     low, high = robot.limits.position_min[slides], robot.limits.position_max[slides]
     position = position[:, slides]

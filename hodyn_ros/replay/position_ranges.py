@@ -14,7 +14,7 @@ LENGTHS = {1000.0: 'mm', 100.0: 'cm'}
 
 _MOSTLY = 0.5  # share of samples outside the range; sound joints leave it only for moments
 _ROOM = 0.02  # share of the range by which positions may leave it
-_FAR = 5.0  # distance from the range, over its width, that neither a zero nor an error explains
+_FAR = 5.0  # distance from the range, in widths of it, that neither zero nor error explains
 
 
 def mostly_outside(robot: Robot, position: Array) -> Flags:
@@ -32,10 +32,10 @@ def are_inside(robot: Robot, position: Array) -> Flags:
 
 
 def lengths(robot: Robot, position: Array) -> dict[float, Array]:
-    """Return the factors, (n,), by which positions of prismatic joints may be too large.
+    """Return factors, (n,), by which prismatic joints' positions may be too large, by unit.
 
-    If several units fit, the key is the unit (its factor in `LENGTHS`) that is preferred. Only
-    joints far outside a known range count; without such joints the result is empty.
+    The unit, a key of `LENGTHS`, is the one that is preferred where several fit. Only joints far
+    outside a known range count; without such joints the result is empty.
     """
     low, high = robot.limits.position_min, robot.limits.position_max
     slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])

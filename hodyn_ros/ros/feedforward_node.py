@@ -234,7 +234,7 @@ class FeedforwardNode(LifecycleNode):
         self._unloaded_robot, self._feedforward = unloaded, feedforward
 
     def _activate(self) -> None:
-        deaf_since = time.monotonic()  # no sample is heard during loading; that is not a pause
+        deaf_since = time.monotonic()  # streams go unheard while it loads: not a pause
         if self._planner is None or parameters.read(self) != self._settings:
             self._load()
         if self._outputs is None or self._planner is None:

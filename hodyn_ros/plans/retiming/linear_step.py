@@ -1,8 +1,8 @@
 """One step towards the fastest timing of a path, by a linear programme.
 
-Let u be the time of the present timing (the law, see `time_law`), and du/dt the speed at which u
-runs in the next one. The step finds its square x, the rate; x = 1 is the present motion. The
-limits of squared velocities, accelerations and torques are linear inequalities in (x, x', x'').
+Let u be the time of the present timing (the law, see `time_law`), and du/dt the speed of u in the
+next timing. The step finds x = (du/dt)², the rate; x = 1 is the present motion. The limits of
+squared velocities, accelerations and torques are linear inequalities in (x, x', x'').
 Jerks and torque rates are √x L(x, x', x'') with L linear, so their limit is |L| ≤ limit/√x. As
 1/√x is convex, its tangent at 1, (3 − x)/2, lies below it: a motion with |L| ≤ limit (3 − x)/2 is
 within the limit for any x.
@@ -28,8 +28,8 @@ from hodyn_ros.plans.retiming.time_law import (
 from hodyn_ros.reference import Plan
 
 SAMPLES_PER_KNOT = 4
-# More samples are in the first two and the last two pieces of the rate, where a motion changes
-# quickly: at these shares of each piece, counted from the motion's start or end.
+# Shares of a piece, from the motion's start or end, at which the first two and the last two pieces
+# of the rate have more samples: the motion changes quickly there.
 END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
 # Dense samples between the even ones find peaks that are shorter than a piece; only peaks above
 # the share PEAK of a limit count. DENSE_STEP is in s.
@@ -40,7 +40,7 @@ DIFFERENCE = 1e-4
 NEAR, PASSED = 0.5, 1e-7
 # The used share of the limits of order 3 (jerk, torque rate, motor speed) counts as at least
 # MIN_USED. Rows with this share are linearised and hold only near its present value, so a step may
-# lower it at most to LESS_USED times this value, and raise it at most to 1/LESS_USED times.
+# change it by a factor from LESS_USED to 1/LESS_USED.
 MIN_USED, LESS_USED = 1e-3, 0.6
 MIN_RATE = 0.1
 # Share of the limits that a motion from a moving start may use: if the steps miss a peak, such a

@@ -77,7 +77,7 @@ def load_robot(
         What the robot is read from; MJCF is read by MuJoCo.
     inertia_check : 'error' or 'warn', optional
         'error' refuses inertias that no rigid body has, and only warns of positive ones that
-        break the triangle inequality by at most a tenth. 'warn' warns of any, and refuses only
+        break the triangle inequality slightly. 'warn' warns of any, and refuses only
         moving bodies whose inertia, with all that is fixed to them, is not positive. Overrides
         the source's setting; the built-in robots' 'warn' gives no warning.
     locked_joints : mapping of str to float, optional
@@ -126,8 +126,9 @@ def _harmless_locks(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the locked joints on which no torque depends, and which of them shift an arm.
 
-    Links, parents first, of harmless joints neither move with other joints nor carry moving links;
-    but on a fixed base, a joint that only shifts an arm is harmless as long as it stands.
+    `links` have parents first. No other joint moves the link of a harmless joint, and this link
+    carries no moving one; but on a fixed base, a prismatic joint may carry the arm, and is
+    harmless while it stands.
     """
     moves: list[bool] = []
     carries = [link.type != 'fixed' for link in links]
