@@ -154,7 +154,8 @@ def test_plans_replaced_in_mid_motion_leave_no_step(live, home):
     for k in range(replacements):
         move(node, home, float(rng.uniform(-0.3, 0.3)), float(rng.uniform(1.5, 3.0)))
         end = time.monotonic() + 30.0
-        while sum(map(node.log.count, answered)) < k + 2:
+        # A plan that is dropped before its start was accepted before: that line is no answer.
+        while sum(map(node.log.count, answered)) - node.log.count('plan is dropped') < k + 2:
             assert time.monotonic() < end, node.log
             t += 0.004
             assert node.answer(t, home) is not None
