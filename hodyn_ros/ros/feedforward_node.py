@@ -69,16 +69,14 @@ class FeedforwardNode(LifecycleNode):
         self._idle = Monitor(self.get_logger().error)  # for inputs that come without a session
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
-        # Of which robot, and where the last activation left its motors.
-        self._stiffness: tuple[str, dict[str, float]] = '', {}
+        self._stiffness: tuple[str, dict[str, float]] = '', {}  # of a robot, as left at the end
         self._entities: list[Callable[[], Any]] = []
         self._timer: Timer | None = None
         self._watches = False
         self._let_sleep: Callable[[], object] = lambda: None
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._description = RobotDescription(self, self._on_description)
-        # It lasts as long as the node: clients ask for results also after a clean-up.
-        self._action = TrajectoryAction(
+        self._action = TrajectoryAction(  # clients ask for results also after a clean-up
             self, lambda: self._session, self._reject_goal) if IS_AVAILABLE else None
         try:
             parameters.declare(self)
@@ -146,8 +144,9 @@ class FeedforwardNode(LifecycleNode):
     def destroy_node(self) -> None:
         """Release everything, including the process that prepares plans."""
         self._release()
-        if self._action is not None:
-            self._action.destroy()
+        action, self._action = self._action, None
+        if action is not None:
+            action.destroy()
         super().destroy_node()
 
     def _start_up(self) -> bool:
@@ -292,7 +291,7 @@ class FeedforwardNode(LifecycleNode):
             self._release()
             return
         self._end_session()
-        # Release later: first the last messages must reach their subscribers.
+        # Later, as the last messages must reach their subscribers first.
         self._timer = self.create_timer(RESULT_TIME, self._release, clock=self._steady)
 
     def _release(self) -> None:
