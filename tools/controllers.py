@@ -3,13 +3,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from hodyn_ros.actuators.joint_actuators import Actuators
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
+from hodyn_ros.actuators.laws import Rigid
+from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.controller import ControllerSettings, FeedforwardController
 from hodyn_ros.reference import fit_plan
 
 MS = 1_000_000
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+MOTOR = Motor(0.5)
 
 
 def still(position):
@@ -29,6 +32,12 @@ def driven(robot, each, **others):
     """Return a robot with an actuator at each joint; `others` are at the joints of their names."""
     return replace(robot, actuators=Actuators(
         robot.joint_names, tuple(others.get(name, each) for name in robot.joint_names)))
+
+
+def with_tendons(robot, law, motor=MOTOR):
+    """Return the feed-forward of an arm whose second joint is driven by two tendons."""
+    return FeedForward(driven(
+        robot, JointActuator(Rigid(), MOTOR), joint2=JointActuator(law, motor)))
 
 
 def loaded(robot, mass, height=0.1):

@@ -84,8 +84,8 @@ class Reasons:
         """Log that motors begin as the last activation left them, but for those of some joints."""
         if lost:
             self.tell('warning', (
-                f'motors of {", ".join(lost)} begin at the stiffness of the robot file: with that '
-                'of the last activation their springs cannot carry the arm'))
+                f'motors of {", ".join(lost)} begin nearer to the stiffness of the robot file: '
+                'with that of the last activation their springs cannot carry the arm'))
         else:
             self.tell('info', 'the stiffness of the last activation still applies')
 

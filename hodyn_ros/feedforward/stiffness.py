@@ -48,26 +48,27 @@ class StiffnessReference:
     def resume(self, stiffness: Array, q: Array, torque: Array) -> Flags:
         """Begin at a stiffness, (n,); return the joints, (n,), whose springs cannot carry it so.
 
-        These begin at the stiffness of the robot file.
+        These begin at the nearest possible one on the way to the stiffness of the robot file.
         """
-        wanted = np.log(stiffness)
-        _, reference, elongation, margin = self._sample(wanted, wanted, q, torque)
+        way, use = self._way(np.log(stiffness), self._goal, q, torque)
+        first = np.argmax(np.vstack((use[:-1], np.zeros(stiffness.size))) <= 1.0, axis=0)
         variable = self._side.actuators.variable
-        possible = variable & (self._use(reference, elongation, margin)[0] <= 1.0)
-        self._input = self._goal = np.where(possible, wanted, self._goal)
-        self._asked = np.exp(self._goal)
+        self._asked = np.where(
+            variable, way[first, np.arange(stiffness.size)], np.exp(self._goal))
+        self._input = self._goal = np.log(self._asked)
         self._filter = SmoothingFilter(self._asked, self._filter.omega)
         self.value = self._advance(0.0)
-        return np.asarray(variable & ~possible)
+        return np.asarray(variable & (first > 0))
 
     def request(self, wanted: Array, now: int, q: Array, torque: Array) -> tuple[Array, int]:
         """Set the goal as near to a stiffness, (n,), N m/rad, as possible at `now`, ns.
 
         Returns the stiffness that is used, (n,), and the joint that is furthest from its request
-        in proportion, −1 for none. From the stiffness of the robot file, each joint goes towards
-        the request as long as its law can give the `torque`, (3, n), of the motion `q`, (5, n),
-        and motors and springs keep their limits. It never gets so soft that a quarter of the
-        effort limit would stretch the spring beyond its deflection limit.
+        in proportion, −1 for none. From the stiffness of the robot file, or, if that is
+        impossible, from the present one, each joint goes towards the request as long as its law
+        can give the `torque`, (3, n), of the motion `q`, (5, n), and motors and springs keep
+        their limits. It never gets so soft that a quarter of the effort limit would stretch the
+        spring beyond its deflection limit.
         """
         if self.value is None:
             self.value = self._advance(0.0)
@@ -101,11 +102,15 @@ class StiffnessReference:
         start = actuators.constant_stiffness()[0]
         asked = np.where(actuators.variable, wanted, start)
         wanted = np.maximum(asked, np.minimum(self._least, start))
-        stiffness, reference, elongation, margin = self._sample(
-            np.log(start), np.log(wanted), q, torque)
-        use = self._use(reference, elongation, margin)
-        possible = np.logical_and.accumulate(use <= 1.0, axis=0)
-        last = np.maximum(possible.sum(axis=0) - 1, 0)
+        stiffness, use = self._way(np.log(start), np.log(wanted), q, torque)
+        if np.any(use[0] > 1.0):
+            begin = np.where(use[0] > 1.0, self._filter.state[0], start)
+            stiffness, use = self._way(np.log(begin), np.log(wanted), q, torque)
+        possible = use <= 1.0
+        # Where not even the begin is possible, the way to what is possible counts as such.
+        is_before = ~np.logical_or.accumulate(possible, axis=0)
+        reached = np.logical_and.accumulate(possible | is_before, axis=0).sum(axis=0) - 1
+        last = np.where(possible.any(axis=0), reached, 0)
         taken = np.where(last == STEPS, wanted, stiffness[last, np.arange(start.size)])
         self._goal = np.log(taken)
         self._rate = self._fastest(q, torque)
@@ -113,6 +118,13 @@ class StiffnessReference:
         held = np.where(actuators.variable, np.abs(np.log(taken / asked)), 0.0)
         joint = int(held.argmax())
         return taken, joint if held[joint] > 0.0 else -1
+
+    def _way(
+        self, begin: Array, end: Array, q: Array, torque: Array,
+    ) -> tuple[Array, Array]:
+        """Return σ in steps from one log σ to another, and the limits' use there, (T, n) each."""
+        stiffness, reference, elongation, margin = self._sample(begin, end, q, torque)
+        return stiffness, self._use(reference, elongation, margin)
 
     def _sample(
         self, begin: Array, end: Array, q: Array, torque: Array,

@@ -28,7 +28,7 @@ from hodyn_ros.robot import HodynError
 
 WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
-# Only a reference that is slower than this may be set to the arm's position, rad/s or m/s.
+# Only a reference that is slower than this may be set to the position of a real arm, rad/s or m/s.
 AT_REST = 1e-3
 RESTART = 1.0  # shortest silence of the node in which a driver may have been restarted, s
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
@@ -171,7 +171,7 @@ class Supervisor(StateMachine):
             controller.q[0] - self.settings.lookahead * controller.q[1], self._readings)
         self._was_reset = self._was_reset and watch.is_beyond
         if watch.has_departed:
-            if np.abs(controller.q[1]).max() < AT_REST:
+            if self._was_reset or np.abs(controller.q[1]).max() < AT_REST:
                 self._latch()
             elif self.state is State.RUNNING:
                 self._go(Cause.DEPARTED, why=self.reasons.of_departure(watch, self._joints))

@@ -1,6 +1,8 @@
 """What the tests of the feed-forward share."""
+from controllers import with_tendons
 import pytest
 
+from hodyn_ros.actuators.laws import AntagonisticExponential
 from hodyn_ros.feedforward import FeedForward
 
 
@@ -8,3 +10,9 @@ from hodyn_ros.feedforward import FeedForward
 def feedforward(panda):
     """Return the feed-forward of a Panda."""
     return FeedForward(panda)
+
+
+@pytest.fixture(scope='session')
+def tendons(panda):
+    """Return the feed-forward of a Panda whose second joint has a variable stiffness."""
+    return with_tendons(panda, AntagonisticExponential(2.0, 20.0, 2000.0))
