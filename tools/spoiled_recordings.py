@@ -374,7 +374,8 @@ MISREAD = [
         'left if the base is mounted so that gravity points along +x of its axes. Give the '
         'base_pose in the robot file, or write gravity: [9.807, 0, 0] there.',), code=2),
     Spoiled('zeros a quarter turn off', shifted(joint2=0.5 * np.pi, joint4=-0.5 * np.pi), (
-        '-0.5 π rad are added to the positions of fer_joint2; +0.5 π rad',), code=2),
+        'positions of fer_joint2 are 0.5 π rad too large; positions of fer_joint4 are 0.5 π rad '
+        'too small',), code=2),
     Spoiled('of no arm', of_no_arm, ('None of these explains it',), code=2),
     # The motion is that of the positions.
     Spoiled('sign of a velocity', scaled(2, velocity=-1.0),

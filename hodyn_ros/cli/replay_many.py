@@ -29,12 +29,14 @@ def replay_many(options: argparse.Namespace) -> int:
     def show(outcomes: Sequence[Outcome]) -> None:
         page = options.output / OVERVIEW
         write_overview(outcomes, page, 'report.html' if task.report else 'summary.json')
-        well = sum(outcome.is_ok for outcome in outcomes)
+        well = [outcome for outcome in outcomes if outcome.is_ok]
+        found = sum(bool(outcome.rows[0]['findings']) for outcome in well)
         print_ranking(
             f'{len(outcomes)} recordings, {for_robot(options, robot)}',
             ('recording', 'worst joint', 'RMS, N m', 'beside others', 'findings'),
             ('worst joint', 'findings'), (_row(*entry) for entry in rank(outcomes)),
-            f'{well} of {len(outcomes)} recordings without fault; details are in {page}')
+            f'{len(well)} of {len(outcomes)} recordings are read without loss, '
+            f'{found or "none"} of them with findings; details are in {page}')
 
     return run_many(
         options, task, find_bags(options.bags), BAG_COLUMNS, 'messages', show, [OVERVIEW])

@@ -186,8 +186,8 @@ class Diagnosis:
             'the efforts unexplained, whatever bias, friction and gain each joint has')
         if fit.reading is None:
             return said + (
-                '. None of these explains it: swapped joints or efforts, opposite signs, zeros a '
-                'quarter turn away, degrees or another factor of the positions, a load on the '
+                '. None of these explains it: swapped joints or efforts, opposite signs, zeros '
+                'off by quarter turns, degrees or another factor of the positions, a load on the '
                 'last link, gravity along another axis of the base. Check that the robot is the '
                 'recorded one.')
         causes = '; '.join(fit.reading.causes(self.names))

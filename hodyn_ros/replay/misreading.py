@@ -27,6 +27,7 @@ _RIGHT = 0.01  # unexplained share below which a reading needs no other change
 _CHANGES = 4  # greatest number of successive changes of a reading
 _HELD = 3  # number of readings that are changed further
 _PRICE = 0.01  # least decrease of the unexplained share by each additional change
+_ALIKE = 0.1  # part of the unexplained share: closer readings are judged by the ranges
 _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, as shares of the largest effort of joint and arm
 _SHOWS = 0.02  # unexplained share from which positions of motors are tried
 _ROUNDS, _DEFLECTED = 8, 1.0  # rounds of search for link positions; largest deflection, rad
@@ -36,6 +37,8 @@ _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are 
 _LIKE_DEGREES = 0.7  # degrees count unless another factor leaves at most this part of theirs
 _SAME = 0.99  # directions of gravity differ if their angle's cosine is less
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
+
+_Ranked = tuple[float, float, Reading]  # price and unexplained share of a reading
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,9 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
     for _ in range(_CHANGES):
         readings = {other for *_, one in held for other in _changes(one, trial)}
         tried = [trial.with_signs(other) for other in readings]
-        held = heapq.nsmallest(_HELD, (
-            (left + _PRICE * other.changes, left, other) for left, other in tried),
-            key=lambda each: each[0])
+        ranked = [(left + _PRICE * other.changes, left, other) for left, other in tried]
+        held = heapq.nsmallest(_HELD, ranked, key=lambda each: each[0])
+        held = [*trial.inside_instead(held[0], ranked, _ALIKE * start), *held]
         left = held[0][1]
         if left > _PROGRESS * last:
             break
@@ -195,6 +198,28 @@ class _Trial:
         left, reading = min(tried, key=lambda each: each[0])
         misplaced = np.flatnonzero(mostly_outside(self.robot, self._q[:, 0])).tolist()
         return plain if left > start else Fit(start, reading, left, tuple(misplaced))
+
+    def inside_instead(
+        self, best: _Ranked, ranked: list[_Ranked], alike: float,
+    ) -> list[_Ranked]:
+        """Return the reading to prefer if the best one leaves a joint mostly outside its range.
+
+        It leaves none outside, and explains about as much (unexplained shares less than `alike`
+        apart) with no more mistakes.
+        """
+        def leaves_outside(reading: Reading) -> bool:
+            # A factor does not count: small positions are inside most ranges.
+            position = replace(reading, scale=1.0).motion(self._q, self._turns)[:, 0]
+            return bool(mostly_outside(self.robot, position).any())
+
+        def mistakes(reading: Reading) -> int:
+            return len(reading.causes(self.robot.joint_names))
+
+        if not leaves_outside(best[2]):
+            return []
+        inside = [each for each in ranked if each[1] < best[1] + alike
+                  and mistakes(each[2]) <= mistakes(best[2]) and not leaves_outside(each[2])]
+        return sorted(inside, key=lambda each: each[0])[:1]
 
     def with_signs(self, reading: Reading) -> tuple[float, Reading]:
         """Return the share left by signs of efforts that fit clearly better, and the reading."""

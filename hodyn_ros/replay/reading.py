@@ -137,7 +137,7 @@ class Reading:
             else:
                 said += [f'{names[joint]} {what}' for joint in sorted(some)]
         said += [
-            f'{0.5 * quarter:+.2g} π rad are added to the positions of {names[joint]}'
+            f'positions of {names[joint]} are ' + _off(quarter)
             for joint, quarter in enumerate(self.quarters) if quarter]
         if self.scale != 1.0:
             said.append(
@@ -189,6 +189,12 @@ class Reading:
                 f', or write gravity: {_rounded(self.mounting.gravity)} there.'
                 if self.mounting is not None else '')),
         ) if is_so]
+
+
+def _off(quarter: int) -> str:
+    """Return by how much positions are wrong to which these quarter turns must be added."""
+    return 'off by π rad' if abs(quarter) == 2 else (
+        f'0.5 π rad too {"small" if quarter > 0 else "large"}')
 
 
 def _rounded(values: tuple[float, ...]) -> str:

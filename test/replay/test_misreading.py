@@ -39,8 +39,9 @@ def mistaken(rng, robot, q, effort, fault):
         effort[:, [i, j]] = effort[:, [j, i]]
         return q, effort, f'the {fault} ', {i, j}
     if fault == 'zero':
-        q[:, 0, i] += 0.5 * np.pi * rng.choice([-1, 1, 2])
-        return q, effort, 'π rad are added', {i}
+        q[:, 0, i] += 0.5 * np.pi * (quarter := rng.choice([-1, 1, 2]))
+        return q, effort, {
+            -1: '0.5 π rad too small', 1: '0.5 π rad too large', 2: 'off by π rad'}[quarter], {i}
     if fault == 'degrees':
         return np.degrees(q), effort, 'in degrees', set()
     if fault in ('sign of a position', 'axis'):

@@ -99,8 +99,8 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      'leaves 90 % of the efforts unexplained, whatever bias, friction'),
     ({'diagnosis': diagnosis(Fit(0.9, TURNED, 0.03))},
      '90 % of the efforts unexplained, whatever bias, friction and gain each joint has; 3 % would '
-     'be left if -0.5 π rad are added to the positions of a; +1 π rad are added to the positions '
-     'of b. Turn the placements'),
+     'be left if positions of a are 0.5 π rad too large; positions of b are off by π rad. Turn '
+     'the placements'),
     ({'diagnosis': diagnosis(Fit(0.01), 'those of a are swapped')},
      'those of a are swapped. Correct'),
     ({'timing_statistics': STALE}, '4 messages repeat states of earlier messages: two'),
