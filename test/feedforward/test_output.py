@@ -177,7 +177,7 @@ def test_memory_that_is_overwritten_reaches_no_message(elastic, part, data):
 
 
 @pytest.mark.parametrize(('seed', 'cycles'), [
-    (7, 2500), pytest.param(100, 20_000, marks=pytest.mark.slow)])
+    (7, 2500), pytest.param(100, 8_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize('kind', ROBOTS)
 def test_no_cause_of_change_makes_a_step_or_passes_a_limit(kind, seed, cycles):
     found = OutputSiege(kind, seed).run(cycles)
