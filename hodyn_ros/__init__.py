@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from hodyn_ros.robot.files import load_robot, robot_names, save_robot, with_actuators
     from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
 
-# Modules of the public names, which are imported at first use, as numba takes a second.
+# Modules of the public names, imported at first use: importing numba takes a second.
 _PLACES = {
     'codegen': 'GeneratedCode SymbolicTorques generate_c symbolic_torques',
     'codegen.ros2_control': 'generate_ros2_control',

@@ -12,7 +12,7 @@ _LISTS = {'--lock': 1, '--payload': 2, '--stop-at': 1, '--terms': 1}
 """Options with lists of values that are not files, and the least number of values."""
 _NUMBERS = ('--lock', '--payload')  # options whose further values are numbers, or JOINT=NUMBER
 _NUMBER = re.compile(r'[-+.\d]+(e[-+]?\d+)?')
-_JOINED = re.compile(r'[-+.,;\[\]()\d]+')  # numbers that should have spaces between them
+_JOINED = re.compile(r'[-+.,;\[\]()\d]+')  # numbers joined by other than spaces
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -65,5 +65,5 @@ def _is_no_value(option: str, word: str, following: str) -> bool:
             option in _NUMBERS and _JOINED.fullmatch(word)):
         return False
     if option in _NUMBERS and not _NUMBER.fullmatch(following):
-        return True  # but a word before a number is a load that needs its own --payload
+        return True  # but a word before a number is a second load, which is refused
     return '/' in word or bool(Path(word).suffix) or Path(word).exists()

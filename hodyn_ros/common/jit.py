@@ -27,13 +27,13 @@ _IMPORTS = re.compile(
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Return the decorator `numba.njit(cache=True, **options)` with the stamp of all sources."""
+    """Return `numba.njit(cache=True, **options)`; its cache depends on all sources."""
     # No kernel is called from C, and wrappers for C take time to compile.
     compiled = numba.njit(cache=True, **{'no_cfunc_wrapper': True, **options})
 
     def decorate(function: Callable[..., Any]) -> Any:
-        # Kernels of one source that close over different constants get different names: under one
-        # name, the linker would confuse two that two processes compile.
+        # Kernels of one function over different constants get different names: the linker would
+        # mix up two of one name from two processes.
         for cell in function.__closure__ or ():
             if not isinstance(cell.cell_contents, int | float | str):
                 raise TypeError(f'{function.__qualname__}: a kernel may close over constants only')

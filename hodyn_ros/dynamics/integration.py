@@ -233,7 +233,7 @@ class _Motion:
                 np.append(-turn, np.zeros(3)), np.append(state[1, columns], np.zeros(3)))[:3]
         if not self._robot.floating:
             return rates
-        # The spatial V̇ is Ad_C times the body-fixed V̇, since ad_V V = 0.
+        # The spatial V̇ is Ad of the pose times the body-fixed V̇, since ad_V V = 0.
         return np.concatenate([
             lie.dexp_inverse(-flat[:6], flat[6:12]),
             lie.adjoint(lie.inverse(others[0])) @ found[1][0], rates])
@@ -249,7 +249,7 @@ class _Motion:
         raise HodynError(
             f'at {t:g} s: {what} of robot {self._robot.name!r} moves at '
             f'{abs(speeds[fastest]):.3g} rad/s (m/s): the motion diverges; check units and '
-            'signs of the torque law: damping is opposed to the velocity')
+            'signs of the torque law: damping must oppose the velocity')
 
     def move_charts(self, t: float, flat: Array, rate: Array) -> None:
         """Let the next step start at X = 0 and x = 0; the arrays are changed in place.

@@ -39,7 +39,7 @@ _MAX_ROUND_OFF = 1e-6
 class SphericalJoint:
     """A spherical joint: converts between its rotation and the robot's three coordinates for it.
 
-    The rotation R takes vectors from the body's axes to the body's axes at home. The angular
+    The rotation R takes vectors from the body's axes to those axes at home. The angular
     velocity ω relative to the parent (rad/s) and the moment m of the joint on the body (N m) are
     in the body's axes, as in MuJoCo and Pinocchio; derivatives are component-wise. Coordinates are
     the positions of the joints NAME_x, NAME_y, NAME_z (rad) and their derivatives. With a batch, T
@@ -224,7 +224,7 @@ def forward_on_rotations(
 def regular_charts(
     robot: Robot, rotations: Mapping[str, Array],
 ) -> Iterator[tuple[Robot, NDArray[np.int64]]]:
-    """Yield robots with regular charts, and the indices of the rotations (T, 3, 3) each is for."""
+    """Yield robots with regular charts, each with the indices of its rotations (T, 3, 3)."""
     left = np.arange(len(next(iter(rotations.values()))))
     while True:
         fits = np.full(len(left), True)

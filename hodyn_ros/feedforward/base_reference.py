@@ -22,10 +22,9 @@ class BaseReference:
     """Decides at each reading of the odometry whether a planned motion of the base is followed.
 
     While a plan is followed, the accelerations of the base come from the plan; the measured pose
-    and twist correct it. Without a plan, a filter of `bandwidth`, rad/s, estimates them; 0 takes
-    them as 0. `tolerance`, (4,), is how far position, orientation, velocity and angular velocity
-    of the base may be from the plan: m, rad, m/s, rad/s. Stamps are ns on the clock of the
-    odometry.
+    and twist correct it. Without a plan, a filter of `bandwidth`, rad/s, estimates them; 0 assumes
+    none. `tolerance`, (4,), is how far position, orientation, velocity and angular velocity of the
+    base may be from the plan: m, rad, m/s, rad/s. Stamps are ns on the clock of the odometry.
     """
 
     def __init__(

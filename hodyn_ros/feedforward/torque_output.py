@@ -56,7 +56,7 @@ class TorqueOutput:
 
     @property
     def refused(self) -> EffortExcess | None:
-        """The value that the gate refused in the last cycle, if any."""
+        """The value that the stage refused in the last cycle, if any."""
         if self.stage.refused is None:
             return None
         value, row, joint = self.stage.refused
@@ -117,7 +117,8 @@ class TorqueOutput:
     ) -> None:
         """Shift Q to its value at another motion, `point`, (5, n), and base; back for None.
 
-        The shift fades if `fades`, or if `is_measured` (False for None) has changed.
+        The change takes the time `fade` if `fades`, or if `is_measured` (None counts as False) has
+        changed.
         """
         added = np.zeros(self.wanted.shape[1])
         if point is not None and self._kept is None:

@@ -45,8 +45,8 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
 def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
     """Return which values of each kind the data do not determine, (n,) or (bags n,) masks.
 
-    A gain that is not `clear`, (n,), can also be determined by the other gains; it is undetermined
-    if these do not agree well enough.
+    `clear`, (n,), are the gains that their own efforts determine. The others are also undetermined
+    if the gains do not agree well enough.
     """
     out = {
         kind: model.of(kind, model.free) & (

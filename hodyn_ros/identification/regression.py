@@ -26,7 +26,7 @@ _FLAT = 1e-3  # share of the damping for parameters in which the model is nearly
 _SETTLED = 0.02  # relative change of deviations and levels at which rounds end
 _ROUNDS, _ROUGH = 5, 2  # most rounds of estimating deviations, with and without `settle`
 _LEVELS = np.geomspace(0.003, 1.5, 24)
-"""Candidate prior deviations of links and gains, as shares of ±100 %."""
+"""Candidate prior deviations of links and gains; 1 is ±100 %."""
 _USUAL = {  # prior of each level: its median, and the standard deviation of its logarithm
     'links asked': (0.2, 1.0), 'links': (0.05, 1.0), 'inverse_gain': (0.01, 1.0),
     'common_gain': (0.01, 1.0), 'inverse_gain asked': (0.2, 1.0)}
@@ -338,7 +338,7 @@ def solve_linear(
 ) -> tuple[Array, Array]:
     """Return the coefficients of added linear columns, (T, n, c), and their covariance, (c, c).
 
-    Without data they are 0 with the given deviations, (c,).
+    Their prior is 0 with the given deviations, (c,).
     """
     value, derivative = terms.evaluate(found.theta)
     left, slope, _ = _weighed(

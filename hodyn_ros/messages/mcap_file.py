@@ -37,9 +37,8 @@ _DECOMPRESSORS = {'lz4': LZ4FrameDecompressor, 'zstd': ZstdDecompressor}
 class _Record(NamedTuple):
     """A record's code, begin and end; the end may be beyond the end of a cut file.
 
-    It is `doubtful` if damage may reach into it: bytes that cannot be a record follow it, or the
-    source ends with it and with a zero, which may be the first bytes of a block that was never
-    written.
+    It is `doubtful` if damage may reach into it: bytes that cannot be a record follow it, or it is
+    the last and a zero ends or follows it, perhaps of a block that was never written.
     """
 
     code: int
@@ -270,7 +269,7 @@ def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, bool, str]:
         return b'', False, 'the checksum or the size of the chunk is wrong'
     is_checked = crc != 0 and not is_cut
     if compression and chunk.doubtful and not is_checked:
-        return b'', False, 'the chunk may end at damaged bytes, and no checksum can be checked'
+        return b'', False, 'the chunk may end at damaged bytes, and no checksum covers it'
     return raw, is_checked, 'the file ends in this chunk' if is_cut else ''
 
 

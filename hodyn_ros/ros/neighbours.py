@@ -1,4 +1,4 @@
-"""Other nodes on the node's topics, and the messages about them, checked once a second."""
+"""Looks once a second for other nodes on the topics, and reports them."""
 from collections import Counter
 import time
 

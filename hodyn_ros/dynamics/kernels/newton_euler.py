@@ -112,9 +112,8 @@ def propagate_twist(
 ) -> None:
     """Write joint screw and twist: Ṡ = ad_V S and V = V_parent + S q̇ (M21 eqs. 6 and 9).
 
-    All are coefficients, of which `start` to `stop` − 1 are written: `rate`, (k,), of q̇;
-    `parent_twist`, (k, 6), or (0, 6) if the parent is the world; `screw`, of which 0 is given, and
-    `twist`, (k, 6).
+    All are coefficients: `rate`, (k,), of q̇; `parent_twist`, (k, 6), or (0, 6) if the parent is
+    the world. Writes `start` to `stop` − 1 of `twist` and of `screw`, (k, 6), of which 0 is given.
     """
     for k in range(start, stop):
         if k > 0:

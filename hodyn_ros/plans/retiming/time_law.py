@@ -77,7 +77,7 @@ def even_basis(u: Array, step: float, count: int) -> tuple[Indices, Array]:
 
 
 def uniform_law(length: float, duration: float, rests: ArrayLike) -> Plan:
-    """Return a law that starts and ends with its mean speed, or at rest as `rests`, (2,), says."""
+    """Return a law with its mean speed at both ends, or at rest where `rests`, (2,), is True."""
     knots = np.zeros((2, 5, 1))
     knots[1, 0] = length
     knots[:, 1, 0] = np.where(rests, 0.0, length / duration)

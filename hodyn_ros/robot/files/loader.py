@@ -124,11 +124,11 @@ def _check_ranges(
 def _harmless_locks(
     links: Sequence[Body], locked: Set[str], slides: Set[str],
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the locked joints on which no torque depends, and which of them shift an arm.
+    """Return the locked joints whose position affects no torque, and those that slide an arm.
 
-    `links` have parents first. No other joint moves the link of a harmless joint, and this link
-    carries no moving one; but on a fixed base, a prismatic joint may carry the arm, and is
-    harmless while it stands.
+    `links` have parents first. No other joint moves the link of such a joint, and this link
+    carries no moving link. But a prismatic joint on a fixed base may carry the arm, as long as it
+    stands.
     """
     moves: list[bool] = []
     carries = [link.type != 'fixed' for link in links]
