@@ -60,7 +60,8 @@ def test_an_error_of_drawing_is_not_hidden(drawn):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(('number', 'code', 'delay'), [
-    (signal.SIGTERM, 143, 0.0), (signal.SIGINT, 130, 0.0), (signal.SIGKILL, -9, 0.02)])
+    pytest.param(signal.SIGTERM, 143, 0.0, marks=pytest.mark.siege),
+    (signal.SIGINT, 130, 0.0), (signal.SIGKILL, -9, 0.02)])
 def test_a_replay_ended_as_its_processes_start_leaves_none(tmp_path, number, code, delay):
     """Guards a command that hung, or went on, and drawing processes that waited for ever."""
     command = subprocess.Popen(

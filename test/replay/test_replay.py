@@ -197,7 +197,7 @@ def test_numbers_that_are_none_are_counted_and_the_motion_is_used(
 @pytest.mark.usefixtures('undrawn')
 def test_commands_count_each_message_of_damaged_bags(tmp_path, command):
     """Seeds of the generator; more by ``python tools/broken_bags.py --commands``."""
-    for seed in range(100, 106):
+    for seed in range(100, 103):
         bag = break_bag(tmp_path / str(seed), seed)
         faults = faults_of_command(bag, command, tmp_path / f'{seed} {command}')
         assert not faults, f'seed {seed}: {bag.shape}, {bag.damage}'

@@ -32,7 +32,8 @@ def fast(robot, duration=3.0, speed=0.8):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(('stiffness', 'bandwidth'), [(1000.0, 50.0), (3000.0, 20.0)])
+@pytest.mark.parametrize(('stiffness', 'bandwidth'), [
+    (1000.0, 50.0), pytest.param(3000.0, 20.0, marks=pytest.mark.siege)])
 def test_each_derivative_earns_its_place(stiffness, bandwidth):
     robot = sea(stiffness)
     runs = simulate_tracking(robot, fast(robot), bandwidth=bandwidth)
