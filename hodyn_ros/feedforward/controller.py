@@ -324,10 +324,10 @@ class FeedforwardController:
             self._stream_limits = None
             self._go_over()
 
-    def set_stiffness(self, stiffness: Array) -> tuple[Array, int]:
+    def set_stiffness(self, stiffness: Array) -> Array:
         """Request a stiffness, (n,), N m/rad, see `StiffnessReference.request`."""
         if self._stiffness is None:
-            return stiffness, -1
+            return stiffness
         return self._stiffness.request(stiffness, self.now, self.q, self.torque)
 
     @property

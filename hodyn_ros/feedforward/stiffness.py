@@ -32,7 +32,7 @@ class StiffnessReference:
         #: (3, n): σ, σ̇, σ̈ at the last instant; None until a stiffness is requested
         self.value: Array | None = None
         self._asked, self._asked_at = np.empty(0), 0
-        self._taken: tuple[Array, int] = np.empty(0), -1
+        self._taken = np.empty(0)
         self._side = side
         start = side.actuators.constant_stiffness()[0]
         self._filter = SmoothingFilter(start, bandwidth)
@@ -60,15 +60,14 @@ class StiffnessReference:
         self.value = self._advance(0.0)
         return np.asarray(variable & (first > 0))
 
-    def request(self, wanted: Array, now: int, q: Array, torque: Array) -> tuple[Array, int]:
+    def request(self, wanted: Array, now: int, q: Array, torque: Array) -> Array:
         """Set the goal as near to a stiffness, (n,), N m/rad, as possible at `now`, ns.
 
-        Returns the stiffness that is used, (n,), and the joint that is furthest from its request
-        in proportion, −1 for none. From the stiffness of the robot file, or, if that is
-        impossible, from the present one, each joint goes towards the request as long as its law
-        can give the `torque`, (3, n), of the motion `q`, (5, n), and motors and springs keep
-        their limits. It never gets so soft that a quarter of the effort limit would stretch the
-        spring beyond its deflection limit.
+        Returns the stiffness that is used, (n,). From the stiffness of the robot file, or, if that
+        is impossible, from the present one, each joint goes towards the request as long as its law
+        can give the `torque`, (3, n), of the motion `q`, (5, n), and motors and springs keep their
+        limits. It never gets so soft that a quarter of the effort limit would stretch the spring
+        beyond its deflection limit.
         """
         if self.value is None:
             self.value = self._advance(0.0)
@@ -96,12 +95,12 @@ class StiffnessReference:
         if self.value is not None and self.is_changing:
             self.request(np.exp(self._input), now, q, torque)
 
-    def _approach(self, wanted: Array, q: Array, torque: Array) -> tuple[Array, int]:
+    def _approach(self, wanted: Array, q: Array, torque: Array) -> Array:
         """Set the goal and the rate; return as `request`."""
         actuators = self._side.actuators
         start = actuators.constant_stiffness()[0]
-        asked = np.where(actuators.variable, wanted, start)
-        wanted = np.maximum(asked, np.minimum(self._least, start))
+        wanted = np.maximum(
+            np.where(actuators.variable, wanted, start), np.minimum(self._least, start))
         stiffness, use = self._way(np.log(start), np.log(wanted), q, torque)
         if np.any(use[0] > 1.0):
             begin = np.where(use[0] > 1.0, self._filter.state[0], start)
@@ -114,10 +113,7 @@ class StiffnessReference:
         taken = np.where(last == STEPS, wanted, stiffness[last, np.arange(start.size)])
         self._goal = np.log(taken)
         self._rate = self._fastest(q, torque)
-        # A joint that is not variable does not count, even if it is beyond a limit.
-        held = np.where(actuators.variable, np.abs(np.log(taken / asked)), 0.0)
-        joint = int(held.argmax())
-        return taken, joint if held[joint] > 0.0 else -1
+        return taken
 
     def _way(
         self, begin: Array, end: Array, q: Array, torque: Array,

@@ -268,13 +268,15 @@ class Supervisor(StateMachine):
         if np.any(stiffness <= 0.0):
             wrong = int(np.argmax(wanted <= 0.0))
             raise HodynError(f'stiffness of joint {self._joints[wrong]!r} must be above 0')
-        taken, joint = controller.set_stiffness(wanted)
-        if joint >= 0:
+        taken = controller.set_stiffness(wanted)
+        # A joint that is not variable does not count, even if it is beyond a limit.
+        if left := np.flatnonzero(motors.actuators.variable & (taken != wanted)).tolist():
+            reached = ', '.join(
+                f'{self._joints[joint]}: {taken[joint]:.4g} of {wanted[joint]:.4g} N m/rad'
+                for joint in left)
             self.reasons.notice(
                 'stiffness', 'the desired stiffness is not reached: see the log', at, 'warning',
-                f'stiffness of {self.feedforward.robot.joint_names[joint]}: {taken[joint]:.4g} of '
-                f'{wanted[joint]:.4g} N m/rad, as far as the limits of its motors and springs '
-                'allow')
+                f'stiffness of {reached}, as far as the limits of motors and springs allow')
 
     # What follows
 

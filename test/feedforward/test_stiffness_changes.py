@@ -1,12 +1,13 @@
 """A stiffness changes as streams do, within what motors and springs can give."""
 from unittest.mock import Mock
 
-from controllers import HOME, MS, AtHome, with_tendons
+from controllers import HOME, MOTOR, MS, AtHome, driven, with_tendons
 import numpy as np
 import pytest
 from supervised import World, running
 
 import hodyn_ros as hd
+from hodyn_ros.actuators.joint_actuators import JointActuator
 from hodyn_ros.actuators.laws import AntagonisticExponential, VariableStiffness
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.actuators.motors import Motor
@@ -51,7 +52,7 @@ def test_a_request_of_stiffness_names_the_variable_joints_alone(tendons):
         writer = JointStateWriter(joints)
         writer.effort[:] = values
         supervisor.take_stiffness(reader.effort(writer.at(0)), 1000.0)
-        return supervisor.controller._stiffness._taken[0]
+        return supervisor.controller._stiffness._taken
 
     alone = asked(['fer_joint2'], [1500.0])
     assert alone[1] == 1500.0
@@ -222,3 +223,17 @@ def test_a_payload_raises_a_stiffness_that_was_possible_without_it(tendons):
     assert world.controller.stiffness[0, 1] > 1.05 * soft
     assert world.controller.motors.feasible.all()
     assert not world.controller.motors.any_held
+
+
+def test_each_joint_that_does_not_reach_its_stiffness_is_named(panda):
+    tendons = JointActuator(AntagonisticExponential(2.0, 20.0, 2000.0), MOTOR)
+    world = running(model=FeedForward(driven(panda, tendons)))
+    wanted = np.full(7, 2500.0)
+    wanted[[1, 3]] = 1.0
+    world.supervisor.take_stiffness(wanted, world.at)
+    world.states(2)
+    line, = (line for line in world.logged if 'as far as the limits' in line)
+    assert line.count(' of 1 N m/rad') == 2
+    assert 'joint2: ' in line
+    assert 'joint4: ' in line
+    assert 'joint1' not in line
