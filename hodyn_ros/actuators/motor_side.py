@@ -292,7 +292,7 @@ def evaluate_instant(
         else:
             whole = False
             margin[i] = -np.inf
-            if is_damped and started:
+            if is_damped and started and dt > 0.0:
                 memory[4, i] += dt
         if is_damped and known:
             if not started:
