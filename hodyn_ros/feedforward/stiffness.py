@@ -31,8 +31,10 @@ class StiffnessReference:
     def __init__(self, side: MotorSide, effort: Array, bandwidth: float) -> None:
         #: (3, n): σ, σ̇, σ̈ at the last instant; None until a stiffness is requested
         self.value: Array | None = None
+        #: (2, n): the requested stiffness and the nearest possible one, a new array each time that
+        #: the request is judged; None until a stiffness is requested
+        self.judged: Array | None = None
         self._asked, self._asked_at = np.empty(0), 0
-        self._taken = np.empty(0)
         self._side = side
         start = side.actuators.constant_stiffness()[0]
         self._filter = SmoothingFilter(start, bandwidth)
@@ -60,21 +62,19 @@ class StiffnessReference:
         self.value = self._advance(0.0)
         return np.asarray(variable & (first > 0))
 
-    def request(self, wanted: Array, now: int, q: Array, torque: Array) -> Array:
+    def request(self, wanted: Array, now: int, q: Array, torque: Array) -> None:
         """Set the goal as near to a stiffness, (n,), N m/rad, as possible at `now`, ns.
 
-        Returns the stiffness that is used, (n,). From the stiffness of the robot file, or, if that
-        is impossible, from the present one, each joint goes towards the request as long as its law
-        can give the `torque`, (3, n), of the motion `q`, (5, n), and motors and springs keep their
-        limits. It never gets so soft that a quarter of the effort limit would stretch the spring
-        beyond its deflection limit.
+        From the stiffness of the robot file, or, if that is impossible, from the present one, each
+        joint goes towards the request as long as its law can give the `torque`, (3, n), of the
+        motion `q`, (5, n), and motors and springs keep their limits. It never gets so soft that a
+        quarter of the effort limit would stretch the spring beyond its deflection limit.
         """
         if self.value is None:
             self.value = self._advance(0.0)
         if now - self._asked_at > LIMITS_AGE or not np.array_equal(self._asked, wanted):
             self._asked, self._asked_at = wanted.copy(), now
-            self._taken = self._approach(wanted, q, torque)
-        return self._taken
+            self.judged = np.array([wanted, self._approach(wanted, q, torque)])
 
     def move(
         self, now: int, interval: float, q: Array, torque: Array, *, is_feasible: bool,
@@ -82,11 +82,12 @@ class StiffnessReference:
         """Move on by `interval` seconds to the instant `now`, ns, once a stiffness is requested.
 
         What was possible may not be possible in motion, or with another payload, with which the
-        motors cannot follow: then the request is judged again.
+        motors cannot follow, and what was not may be: then the request is judged again.
         """
         if self.value is None:
             return
-        if now - self._asked_at > LIMITS_AGE and (q[1:].any() or not is_feasible):
+        if now - self._asked_at > LIMITS_AGE and (
+                q[1:].any() or not is_feasible or self.is_out_of_reach):
             self.request(self._asked, now, q, torque)
         self.value = self._advance(interval)
 
@@ -96,9 +97,9 @@ class StiffnessReference:
             self.request(np.exp(self._input), now, q, torque)
 
     def _approach(self, wanted: Array, q: Array, torque: Array) -> Array:
-        """Set the goal and the rate; return as `request`."""
+        """Set the goal and the rate; return the stiffness, (n,), that is possible."""
         actuators = self._side.actuators
-        start = actuators.constant_stiffness()[0]
+        start, asked = actuators.constant_stiffness()[0], wanted
         wanted = np.maximum(
             np.where(actuators.variable, wanted, start), np.minimum(self._least, start))
         stiffness, use = self._way(np.log(start), np.log(wanted), q, torque)
@@ -113,7 +114,8 @@ class StiffnessReference:
         taken = np.where(last == STEPS, wanted, stiffness[last, np.arange(start.size)])
         self._goal = np.log(taken)
         self._rate = self._fastest(q, torque)
-        return taken
+        # A joint that is not variable does not count, even if it is beyond a limit.
+        return np.where(actuators.variable, taken, asked)
 
     def _way(
         self, begin: Array, end: Array, q: Array, torque: Array,
@@ -133,6 +135,11 @@ class StiffnessReference:
             np.ascontiguousarray(np.broadcast_to(one, (STEPS + 1, *one.shape)))
             for one in (q, torque))
         return stiffness[:, 0], *self._side.sample(motions, torques, stiffness)
+
+    @property
+    def is_out_of_reach(self) -> bool:
+        """Whether the request is not possible as it is."""
+        return self.judged is not None and bool((self.judged[0] != self.judged[1]).any())
 
     @property
     def is_changing(self) -> bool:

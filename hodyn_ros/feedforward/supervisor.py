@@ -257,7 +257,7 @@ class Supervisor(StateMachine):
             self.reasons.notice(
                 'wrench', 'external_wrench is scaled down: see the log', at, 'warning', line)
 
-    def take_stiffness(self, stiffness: Array, at: float) -> None:
+    def take_stiffness(self, stiffness: Array) -> None:
         """Request the stiffness, N m/rad, of the variable joints, in their order."""
         controller = self._ready()
         motors = controller.motors
@@ -268,15 +268,7 @@ class Supervisor(StateMachine):
         if np.any(stiffness <= 0.0):
             wrong = int(np.argmax(wanted <= 0.0))
             raise HodynError(f'stiffness of joint {self._joints[wrong]!r} must be above 0')
-        taken = controller.set_stiffness(wanted)
-        # A joint that is not variable does not count, even if it is beyond a limit.
-        if left := np.flatnonzero(motors.actuators.variable & (taken != wanted)).tolist():
-            reached = ', '.join(
-                f'{self._joints[joint]}: {taken[joint]:.4g} of {wanted[joint]:.4g} N m/rad'
-                for joint in left)
-            self.reasons.notice(
-                'stiffness', 'the desired stiffness is not reached: see the log', at, 'warning',
-                f'stiffness of {reached}, as far as the limits of motors and springs allow')
+        controller.set_stiffness(wanted)
 
     # What follows
 

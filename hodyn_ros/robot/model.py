@@ -241,6 +241,8 @@ class Robot:
 
         A link fixed to the world has index −1. Raises HodynError when there is no such link.
         """
+        if not isinstance(name, str):
+            raise HodynError(f'link: expected the name of a link, got {type(name).__name__}')
         for i, body in enumerate(self.bodies):
             if body.name == name:
                 return i, np.eye(4)

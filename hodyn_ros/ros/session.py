@@ -155,7 +155,7 @@ class Session:
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness of variable joints, a serialized joint state."""
         self._take('stiffness', data, MAX_STATE_BYTES, lambda data: (
-            self.supervisor.take_stiffness(self._stiffness_reader.effort(data), time.monotonic())))
+            self.supervisor.take_stiffness(self._stiffness_reader.effort(data))))
 
     def on_motor_state(self, data: bytes) -> None:
         """Take the state of the motors, a serialized joint state."""

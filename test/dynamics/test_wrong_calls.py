@@ -88,6 +88,7 @@ KINEMATICS = [
     ({'q': zeros(6)}, r'q has shape \(6,\)'),
     ({'q': zeros(2, 7) * np.nan}, "joint 'joint1'"),
     ({'link': 'hand'}, "no link 'hand'"),
+    ({'link': zeros(7)}, 'link: expected the name of a link, got ndarray'),
     ({'representation': 'world'}, "representation 'world'"),
     ({'base_pose': EYE}, 'fixed base'),
 ]

@@ -19,8 +19,8 @@ def said():
 
 def cycle(excess=None, motors=None, *, is_held_back=False):
     return SimpleNamespace(
-        excess=excess, motors=motors, reference=SimpleNamespace(is_held_back=is_held_back),
-        clipped=False, base_wrench=np.zeros((3, 0)))
+        excess=excess, motors=motors, judged_stiffness=None, clipped=False,
+        reference=SimpleNamespace(is_held_back=is_held_back), base_wrench=np.zeros((3, 0)))
 
 
 def motors(*, feasible=(), held=()):

@@ -51,8 +51,8 @@ def test_a_request_of_stiffness_names_the_variable_joints_alone(tendons):
                 supervisor.evaluate(stamp, 1000.0)
         writer = JointStateWriter(joints)
         writer.effort[:] = values
-        supervisor.take_stiffness(reader.effort(writer.at(0)), 1000.0)
-        return supervisor.controller._stiffness._taken
+        supervisor.take_stiffness(reader.effort(writer.at(0)))
+        return supervisor.controller.judged_stiffness[1]
 
     alone = asked(['fer_joint2'], [1500.0])
     assert alone[1] == 1500.0
@@ -103,7 +103,7 @@ def test_a_change_of_stiffness_uses_half_the_speed_of_the_motors(panda, law, see
 def changing(tendons):
     """Return a world whose stiffness has begun to change, with the motors in motion."""
     world = running(model=tendons)
-    world.supervisor.take_stiffness(np.array([8000.0]), world.at)
+    world.supervisor.take_stiffness(np.array([8000.0]))
     world.states(20)
     assert np.abs(world.controller.motors.reference[1]).max() > 0.05
     return world
@@ -142,7 +142,7 @@ def test_an_activation_begins_at_the_stiffness_of_the_last_one(changing, tendons
     assert not first[1:3].any()
     assert again.controller.stiffness[0, 1] == pytest.approx(held['joint2'], rel=1e-9)
     assert again.said('the stiffness of the last activation still applies') == 1
-    again.supervisor.take_stiffness(file[1:2], again.at)
+    again.supervisor.take_stiffness(file[1:2])
     again.states(2000)
     assert again.controller.stiffness[0, 1] == pytest.approx(file[1], rel=1e-4)
 
@@ -189,7 +189,7 @@ def test_a_change_begins_and_ends_where_the_stiffness_of_the_file_is_too_little(
             thetas.append(controller.motors.reference[0].copy())
             assert controller.motors.feasible.all()
 
-    world.supervisor.take_stiffness(np.array([wanted]), world.at)
+    world.supervisor.take_stiffness(np.array([wanted]))
     advance(30)
     world.supervisor.deactivate()
     advance(1000)
@@ -213,16 +213,27 @@ def test_a_stiffness_that_springs_do_not_have_any_more_is_not_resumed(tendons):
 
 
 def test_a_payload_raises_a_stiffness_that_was_possible_without_it(tendons):
+    """That was not said, and it stayed so without the payload."""
     world = running(model=tendons)
-    world.supervisor.take_stiffness(np.array([1.0]), world.at)
+    world.supervisor.take_stiffness(np.array([1.0]))
     world.states(1000)
-    soft = world.controller.stiffness[0, 1]
+    soft = 1.01 * world.controller.stiffness[0, 1]
+    world.supervisor.take_stiffness(np.array([soft]))
+    world.states(1000)
+    assert world.controller.stiffness[0, 1] == pytest.approx(soft)
+    assert world.report == ('holding', '')
     world.supervisor.change_model(FeedForward(
         tendons.robot.with_payload('link7', 3.0, [0.0, 0.0, 0.1])))
     world.states(1000)
     assert world.controller.stiffness[0, 1] > 1.05 * soft
     assert world.controller.motors.feasible.all()
     assert not world.controller.motors.any_held
+    assert world.report == ('holding', 'the desired stiffness is not reached: see the log')
+    assert world.said(f' of {soft:.4g} N m/rad, as far as the limits of motors') == 1
+    world.supervisor.change_model(tendons)
+    world.states(1000)
+    assert world.controller.stiffness[0, 1] == pytest.approx(soft)
+    assert world.report == ('holding', '')
 
 
 def test_each_joint_that_does_not_reach_its_stiffness_is_named(panda):
@@ -230,7 +241,7 @@ def test_each_joint_that_does_not_reach_its_stiffness_is_named(panda):
     world = running(model=FeedForward(driven(panda, tendons)))
     wanted = np.full(7, 2500.0)
     wanted[[1, 3]] = 1.0
-    world.supervisor.take_stiffness(wanted, world.at)
+    world.supervisor.take_stiffness(wanted)
     world.states(2)
     line, = (line for line in world.logged if 'as far as the limits' in line)
     assert line.count(' of 1 N m/rad') == 2
