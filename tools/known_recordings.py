@@ -47,6 +47,22 @@ def scara():
                      'viscous': [0.8, 0.4, 5.0, 0.01]}})
 
 
+def palletizer():
+    """Return an arm with a coupling that keeps the axis of its tool almost upright."""
+    masses, reach = (80.0, 55.0, 40.0, 12.0, 20.0), (0.1, 0.5, 0.5, 0.05, 0.0)
+    joints, axes = ('turn', 'lower', 'upper', 'level', 'tool'), (2, 1, 1, 1, 2)
+    places = np.tile(np.eye(4), (5, 1, 1))
+    places[1:, 0, 3], places[2, 2, 3] = (0.3, 0.0, 1.2, 0.1), 1.1
+    bodies = [
+        {'name': f'{joint}_link', 'joint': joint, 'parent': k - 1, 'type': 'revolute',
+         'axis': np.eye(3)[axes[k]].tolist(), 'mass': masses[k], 'com': [reach[k], 0.02, 0.1],
+         'inertia': (0.05 * masses[k] * np.eye(3)).tolist(), 'placement': places[k].tolist()}
+        for k, joint in enumerate(joints)]
+    bodies[3]['mimic'] = {'joint': 'upper', 'multiplier': -1.0, 'offset': 0.1}
+    return load_robot({'name': 'palletizer', 'bodies': bodies, 'limits': {
+        'position': [[-3.0, 3.0], [-1.0, 1.4], [-1.5, 1.5], [-6.0, 6.0]]}})
+
+
 def lifted_arm(*more, **options):
     """Return an arm of three joints on a vertical slide; only the last one tilts its link.
 

@@ -168,15 +168,20 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     from hodyn_ros.limits.margins import both
 
     said = []
+    gains, zeros = (key in found.joints for key in ('effort_gain', 'zero'))  # that were terms
+    by_gains = '' if gains else ' (gains among the --terms finds this)'
     for slides in (False, True):
         misplaced = [
             name for name, body in zip(robot.joint_names, robot.joint_bodies, strict=True)
             if name in doubtful.misplaced and (body.type == 'prismatic') == slides]
         if misplaced:
+            searched = zeros and not slides
             said.append(
-                f'Positions of {", ".join(misplaced)} are beyond their limits most of the time. '
+                f'Positions of {", ".join(misplaced)} are beyond their limits most of the time'
+                f'{", also with the zeros found" if searched else ""}. '
                 'Before using the file, check whether they are in ' + (
                     'mm, or have another zero than the model.' if slides else
+                    'degrees, or whether the limits in the robot file are wrong.' if searched else
                     'degrees, or have other zeros than the model (zeros among the --terms finds '
                     'these).'))
     foreign = [doubt for doubt in found.doubts if not math.isnan(doubt.recorded)]
@@ -222,19 +227,21 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
                 f'Friction of {doubt.joint} would be {friction} {newton}, beyond its '
                 f'limit of effort, {limit} {newton}: it is not written, and the '
                 "robot's is kept. The efforts of this joint are left out: check whether they are "
-                'in another unit (gains among the --terms finds this), or whether the limit in '
-                'the robot file is wrong.')
+                f'in another unit{by_gains}, or whether the limit in the robot file is wrong.')
     if doubtful.overloaded:
         said.append(
             f'Efforts of {", ".join(doubtful.overloaded)} are beyond the limits of effort most '
-            'of the time. Before using the file, check whether they are in another unit (gains '
-            'among the --terms finds this), or whether the limits in the robot file are wrong.')
+            'of the time. Before using the file, check whether they are in another unit'
+            f'{by_gains}, or whether the limits in the robot file are wrong.')
     if doubtful.unexplained:
         said.append(
             f'The file predicts the effort of {", ".join(doubtful.unexplained)} worse than a '
             'constant would: the sign or unit of the effort, or zeros, axes or links of the '
-            'model are wrong. Correct this before using the file: gains and zeros among the '
-            '--terms find signs, units and zeros.')
+            'model are wrong. Correct this before using the file' + {
+                (False, False): ': gains and zeros among the --terms find signs, units and zeros.',
+                (True, False): ': zeros among the --terms finds zeros.',
+                (False, True): ': gains among the --terms finds signs and units.',
+            }.get((gains, zeros), '.'))
     return said
 
 

@@ -52,6 +52,7 @@ def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
         kind: model.of(kind, model.free) & (
             model.of(kind, found.deviation) > UNDETERMINED * model.of(kind, model.prior))
         for kind in ('amplitude', 'viscous', 'rotor', 'zero', 'offset')}
+    out['zero'] &= model.of('zero', model.start) == 0.0  # quarter turns were found, not given
     if 'gains' in model.terms:
         half = NORMAL_90 * found.deviation_of(model.by_gain(found.theta))
         out['inverse_gain'] = model.of('inverse_gain', model.free) & (
@@ -107,10 +108,11 @@ def keep(model: Terms, theta: Array, given: Array, those: Masks) -> Array:
     for kind, mask in those.items():
         for one in _TOGETHER.get(kind, (kind,)):
             model.of(one, model.free)[mask] = model.of(one, model.considered)[mask] = False
-            if one != 'zero':  # a zero keeps the quarter turns found before the fit
-                model.of(one, theta)[mask] = model.of(one, given)[mask]
+            model.of(one, theta)[mask] = model.of(one, given)[mask]
         if kind == 'inverse_gain':
             model.shares &= ~mask
+        elif kind == 'zero':
+            model.move_to(theta)
     return theta
 
 

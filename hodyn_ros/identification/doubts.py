@@ -23,7 +23,8 @@ _WORSE_THAN_NONE = 1.2
 class DoubtfulJoints:
     """Names of joints whose recordings are likely misread."""
 
-    misplaced: tuple[str, ...] = ()  #: Joints that are mostly outside their position limits
+    #: Joints that are, with the zeros found, mostly outside their position limits
+    misplaced: tuple[str, ...] = ()
     #: Joints whose efforts, with the gains found, are mostly beyond their limits
     overloaded: tuple[str, ...] = ()
     #: Joints whose held-out efforts are predicted worse than by a constant
@@ -114,7 +115,8 @@ def doubtful_joints(
 
     `held_out`, (n,), are the errors of held-out efforts, see `Validation.held_out_less_mean`.
     """
-    limits, position, known = robot.limits, data.q[:, 0], np.isfinite(data.effort)
+    limits, known = robot.limits, np.isfinite(data.effort)
+    position = data.q[:, 0] + found.joints.get('zero', 0.0)
     heard = known.any(axis=0)
     effort = data.effort * found.gain_factors(robot)
     beyond = known & (np.abs(effort) > limits.effort)

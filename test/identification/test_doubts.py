@@ -3,7 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 import re
 
-from known_recordings import FRICTION, bag, lifted_arm, scara
+from known_recordings import FRICTION, bag, lifted_arm, palletizer, scara
 import numpy as np
 import pytest
 from recordings import PANDA, messages, motion, record, write
@@ -116,6 +116,57 @@ def test_positions_that_are_mostly_beyond_their_limits_are_named():
     assert said.startswith('Positions of lift are beyond')
     assert 'in mm' in said
     assert 'degrees' not in said
+
+
+def turned(q, angle):
+    """Return a motion with an angle added to the positions of joint4."""
+    q = q.copy()
+    q[:, 0, 3] += angle
+    return q
+
+
+@pytest.mark.parametrize('turn', [0.5 * np.pi, -0.5 * np.pi])
+def test_positions_are_judged_with_the_zeros_found(turn):
+    q = motion(np.arange(0.0, 10.0, 0.1))
+    given = Data(turned(q, turn), np.zeros((100, 7)), np.arange(100))
+    zero = np.where(np.arange(7) == 3, turn, 0.0)
+    assert doubted(given, Estimate(joints={'zero': -zero})) == DoubtfulJoints()
+    wrong = Estimate(joints={'zero': zero})
+    found = doubted(given, wrong)
+    assert found.misplaced == ('joint4',)
+    said, = doubts(PANDA, wrong, found)
+    assert 'also with the zeros found' in said
+
+
+def test_a_joint_whose_zero_is_found_is_judged(identified):
+    """Guards the advice to find a zero that was found, and a joint that is not judged for it."""
+    robot = palletizer()
+    save_robot(robot, 'arm.yaml')
+    recording = record(rate=25.0, duration=14.0, robot=robot, prefix='', effort_noise=1.0)
+    recording.position[:, 2] += 0.5 * np.pi
+    found = identified(
+        write('bag', {'/joint_states': messages(recording)}), terms=['zeros', 'friction'],
+        options=['--robot', 'arm.yaml'])
+    assert found['joints'][2]['zero']['value'] == pytest.approx(-0.5 * np.pi, abs=0.01)
+    assert not any(found['doubtful'].values())
+    assert 'beyond their limits' not in found.words
+    assert 'not judged' not in found.words
+    assert re.search(r'better for [^;]*upper', found.words)
+
+
+@pytest.mark.parametrize('given', [(), ('effort_gain',), ('zero',), ('effort_gain', 'zero')])
+def test_no_term_is_advised_that_was_given(given):
+    found = Estimate(
+        joints={key: np.ones(7) for key in given},
+        doubts=(Doubt('joint1', friction=100.0, limit=87.0),))
+    names = ('joint2',)
+    said = doubts(PANDA, found, DoubtfulJoints(names, names, names))
+    assert len(said) == 4
+    for sentence in said:
+        advice = re.findall(r'(gains|zeros)(?: and (zeros))? among the --terms', sentence)
+        advised = {term for terms in advice for term in terms if term}
+        assert not advised & {{'effort_gain': 'gains', 'zero': 'zeros'}[key] for key in given}
+        assert given or advised
 
 
 def test_gains_that_no_command_has_are_named():
