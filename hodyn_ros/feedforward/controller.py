@@ -20,7 +20,6 @@ from hodyn_ros.feedforward.moving_base import (
     MovingBaseFeedForward,
 )
 from hodyn_ros.feedforward.output_curve import RATE_SHARE
-from hodyn_ros.feedforward.plausible_state import turns_of
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.feedforward.stiffness import LIMITS_AGE, StiffnessReference
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
@@ -222,17 +221,14 @@ class FeedforwardController:
         """Hold a position, (n,), from now on; the outputs go there from their last values.
 
         A joint that is beyond its range is held at the end of the range, or at the reference if
-        the reference is beyond the range itself. Motors do not turn round with a driver that wraps
-        positions: the arm has not.
+        the reference is beyond the range itself.
         """
         held = self.within_range(position)
-        turns = turns_of(self._feedforward.robot, held - self.q[0])
         self.reference.latch(held)
         self.q = _still(held)
         self._stream_limits = None
         self._go_over()
         if self.motors is not None:
-            self.motors.turn(-turns)
             self.motors.go_over(self.q, self.torque, self.stiffness)
 
     def replace(self, feedforward: FeedForward) -> None:

@@ -50,7 +50,6 @@ class MotorStage:
         self._bounds = np.zeros((2, side.actuators.n_motors))
         self._judged = np.zeros((5, side.actuators.n_motors))
         self._was_feasible = np.ones(side.actuators.n, dtype=np.bool_)
-        self._turns = np.zeros(side.actuators.n_motors)
         self._all_feasible = self.is_finite = True  #: Whether all of `reference` are finite
         self._theta: OutputStage | None = None
         self._load: OutputStage | None = None
@@ -94,7 +93,7 @@ class MotorStage:
 
     def evaluate(self, q: Array, torque: Array, stiffness: Array | None, dt: float) -> None:
         """Evaluate the reference `dt`, s, after the last call; arguments: `MotorSide.evaluate`."""
-        wanted = self._turned(self.side.evaluate(q, torque, stiffness, dt, check=False))
+        wanted = self.side.evaluate(q, torque, stiffness, dt, check=False)
         is_other, self._all_feasible = _load(
             self.actuators.motors, wanted, self.feasible, self._was_feasible, self._carried)
         if self._theta is None or self._load is None:
@@ -117,29 +116,17 @@ class MotorStage:
         """Start a transition to another motion, given its present values."""
         if self._theta is None or self._load is None:
             return
-        wanted = self._turned(self.side.evaluate(q, torque, stiffness, 0.0, check=False))
+        wanted = self.side.evaluate(q, torque, stiffness, 0.0, check=False)
         _load(
             self.actuators.motors, wanted, self.feasible, self._was_feasible, self._carried)
         self._was_feasible = self.feasible.copy()
         self._theta.go_over(wanted[:3])
         self._load.go_over(self._carried)
 
-    def turn(self, angle: Array) -> None:
-        """Add whole turns, (n,), rad, to the published θ of the joints."""
-        self._turns += angle[self.actuators.motor_joints]
-
     def restart(self) -> None:
         """Begin at the next motion, as at first, after nothing was published for a while."""
         self.side.reset()
-        self._turns[:] = 0.0
         self._theta = self._load = None
-
-    def _turned(self, wanted: Array) -> Array:
-        if not self._turns.any():
-            return wanted
-        turned: Array = wanted.copy()
-        turned[0] += self._turns
-        return turned
 
     def _begin(self, wanted: Array) -> None:
         none = np.full(self.actuators.n_motors, np.inf)

@@ -33,8 +33,6 @@ UNMEASURED = 0.05
 measure them."""
 FAR, FAR_TOGETHER = 2.0, 0.1
 """Impossible distances beyond the range: for one joint, and for several at a time, rad or m."""
-NEARLY = 0.2
-"""Difference from 2π up to which a jump counts as one turn, rad: the arm may be moving."""
 
 
 def beyond_range(
@@ -55,13 +53,6 @@ def beyond_range(
     in_rad = unit(robot, int(beyond.argmax()), 'position') == 'rad'
     asked = 'rad: are these degrees?' if in_rad else 'm: are these millimetres?'
     return f'{said}: no arm can be there; positions are in {asked}', False
-
-
-def turns_of(robot: Robot, change: Array) -> Array:
-    """Return the turns, ±2π rad, by which a driver wraps positions, given their change, (n,)."""
-    is_turn = np.abs(np.abs(change) - 2.0 * np.pi) < NEARLY
-    slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])
-    return np.where(is_turn & ~slides, np.copysign(2.0 * np.pi, change), 0.0)
 
 
 class PlausibleState:

@@ -10,7 +10,6 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import EffortExcess
-from hodyn_ros.feedforward.plausible_state import turns_of
 from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import QUANTITIES
@@ -19,7 +18,11 @@ from hodyn_ros.robot import Robot
 TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
+NEARLY = 0.2
+"""Difference from 2π up to which a jump counts as one turn, rad: the arm may be moving."""
+
 WRAPS = 'one turn: the driver must not wrap positions'
+UNREACHED = 'the desired stiffness is not reached: see the log'
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
 CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
@@ -51,6 +54,7 @@ class Reasons:
         self._robot = robot
         self._told: dict[str, tuple[str, float]] = {}
         self._stiffness: Array | None = None
+        self._out_of_reach = '', ''
 
     def tell(self, level: Level, text: str, topic: str = '') -> None:
         """Queue a line for the log; `topic` is the topic of a rejected input, else empty."""
@@ -109,22 +113,27 @@ class Reasons:
                     at, 'warning')
         if controller.judged_stiffness is not self._stiffness:
             self._stiffness = controller.judged_stiffness
-            self._notice_stiffness(at)
+            self._out_of_reach = self._of_stiffness()
+        if self._out_of_reach[0]:
+            request, line = self._out_of_reach
+            self.notice(request, UNREACHED, at, 'warning', line)
         if controller.clipped and controller.base_wrench.size:
             self.notice('clipped', CLIPPED_ON_BASE, at, 'error')
         if controller.reference.is_held_back:
             self.why = HELD_BACK
             self.notice('held back', '', at, 'warning', HELD_BACK)
 
-    def _notice_stiffness(self, at: float) -> None:
+    def _of_stiffness(self) -> tuple[str, str]:
+        """Return what is requested of joints that do not reach it, and the line that says so."""
         if self._stiffness is None or np.array_equal(*self._stiffness):
-            return
-        left = ', '.join(
-            f'{name}: {possible:.4g} of {requested:.4g} N m/rad' for name, requested, possible in
-            zip(self._robot.joint_names, *self._stiffness, strict=True) if requested != possible)
-        self.notice(
-            'stiffness', 'the desired stiffness is not reached: see the log', at, 'warning',
-            f'stiffness of {left}, as far as the limits of motors and springs allow')
+            return '', ''
+        left = [each for each in zip(self._robot.joint_names, *self._stiffness, strict=True)
+                if each[1] != each[2]]
+        reached = ', '.join(
+            f'{name}: {possible:.4g} of {requested:.4g} N m/rad'
+            for name, requested, possible in left)
+        return f'stiffness {[each[:2] for each in left]}', (
+            f'stiffness of {reached}, as far as the limits of motors and springs allow')
 
     def of_excess(self, excess: EffortExcess) -> str:
         """Return the sentence that says what is beyond its limit."""
@@ -154,7 +163,8 @@ class Reasons:
 
     def of_turn(self, joint: int, change: float) -> str:
         """Return what it means if a joint jumps by one turn; empty for another jump."""
-        return WRAPS if turns_of(self._robot, np.full(self._robot.n, change))[joint] else ''
+        turns = self._robot.joint_bodies[joint].type != 'prismatic'
+        return WRAPS if turns and abs(abs(change) - 2.0 * math.pi) < NEARLY else ''
 
 
 def cause_of(text: str) -> str:

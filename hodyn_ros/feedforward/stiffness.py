@@ -6,7 +6,10 @@ from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.reference.smoothing import SmoothingFilter
 
 STEPS = 64
-"""Number of steps towards the requested stiffness at which the motors' reference is checked."""
+"""Number of steps towards the requested stiffness at which the motors' reference is checked, and
+between the last that is possible and the next."""
+STIFFER = 100.0
+"""Where nothing carries the arm up to the request, so many times the stiffness is tried."""
 LEAST_EFFORT = 0.25
 """Share of the effort limit that the softest spring must carry at its deflection limit."""
 RATE_SHARE = 0.5
@@ -34,7 +37,7 @@ class StiffnessReference:
         #: (2, n): the requested stiffness and the nearest possible one, a new array each time that
         #: the request is judged; None until a stiffness is requested
         self.judged: Array | None = None
-        self._asked, self._asked_at = np.empty(0), 0
+        self._asked, self._asked_at, self._torque = np.empty(0), 0, np.empty(0)
         self._side = side
         start = side.actuators.constant_stiffness()[0]
         self._filter = SmoothingFilter(start, bandwidth)
@@ -52,8 +55,9 @@ class StiffnessReference:
 
         These begin at the nearest possible one on the way to the stiffness of the robot file.
         """
-        way, use = self._way(np.log(stiffness), self._goal, q, torque)
-        first = np.argmax(np.vstack((use[:-1], np.zeros(stiffness.size))) <= 1.0, axis=0)
+        way, possible = self._way(stiffness, np.exp(self._goal), q, torque)
+        possible[-1] = True
+        first = possible.argmax(axis=0)
         variable = self._side.actuators.variable
         self._asked = np.where(
             variable, way[first, np.arange(stiffness.size)], np.exp(self._goal))
@@ -73,7 +77,7 @@ class StiffnessReference:
         if self.value is None:
             self.value = self._advance(0.0)
         if now - self._asked_at > LIMITS_AGE or not np.array_equal(self._asked, wanted):
-            self._asked, self._asked_at = wanted.copy(), now
+            self._asked, self._asked_at, self._torque = wanted.copy(), now, torque.copy()
             self.judged = np.array([wanted, self._approach(wanted, q, torque)])
 
     def move(
@@ -86,8 +90,8 @@ class StiffnessReference:
         """
         if self.value is None:
             return
-        if now - self._asked_at > LIMITS_AGE and (
-                q[1:].any() or not is_feasible or self.is_out_of_reach):
+        if now - self._asked_at > LIMITS_AGE and (q[1:].any() or not is_feasible or (
+                self.is_out_of_reach and not np.array_equal(torque, self._torque))):
             self.request(self._asked, now, q, torque)
         self.value = self._advance(interval)
 
@@ -95,6 +99,7 @@ class StiffnessReference:
         """End a change as soon as the smoothing allows."""
         if self.value is not None and self.is_changing:
             self.request(np.exp(self._input), now, q, torque)
+            self.judged = None  # nobody asked for it
 
     def _approach(self, wanted: Array, q: Array, torque: Array) -> Array:
         """Set the goal and the rate; return the stiffness, (n,), that is possible."""
@@ -102,27 +107,33 @@ class StiffnessReference:
         start, asked = actuators.constant_stiffness()[0], wanted
         wanted = np.maximum(
             np.where(actuators.variable, wanted, start), np.minimum(self._least, start))
-        stiffness, use = self._way(np.log(start), np.log(wanted), q, torque)
-        if np.any(use[0] > 1.0):
-            begin = np.where(use[0] > 1.0, self._filter.state[0], start)
-            stiffness, use = self._way(np.log(begin), np.log(wanted), q, torque)
-        possible = use <= 1.0
+        joints, begin = np.arange(start.size), start
+        way, possible = self._way(begin, wanted, q, torque)
+        if not possible[0].all():
+            begin = np.where(possible[0], start, self._filter.state[0])
+            way, possible = self._way(begin, wanted, q, torque)
         # Where not even the begin is possible, the way to what is possible counts as such.
+        found = possible.any(axis=0)
         is_before = ~np.logical_or.accumulate(possible, axis=0)
-        reached = np.logical_and.accumulate(possible | is_before, axis=0).sum(axis=0) - 1
-        last = np.where(possible.any(axis=0), reached, 0)
-        taken = np.where(last == STEPS, wanted, stiffness[last, np.arange(start.size)])
+        last = np.logical_and.accumulate(possible | is_before, axis=0).sum(axis=0) - 1
+        edge, possible = self._way(
+            way[last, joints], way[np.minimum(last + 1, STEPS), joints], q, torque)
+        nearest = np.logical_and.accumulate(possible, axis=0).sum(axis=0) - 1
+        taken = np.where(last == STEPS, wanted, edge[np.maximum(nearest, 0), joints])
+        if not found.all():
+            stiffer, possible = self._way(begin, STIFFER * begin, q, torque)
+            taken = np.where(found, taken, np.where(
+                possible.any(axis=0), stiffer[possible.argmax(axis=0), joints], begin))
         self._goal = np.log(taken)
         self._rate = self._fastest(q, torque)
         # A joint that is not variable does not count, even if it is beyond a limit.
         return np.where(actuators.variable, taken, asked)
 
-    def _way(
-        self, begin: Array, end: Array, q: Array, torque: Array,
-    ) -> tuple[Array, Array]:
-        """Return σ in steps from one log σ to another, and the limits' use there, (T, n) each."""
-        stiffness, reference, elongation, margin = self._sample(begin, end, q, torque)
-        return stiffness, self._use(reference, elongation, margin)
+    def _way(self, begin: Array, end: Array, q: Array, torque: Array) -> tuple[Array, Flags]:
+        """Return σ in steps from one to another, and whether it is possible, (T, n) each."""
+        stiffness, reference, elongation, margin = self._sample(
+            np.log(begin), np.log(end), q, torque)
+        return stiffness, self._use(reference, elongation, margin) <= 1.0
 
     def _sample(
         self, begin: Array, end: Array, q: Array, torque: Array,

@@ -35,6 +35,7 @@ TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of jo
 GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s
 UNLIKE = 'for three joint states in a row that agree with each other'
 ZEROS = 'velocities of the joint states are 0 though positions move'
+NOT_TURNED = 'motors stay where they are, and no plan is followed until it is back'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
@@ -115,7 +116,7 @@ class Supervisor(StateMachine):
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
-            if self._tracking.is_beyond:
+            if self._tracking.is_beyond and (is_new or not self._tracking.is_turned):
                 self._latch(' when joint states came back', is_new=is_new)
         return True
 
@@ -171,7 +172,11 @@ class Supervisor(StateMachine):
             controller.q[0] - self.settings.lookahead * controller.q[1], self._readings)
         self._was_reset = self._was_reset and watch.is_beyond
         if watch.has_departed:
-            if self._was_reset or np.abs(controller.q[1]).max() < AT_REST:
+            is_at_rest = np.abs(controller.q[1]).max() < AT_REST
+            if watch.is_turned and is_at_rest and not self._was_reset:
+                departure = self.reasons.of_departure(watch, self._joints)
+                self.reasons.notice('turned', f'{departure}: {NOT_TURNED}', at, 'error')
+            elif self._was_reset or is_at_rest:
                 self._latch()
             elif self.state is State.RUNNING:
                 self._go(Cause.DEPARTED, why=self.reasons.of_departure(watch, self._joints))

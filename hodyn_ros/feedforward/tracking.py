@@ -1,7 +1,10 @@
 """Whether the arm is where the reference says."""
+import numpy as np
+
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.plausible_state import PERSISTENCE
 from hodyn_ros.reference.limits import largest_ratio
+from hodyn_ros.robot import Robot
 
 WARN_FRACTION = 0.5
 
@@ -9,14 +12,18 @@ WARN_FRACTION = 0.5
 class TrackingWatch:
     """Compares measured positions with the reference's."""
 
-    def __init__(self, tolerance: Array) -> None:
+    def __init__(self, tolerance: Array, robot: Robot | None = None) -> None:
         #: (n,): how far each joint may be from the reference, rad or m; infinite for any distance
         self.tolerance = tolerance
         self.joint = 0  #: The joint whose error is the largest in units of its tolerance
         #: `error`, `ratio`: of that joint: the error, measured minus reference, rad or m, and its
         #: magnitude in units of the tolerance
         self.error = self.ratio = 0.0
-        self._beyond = 0
+        self._beyond, self._half_turn = 0, np.full(len(tolerance), np.inf)
+        if robot is not None and robot.actuators is not None:
+            self._half_turn[[body.type != 'prismatic' for body in robot.joint_bodies]] = np.pi
+        #: Whether a joint with motors is more than half a turn away: its driver wraps positions
+        self.is_turned = False
 
     @property
     def is_beyond(self) -> bool:
@@ -39,6 +46,7 @@ class TrackingWatch:
         self.joint, self.ratio = largest_ratio(error, self.tolerance)
         self.error = error.item(self.joint)
         self._beyond = self._beyond + readings if self.ratio > 1.0 else 0
+        self.is_turned = self.ratio > 1.0 and bool((np.abs(error) > self._half_turn).any())
 
     def forget(self) -> None:
         """Forget the comparisons so far."""

@@ -16,7 +16,6 @@ from hodyn_ros.actuators.laws import AntagonisticExponential, LinearSpring
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.feedforward.torque_output import is_finite
 from hodyn_ros.feedforward.transitions import State
-from hodyn_ros.reference import fit_plan
 
 
 @pytest.mark.parametrize('row', range(4))
@@ -190,32 +189,38 @@ def test_a_simulator_that_is_reset_in_motion_is_held_at_once(tendons, is_simulat
     assert (world.said('stopping') == 0) == is_simulated
 
 
-@pytest.mark.parametrize('sign', [1.0, -1.0])
-def test_motors_do_not_turn_round_with_a_driver_that_wraps_positions(panda, sign):
+@pytest.mark.parametrize('turn', [2.0 * np.pi, -2.0 * np.pi, 5.9, -6.6])
+@pytest.mark.parametrize('lost', [False, True])
+def test_motors_do_not_turn_round_with_a_driver_that_wraps_positions(panda, turn, lost):
     """They went to the place one turn away, though the arm was said to be held."""
     free = limited(panda, position_min=-9.0, position_max=9.0)
     world = running(model=with_tendons(free, AntagonisticExponential(2.0, 20.0, 2000.0)))
     controller, thetas = world.controller, []
 
-    def send(turns=0.0, further=0.0):
-        """Send states of an arm that has moved on, counted with so many turns more."""
-        start = controller.q[0].copy()
-        goal = start + further
-        if further:
-            controller.reference.follow(fit_plan([0.0, 1.0], [start, goal]), controller.now)
-        for _ in range(400):
-            world.away[6] = turns and start[6] + turns - controller.q[0, 6]
+    def send(count=400):
+        for _ in range(count):
             world.state()
             thetas.append(controller.motors.reference[0].copy())
-        assert controller.q[0, 6] == pytest.approx(goal[6] + turns)
         return thetas[-1]
 
-    before, turn = send(), sign * 2.0 * np.pi
-    np.testing.assert_allclose(send(turn), before, atol=2e-3)
-    assert world.said('one turn: the driver must not wrap positions): the arm is held') == 1
-    there = send(further=0.3)
-    np.testing.assert_allclose(np.delete(there - before, [1, 2]), 0.3, atol=2e-3)
-    np.testing.assert_allclose(send(-turn), there, atol=2e-3)
+    before, q = send(), controller.q[0].copy()
+    world.away[6] = turn
+    if lost:
+        world.pass_time(0.6)
+        assert world.supervisor.state in (State.LOST, State.SILENT)
+    np.testing.assert_allclose(send(), before, atol=2e-3)
+    np.testing.assert_allclose(controller.q[0], q, atol=2e-3)
+    assert world.said('motors stay where they are, and no plan is followed until it is back') == 1
+    assert 'motors stay where they are' in world.report[1]
+    world.plan(b'0.3')
+    send()
+    assert world.said(': stopping') == 1 + lost
+    assert np.abs(controller.q[0] - q).max() < 0.1
+    world.away[6] = 0.0
+    world.plan(b'0.1')
+    send(1000)
+    np.testing.assert_allclose(controller.q[0], HOME + 0.1, atol=2e-3)
+    assert world.report == ('holding', '')
     assert np.abs(np.diff(thetas, axis=0)).max() < 0.02
 
 

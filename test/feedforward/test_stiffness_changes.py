@@ -248,3 +248,47 @@ def test_each_joint_that_does_not_reach_its_stiffness_is_named(panda):
     assert 'joint2: ' in line
     assert 'joint4: ' in line
     assert 'joint1' not in line
+
+
+def heavy(tendons, mass):
+    """Return the feed-forward with a payload, and with springs whose file is too soft for it."""
+    soft = with_tendons(
+        tendons.robot, AntagonisticExponential(2.0, 20.0, 400.0), Motor(0.5, max_effort=120.0))
+    return FeedForward(soft.robot.with_payload('link7', mass, [0.0, 0.0, 0.1]))
+
+
+def test_what_is_reached_of_a_request_beyond_all_limits_does_not_depend_on_its_size(tendons):
+    """Steps between the possible and the request were as coarse as it was large."""
+    reached = []
+    for wanted in (1e4, 1e9, 1e12):
+        world = World(model=heavy(tendons, 6.0))
+        world.supervisor.stiffness = dict.fromkeys(world.robot.joint_names, 1500.0)
+        world.states(10)
+        world.supervisor.take_stiffness(np.array([wanted]))
+        world.states(1500)
+        reached.append(world.controller.stiffness[0, 1])
+    np.testing.assert_allclose(reached, reached[0], rtol=0.01)
+
+
+def test_a_stiffness_that_carries_a_heavier_payload_is_found(tendons):
+    """Neither the file's, nor the present one, nor any up to the request carries it."""
+    world = World(model=heavy(tendons, 6.0))
+    world.supervisor.stiffness = dict.fromkeys(world.robot.joint_names, 1500.0)
+    world.states(10)
+    world.supervisor.take_stiffness(np.array([1.0]))
+    world.states(1000)
+    world.supervisor.change_model(heavy(tendons, 7.0))
+    world.states(2000)
+    assert world.controller.motors.feasible.all()
+    assert not world.controller.motors.any_held
+
+
+def test_each_request_out_of_reach_is_logged(tendons):
+    world = running(model=tendons)
+    for wanted in (1.0, 2.0, 5.0):
+        world.supervisor.take_stiffness(np.array([wanted]))
+        world.states(100)
+        assert world.said(f' of {wanted:g} N m/rad, as far as') == 1
+    world.supervisor.take_stiffness(np.array([1500.0]))
+    world.states(600)
+    assert world.report == ('holding', '')
