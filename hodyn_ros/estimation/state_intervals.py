@@ -13,6 +13,7 @@ WIDE = (12, 30)
 _TINY = 1e-12
 _MOVES = 0.02  # least velocity of a joint that moves, over its greatest
 _STEPS = 10.0  # least way by its velocities of a joint whose encoder fails, over its resolution
+_LASTS = 5  # least number of advances of 0 in a row: noise makes single ones
 _MOTION = 1.0  # bandwidth of the arm's motion, Hz, from which the velocities' curvature follows
 
 
@@ -83,8 +84,9 @@ def _frozen(advance: Array, speed: Array, steps: Array) -> Flags:
         begins, ends = np.flatnonzero(np.diff(still[joint], prepend=False, append=False)).reshape(
             -1, 2).T
         passed = np.append(0.0, np.cumsum(way[joint]))
-        far = np.abs(passed[ends] - passed[begins]) > _STEPS * moves.min(initial=np.inf)
-        for begin, end in zip(begins[far], ends[far], strict=True):
+        fails = (ends - begins >= _LASTS) & (
+            np.abs(passed[ends] - passed[begins]) > _STEPS * moves.min(initial=np.inf))
+        for begin, end in zip(begins[fails], ends[fails], strict=True):
             found[joint, begin:end + 1] = True
     return found
 
