@@ -1,7 +1,7 @@
 """The time between samples, from the states: advances of the positions divided by velocities."""
 import numpy as np
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.common.jit import njit
 
 WINDOWS = (5, 12, 30)
@@ -11,6 +11,9 @@ WIDE = (12, 30)
 """The numbers of samples if single stamps are far off."""
 
 _TINY = 1e-12
+_MOVES = 0.02  # least velocity of a joint that moves, over its greatest
+_STEPS = 10.0  # least way by its velocities of a joint whose encoder fails, over its resolution
+_LASTS = 5  # least number of advances of 0 in a row: noise makes single ones
 _MOTION = 1.0  # bandwidth of the arm's motion, Hz, from which the velocities' curvature follows
 
 
@@ -21,24 +24,31 @@ def state_intervals(
 
     Velocities, (S, n), are the recorded ones (NaN where not recorded) or the slopes of the
     positions over some samples, up to `windows` on both sides, whichever explains a joint's
-    advances better. Joints whose advances are explained well count more. `time`, (S,), s, is about
-    when the samples were taken.
+    advances better. Joints whose advances are explained well count more, those whose encoder
+    stands still say nothing. `time`, (S,), s, is about when the samples were taken.
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
     # A slope depends in part on the step itself, which makes the step seem too well explained.
     candidates = [
-        (_slopes(time, position, width), 0.75 / width, _aside(time, width)) for width in windows]
+        (_slopes(time, position, width), width, _aside(time, width)) for width in windows]
+    frozen = np.zeros(advance.shape, dtype=bool)
     if not np.isnan(velocity).any():
-        candidates.append((0.5 * (velocity[:, 1:] + velocity[:, :-1]), 0.0, np.zeros_like(steps)))
+        between = 0.5 * (velocity[:, 1:] + velocity[:, :-1])
+        candidates.append((between, 0, np.zeros_like(steps)))
+        frozen = _frozen(advance, between, steps)
     speed, aside = np.zeros((2, *advance.shape))
     noise = np.full(len(advance), np.inf)
-    for candidate, itself, away in candidates:
-        misfit = (advance - steps * candidate) / (1.0 - itself)
+    for candidate, width, away in candidates:
+        misfit = (advance - steps * candidate) / (1.0 - (0.75 / width if width else 0.0))
         for joint in range(len(noise)):
-            found = _noise(misfit[joint], candidate[joint])
+            tells = ~_near(frozen[joint], width)
+            if not tells.any():
+                continue
+            found = _noise(misfit[joint, tells], candidate[joint, tells])
             if found < noise[joint]:
-                noise[joint], speed[joint], aside[joint] = found, candidate[joint], away
+                noise[joint], aside[joint] = found, away
+                speed[joint] = np.where(tells, candidate[joint], 0.0)
     speed, advance = np.ascontiguousarray(speed.T), np.ascontiguousarray(advance.T)
     weight = 1.0 / np.maximum(noise, _TINY) ** 2
     information = np.maximum(speed ** 2 @ weight, _TINY)
@@ -57,13 +67,48 @@ def _aside(time: Array, width: int) -> Array:
     return np.asarray(np.abs(middle - begin) * (time[-1] - time[0]) / (count - 1))
 
 
+def _frozen(advance: Array, speed: Array, steps: Array) -> Flags:
+    """Return at which steps a joint's encoder stands still while its velocity goes on, (n, S−1).
+
+    The step that makes up for the standstill counts as well. If most of the joints that move
+    stand still at once, the state is repeated. A coarse encoder repeats a count only until the
+    joint has moved by its resolution.
+    """
+    fast = np.abs(speed) > _MOVES * np.abs(speed).max(axis=1, initial=0.0, keepdims=True)
+    still = advance == 0.0
+    alone = 2 * np.count_nonzero(still & fast, axis=0) <= np.count_nonzero(fast, axis=0)
+    way = np.where(still & fast & alone, steps * speed, 0.0)
+    found = np.zeros(advance.shape, dtype=bool)
+    for joint in np.flatnonzero(way.any(axis=1)):
+        moves = np.abs(advance[joint][~still[joint]])
+        begins, ends = np.flatnonzero(np.diff(still[joint], prepend=False, append=False)).reshape(
+            -1, 2).T
+        passed = np.append(0.0, np.cumsum(way[joint]))
+        fails = (ends - begins >= _LASTS) & (
+            np.abs(passed[ends] - passed[begins]) > _STEPS * moves.min(initial=np.inf))
+        for begin, end in zip(begins[fails], ends[fails], strict=True):
+            found[joint, begin:end + 1] = True
+    return found
+
+
+def _near(flags: Flags, width: int) -> Flags:
+    """Return the steps whose windows, `width` samples on both sides, have flagged steps."""
+    if not width or not flags.any():
+        return flags
+    count, begin = len(flags) + 1, np.arange(len(flags))
+    many = min(count, 2 * width)
+    first = np.clip(begin + 1 - width, 0, count - many)
+    flagged = np.append(0, np.cumsum(flags))
+    return np.asarray(flagged[first + many - 1] > flagged[first])
+
+
 def _noise(misfit: Array, speed: Array) -> float:
     """Return the noise of a joint's advances: their misfit while it moves slowly.
 
     Errors of time matter least then. Single large misfits count little.
     """
     fast = np.abs(speed)
-    moving = fast > 0.02 * fast.max()
+    moving = fast > _MOVES * fast.max()
     if moving.any():
         misfit = misfit[moving & (fast <= np.median(fast[moving]))]
     off = np.abs(misfit)

@@ -5,7 +5,7 @@ from hodyn_ros.common.arrays import Array, Indices
 from hodyn_ros.estimation.recorded_motion import MotionPiece
 
 _MOVES = 0.05  # least velocity that counts, rad/s or m/s: drivers' velocities are noisy
-_NET = 0.5  # least share of the way that leads in one direction: noise does not
+_NET = 0.6  # least share of a way that leads in one direction: noise does not
 _LONG = 1.0  # shortest time that counts, s: some drivers send positions more rarely
 _FAR = 0.05  # least distance by the velocities meanwhile, rad or m
 _STEPS = 100.0  # least distance, over the resolution of the positions
@@ -44,14 +44,22 @@ def _longest(time: Array, steps: Array, index: Indices, velocity: Array) -> floa
     """
     moves = steps > 0.0
     resolution = float(steps[moves].min()) if moves.any() else 0.0
-    passed = np.diff(time[index])
     fast = np.where(np.abs(velocity[index[1:]]) > _MOVES, velocity[index[1:]], 0.0)
-    step = np.where(moves, 0.0, np.nan_to_num(fast) * np.minimum(passed, 0.1))
+    step = np.where(
+        moves, 0.0, np.nan_to_num(fast) * np.minimum(np.diff(time[index]), 0.1))
     way, length = np.cumsum(step), np.cumsum(np.abs(step))
-    begins = np.maximum.accumulate(np.where(moves, np.arange(len(moves)), -1))
-    begun = np.maximum(begins, 0)
-    net, seconds = np.abs(way - way[begun]), time[index[1:]] - time[index[begun + 1]]
+    begins, ends = np.flatnonzero(np.diff(moves, prepend=True, append=True)).reshape(-1, 2).T
+    seconds = time[index[ends]] - time[index[begins]]
     # A joint that has not moved before may rest, whatever its velocities are.
-    is_frozen = (begins >= 0) & (seconds > _LONG) & (
-        net > max(_FAR, _STEPS * resolution)) & (net > _NET * (length - length[begun]))
-    return float(seconds[is_frozen].max(initial=0.0))
+    longest, lasts = 0.0, (begins > 0) & (seconds > _LONG)
+    for begin, end in zip(begins[lasts], ends[lasts], strict=True):
+        passed = time[index[begin:end + 1]]
+        # If velocities turn, the way back undoes the net way: also judge from where they turn.
+        here, walked = way[begin - 1:end], length[begin - 1:end]
+        for first in (0, int(np.argmin(here)), int(np.argmax(here))):
+            net = np.abs(here[first:] - here[first])
+            if np.any((passed[first:] - passed[first] > _LONG) & (
+                    net > max(_FAR, _STEPS * resolution)) & (
+                    net > _NET * (walked[first:] - walked[first]))):
+                longest = max(longest, float(passed[-1] - passed[0]))
+    return longest

@@ -130,9 +130,11 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     # One cause may reverse all joints, even those whose efforts hardly determine a sign.
     yield replace(reading, reversed_effort=frozenset(range(len(reading.order))))
     for i, j in combinations(judged, 2):
-        efforts = _swapped(reading.effort_order, i, j)
+        order, efforts = _swapped(reading.order, i, j), _swapped(reading.effort_order, i, j)
         yield replace(reading, effort_order=efforts)
-        yield replace(reading, order=_swapped(reading.order, i, j), effort_order=efforts)
+        yield replace(reading, order=order, effort_order=efforts)
+        # Positions alone: neither of the two swaps that make this up need explain anything.
+        yield replace(reading, order=order)
     for i in judged:
         yield replace(reading, reversed_position=reading.reversed_position ^ {i})
     yield replace(reading, quarters=trial.quarters(reading))

@@ -123,8 +123,15 @@ class Reading:
     def causes(self, names: tuple[str, ...]) -> list[str]:
         """Return a clause for each change; `names` are the joint names."""
         said = []
-        for order, what in ((self.order, 'joints'), (self._efforts, 'efforts of')):
-            for cycle in _cycles(order):
+        moved = _cycles(self.order)
+        alone = [cycle for cycle in moved if all(self.effort_order[k] == k for k in cycle)]
+        by_themselves = {joint for cycle in alone for joint in cycle}
+        for cycles, what in (
+                ([cycle for cycle in moved if cycle not in alone], 'joints'),
+                (alone, 'positions of'),
+                ([cycle for cycle in _cycles(self._efforts) if cycle[0] not in by_themselves],
+                 'efforts of')):
+            for cycle in cycles:
                 joints = [names[joint] for joint in cycle]
                 said.append(
                     f'the {what} {joints[0]} and {joints[1]} are swapped' if len(joints) == 2

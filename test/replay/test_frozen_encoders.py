@@ -31,6 +31,18 @@ def test_an_encoder_that_freezes_is_named_with_the_time(seed):
     assert 1.0 < named['still'] < 40.0
 
 
+@pytest.mark.parametrize('begin', range(400, 1400, 100))
+@pytest.mark.parametrize('seconds', [2.5, 4.0])
+def test_an_encoder_that_freezes_while_the_joint_turns_back_is_named(begin, seconds):
+    """The way back undoes most of the way that its velocities have gone."""
+    omega = 0.8 * np.pi
+    position, velocity = 0.3 * np.sin(omega * TIME), 0.3 * omega * np.cos(omega * TIME)
+    end = begin + int(100 * seconds)
+    position[begin:end] = position[begin]
+    noise = 0.02 * np.random.default_rng(begin).standard_normal(len(TIME))
+    assert found(position, velocity + noise) == {'still': pytest.approx(seconds, abs=0.1)}
+
+
 @pytest.mark.parametrize('velocity', [
     0.02 * np.ones(4000), 0.0 * TIME, np.full(4000, np.nan),
     *(0.03 * np.random.default_rng(seed).standard_normal(4000) for seed in range(5))])

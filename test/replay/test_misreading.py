@@ -15,8 +15,8 @@ from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 from hodyn_ros.simulation.examples import with_example_actuators
 
 FAULTS = (
-    'mounting', 'joints', 'efforts', 'sign of an effort', 'sign of a position', 'axis', 'zero',
-    'degrees')
+    'mounting', 'joints', 'positions', 'efforts', 'sign of an effort', 'sign of a position',
+    'axis', 'zero', 'degrees')
 SEEDS = pytest.mark.parametrize('seeds', [
     range(20), pytest.param(range(1000, 1200), marks=pytest.mark.siege)])
 SHOWS = 0.02
@@ -33,10 +33,11 @@ def mistaken(rng, robot, q, effort, fault):
         return q, effort + more, f'gravity points along {other.axis} of its axes', set()
     i, j = (int(joint) for joint in rng.choice(q.shape[2], 2, replace=False))
     q, effort = q.copy(), effort.copy()
-    if fault in ('joints', 'efforts'):
-        if fault == 'joints':
+    if fault in ('joints', 'positions', 'efforts'):
+        if fault != 'efforts':
             q[:, :, [i, j]] = q[:, :, [j, i]]
-        effort[:, [i, j]] = effort[:, [j, i]]
+        if fault != 'positions':
+            effort[:, [i, j]] = effort[:, [j, i]]
         return q, effort, f'the {fault} ', {i, j}
     if fault == 'zero':
         q[:, 0, i] += 0.5 * np.pi * (quarter := rng.choice([-1, 1, 2]))
@@ -91,6 +92,17 @@ def rate(seeds, count):
 @pytest.mark.parametrize('count', [1, 2])
 def test_the_mistakes_of_a_recording_are_found(seeds, count):
     assert rate(seeds, count) >= 0.95
+
+
+@pytest.mark.parametrize(('seed', 'joints'), [(21, (2, 3)), (25, (2, 3)), (54, (1, 2))])
+def test_positions_swapped_by_themselves_are_found_if_no_other_swap_explains_more(seed, joints):
+    robot = ROBOTS[seed % len(ROBOTS)]
+    q, effort = recorded(np.random.default_rng(seed), robot)
+    q[:, :, list(joints)] = q[:, :, list(joints[::-1])]
+    i, j = (robot.joint_names[joint] for joint in joints)
+    fit = find_misreading(FeedForward(robot), q, effort)
+    assert fit.reading.causes(robot.joint_names) == [f'the positions of {i} and {j} are swapped']
+    assert fit.left < 0.2 * fit.unexplained
 
 
 @SEEDS
