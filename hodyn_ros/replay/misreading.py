@@ -27,7 +27,9 @@ _RIGHT = 0.01  # unexplained share below which a reading needs no other change
 _CHANGES = 4  # greatest number of successive changes of a reading
 _HELD = 3  # number of readings that are changed further
 _PRICE = 0.01  # least decrease of the unexplained share by each additional change
-_ALIKE = 0.1  # part of the unexplained share: closer readings are judged by the ranges
+# Readings are judged by the ranges if their shares differ by less than a part of the share at
+# first, and by less than some times the best share.
+_ALIKE, _LIKE = 0.1, 3.0
 _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, as shares of the largest effort of joint and arm
 _SHOWS = 0.02  # unexplained share from which positions of motors are tried
 _ROUNDS, _DEFLECTED = 8, 1.0  # rounds of search for link positions; largest deflection, rad
@@ -94,11 +96,12 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
         tried = [trial.with_signs(other) for other in readings]
         ranked = [(left + _PRICE * other.changes, left, other) for left, other in tried]
         held = heapq.nsmallest(_HELD, ranked, key=lambda each: each[0])
-        held = [*trial.inside_instead(held[0], ranked, _ALIKE * start), *held]
         left = held[0][1]
         if left > _PROGRESS * last:
             break
-        best, reading, last = left, held[0][2], left
+        held = [*trial.inside_instead(held[0], ranked, min(
+            _ALIKE * start, _LIKE * max(left, _RIGHT))), *held]
+        (_, best, reading), last = held[0], left
         if best < _RIGHT:
             break
     if best > _BETTER * start:
