@@ -10,6 +10,9 @@ STEPS = 64
 between the last that is possible and the next."""
 STIFFER = 100.0
 """Where nothing carries the arm up to the request, so many times the stiffness is tried."""
+MARGIN = 0.05
+"""Share by which a stiffness stays away from one that is not possible: next to it motors turn far
+for little."""
 LEAST_EFFORT = 0.25
 """Share of the effort limit that the softest spring must carry at its deflection limit."""
 RATE_SHARE = 0.5
@@ -113,13 +116,17 @@ class StiffnessReference:
             begin = np.where(possible[0], start, self._filter.state[0])
             way, possible = self._way(begin, wanted, q, torque)
         # Where not even the begin is possible, the way to what is possible counts as such.
-        found = possible.any(axis=0)
+        found, is_begun = possible.any(axis=0), possible[0]
         is_before = ~np.logical_or.accumulate(possible, axis=0)
         last = np.logical_and.accumulate(possible | is_before, axis=0).sum(axis=0) - 1
-        edge, possible = self._way(
-            way[last, joints], way[np.minimum(last + 1, STEPS), joints], q, torque)
-        nearest = np.logical_and.accumulate(possible, axis=0).sum(axis=0) - 1
-        taken = np.where(last == STEPS, wanted, edge[np.maximum(nearest, 0), joints])
+        taken = wanted
+        if (last < STEPS).any():
+            edge, possible = self._way(
+                way[last, joints], way[np.minimum(last + 1, STEPS), joints], q, torque)
+            nearest = np.logical_and.accumulate(possible, axis=0).sum(axis=0) - 1
+            limit = np.log(edge[np.maximum(nearest, 0), joints])
+            back = np.where(is_begun, np.clip(np.log(begin) - limit, -MARGIN, MARGIN), 0.0)
+            taken = np.where(last == STEPS, wanted, np.exp(limit + back))
         if not found.all():
             stiffer, possible = self._way(begin, STIFFER * begin, q, torque)
             taken = np.where(found, taken, np.where(
