@@ -66,15 +66,18 @@ class StopFlag:
 
     def begin_end(self) -> None:
         """Note that the main thread has noticed the signal, and ends now."""
-        self._ends, self.is_moving = True, lambda: False
+        self._ends, self._is_put_off, self.is_moving = True, False, lambda: False
 
-    def close(self) -> None:
-        """Restore the previous signal handlers."""
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
+    def close(self, *, at_end: bool = False) -> None:
+        """Restore the previous signal handlers, but not at the end that a signal asked for.
+
+        A further signal would turn this orderly end into a failure; here it changes nothing.
+        """
         if self.is_set:
-            # A further signal while the interpreter ends would turn an orderly end into a failure.
-            atexit.register(_ignore_signals)
+            atexit.register(_ignore_signals)  # while the interpreter ends
+        if not (self.is_set and at_end):
+            for number, handler in self._before.items():
+                signal.signal(number, handler)
         signal.set_wakeup_fd(-1)
         os.close(self._writer)
 
@@ -154,7 +157,7 @@ def until_told(argv: Sequence[str] | None) -> Iterator[StopFlag]:
         context = rclpy.get_default_context()
         rclpy.try_shutdown()
         context.destroy()
-        stop.close()
+        stop.close(at_end=True)
 
 
 def make_executor() -> Executor:
