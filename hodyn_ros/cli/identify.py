@@ -26,8 +26,10 @@ USUAL_TERMS = ('friction', 'payload', 'offsets')
 
 _MISREAD = (
     'the recordings do not fit the model, see above: nothing is identified, and nothing written. '
-    'Correct the cause, or add to --terms the term that finds it: gains (signs and units of '
-    'efforts), zeros, payload, or links (a model that does not fit)')
+    'Correct the cause')
+_FINDS = {
+    'gains': 'gains (signs and units of efforts)', 'zeros': 'zeros', 'payload': 'payload',
+    'links': 'links (a model that does not fit)'}
 
 _LATE = (
     'Friction and inertia found with this lag are not to be trusted, and their intervals do not '
@@ -106,7 +108,10 @@ def run(options: argparse.Namespace) -> int:
             console.print(f'! {one.path}: {sentence}', style='bold')
     damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
     if any(motion.is_misread(terms) for motion in motions):
-        raise HodynError('; '.join([_MISREAD, *damages]))
+        others = ', '.join(said for term, said in _FINDS.items() if term not in terms)
+        remedy = _MISREAD + (
+            f', or add to --terms the term that finds it: {others}' if others else '')
+        raise HodynError('; '.join([remedy, *damages]))
     if any(motion.diagnosis.without(terms).is_wrong for motion in motions):
         data = replace(data, factor=math.nan)  # unknown, as the model does not fit the efforts
     try:

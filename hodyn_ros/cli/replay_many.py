@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def replay_many(options: argparse.Namespace) -> int:
     """Replay recordings into one folder with a summary and an overview; return the exit code."""
     from hodyn_ros.fleet.inputs import find_bags
-    from hodyn_ros.fleet.overview import OVERVIEW, rank, write_overview
+    from hodyn_ros.fleet.overview import OVERVIEW, how_many_are_well, rank, write_overview
     from hodyn_ros.fleet.replay_task import ReplayTask
     from hodyn_ros.fleet.summary import BAG_COLUMNS
     from hodyn_ros.robot.files import load_robot
@@ -29,14 +29,11 @@ def replay_many(options: argparse.Namespace) -> int:
     def show(outcomes: Sequence[Outcome]) -> None:
         page = options.output / OVERVIEW
         write_overview(outcomes, page, 'report.html' if task.report else 'summary.json')
-        well = [outcome for outcome in outcomes if outcome.is_ok]
-        found = sum(bool(outcome.rows[0]['findings']) for outcome in well)
         print_ranking(
             f'{len(outcomes)} recordings, {for_robot(options, robot)}',
             ('recording', 'worst joint', 'RMS, N m', 'beside others', 'findings'),
             ('worst joint', 'findings'), (_row(*entry) for entry in rank(outcomes)),
-            f'{len(well)} of {len(outcomes)} recordings are read without loss, '
-            f'{found or "none"} of them with findings; details are in {page}')
+            f'{how_many_are_well(outcomes)}; details are in {page}')
 
     return run_many(
         options, task, find_bags(options.bags), BAG_COLUMNS, 'messages', show, [OVERVIEW])

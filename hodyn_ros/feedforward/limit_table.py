@@ -6,7 +6,7 @@ depend on the position and velocity of the joint.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -328,3 +328,11 @@ def unit(robot: Robot, joint: int, quantity: str) -> str:
     row = QUANTITIES[quantity]
     is_prismatic = robot.joint_bodies[joint].type == 'prismatic'
     return row.unit_of_prismatic if is_prismatic else row.unit
+
+
+def question_of_units(units: Collection[str]) -> str:
+    """Ask whether positions that are far out of range, rad or m, are in degrees or mm."""
+    mistaken = {'rad': 'degrees', 'm': 'millimetres'}
+    right = ' and '.join(of for of in mistaken if of in units)
+    wrong = ' and '.join(other for of, other in mistaken.items() if of in units)
+    return f'positions are in {right}: are these {wrong}?'

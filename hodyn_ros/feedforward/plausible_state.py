@@ -5,7 +5,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
-from hodyn_ros.feedforward.limit_table import unit
+from hodyn_ros.feedforward.limit_table import question_of_units, unit
 from hodyn_ros.robot import Limits, Robot
 
 _State = tuple[Array, Array, int]
@@ -50,9 +50,9 @@ def beyond_range(
         for i in np.flatnonzero(beyond > BEYOND).tolist())
     if not _is_nowhere(position, low, high, FAR_TOGETHER):
         return said, True
-    in_rad = unit(robot, int(beyond.argmax()), 'position') == 'rad'
-    asked = 'rad: are these degrees?' if in_rad else 'm: are these millimetres?'
-    return f'{said}: no arm can be there; positions are in {asked}', False
+    units = {
+        unit(robot, i, 'position') for i in np.flatnonzero(beyond > FAR_TOGETHER).tolist()}
+    return f'{said}: no arm can be there; {question_of_units(units)}', False
 
 
 class PlausibleState:

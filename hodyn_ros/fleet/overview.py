@@ -43,11 +43,18 @@ def rank(outcomes: Sequence[Outcome]) -> list[tuple[float, str, Outcome]]:
         key=lambda entry: (-entry[0], entry[2].name))
 
 
+def how_many_are_well(outcomes: Sequence[Outcome]) -> str:
+    """Return how many recordings are read without loss, and how many of them have findings."""
+    well = [outcome for outcome in outcomes if outcome.is_ok]
+    found = sum(bool(outcome.rows[0]['findings']) for outcome in well)
+    return (
+        f'{len(well)} of {len(outcomes)} recordings are read without loss, {found or "none"} of '
+        'them with findings')
+
+
 def write_overview(outcomes: Sequence[Outcome], path: Path, report: str) -> None:
     """Write the page with links to each bag's `report`; an earlier page is replaced."""
     joints = _compared(outcomes)
-    well = [outcome for outcome in outcomes if outcome.is_ok]
-    found = sum(bool(outcome.rows[0]['findings']) for outcome in well)
     bags = table(
         ('recording', 'date, UTC', 'duration, s', 'worst', *joints, 'findings'),
         (_bag_row(*entry, list(joints), report) for entry in rank(outcomes)))
@@ -55,7 +62,7 @@ def write_overview(outcomes: Sequence[Outcome], path: Path, report: str) -> None
         ('joint', 'median, N m or N', '9 of 10 below', 'largest', 'in', 'effort (median of RMS)'),
         (_joint_row(joint, rows) for joint, rows in joints.items()))
     write_text(path, page(f'Replay of {len(outcomes)} recordings', f"""
-<p>{len(well)} of {len(outcomes)} are read without loss, {found or "none"} of them with findings.
+<p>{how_many_are_well(outcomes)}.
 Errors are RMS of prediction minus recorded effort, in N m (of prismatic joints in N). “Worst” is
 the largest ratio of a joint's error to the median of its errors in all recordings, followed by
 this joint.</p>

@@ -14,7 +14,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.feedforward.limit_table import LimitTable, unit
+from hodyn_ros.feedforward.limit_table import LimitTable, question_of_units, unit
 from hodyn_ros.limits.margins import LimitMargin, margins
 from hodyn_ros.limits.peaks import largest
 from hodyn_ros.reference import Plan
@@ -90,12 +90,10 @@ def doubt_of_units(robot: Robot, positions: Array) -> str:
 
 def _question(positions: Iterable[tuple[str, float, float]]) -> str:
     """Return the question about positions out of range: unit, value, and distance beyond."""
-    for of, value, beyond in positions:
-        if of == 'rad' and abs(value) > _MANY_TURNS:
-            return '; positions are in rad: are these degrees?'
-        if of == 'm' and beyond > _FAR:
-            return '; positions are in m: are these millimetres?'
-    return ''
+    units = {
+        of for of, value, beyond in positions
+        if (abs(value) > _MANY_TURNS if of == 'rad' else beyond > _FAR)}
+    return f'; {question_of_units(units)}' if units else ''
 
 
 def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:

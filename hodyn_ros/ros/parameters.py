@@ -165,7 +165,8 @@ class Parameters:
         (0.0,), 'Stiffness of series springs in all joints, N m/rad, one per joint; 0 alone '
         'keeps the actuators of the robot file.', entries='0 or above 0')
     motor_inertia: Sequence[float] = _row(
-        (0.0,), 'Link-side inertia of the motors behind spring_stiffness, kg m², one per joint.',
+        (0.0,), 'Link-side inertia of the motors behind spring_stiffness, kg m², one per joint; '
+        'only with spring_stiffness.',
         entries='0 or above 0')
     flatness_poles: float = _row(
         0.0, 'Poles of the feedback of all states of elastic arms, rad/s: from ~/motor_states it '

@@ -78,6 +78,10 @@ def with_payload(robot: Robot, settings: Parameters, warn: Callable[[str], objec
 def _with_springs(robot: Robot, settings: Parameters) -> Robot:
     stiffness, inertia = settings.spring_stiffness, settings.motor_inertia
     if not any(stiffness):
+        if any(inertia):
+            raise HodynError(
+                'parameter motor_inertia needs spring_stiffness; for springs of the robot file '
+                "give each motor's inertia there")
         return robot
     for name, values in (('spring_stiffness', stiffness), ('motor_inertia', inertia)):
         if len(values) != robot.n:

@@ -95,6 +95,15 @@ def test_positions_in_degrees_are_suspected(hodyn, tmp_path):
         hodyn('retime', *given, '--output', 'out.csv', code=2).err)
 
 
+def test_of_a_lift_with_an_arm_in_degrees_and_mm_both_are_asked(hodyn, tmp_path):
+    lift = chain('prismatic', 'revolute', limits={
+        'position': [[0.0, 1.5], [-2.0, 2.0]]})
+    (tmp_path / 'lift.yaml').write_text(json.dumps(lift))
+    write_plan(tmp_path / 'mm.json', ('link0', 'link1'), (0.0, (300, 10)), (2.0, (400, 45)))
+    given = hodyn('check', 'mm.json', '--robot', 'lift.yaml', code=1).out
+    assert 'positions are in rad and m: are these degrees and millimetres?' in given
+
+
 def test_a_file_that_was_given_for_another_is_recognised(hodyn, to_joint1):
     plan = to_joint1((0.0, 0.0), (1.0, 0.1))
     for option in ('--robot', '--limits'):

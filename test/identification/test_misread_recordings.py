@@ -41,10 +41,11 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, hodyn, 
         assert not any('driver reports efforts' in fact for fact in facts(found))
         assert 'RMS' not in out
         assert not output.exists()
-        assert written.line.startswith(
+        assert written.line == (
             'hodyn identify: the recordings do not fit the model, see above: nothing is '
             'identified, and nothing written. Correct the cause, or add to --terms the term that '
-            'finds it: ')
+            'finds it: gains (signs and units of efforts), zeros, links (a model that does not '
+            'fit)')
 
 
 def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):

@@ -114,8 +114,10 @@ def test_the_life_cycle_leaves_nothing_undone_and_nothing_over(live, home):
     assert node.set(spring_stiffness=[1.0, 0.0], motor_inertia=[1.0, 1.0]) == ''
     assert not node.change('configure')
     assert "parameter spring_stiffness: 0 for 'joint2': all joints get a spring" in node.log
-    assert node.set(
-        robot='panda', spring_stiffness=[0.0], trigger='timer', rate=100.0) == ''
+    assert node.set(robot='panda', spring_stiffness=[0.0], trigger='timer', rate=100.0) == ''
+    assert not node.change('configure')
+    assert 'parameter motor_inertia needs spring_stiffness' in node.log
+    assert node.set(motor_inertia=[0.0]) == ''
     assert node.change('configure')
     assert node.change('activate')
     end = time.monotonic() + 20.0
