@@ -46,8 +46,8 @@ class LinkSide:
 
         Positions and velocities of joints, (n,), and motors, (m,), are in rad and rad/s; rigid
         joints use the link's. `stiffness`, (n,), N m/rad, is only read for joints with prescribed
-        stiffness. Wrong shapes, and anything but C-contiguous float64 arrays, raise HodynError or
-        TypeError.
+        stiffness. Wrong shapes, and anything but writeable, C-contiguous float64 arrays, raise
+        HodynError or TypeError.
         """
         stiffness = self._prescribed if stiffness is None else stiffness
         joints, motors = (self.actuators.n,), (self.actuators.n_motors,)

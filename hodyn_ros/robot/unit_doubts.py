@@ -47,7 +47,7 @@ _DENSE = 4e5
 _HEAVY, _SMALLEST = 500.0, 0.3
 """Largest mass over the cube of the robot's size, kg/m³; lower bound of the size, m."""
 _OF_THE_ARM, _PAYLOAD = 5.0, 20.0
-"""Largest payload: the larger of a multiple of the arm's mass and a mass, kg."""
+"""Largest payload: the larger of this multiple of the arm's mass and this mass, kg."""
 _FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
 """Largest distance of a payload from its link, in sizes of the robot; lower bound of size, m."""
 _EARTH = 9.0, 10.6

@@ -32,7 +32,7 @@ class AnswerLine:
         self._slope: Array | float = 0.0
 
     def add(self, instant: float, values: Array) -> None:
-        """Take the values for an instant, s; those for instants before the last are ignored."""
+        """Take the values for an instant, s; ignore them unless it is after the last one."""
         if instant <= self._instant:
             return
         if self._values is not None:

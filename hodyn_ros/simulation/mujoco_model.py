@@ -29,8 +29,8 @@ def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint of a type that the simulation lacks, coupled joints, or a joint that
-        moves neither a mass nor a motor; or MuJoCo refuses the robot.
+        The robot has a joint of a type that the simulation lacks, coupled joints or, without
+        actuators and `rotor_inertia`, a joint that moves no mass; or MuJoCo refuses the robot.
 
     """
     try:

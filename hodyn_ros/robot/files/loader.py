@@ -87,7 +87,7 @@ def load_robot(
     floating_base : bool
         Whether the root link of a URDF is free to move; other sources have keys for this.
     max_bodies : int, optional
-        Largest number of bodies, fixed ones included; more are refused before they are read.
+        Largest number of bodies, fixed ones included; more are refused before they are checked.
 
     Raises
     ------
