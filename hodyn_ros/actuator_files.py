@@ -1,2 +1,2 @@
-"""Alias of `hodyn_ros.robot.files.actuators`, named in the docs of 0.1; for one release."""
+"""Alias of `hodyn_ros.robot.files.actuators`, kept for one release: the docs of 0.1 name it."""
 from hodyn_ros.robot.files.actuators import *  # noqa: F403

@@ -41,9 +41,9 @@ class SigmoidFriction:
     def add_to(self, q: Array, torque: Array, *, check: bool = True) -> None:
         """Add τ_f, τ̇_f, τ̈_f, (3, n), N m/sᵏ, to torques in place, without allocating.
 
-        `q`, (4 or more, n), has positions and their derivatives, at least to the jerk; batches are
-        (T, …, n). Wrong shapes, and anything but C-contiguous float64 arrays, raise HodynError or
-        TypeError; without `check` they would corrupt memory.
+        `q`, (4 or more, n), has positions and their derivatives, at least to the jerk; batches
+        have T first in both shapes. Wrong shapes, and anything but writeable, C-contiguous float64
+        arrays, raise HodynError or TypeError; without `check` they would corrupt memory.
         """
         if check:
             check_motion(q, 'q', 4, self.amplitude.size)

@@ -48,7 +48,7 @@ class Actuators:
     motor_of: NDArray[np.int64] = field(init=False, repr=False)
     #: (m, 4): inertia, viscous and Coulomb friction, and Coulomb velocity
     motors: Array = field(init=False, repr=False)
-    #: (n,): stiffness of each law until another one is requested, N m/rad
+    #: (n,): stiffness of each law until another one is requested, N m/rad; infinite if rigid
     stiffness: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -126,7 +126,8 @@ class TabulatedSpring:
                 f'{place:.4g}; give more points there')
         for name, value in (
             ('deflection', x), ('torque', y),
-            # A row per piece: start, torque there, and the coefficients of δ, δ² and δ³.
+            # A row per point: its deflection and torque, and the coefficients of δ, δ² and δ³,
+            # from that point, on the piece after it.
             ('table', np.column_stack([
                 x, y, slope(x), np.vstack([spline.c[1::-1].T, np.zeros(2)])])),
         ):

@@ -12,7 +12,8 @@ from hodyn_ros.common.jit import njit
 class LinkSide:
     """Torques of springs and motor friction from positions; the inverse map of `MotorSide`.
 
-    The torque of linear springs is 0 here for joints in `external`, (n,): the caller computes it.
+    `external`, (n,), marks joints whose linear springs the caller computes: for these joints, the
+    springs' torque and stiffness are 0 here.
     """
 
     def __init__(
@@ -29,8 +30,8 @@ class LinkSide:
         self.load = np.zeros(actuators.n_motors)
         #: (n,): −∂Q/∂q at fixed motors, N m/rad; infinite at rigid joints
         self.stiffness = np.zeros(actuators.n)
-        #: (2, n): time derivatives of `torque` and `stiffness`, N m/s and N m/(rad s), at constant
-        #: prescribed stiffnesses and rates of dampers; 0 at rigid joints
+        #: (2, n): time derivatives of `torque` and `stiffness`, N m/s and N m/(rad s), if
+        #: prescribed stiffnesses and the rates of dampers are constant; 0 at rigid joints
         self.rates = np.zeros((2, actuators.n))
         self._prescribed = np.array(actuators.constant_stiffness()[0])
         self._laws = (
@@ -45,8 +46,8 @@ class LinkSide:
 
         Positions and velocities of joints, (n,), and motors, (m,), are in rad and rad/s; rigid
         joints use the link's. `stiffness`, (n,), N m/rad, is only read for joints with prescribed
-        stiffness. Wrong shapes, and anything but C-contiguous float64 arrays, raise HodynError or
-        TypeError.
+        stiffness. Wrong shapes, and anything but writeable, C-contiguous float64 arrays, raise
+        HodynError or TypeError.
         """
         stiffness = self._prescribed if stiffness is None else stiffness
         joints, motors = (self.actuators.n,), (self.actuators.n_motors,)

@@ -52,11 +52,11 @@ class MotorSide:
     reference : (4, m) array
         θ, θ̇, θ̈, τ_m of the motors at the last cycle.
     feasible : (n,) array
-        Whether the joint can follow the motion, for which q, q̇, q̈, Q, Q̇, Q̈ and, if it varies, σ
-        must be finite. If not, its motors hold the last θ and τ_m with θ̇ = θ̈ = 0; up to the
-        first instant at which all joints' values are finite, they follow q and Q (0 for Q at a
-        second motor, or if a value is not finite). After values that are not finite, its damper
-        continues from the last finite torques.
+        Whether the joint can follow the motion: its law allows Q and σ, and q, q̇, q̈, Q, Q̇, Q̈
+        and, for variable stiffness, σ, σ̇, σ̈ are finite. If not, its motors hold the last θ and
+        τ_m with θ̇ = θ̈ = 0. Up to and including the first instant with finite values at all
+        joints, nothing is held: θ is q, and τ_m is Q (0 at a second motor, or if a value is not
+        finite). After values that are not finite, a damper continues from the last finite torques.
     margin : (n,) array
         Distance to the bound of |Q|, N m, for springs that give way, or of σ, N m/rad, for
         variable stiffness; negative if infeasible, infinite if there is no bound.
@@ -93,10 +93,10 @@ class MotorSide:
 
     @property
     def is_relaxing(self) -> bool:
-        """Whether a damped spring still moves by more than `AT_REST` while its torque is at rest.
+        """Whether a damped spring still moves faster than `AT_REST` though its torque is constant.
 
-        With x its elongation, D ẍ = Q̇ − K ẋ: it follows a torque that changes for ever, as on a
-        moving base, so one that does is none that relaxes.
+        With its elongation x, D ẍ = Q̇ − K ẋ. A spring whose torque keeps changing, as on a moving
+        base, never comes to rest, so it does not count.
         """
         if not self._damped:
             return False

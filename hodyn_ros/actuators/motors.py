@@ -1,4 +1,4 @@
-"""Motors and their gears; the only conversion of rotor-side to link-side numbers."""
+"""Motors, in link-side values, and the conversion of rotor-side values by their gears."""
 from dataclasses import asdict, dataclass
 
 import numpy as np

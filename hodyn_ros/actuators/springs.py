@@ -32,7 +32,8 @@ def elongations(
     The margin is the distance to the bound of Q's magnitude (N m) or of σ (N m/rad): negative if
     the law cannot produce Q and σ, infinite without bound. `torque` and `stiffness`, (3,), have Q,
     Q̇, Q̈ and σ, σ̇, σ̈ (σ only for variable laws); `out`, (2, 3), gets x, ẋ, ẍ of the first and
-    second motor, unless the margin is negative. `table` is empty for all laws but TABULATED.
+    second motor, unless the margin is negative. `table` is empty for all laws but TABULATED. The
+    damper of a LINEAR law is ignored: see `damped_acceleration`.
     """
     t0, t1, t2 = torque
     s0, s1, s2 = stiffness
@@ -161,7 +162,7 @@ def solve_table(table: Array, torque: float) -> tuple[int, float]:
         x -= excess / slope
         if not left <= x <= right:
             x = 0.5 * (left + right)
-        # After such a residual, further steps would be round-off.
+        # After a step from so small a residual, further steps would be round-off.
         if abs(excess) <= CLOSE * rise:
             break
     return low, x
@@ -176,7 +177,7 @@ def forces(
 
     The inverse of `elongations`: Q is the first force minus the second. Beyond its table, a
     tabulated spring is linear; tendons that cannot push are slack below 0. Return the stiffness,
-    −∂Q/∂q at fixed motors, N m/rad: the sum of the slopes.
+    −∂Q/∂q at fixed motors, N m/rad: the sum of the slopes, infinite if rigid.
     """
     x = elongation[0]
     out[:] = 0.0
@@ -223,7 +224,7 @@ def damped_acceleration(
 ) -> float:
     """Return ẍ, h (s) later, of a spring with a damper beside it; x and ẋ follow from ẍ.
 
-    The second derivative of Q = K x + D ẋ makes ẍ lag Q̈/K in first order, with the rate λ = K/D.
+    By the second derivative of Q = K x + D ẋ, ẍ follows Q̈/K as a first-order lag of rate K/D.
     The step is exact for the cubic Q̈(s) that agrees with Q, Q̇, Q̈ at both ends (before, now: (3,)
     arrays). D occurs only in K h / D: for D → 0 this is the pure spring.
     """

@@ -2,8 +2,8 @@
 
 A motion q has only the joints that move by themselves. The bodies' joints are at S q + c with
 constant S and c; S holds the multipliers, in a row per body and a column per joint of q. By
-virtual power, torques τ at the bodies' joints are torques Sᵀ τ at the joints of q, derivatives
-and columns of Jacobians likewise, and the mass matrix is Sᵀ M S.
+virtual power, torques τ at the bodies' joints are torques Sᵀ τ at the joints of q. Derivatives of
+torques are mapped in the same way, a Jacobian J becomes J S, and the mass matrix is Sᵀ M S.
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,9 +37,9 @@ class Mimic:
         return self.multiplier * leader + self.offset
 
     def distance(self, leader: Array, follower: Array) -> tuple[Array, int, Array]:
-        """Return how far a follower is from its place, where it is farthest, and its places.
+        """Return a follower's distances from m q + c, the index of the largest one, and m q + c.
 
-        Positions are (T,), rad or m.
+        Positions of the other joint and of the follower are (T,), rad or m.
         """
         due = self.multiplier * leader + self.offset
         distance = np.abs(follower - due)
@@ -123,7 +123,10 @@ class Coupling:
             np.array([mimic.offset for mimic in coupled], dtype=np.float64))
 
     def to_bodies(self, q: NDArray[Any]) -> NDArray[Any]:
-        """Return the motion of all bodies' joints, (…, k, n_bodies), from q, (…, k, n)."""
+        """Return the motion of all bodies' joints, (…, k, n_bodies), from q, (…, k, n).
+
+        A motion has positions in its first row and derivatives in the others.
+        """
         if not self.followers.size:
             return q
         motion = q.take(self.leader, axis=-1)

@@ -13,8 +13,8 @@ from hodyn_ros.robot.model import (
 def with_base_held(robot: Robot, rotation: Array | None = None) -> Robot:
     """Return a floating robot with its base held still, turned by a rotation (3, 3), default I.
 
-    The result has the base at the origin in the world's axes, and gravity turned by the inverse
-    rotation, to the same effect. Joints, limits, friction and actuators are the same.
+    In the result the base is at the world's origin with the world's axes; instead of the base,
+    gravity is turned, by the inverse rotation. Joints, limits, friction and actuators stay.
     """
     def held(body: Body) -> Body:
         return replace(body, parent=body.parent - 1 if body.parent > 0 else -1)

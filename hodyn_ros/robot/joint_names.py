@@ -55,8 +55,8 @@ class JointNames:
         Raises
         ------
         NoKnownJointError
-            When no name is one of the robot's joints; an OtherArmError when these are all named,
-            but as those of another arm or robot model.
+            When no name is one of the robot's joints. It is an OtherArmError when all joints are
+            named, but with the prefix of another arm or robot model.
         MissingJointsError
             When joints are missing.
         HodynError
@@ -82,8 +82,8 @@ class JointNames:
         if complete and self.driver_prefix is not None:
             raise HodynError(
                 f'{complete[0] + joints[0]!r} and the others are of another arm than '
-                f'{self.driver_prefix + joints[0]!r}, which the joint states name; name the '
-                f'joints as these do, or without a prefix: {joints[0]!r}')
+                f'{self.driver_prefix + joints[0]!r}, which the joint states name; use the '
+                f'names in the joint states, or names without a prefix: {joints[0]!r}')
         if complete and self.prefix:
             raise OtherArmError(
                 f'the given joint prefix {self.prefix!r} does not fit: no '
@@ -104,9 +104,9 @@ class JointNames:
         raise self._missing(names)
 
     def of_driver(self, joints: Sequence[str], some: Sequence[str] = ()) -> 'JointNames':
-        """Return a finder of only this arm, from the names of its joints (n,) in joint states.
+        """Return a JointNames for the arm whose joints, (n,), have these names in joint states.
 
-        If `some` of the robot's joints are given, it looks only for these.
+        It refuses other arms. If `some` of the robot's joints are given, it finds only these.
         """
         return JointNames(
             self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]),

@@ -1,22 +1,22 @@
-"""Locked joints that are measured or planned elsewhere: the model is then not the arm."""
+"""Finds locked joints that are measured or planned at another position than the model's."""
 from collections.abc import Sequence
 
 from hodyn_ros.robot.coupling import Mimic
 from hodyn_ros.robot.model import Robot
 
 APART = 0.01
-"""Distance, rad or m, beyond which a joint is not where it is locked, which is reported."""
+"""Distance from the locked position, rad or m, beyond which a joint is reported."""
 FAR = 0.05
-"""Distance, rad or m, beyond which the model is not the arm. Up to it, the torque of a link's
-weight changes by at most 5 % of its largest value if the joint turns. Most fingers do not move
-further, and their weight changes little."""
+"""Distance from the locked position, rad or m, beyond which the model does not fit the arm. Up to
+it, the torque of a link's weight changes by at most 5 % of its largest value if the joint turns.
+Most fingers do not move further, and their weight changes little."""
 
 
 def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None:
-    """Return the index of a joint of the robot's file among a driver's names; None if not named.
+    """Return the index, in a driver's names, of a joint of the robot's file; None if not found.
 
-    Names may have the arm's prefix. If that is not known, None, the only name that ends with an
-    underscore and the joint is the joint's.
+    The driver's name may have the arm's prefix. If the prefix is not known (None), a name that
+    ends with an underscore and the joint is taken, provided that it is the only one.
     """
     wanted = (joint, (prefix or '') + joint)
     found = [i for i, name in enumerate(names) if name in wanted]
@@ -26,13 +26,13 @@ def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None
 
 
 def locks_that_matter(robot: Robot) -> dict[str, float]:
-    """Return the locked joints on whose position torques depend, and where they are locked."""
+    """Return the positions, rad or m, of the locked joints on whose position torques depend."""
     return {
         joint: at for joint, at in robot.locked if joint not in robot.harmless_locks}
 
 
 def locked_indices(robot: Robot, names: Sequence[str], prefix: str) -> dict[str, int]:
-    """Return the index, among a driver's names, of each named one of `locks_that_matter`."""
+    """Return the index, in a driver's names, of each of `locks_that_matter` that it names."""
     found = {joint: index_of(joint, names, prefix) for joint in locks_that_matter(robot)}
     return {joint: index for joint, index in found.items() if index is not None}
 
@@ -44,7 +44,7 @@ def locked_position(robot: Robot, name: str, prefix: str) -> float | None:
 
 
 def dependence(robot: Robot, name: str, prefix: str) -> str:
-    """Return why a joint, named with or without a prefix, does not move by itself; else empty.
+    """Return why a joint, named with or without a prefix, does not move by itself; '' if it does.
 
     It is a clause such as ``is locked at 0.02`` or ``follows left_finger1``.
     """
@@ -79,7 +79,10 @@ def why_not_commanded(robot: Robot, names: Sequence[str], prefix: str, what: str
 
 
 def elsewhere(joint: str, locked: float, low: float, high: float) -> str:
-    """Return where a joint is, between two positions, if it is not where it is locked."""
+    """Return a clause about a joint that is not where it is locked.
+
+    Its positions are from `low` to `high`, rad or m.
+    """
     where = f'stands at {0.5 * (low + high):.3g}' if high - low <= APART else (
         f'moves from {low:.3g} to {high:.3g}')
     return f'{joint} is locked at {locked:g}, but {where}'

@@ -22,10 +22,11 @@ SINGULAR_MASS = 1e-13  # up to this, an eigenvalue of a mass matrix with unit di
 
 
 def massless(robot: Robot) -> list[int]:
-    """Return the bodies whose joints move no mass, or else one whose joint and others move none.
+    """Return the indices of bodies whose joints move no mass.
 
-    One configuration suffices: det M(q) is analytic, so if it is zero at a configuration without
-    symmetries, it is zero everywhere.
+    If each joint alone moves a mass, but several together can move without any, it is one of
+    these. One configuration suffices: det M(q) is analytic, so if it is zero at a configuration
+    without symmetries, it is zero everywhere.
     """
     mass, round_off = mass_matrix(robot, np.cos(np.arange(1.0, robot.n + 1.0) ** 2))
     diagonal = np.diag(mass)
@@ -58,10 +59,10 @@ def massless_fault(robot: Robot) -> str | None:
 
 
 def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
-    """Return M (N, N) and the round-off (N,) of its diagonal; a floating base comes first.
+    """Return M (N, N) and the round-off (N,) of its diagonal.
 
     Composite-rigid-body algorithm (CRBA) in kernel frames, which loses no digits far from the
-    world's origin. The first six coordinates of a floating base are its body-fixed twist.
+    world's origin. The first six coordinates of a floating robot are the base's body-fixed twist.
     """
     parent, body_table = robot.kernel_model.parent, robot.kernel_model.body_table
     composite = spatial_inertias(body_table)

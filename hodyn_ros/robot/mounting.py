@@ -32,8 +32,8 @@ def mounted(robot: Robot, base_pose: Array) -> dict[str, Any]:
 def pose_in_base(robot: Robot, name: str, placement: Array) -> Array:
     """Return the pose in the base of a link that has this placement in the world.
 
-    It is the pose from which the placement was computed, to the last bit, unless the placement was
-    changed since: an inverse has round-off, so that saved robots would drift.
+    If the placement was computed from a pose in `robot.in_base`, this pose is returned to the last
+    bit: the round-off of an inverse would make a robot drift that is saved and loaded repeatedly.
     """
     known = dict(robot.in_base).get(name)
     if known is not None and np.array_equal(_product(robot.base_pose, known), placement):
@@ -44,5 +44,5 @@ def pose_in_base(robot: Robot, name: str, placement: Array) -> Array:
 
 
 def _product(one: Array, other: Array) -> Array:
-    # The order in memory may decide the last bit.
+    # Fixes the order in memory, on which the last bit may depend: `pose_in_base` compares bits.
     return np.ascontiguousarray(one) @ np.ascontiguousarray(other)

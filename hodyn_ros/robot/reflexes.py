@@ -20,8 +20,8 @@ class Reflex:
     name: str  #: The vendor's name for it
     commands: Commands  #: 'effort' or 'position': the kind of commands for which it applies
     #: One of `QUANTITIES`, whose magnitude must not exceed the limit. Velocity, acceleration and
-    #: jerk are differences of commanded positions; if efforts are commanded, they are the
-    #: motion's. The effort includes gravity; the effort rate is the difference of the commanded
+    #: jerk are differences of commanded positions or, if efforts are commanded, derivatives of
+    #: the motion. The effort includes gravity; the effort rate is the difference of the commanded
     #: efforts, per second.
     quantity: str
     #: (k,): increasing speeds, rad/s or m/s, at which the limit is given; a single one if the
@@ -34,8 +34,8 @@ class Reflex:
     def limit_at(self, velocity: Array, stopping_range: tuple[Array, Array]) -> Array:
         """Return the limits, (T, n), of joints that move with velocities (T, n).
 
-        `stopping_range` is from `Limits.stopping_range` at their positions; it also bounds the
-        limits of velocity.
+        `stopping_range` is from `Limits.stopping_range` at their positions; limits of velocity are
+        at most this range.
         """
         limit: Array = np.broadcast_to(self.limit[0], velocity.shape)
         if self.speed.size > 1:

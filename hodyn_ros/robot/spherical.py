@@ -3,8 +3,7 @@
 The body is at C = C_parent · placement · T(p) Rx(q₁) Ry(q₂) Rz(q₃) R₀ T(−p), with the joint's
 point p in the body's frame. So the three positions are a chart of SO(3), singular at q₂ = ±90°.
 They are 0 at the rotation R₀, which is stored in the placement of the last of the three bodies.
-Such joints are recognised by that form, so a file with the three revolute joints reads as the same
-joint.
+No other data mark a spherical joint: any three revolute joints of this form are one.
 """
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 _FORM = 1e-9
-"""Tolerance of the form's axes (1) and points (m), as numbers are rounded in files."""
+"""Tolerance of the form's axes (1) and points (m), for the rounded numbers of files."""
 _NEAR_SINGULAR = 1e-2
 """|cos q₂| below which the chart is named as the cause if dynamics fail or lose digits."""
 
@@ -60,9 +59,9 @@ def recentred(robot: Robot, joint: str, rotation: Array) -> tuple[Body, ...]:
 
 
 def singular_chart(robot: Robot, joint: str, positions: Array) -> str | None:
-    """Return what to do if `joint` is one of three whose chart is singular, otherwise None.
+    """Return what to do if `joint` is one of the three joints of a singular chart, otherwise None.
 
-    `positions` (n,) are the robot's.
+    `positions` (n,) are those of the robot's joints.
     """
     name = joint[:-2]
     if name not in spherical_joints(robot):

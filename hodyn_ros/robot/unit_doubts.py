@@ -47,7 +47,7 @@ _DENSE = 4e5
 _HEAVY, _SMALLEST = 500.0, 0.3
 """Largest mass over the cube of the robot's size, kg/m³; lower bound of the size, m."""
 _OF_THE_ARM, _PAYLOAD = 5.0, 20.0
-"""Largest payload: the larger of a multiple of the arm's mass and a mass, kg."""
+"""Largest payload: the larger of this multiple of the arm's mass and this mass, kg."""
 _FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
 """Largest distance of a payload from its link, in sizes of the robot; lower bound of size, m."""
 _EARTH = 9.0, 10.6
@@ -59,8 +59,8 @@ _DEFLECTION, _STIFF = 1.0, 2e-5
 _FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 5000.0, 2000.0
 """Largest speed of a joint, of one without a range, and of a rotor before its gear, rad/s."""
 _STRONG, _STRONG_SLIDE, _STRONG_TURN = 100.0, 1e4, 1e3
-"""Largest effort of a joint: the larger of a number of the robot's weights at its size, and N
-(prismatic) or N m."""
+"""Largest effort of a joint: this many times the robot's weight (prismatic) or weight times size,
+but at least this force, N (prismatic), or torque, N m."""
 _ROTORS = 10.0
 """Largest inertia of a rotor, at the joint, in inertias of the whole arm."""
 
@@ -297,7 +297,7 @@ def _always_loaded(joint: JointActuator) -> str:
 
 
 def _deflection(joint: JointActuator, effort: float) -> float:
-    """Return the deflection of a linear spring at its largest torque, rad; 0 if unknown."""
+    """Return largest torque / stiffness of a linear or cubic spring, rad; 0 if unknown."""
     largest = min(effort, joint.motor.max_effort)
     if isinstance(joint.law, LinearSpring | CubicSpring) and math.isfinite(largest):
         return largest / joint.law.stiffness

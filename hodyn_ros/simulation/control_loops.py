@@ -13,9 +13,10 @@ from hodyn_ros.simulation.motor_loop import MotorLoop
 from hodyn_ros.simulation.rigid_arm import SimulatedArm
 
 BANDWIDTH, DAMPING = 20.0, 1.0  # rad/s and damping ratio of the rigid arm's PD
-FRICTION_STEPS = 2  # steps per period: steep friction held for a whole one would be unstable
+FRICTION_STEPS = 2  # steps per `step`: steep friction held for a whole period would be unstable
 ELASTIC_STEP = 5e-4  # largest step of the elastic arm's integration, s
-# Periods after the last answer until `AnswerLine` is constant: if the node dies, the arm stops.
+# Periods after the last answer from which on `AnswerLine` is constant, so that the arm stops if
+# the node dies.
 LINE_PERIODS = 50.0
 HALF_HOLD = 0.5
 """Periods from a state to the middle of the time for which its answer is used."""
@@ -31,7 +32,7 @@ class AnswerLine:
         self._slope: Array | float = 0.0
 
     def add(self, instant: float, values: Array) -> None:
-        """Take the values for an instant, s; those for instants before the last are ignored."""
+        """Take the values for an instant, s; ignore them unless it is after the last one."""
         if instant <= self._instant:
             return
         if self._values is not None:
@@ -48,9 +49,9 @@ class AnswerLine:
 class ControlLoop(ABC):
     """A simulated arm and its controller.
 
-    An answer is the command for half a period after its state, the middle of the time for which it
-    is used. To bridge late answers and uneven periods, the arm's commands are on the straight line
-    through the last two answers.
+    An answer is the command for the instant half a period after its state: the middle of the time
+    for which it is used. To bridge late answers and uneven periods, the arm's commands are on the
+    straight line through the last two answers.
     """
 
     #: The topics that together are a complete answer of the node; the arm follows the last one
@@ -72,7 +73,8 @@ class ControlLoop(ABC):
     def step(self, instant: float, dt: float) -> None:
         """Advance the arm from an instant by dt, s; before the first command, brakes hold it.
 
-        The PD uses the reference at the start; the feed-forward torque is the one at the middle.
+        The PD uses the reference at the start of the step, and the feed-forward torque is that of
+        its middle.
         """
         now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
         if now is not None and middle is not None:
@@ -152,6 +154,6 @@ def _still(position: Array) -> Array:
 
 
 def _gains(mass_matrix: Array) -> tuple[Array, Array]:
-    """Return PD gains for one bandwidth, from the inertia of each joint if the others are free."""
+    """Return PD gains for `BANDWIDTH`, from the inertia of each joint if the others are free."""
     inertia = 1.0 / np.diag(np.linalg.inv(mass_matrix))
     return inertia * BANDWIDTH**2, inertia * 2 * DAMPING * BANDWIDTH

@@ -12,7 +12,7 @@ from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.mujoco_model import build_model
 
-MAX_STEP = 2e-4
+MAX_STEP = 2e-4  # s
 
 
 def check_motors(actuators: Actuators) -> None:
@@ -119,7 +119,10 @@ class ElasticArm:
             y += h / 6.0 * (a + 2.0 * (b + c) + d)
 
     def spring_torque(self, stiffness: Array | None = None) -> tuple[Array, Array]:
-        """Return the present Q, N m, and stiffness of the joints, N m/rad, (n,) each."""
+        """Return the present Q, N m, and stiffness of the joints, N m/rad, (n,) each.
+
+        `stiffness`, (n,), has K of joints with prescribed stiffness.
+        """
         self._springs.evaluate(self.q, self.qd, self.theta, self.theta_rate, stiffness)
         return self._springs.torque, self._springs.stiffness
 

@@ -15,10 +15,10 @@ ActuatorKind = Literal['rigid', 'sea', 'vsa']
 
 STIFFNESS = 1000.0
 """Example joint stiffness, N m/rad: no maker of the built-in arms publishes it."""
-VSA_STIFFNESS = 2000.0
+VSA_STIFFNESS = 2000.0  # the same for kind vsa
 DURATION, SPEED = 3.0, 0.8
 """Duration of an example motion, s, and its peak velocities as a share of the limits."""
-TENDON_SCALE, TENDON_RATE = 2.0, 10.0
+TENDON_SCALE, TENDON_RATE = 2.0, 10.0  # N m, 1/rad
 
 # Estimates in public models of these arms, kg m², reflected to the joints.
 _MOTOR_INERTIA = {
@@ -40,8 +40,8 @@ def with_example_actuators(
         The robot; its own actuators, if any, are replaced.
     kind : 'rigid', 'sea' or 'vsa'
         No springs, linear springs, or pairs of motors with exponential tendons.
-    stiffness : float
-        Stiffness of every joint, N m/rad; by default an example.
+    stiffness : float, optional
+        Stiffness of every joint, N m/rad; by default `STIFFNESS` or `VSA_STIFFNESS`.
 
     """
     law: Law

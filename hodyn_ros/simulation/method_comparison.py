@@ -50,7 +50,7 @@ ROBUSTNESS: dict[str, Conditions] = {
 }
 """Conditions under which methods are compared: wrong models, delays and noise."""
 STIFFNESS_MOTION = (1.0, 1.75, 0.75)
-"""Variable stiffness at the start, half-way and at the end, in multiples of the first."""
+"""Variable stiffness at the start, half-way and at the end, in multiples of the actuators'."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def compare_methods(
 ) -> tuple[dict[str, Any], dict[Method, Tracking]]:
     """Simulate a fast motion with each method, under each of the conditions.
 
-    Return the results, for JSON, and the arm's motions if the controller's model is exact. `robot`
+    Return the results, for JSON, and each method's motion of the arm with an exact model. `robot`
     is the `compared_robot` of the settings; `track` iterates over the given runs, for example to
     show progress. HodynError: the robot cannot follow the motion.
     """
@@ -89,15 +89,15 @@ def compare_methods(
             robot, plan, stiffness=stiffness, bandwidth=settings.bandwidth,
             conditions=cases[case], methods=[method])
     exact = found[_EXACT]
-    figures = _figures(settings, robot, {
+    results = _results(settings, robot, {
         case: {method: run.rms for method, run in tracking.items()}
         for case, tracking in found.items()})
     if stiffness is not None:
         desired = stiffness.evaluate(plan.times[0] + exact['full'].times)[:, 0]
         error = np.abs(exact['full'].stiffness - desired)
-        figures['stiffness_error'] = float(
+        results['stiffness_error'] = float(
             error[:, robot.require_actuators().variable].max())
-    return figures, exact
+    return results, exact
 
 
 def compared_robot(settings: ComparisonSettings) -> Robot:
@@ -115,7 +115,7 @@ def compared_robot(settings: ComparisonSettings) -> Robot:
 
 
 def _stiffness_plan(robot: Robot, plan: Plan) -> Plan | None:
-    """Return a plan of the stiffness that is independent of the links' motion, N m/rad."""
+    """Return a plan of the variable stiffnesses, N m/rad; None if no joint has one."""
     actuators = robot.require_actuators()
     if not actuators.variable.any():
         return None
@@ -124,7 +124,7 @@ def _stiffness_plan(robot: Robot, plan: Plan) -> Plan | None:
     return fit_plan(times, np.outer(STIFFNESS_MOTION, start), names=robot.joint_names)
 
 
-def _figures(
+def _results(
     settings: ComparisonSettings, robot: Robot, rows: dict[str, dict[Method, float]],
 ) -> dict[str, Any]:
     exact = rows[_EXACT]

@@ -21,16 +21,16 @@ def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
     """Return the compiled ``mujoco.MjModel`` of a robot, with the motors and springs of actuators.
 
     Coordinates of joints come first, then those of motors behind springs. Linear springs and
-    their dampers are tendons; the caller computes the forces of other springs. MuJoCo refuses
-    inertias that no rigid body has: the nearest ones that it accepts replace them.
+    their dampers are tendons; the caller computes the forces of other springs. Inertias that no
+    rigid body has are replaced by the nearest ones that MuJoCo accepts.
 
     Raises
     ------
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint of a type that the simulation lacks, coupled joints, or a joint that
-        moves neither a mass nor a motor; or MuJoCo refuses the robot.
+        The robot has a joint of a type that the simulation lacks, coupled joints or, without
+        actuators and `rotor_inertia`, a joint that moves no mass; or MuJoCo refuses the robot.
 
     """
     try:

@@ -1,4 +1,4 @@
-"""Robot files: YAML and mappings, URDF, DH parameters, actuators."""
+"""Robot files: YAML and mappings, URDF, MJCF, DH parameters, limits, actuators."""
 from hodyn_ros.robot.files.actuators import with_actuators
 from hodyn_ros.robot.files.joint_limits import with_limits
 from hodyn_ros.robot.files.loader import load_robot

@@ -56,7 +56,7 @@ def law_keys(law: Law) -> dict[str, Any]:
 def with_actuators(
     robot: Robot, source: str | Path | Mapping[str, Any], *, locked: Collection[str] = (),
 ) -> Robot:
-    """Return the robot with actuators from a separate file, as for robots from URDF.
+    """Return the robot with actuators from a separate file, for example after a URDF.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def with_actuators(
         Path of a YAML file, or a mapping, with only the key `actuators`: the law and the motor of
         each joint, as in a robot file.
     locked : collection of str
-        Joints that were locked; the file may list them, and they are left out.
+        Joints that were locked; if the file lists them, they are left out.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def with_actuators(
 
 
 def _with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> Actuators:
-    """Return actuators with the robot's rotor inertias in motors of rigid joints that have none.
+    """Return actuators in which motors of inertia 0 at rigid joints get the robot's rotor inertia.
 
     Warns of joints whose motor has another inertia than the robot's rotor.
     """
@@ -147,7 +147,7 @@ def _why_no_actuators(data: Any, context: str) -> str:
 
 
 def _warn_of_side(part: CheckedMapping, actuators: Actuators) -> None:
-    """Warn of motors whose inertia is far too small for the link's side of the gear."""
+    """Warn of motors whose inertia is far too small for a link-side value."""
     doubtful = [
         name for name, motor in zip(
             actuators.names, (joint.motor for joint in actuators.joints), strict=True)
@@ -157,7 +157,8 @@ def _warn_of_side(part: CheckedMapping, actuators: Actuators) -> None:
         warnings.warn(
             f'{part.context}: gear_ratio of {", ".join(doubtful)} is given and side is not: '
             'inertia is taken at the link, where it is far too small for a rotor behind that '
-            "gear; write `side: rotor` for the rotor's, or `side: link`", stacklevel=2)
+            "gear; write `side: rotor` if it is the rotor's own, otherwise `side: link`",
+            stacklevel=2)
 
 
 def read_actuators(

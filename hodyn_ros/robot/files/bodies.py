@@ -228,9 +228,10 @@ def sorted_by_parent(
 def merge_fixed(
     links: list[Body], section: CheckedMapping, check: InertiaHandling,
 ) -> tuple[list[Body], dict[str, tuple[int, Array]]]:
-    """Merge fixed links into the bodies that carry them; return the bodies, and frames of links.
+    """Merge fixed links into the bodies that carry them; return the bodies and the merged links.
 
-    The inertia of a link fixed to the world has no effect and is not checked.
+    These are as in `Robot.frames`. The inertia of a link fixed to the world has no effect and is
+    not checked.
     """
     bodies: list[Body] = []
     frames: dict[str, tuple[int, Array]] = {}

@@ -62,8 +62,8 @@ def limit_keys(
 ) -> dict[str, Any]:
     """Return the limits, as keys of a robot file, of the joints that move by themselves.
 
-    Within these, the joints that follow are within their own limits as well; a follower that
-    cannot be within its range, which is then left out, gives a UserWarning. Effort limits of
+    They are narrowed so that the joints that follow keep their limits as well. If a follower
+    cannot keep its range, a UserWarning says so, and the range is left out. Effort limits of
     coupled joints do not count, as these have no motor. The mimics are resolved; `context` names
     the source in messages.
     """

@@ -1,4 +1,4 @@
-"""Recognise a YAML or JSON file that was given in place of another one."""
+"""Recognises a YAML or JSON file of another kind than the expected one."""
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,6 +1,6 @@
 """Replaces planar and spherical joints in the keys of a robot by chains of simple joints.
 
-Simple joints have one position. The links between them have no mass; the last one is the body.
+A simple joint has one coordinate. The links of a chain have no mass, except the last: the body.
 """
 from collections.abc import Mapping
 from typing import Any

@@ -106,7 +106,7 @@ def read_locked(section: CheckedMapping, joints: list[str]) -> dict[str, float]:
 
 
 def read_lock_names(section: CheckedMapping, key: str, among: str) -> frozenset[str]:
-    """Return the joints that a key lists; all are among those of another key."""
+    """Return the joints that a key lists; refuse joints that the key `among` does not have."""
     if not section.has(key):
         return frozenset()
     given, known = section.get(key), section.data.get(among) or ()

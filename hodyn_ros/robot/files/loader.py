@@ -87,7 +87,7 @@ def load_robot(
     floating_base : bool
         Whether the root link of a URDF is free to move; other sources have keys for this.
     max_bodies : int, optional
-        Largest number of bodies, fixed ones included; more are refused before they are read.
+        Largest number of bodies, fixed ones included; more are refused before they are checked.
 
     Raises
     ------
@@ -126,9 +126,9 @@ def _harmless_locks(
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the locked joints whose position affects no torque, and those that slide an arm.
 
-    `links` have parents first. No other joint moves the link of such a joint, and this link
-    carries no moving link. But a prismatic joint on a fixed base may carry the arm, as long as it
-    stands.
+    `links` have parents first. The position affects no torque if no joint moves the link, and
+    either the link carries no moving link, or the joint is prismatic, as gravity is the same
+    everywhere. In the latter case torques depend on the joint's acceleration: it slides an arm.
     """
     moves: list[bool] = []
     carries = [link.type != 'fixed' for link in links]

@@ -91,7 +91,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         for name, j in joint_of.items()
         if name not in mimics or mimics[name].joint not in locked}, mimics, context)
     dofs = model.jnt_dofadr[joints]
-    # Left out at balls: alike about all axes, armature and damping vary per coordinate.
+    # Left out at ball joints: values equal about all axes would not be constant in coordinates.
     by_axis = np.isin(joints, balls, invert=True)
     armature, damping = (
         _reflected(dict(zip(joint_of, (by_axis * values[dofs]).tolist(), strict=True)), mimics)
@@ -114,7 +114,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
 
 
 def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:
-    """Return the inertias or dampings that independent joints feel, with those of followers."""
+    """Return the inertias or dampings at joints that move by themselves, followers included."""
     felt = {name: value for name, value in values.items() if name not in mimics}
     for name, mimic in mimics.items():
         if mimic.joint in felt:
@@ -191,7 +191,7 @@ def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
 
 
 def _limits(model: Any, joint: int, context: str) -> JointLimits:
-    """Return a joint's range, and the largest force that its limit and actuators allow."""
+    """Return a joint's range, and the effort that its force limit and its actuators allow."""
     import mujoco
 
     bounds = []

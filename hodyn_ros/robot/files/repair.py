@@ -1,4 +1,4 @@
-"""Writes a robot file with the nearest possible inertias; everything else stays.
+"""Writes a robot file with impossible inertias replaced by the nearest possible ones.
 
 The nearest inertia minimises the Frobenius norm of the change. In a URDF only the numbers of wrong
 inertias change; other sources are written as YAML.

@@ -25,11 +25,14 @@ def warn_of_dynamics(root: Element, context: str) -> None:
 
 
 ZEROS_ARE_UNKNOWN = ' Limits of 0 are not known. '
-"""Comment that `save_robot` writes to a URDF, to leave out the warning about limits of 0."""
+"""Comment that `save_robot` writes to a URDF, so that limits of 0 give no warning."""
 
 
 def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context: str) -> None:
-    """Warn of limits of 0, which are unknown; `limits` has joint, <limit> and quantities."""
+    """Warn of limits of 0, which count as unknown.
+
+    Each entry of `limits` has a joint, its <limit> and the names of attributes to check.
+    """
     zeros: dict[str, list[tuple[str, int]]] = {}
     for joint, limit, names in limits:
         for name in names:
@@ -62,7 +65,7 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
     for body in bodies:
         name, parent = body['name'], body['parent']
         carrier[name] = name if body['type'] != 'fixed' else carrier.get(parent)
-        # A fixed link needs no mass of its own, nor do the turns of a saved spherical joint.
+        # A fixed link needs no mass of its own, nor do the first two links of a spherical joint.
         is_turn = str(body.get('joint')).endswith(('_x', '_y')) and {
             f'{body["joint"][:-1]}{axis}' for axis in 'xyz'} <= joints
         has_mass[name] = body['type'] == 'fixed' or (

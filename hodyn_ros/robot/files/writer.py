@@ -1,4 +1,4 @@
-"""Writes robots to files: whole ones as YAML, or as URDF as far as URDF can express them."""
+"""Writes robots to files: as YAML, which keeps everything, or as URDF, which cannot."""
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -68,7 +68,7 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     else:
         raise HodynError(f'{path}: a robot is saved as .yaml or .urdf')
     write_text(path, text, force=force)
-    if path.suffix == '.urdf' and (left_out := _without_word_in_urdf(robot)):
+    if path.suffix == '.urdf' and (left_out := _left_out_of_urdf(robot)):
         warnings.warn(
             f'{path}: without the key{"s" * (len(left_out) > 1)} {", ".join(left_out)}, which '
             'URDF cannot express: write a .yaml to keep all of the robot', stacklevel=2)
@@ -211,7 +211,7 @@ def urdf_text(robot: Robot) -> str:
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, 'unicode') + '\n'
 
 
-def _without_word_in_urdf(robot: Robot) -> list[str]:
+def _left_out_of_urdf(robot: Robot) -> list[str]:
     """Return the keys of the robot's YAML that a URDF leaves out."""
     mapping, limits = robot_mapping(robot), robot.limits
     usual = {'gravity': list(STANDARD_GRAVITY), 'joint_prefixes': []}
@@ -277,7 +277,7 @@ def _urdf_limits(robot: Robot, body: int) -> dict[str, str]:
         lower, upper = sorted(map(mimic.position, (lower, upper)))
         bounds = {name: abs(mimic.multiplier) * bound for name, bound in bounds.items()}
         bounds['effort'] = np.inf
-    if np.isfinite([lower, upper]).all():  # for readers a single missing end is 0
+    if np.isfinite([lower, upper]).all():  # readers of a URDF take a single missing end as 0
         bounds = {'lower': lower, 'upper': upper, **bounds}
     return {name: repr(value) for name, value in bounds.items() if np.isfinite(value)}
 

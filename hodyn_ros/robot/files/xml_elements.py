@@ -25,7 +25,7 @@ _ENDS = {'<!--': '-->', '<?': '?>', '<!': '>'}
 
 
 def first_tag(text: str) -> str | None:
-    """Return the name of the first element of XML, or None; no character is read twice."""
+    """Return the name of the first element of XML, or None; the time is linear in the length."""
     at = 0
     while True:
         at = _BLANK.match(text, at).end()  # type: ignore[union-attr]
