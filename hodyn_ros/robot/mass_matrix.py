@@ -21,14 +21,18 @@ from hodyn_ros.robot.model import Robot
 SINGULAR_MASS = 1e-13  # up to this, an eigenvalue of a mass matrix with unit diagonal is zero
 
 
-def massless(robot: Robot) -> list[int]:
+def massless(robot: Robot, armature: Array | None = None) -> list[int]:
     """Return the indices of bodies whose joints move no mass.
 
+    `armature`, (n,), kg m² or kg, is inertia of motors that the joints move as well.
     If each joint alone moves a mass, but several together can move without any, it is one of
     these. One configuration suffices: det M(q) is analytic, so if it is zero at a configuration
     without symmetries, it is zero everywhere.
     """
     mass, round_off = mass_matrix(robot, np.cos(np.arange(1.0, robot.n + 1.0) ** 2))
+    if armature is not None:
+        joints = np.arange(6 * robot.floating, len(mass))
+        mass[joints, joints] += armature
     diagonal = np.diag(mass)
     columns = np.flatnonzero(diagonal <= round_off)
     if not columns.size:
@@ -40,15 +44,14 @@ def massless(robot: Robot) -> list[int]:
         if robot.floating and not (base.mass or base.inertia.any()):
             return [0]  # a massless base can turn about the joints that it carries
         columns = np.abs(vectors[:, :1]).argmax(axis=0)
-    joints = columns - 6 * robot.floating
     return sorted({
         0 if joint < 0 else int(robot.coupling.carried[joint]) + robot.floating
-        for joint in joints.tolist()})
+        for joint in (columns - 6 * robot.floating).tolist()})
 
 
-def massless_fault(robot: Robot) -> str | None:
-    """Return a sentence about joints that move no mass, or None."""
-    bodies = [robot.bodies[index] for index in massless(robot)]
+def massless_fault(robot: Robot, armature: Array | None = None) -> str | None:
+    """Return a sentence about joints that move no mass, or None; `armature` as in `massless`."""
+    bodies = [robot.bodies[index] for index in massless(robot, armature)]
     if not bodies:
         return None
     movers = ', '.join(

@@ -29,8 +29,8 @@ def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
     ImportError
         MuJoCo is not installed.
     HodynError
-        The robot has a joint of a type that the simulation lacks, coupled joints or, without
-        actuators and `rotor_inertia`, a joint that moves no mass; or MuJoCo refuses the robot.
+        The robot has a joint of a type that the simulation lacks, coupled joints, or a joint that
+        moves neither a mass nor a rigidly coupled motor; or MuJoCo refuses the robot.
 
     """
     try:
@@ -42,7 +42,7 @@ def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
             f'robot {robot.name!r} has coupled joints, which the simulation cannot couple: lock '
             'the joints that the others follow')
     armatures = robot.rotor_inertia if actuators is None else _rigid_inertia(actuators)
-    if armatures is None and (fault := massless_fault(robot)):
+    if fault := massless_fault(robot, armatures):
         raise HodynError(
             f'robot {robot.name!r}: {fault}; the simulation needs a mass: give the body one, or '
             'lock the joint')

@@ -1,4 +1,5 @@
 """The simulated arm against our model: agreement of two codes that share nothing."""
+from contextlib import nullcontext
 from dataclasses import replace
 import sys
 import warnings
@@ -7,8 +8,12 @@ import numpy as np
 import pytest
 
 import hodyn_ros as hd
+from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
+from hodyn_ros.actuators.laws import LinearSpring, Rigid
+from hodyn_ros.actuators.motors import Motor
 
 pytest.importorskip('mujoco')
+from hodyn_ros.simulation.elastic_arm import ElasticArm
 from hodyn_ros.simulation.rigid_arm import SimulatedArm
 
 EYE = np.eye(4).tolist()
@@ -32,6 +37,13 @@ def prismatic_arm():
             {'name': 'b', 'parent': 0, 'type': 'prismatic', 'placement': turned,
              'axis': [0.8, 0, 0.6], 'mass': 1.0, 'com': [0, 0.1, 0.05], 'inertia': inertia},
         ]})
+
+
+def without_last_mass(rotors):
+    """Return an arm whose last link has no mass, with the inertias of its rotors."""
+    robot = hd.load_robot('twolink')
+    nothing = replace(robot.bodies[-1], mass=0.0, inertia=np.zeros((3, 3)))
+    return replace(robot, bodies=(*robot.bodies[:-1], nothing), rotor_inertia=rotors)
 
 
 def our_mass_matrix(robot, q):
@@ -79,12 +91,26 @@ def test_joint_that_mujoco_lacks_is_named():
         SimulatedArm(robot, np.zeros(1))
 
 
-def test_joint_that_moves_no_mass_is_named():
-    robot = hd.load_robot('twolink')
-    nothing = replace(robot.bodies[-1], mass=0.0, inertia=np.zeros((3, 3)))
-    robot = replace(robot, bodies=(*robot.bodies[:-1], nothing), rotor_inertia=None)
+@pytest.mark.parametrize('rotors', [None, np.array([0.1, 0.0])])
+def test_joint_that_moves_no_mass_is_named(rotors):
+    robot = without_last_mass(rotors)
     with pytest.raises(ValueError, match=rf'{robot.joint_names[-1]}.* the simulation needs a'):
         SimulatedArm(robot, np.zeros(robot.n))
+    moved = without_last_mass(np.array([0.0, 0.1]))
+    arm = SimulatedArm(moved, np.zeros(moved.n))
+    arm.step(np.zeros(moved.n), 1e-2)
+    assert np.isfinite(arm.q).all()
+
+
+@pytest.mark.parametrize(('law', 'is_named'), [
+    (LinearSpring(1000.0), True), (Rigid(), False)])
+def test_behind_a_spring_a_joint_needs_a_mass(law, is_named):
+    robot = without_last_mass(None)
+    robot = replace(robot, actuators=Actuators(
+        robot.joint_names, (JointActuator(law, Motor(0.1)),) * robot.n))
+    with (pytest.raises(ValueError, match=r'joint2.* the simulation needs a') if is_named
+          else nullcontext()):
+        ElasticArm(robot, np.zeros(robot.n)).step(np.zeros(robot.n), 1e-2)
 
 
 def test_without_mujoco_the_error_says_what_to_install(monkeypatch):
