@@ -54,7 +54,7 @@ def check_shapes(memory: Array, q: Array, out: Array, coefficients: int) -> None
 @inlined
 def offsets(bodies: int, columns: int, unit: int) -> tuple[int, int, int]:
     """Return where table, joint polynomials and frames start; `unit` is the size of a number."""
-    table = bodies + _TOGETHER  # the angles per unit of q are read a register at a time
+    table = bodies  # after the angles per unit of q
     joints = (table + columns * bodies + _TOGETHER - 1) // _TOGETHER * _TOGETHER
     return table, joints, joints + NUMBERS_PER_JOINT * unit * bodies + 2 * _TOGETHER
 
