@@ -154,7 +154,7 @@ def momentum_regressor(
 
 
 class _Bodies:
-    """How the bodies of a robot move, in Taylor coefficients (k, T, …) of T motions.
+    """The poses and twists of the bodies of a robot: Taylor coefficients (k, T, …) of T motions.
 
     k is the number of derivatives of the positions. Gravity is modelled as an acceleration −g of
     the world, which starts from rest.

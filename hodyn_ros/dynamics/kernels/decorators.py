@@ -32,8 +32,7 @@ class _Step(CPUDispatcher):
 def step(function: Callable[..., Any]) -> Any:
     """Decorate part of a kernel: the compiler copies it into its caller, so it costs no call.
 
-    Python cannot call it. Leaving out the entry for Python saves a sixth of the time in which all
-    kernels compile.
+    Python cannot call it: leaving out the entry for Python saves a sixth of the time to compile.
     """
     compiled = _part(function)
     if isinstance(compiled, CPUDispatcher):  # else numba is switched off

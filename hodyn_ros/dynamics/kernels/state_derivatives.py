@@ -242,7 +242,7 @@ def _inner(
     bodies: Bodies, columns: _Columns, carrier: int, twice: float, row: int, column: int,
     none: Group, partials: Array,
 ) -> None:
-    """Write how a joint's torque changes with the motion of itself or of one nearer the base.
+    """Write how a joint's torque changes with its own motion, or with a joint's nearer the base.
 
     len(none) coefficients are computed together.
     """

@@ -27,7 +27,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model, ty
 
 
 def _lanes() -> int:
-    """Return how many motions are side by side: for eight, the registers of AVX2 are too few."""
+    """Return how many motions are side by side: four, or eight with the registers of AVX-512."""
     try:
         return 8 if binding.get_host_cpu_features().get('avx512f') else 4
     except RuntimeError:  # features of this processor are unknown
@@ -178,7 +178,7 @@ for _operation in _MAKE:
 
 
 def _primitive(define: Callable[..., Any]) -> Any:
-    """Return numba's `intrinsic`, whose type stub does not know that callers omit `typing`."""
+    """Apply numba's `intrinsic`; its type stub does not know that callers omit `typing`."""
     return intrinsic(define)
 
 
