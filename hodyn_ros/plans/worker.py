@@ -20,8 +20,8 @@ DIED = 'the process that prepares plans has died'
 MOST_TIME = 300.0
 """Largest time to prepare a plan, s; a trajectory of 8 MB takes a fifth of it."""
 PATIENCE = 2.0
-"""Time from its start, s, at which an unwanted job is ended: about as long as another process takes
-to start, unless it has to compile its kernels."""
+"""Time from its start, s, at which an unwanted job is ended: about as long as another process
+takes to start, unless it has to compile its kernels."""
 TOOK_TOO_LONG = f'it took longer than {MOST_TIME:g} s to prepare: its preparation was ended'
 MODULE = 'hodyn_ros.plans.planning_process'
 

@@ -60,9 +60,9 @@ class MotionLimits:
     def gentle(self) -> MotionLimits:
         """Return these limits with accelerations at which joints can stop within the law.
 
-        With d the law's deceleration, o its offset and r the distance to the law's end, the law is
-        v ≤ √(2 d r) − o. A joint braking at d/2 to rest at `end` has v² = d (end − q). It keeps the
-        law if `end` is at least o²/d before the law's end, as in `reachable`.
+        With its deceleration d, its offset o and the distance r to its end, the law is
+        v ≤ √(2 d r) − o. A joint braking at d/2 to rest at `end` has v² = d (end − q). So it keeps
+        the law if `end` is at least o²/d before the law's end, as in `reachable`.
         """
         if self.law is None:
             return self

@@ -223,7 +223,7 @@ def _retime_section(
 
 
 def _cost(plan: Plan, table: LimitTable, smoothness: float) -> float:
-    """Return the duration × (1 + smoothness × largest used share of the limits of order 3)."""
+    """Return duration × (1 + smoothness × largest share of jerk, torque rate and motor speed)."""
     if smoothness == 0.0 or not (table.orders == 3).any():
         return plan.duration
     instants = np.linspace(0.0, plan.duration, COST_SAMPLES)
