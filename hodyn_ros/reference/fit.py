@@ -82,7 +82,7 @@ def fit_plan(
         Allowed distance beyond the range of the points, rad or m.
     position_range : two (n,) arrays, optional
         Least and largest positions of the joints. 'auto', 'bounded' and 'local' stay within them
-        at joints whose points do, unless given derivatives lead out.
+        at joints whose points do, unless given derivatives lead out; 'band' may leave them.
     start_tolerance : float
         Allowed distance between `start` and a first point at 0, rad or m.
     start_speed : float

@@ -75,7 +75,7 @@ class ReferenceManager:
         """Follow a streamed sample from an instant (ns) on.
 
         `velocity` is valid until an instant (ns); see `Stream.set_target`. Raises HodynError while
-        a plan or a stop is under way.
+        a plan or a stop is under way, or a plan waits for its start.
         """
         if not self.streaming:
             if not self.is_idle(now):
