@@ -11,8 +11,8 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.jerk_limited import JerkLimited, JerkLimitedMotion, cut_at
 from hodyn_ros.reference.limits import MotionLimits, no_effort
 
-# Fractions of the limits of velocity, and of acceleration and jerk, that are tried in turn if the
-# motion needs too much effort.
+# Fractions of the limits of velocity, and of acceleration and jerk, for slower motions: they are
+# tried in turn if the fastest motion is beyond a limit.
 FRACTIONS = ((1.0, 1.0), (1.0, 0.6), (1.0, 0.3), (0.5, 0.3), (0.2, 0.1))
 # The efforts of a motion are checked each time a joint has moved by TRAVEL, rad or m, but not more
 # often than every SHORTEST, s, and at least INTERVALS times in all ...

@@ -33,7 +33,7 @@ SMALLEST_STEP = 1e-9
 SMALLEST_SHARE = 1e-4
 """Least distance between points for the parameter, as a share of their mean distance."""
 SLOW = 1e-3
-"""Norm of a velocity relative to `comparable_speed` up to which it gives no direction."""
+"""A velocity whose norm, relative to `comparable_speed`, is at most this gives no direction."""
 MAX_NAMED = 3
 """Number of places that a note names."""
 ATTEMPTS = 5
