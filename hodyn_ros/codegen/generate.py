@@ -14,7 +14,7 @@ from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.robot_check import check_robot
 
-_TOP = 300  # bytes at the top of a file in which the mark is searched
+_TOP = 300  # bytes at the top of a file that are searched for the mark
 
 
 @dataclass(frozen=True)

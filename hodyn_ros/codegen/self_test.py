@@ -69,7 +69,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
     q = draw(order + 3, n, size=np.array(_SIZES[:order + 3])[:, np.newaxis])
     gravity = draw(3, size=10.0)
     payload = np.abs(draw(10, size=np.array([3.0, *3 * [0.1], *6 * [0.02]])))
-    payload[:, 4:7] += 0.125  # as of a real body: no two add up to less than the third
+    payload[:, 4:7] += 0.125  # as for a real body: any two moments add up to at least the third
     if settings.single:
         payload = payload.astype(np.float32).astype(float)
     torque = np.empty((count, order + 1, n))

@@ -26,10 +26,11 @@ def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
 def checked_motions(
     values: ArrayLike, name: str, robot: Robot, least: int, *, one: bool = False,
 ) -> tuple[Array, tuple[int, ...]]:
-    """Return the rows of T motions, (T, least or more, n), and the shape of the batch.
+    """Return T motions, (T, rows, n), checked, and the shape of the batch.
 
-    The batch has shape (T,), or () for one motion without that axis; T is then 1. `one` forbids a
-    batch. If `least` is 1, positions `q` without derivatives may be (n,).
+    A motion must have `least` rows or more. The shape of a batch is (T,); for one motion, given
+    without that axis, it is (), and T is 1. `one` forbids a batch. If `least` is 1, positions `q`
+    without derivatives may be (n,).
     """
     check_robot(robot)
     array, n = numbers(values, name), robot.n

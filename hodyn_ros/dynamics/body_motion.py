@@ -17,12 +17,12 @@ class Bodies(NamedTuple):
 
     pose: Array  #: (n_bodies, 12): poses of the kernel frames, rows of R then the origin
     #: `screw`, `twist`: (n_bodies, k + 1, 6): coefficients of the joints' screws and of the
-    #: bodies' twists. The motion does not determine the last coefficient of the twists; it is
-    #: computed with 0 for the next derivative of q.
+    #: bodies' twists. The motion does not determine coefficient k of the twists; it is computed
+    #: as if the next derivative of q were 0.
     screw: Array
     twist: Array
-    #: `inertia`, `ad_inertia`: (n_bodies, inertias, 6, 6): coefficients of the spatial inertia M,
-    #: and of ad_Vᵀ M, whose coefficient k is not determined either
+    #: `inertia`, `ad_inertia`: (n_bodies, inertias, 6, 6): coefficients of the spatial inertia M
+    #: and of ad_Vᵀ M. Coefficient k of ad_Vᵀ M is not determined either.
     inertia: Array
     ad_inertia: Array
 
@@ -30,9 +30,10 @@ class Bodies(NamedTuple):
 def joints_and_base(robot: Robot, given: Motions) -> tuple[Array, Array, Array, Array]:
     """Return the motions of the bodies' joints and the base in the layout of the kernels.
 
-    They are q, (T, n); coefficients of q̇, (T, n, k + 1); the pose of a floating base, (T, 4, 4),
-    or (T, 0, 1) for a fixed one; and coefficients of its twist, (T, k + 1, 6). The last
-    coefficients of both rates are not known, and are 0.
+    For the m joints of bodies, coupled ones included: q, (T, m), and coefficients of q̇,
+    (T, m, k + 1). For a floating base: its pose, (T, 4, 4), and coefficients of its twist,
+    (T, k + 1, 6); for a fixed one (T, 0, 1) and zeros. The last coefficients of q̇ and of the twist
+    are not known, and are set to 0.
     """
     motion = robot.coupling.to_bodies(given.q)
     count, orders, n = motion.shape

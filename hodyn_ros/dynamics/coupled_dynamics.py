@@ -1,9 +1,9 @@
 """Forward and hybrid dynamics of robots with coupled joints, by solving the equations of motion.
 
 The articulated-body algorithm passes inertias from body to body, but bodies that follow one joint
-may be anywhere in the tree. Here M ν̇ = Q − …, with the velocities ν of base and joints, is solved
-order by order: M ν⁽ᵏ⁺¹⁾ is Q⁽ᵏ⁾ minus the Q⁽ᵏ⁾ of the motion whose unknown ν⁽ᵏ⁺¹⁾ is 0. That
-takes r + 2 calls of inverse dynamics and O(n³) operations.
+may be anywhere in the tree. So M ν̇ + … = Q, with the velocities ν of base and joints, is solved
+order by order: inverse dynamics computes Q⁽ᵏ⁾ as if the unknown ν⁽ᵏ⁺¹⁾ were 0, and the given Q⁽ᵏ⁾
+minus that is M ν⁽ᵏ⁺¹⁾. This takes r + 2 calls of inverse dynamics and O(n³) operations.
 """
 import numpy as np
 
@@ -21,10 +21,10 @@ def hybrid_dynamics_batch(
 ) -> int:
     """Write the unknown accelerations and torques, as the kernel of the same name does.
 
-    Arguments and return value are also the same, but `q` (here `state`, for coupled joints) and
-    the arrays of the base, wrenches, inputs and outputs have a first axis of T motions, and
-    `round_off`, (T, n), is only the bound, from the condition of M. The arrays of a fixed base are
-    not read.
+    Arguments and return value are those of `articulated_body.hybrid_dynamics_batch`, but the robot
+    replaces the arrays of its model and the memory, `state`, (T, 2, n), is the kernel's `q`, and
+    `round_off`, (T, n), gets only the bound, from the condition of M. The arrays of a fixed base
+    are not read.
     """
     floating, base = robot.floating, 6 * robot.floating
     acting = wrenches if wrenches.shape[1] else None

@@ -18,7 +18,7 @@ class AnyOrderKernels(Protocol):
     """A module of kernels for any order: a recursion, or the closed form."""
 
     def workspace(self, n_bodies: int, order: int) -> Array:
-        """Return scratch memory for either kernel."""
+        """Return scratch memory that suits both kernels."""
 
     def single(
         self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
@@ -65,7 +65,7 @@ def unrolled_kernels(robot: Robot, order: int, formulation: Formulation) -> Unro
 
     These kernels compute with SIMD registers, so there is none if numba is switched off.
     """
-    numba_config: Any = config  # whose attributes numba sets at run time
+    numba_config: Any = config  # numba sets its attributes at run time
     if order > MAX_UNROLLED or formulation == 'closed_form' or numba_config.DISABLE_JIT:
         return None
     if formulation == 'spatial':

@@ -217,9 +217,9 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """Return the partial derivatives of `forward_dynamics`, exact, to the order r of tau.
 
-    For integrators, observers and linear controllers. M q̈ + … = τ and its time derivatives are
-    differentiated by `inverse_dynamics_derivatives` and solved for ∂q̈⁽ᵏ⁾, order by order: its
-    factor in ∂Q⁽ᵏ⁾ is M, and each lower ∂q̈⁽ⁱ⁾ has the factor ∂Q⁽ᵏ⁾/∂q̈⁽ⁱ⁾.
+    For integrators, observers and linear controllers. `inverse_dynamics_derivatives`
+    differentiates M q̈ + … = τ and its time derivatives; the result is solved for ∂q̈⁽ᵏ⁾ order by
+    order. In ∂Q⁽ᵏ⁾ the factor of ∂q̈⁽ᵏ⁾ is M, and that of each lower ∂q̈⁽ⁱ⁾ is ∂Q⁽ᵏ⁾/∂q̈⁽ⁱ⁾.
 
     Parameters
     ----------
@@ -236,7 +236,7 @@ def forward_dynamics_derivatives(
     Raises
     ------
     HodynError
-        As `forward_dynamics`.
+        As for `forward_dynamics`.
 
     """
     state, batch = checked_motions(q, 'q', robot, 2)

@@ -121,11 +121,11 @@ def solve(
     """Check the arguments of forward or hybrid dynamics and run the kernel."""
     joints, batch = checked_motions(inputs, name, robot, 1)
     count, orders = joints.shape[:2]
-    many = numbers(q, 'q').shape
-    if not batch and many[1:] == (2, robot.n):
+    q_shape = numbers(q, 'q').shape
+    if not batch and q_shape[1:] == (2, robot.n):
         raise HodynError(
-            f'{name} has shape {np.shape(inputs)}; expected ({many[0]}, r + 1, {robot.n}), as q '
-            f'is a batch of {many[0]}')
+            f'{name} has shape {np.shape(inputs)}; expected ({q_shape[0]}, r + 1, {robot.n}), '
+            f'as q is a batch of {q_shape[0]}')
     state = checked(q, 'q', (*batch, 2, robot.n)).reshape(count, 2, robot.n)
     base = base_state(robot, base_pose, base_twist, batch, 1)
     wrenches = external(robot, external_wrenches, orders, batch)

@@ -73,8 +73,8 @@ def simulate(
     """Return the motion of a robot under a torque law, by an explicit Runge-Kutta method.
 
     The step adapts itself to keep the error of each step below the tolerance, relative and
-    absolute. On a floating base, by the method of Munthe-Kaas on SE(3), the pose is C exp(X)
-    with C from the start of the step, and the method integrates Ẋ = dexp⁻¹(V) with the body-fixed
+    absolute. A floating base is integrated by the method of Munthe-Kaas on SE(3): its pose is
+    C exp(X), where C is the pose at the start of the step, and Ẋ = dexp⁻¹(V) with the body-fixed
     twist V. So the matrix remains a pose to rounding, and the choice of the step does not depend
     on where the base is.
 
@@ -97,8 +97,8 @@ def simulate(
     rotations : mapping of str to (3, 3) array, optional
         Rotations of spherical joints at times[0], as for `inverse_dynamics`: the columns of such a
         joint are 0 and ω in all states, and the moment in the torques. All laws take the rotations
-        as last argument. Other spherical joints keep their coordinates; reaching NAME_y = ±90° is
-        an error.
+        as last argument. Other spherical joints keep their coordinates; HodynError is raised when
+        one reaches NAME_y = ±90°.
     external_wrenches : callable, optional
         ``external_wrenches(t, state)`` gives the wrenches on the bodies (n_bodies, 6), as for
         `inverse_dynamics`.
@@ -107,7 +107,7 @@ def simulate(
     tolerance : float
         Largest error of a step, relative and absolute.
     step : float, optional
-        Fixed length of the steps, s; the last one is shorter. The tolerance is not used then.
+        Fixed length of the steps, s; the last one may be shorter. The tolerance is not used then.
 
     Returns
     -------
@@ -254,8 +254,8 @@ class _Motion:
     def move_charts(self, t: float, flat: Array, rate: Array) -> None:
         """Let the next step start at X = 0 and x = 0; the arrays are changed in place.
 
-        Raises HodynError if a spherical joint not given by its rotation has singular coordinates,
-        near which steps would become tiny.
+        Raises HodynError if the coordinates of a spherical joint that is not given by its rotation
+        are singular: near there steps would become tiny.
         """
         if self._robot.floating:
             self._chart = _as_pose(self._chart @ lie.exp(flat[:6]))

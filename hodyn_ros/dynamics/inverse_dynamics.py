@@ -56,7 +56,8 @@ class InverseDynamics(functools.partial[None]):
     Raises
     ------
     HodynError
-        If order is negative or formulation is unknown; from a call, for wrong shapes.
+        If order is negative, or formulation unknown or, as 'closed_form', not for a floating base;
+        from a call, for wrong shapes.
     TypeError
         From a call, for arguments that are not such arrays.
 
@@ -270,8 +271,8 @@ def inverse_dynamics(
 ) -> Array | tuple[Array, Array]:
     """Return the joint torques Q of a motion and their time derivatives, rigid-body terms only.
 
-    They go to the order r that q supports, on a fixed base (M21, Algorithms 1 and 3) or a floating
-    one (AGF26, Algorithms 1 and 2).
+    The derivatives go up to the order r that q supports. The base is fixed (M21, Algorithms 1 and
+    3) or floating (AGF26, Algorithms 1 and 2).
 
     Parameters
     ----------

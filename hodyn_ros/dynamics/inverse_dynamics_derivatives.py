@@ -51,7 +51,7 @@ class InverseDynamicsDerivatives(functools.partial[None]):
     order: int
 
     def __new__(cls, robot: Robot, order: int = 2) -> 'InverseDynamicsDerivatives':
-        """Compile the kernel."""
+        """Compile the kernel for single calls, which need a fixed base."""
         check_robot(robot)
         if not isinstance(order, (int, np.integer)) or order < 0:
             raise HodynError(f'order must be an integer of at least 0, got {order!r}')
@@ -94,8 +94,8 @@ class InverseDynamicsDerivatives(functools.partial[None]):
     ) -> None:
         """Compute T motions of a robot on a floating base.
 
-        out (T, order + 1, order + 3, 6 + n, 6 + n), base_pose (T, 4, 4), base_twist
-        (T, order + 2, 6).
+        Arrays as for `batch`, but out is (T, order + 1, order + 3, 6 + n, 6 + n), and base_pose
+        (T, 4, 4) and base_twist (T, order + 2, 6) as for `inverse_dynamics`.
         """
         if not self.robot.floating:
             raise HodynError(f'robot {self.robot.name!r} has a fixed base: use batch')
@@ -142,10 +142,10 @@ def _coupled(
     check_array(q, 'q', (order + 3, robot.n))
     check_array(out, 'out', (order + 1, order + 3, robot.n, robot.n))
     bodies = len(robot.bodies)
-    torque = np.empty((order + 1, order + 3, bodies, bodies))
-    of_bodies(robot.coupling.to_bodies(q), torque)
+    partials = np.empty((order + 1, order + 3, bodies, bodies))
+    of_bodies(robot.coupling.to_bodies(q), partials)
     s = robot.coupling.matrix()
-    np.matmul(s.T @ torque, s, out=out)
+    np.matmul(s.T @ partials, s, out=out)
 
 
 @functools.lru_cache(maxsize=32)
@@ -186,10 +186,11 @@ def inverse_dynamics_derivatives(
     Returns
     -------
     (r + 1, r + 3, N, N) or (T, r + 1, r + 3, N, N) array
-        Entry [k, m, i, j] is ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾: 0 for m > k + 2, and M for m = k + 2. N is n, or
-        6 + n on a floating base, which comes first, as in `EquationsOfMotion`. Its rows are for
-        the base wrench, its columns for V⁽ᵐ⁻¹⁾ if m > 0. For m = 0 they are for displacements by
-        the six unit twists η in world axes about the world origin: from pose C to (1 + η) C.
+        Entry [k, m, i, j] is ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾: 0 for m > k + 2, and M for m = k + 2. N is n on a
+        fixed base and 6 + n on a floating one, whose six rows and columns come first, as in
+        `EquationsOfMotion`. These rows are for the base wrench, these columns for V⁽ᵐ⁻¹⁾ if m > 0.
+        If m = 0, the columns are for displacements by the six unit twists η in world axes about
+        the world origin: from pose C to (1 + η) C.
 
     Raises
     ------

@@ -34,9 +34,9 @@ def inverse_kinematics(
     """Return the joint motion that gives a link this twist and its derivatives.
 
     M21, Algorithm 2 with its errata, to any order. If six free joints carry the link, their rates
-    are J⁻¹ V, with V less the part of prescribed joints. If more do, or with damping, they are
-    q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, of least norm if λ = 0. q̈, … are the exact time derivatives of this
-    law, so q̇ and q̈ agree along a path. Joints that do not carry the link rest.
+    are J⁻¹ V, where V is the twist minus the part of prescribed joints. If more do, or with
+    damping, q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, of least norm if λ = 0. q̈, … are the exact time derivatives
+    of this law, so q̇ and q̈ agree along a path. Joints that do not carry the link rest.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _joint_motion(
     robot: Robot, start: Array, target: Array, prescribed: Array, index: int, in_kernel: Array,
     carriers: list[int], free: list[int], damping: float, number: int,
 ) -> Array:
-    """Return q, q̇, … of one sample; `prescribed` (k, n) has the given joint rates."""
+    """Return q, q̇, … of one sample; `prescribed`, (k, n), has q̇, q̈, … of prescribed joints."""
     orders = len(target)
     scale = factorials(orders + 1)[:, None]
     rate = (prescribed / scale[:-1]).T.copy()
@@ -143,7 +143,7 @@ class _RateLaw:
                     f'{direction} (angular, linear); its singular value is {values[-1]:.1e}. '
                     'A damping above 0 accepts this')
         self._jacobian: list[Array] = []
-        self._dual: list[Array] = []  # y
+        self._dual: list[Array] = []  # coefficients of y, see `rates`
         if self._square:
             self._inverse = np.linalg.inv(jacobian)
         else:
@@ -154,8 +154,8 @@ class _RateLaw:
     def rates(self, jacobian: Array, missing: Array) -> Array:
         """Return the next coefficient of the free joints' q̇.
 
-        `jacobian`, (6, m), is this order's coefficient of J; `missing`, (6,), the wanted twist
-        minus the part from lower coefficients and prescribed joints.
+        `jacobian`, (6, m), is the coefficient of J at this order; `missing`, (6,), that of the
+        wanted twist, minus the part from lower coefficients and prescribed joints.
         """
         if self._square:
             solution: Array = self._inverse @ missing

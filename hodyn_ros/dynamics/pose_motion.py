@@ -9,7 +9,7 @@ from hodyn_ros.dynamics.twist_representation import Representation, representati
 from hodyn_ros.robot import HodynError, lie
 
 TOLERANCE = 1e-6
-"""Tolerance of the symmetric part of an angular velocity matrix, relative to the derivatives."""
+"""Largest symmetric part of an angular velocity matrix, relative to max(1, derivatives)."""
 
 
 def pose_derivatives(

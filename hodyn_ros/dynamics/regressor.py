@@ -66,8 +66,8 @@ def torque_regressor(
     """Return the regressor Y of the rigid-body torques Q = Σ_b Y_b π_b, and its time derivatives.
 
     The derivatives go up to the order r that q supports. The parameters π of `inertial_parameters`
-    are constant, so Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b. From KM21 section II, whose momenta M V are linear in
-    π.
+    are constant, so Q⁽ᵏ⁾ = Σ_b Y_b⁽ᵏ⁾ π_b. The recursion is that of KM21 section II, whose momenta
+    M V are linear in π.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def momentum_regressor(
 
 
 class _Bodies:
-    """How the bodies of a robot move, in Taylor coefficients (k, T, …) of T motions.
+    """The poses and twists of the bodies of a robot: Taylor coefficients (k, T, …) of T motions.
 
     k is the number of derivatives of the positions. Gravity is modelled as an acceleration −g of
     the world, which starts from rest.
@@ -210,8 +210,8 @@ def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
     """Return an orthonormal basis of the inertial parameters that torques depend on,
     (10 n_bodies, b).
 
-    Only these b combinations of parameters, one per column, can be identified. They are found from
-    the `torque_regressor` of random motions.
+    For a fixed base. Only these b combinations of parameters, one per column, can be identified.
+    They are found from the `torque_regressor` of random motions.
     """
     rng = np.random.default_rng(0)
     q = rng.uniform(-np.pi, np.pi, (200, 3, robot.n))

@@ -21,7 +21,10 @@ def factorials(orders: int) -> Array:
 
 
 def product(function: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:
-    """Return the coefficients of a product, (orders, …), from those of its factors."""
+    """Return the coefficients of a product, (orders, …), from those of its factors.
+
+    `function` multiplies a coefficient of `a` by one of `b`.
+    """
     return np.array([
         sum(function(a[i], b[k - i]) for i in range(k + 1)) for k in range(len(a))])
 

@@ -22,11 +22,11 @@ class ThreadScratch(threading.local):
 def in_threads(
     compute: Callable[[slice], None], motions: int, threads: int, together: int,
 ) -> None:
-    """Compute a batch in several threads, one part in each; 1 thread is the caller itself.
+    """Compute a batch in several threads, one part in each; the caller's thread if `threads` is 1.
 
-    `compute` takes a part of the batch; its exceptions are raised here. Parts begin at multiples
-    of `together`, the motions that a kernel computes at once, so the same motions are computed
-    together, with the same result, for any number of threads.
+    `compute` takes a part of the batch; its exceptions are raised here. A kernel computes
+    `together` motions at once, and parts begin at multiples of this number. So for any number of
+    threads the same motions are computed together, with the same result.
     """
     check_threads(threads)
     if threads == 1 or motions <= together:

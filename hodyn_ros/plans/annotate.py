@@ -54,7 +54,7 @@ def annotate(
 
     """
     # A plan without duration is one point, at time 0.
-    # Messages have whole nanoseconds: positions at other times would be played with jerk.
+    # Messages store whole nanoseconds: positions for unrounded times would be played with jerk.
     times = np.linspace(0.0, plan.duration, sample_count(plan.duration, period)).round(9)
     motion = plan.evaluate(np.append(times[:-1], plan.duration))
     torque = feedforward.torque(motion, gravity=gravity, friction=friction)

@@ -171,7 +171,7 @@ def write_annotated_plan(
 def _slower(
     prepared: PreparedPlan, ratio: float, stretch: float, request: PlanRequest, period: float,
 ) -> PreparedPlan:
-    """Return a plan `ratio` times slower, with samples; its `PreparedPlan.stretch` is given."""
+    """Return a plan `ratio` times slower, with samples; `stretch` becomes its attribute."""
     assert prepared.plan is not None
     assert prepared.annotated is not None
     plan = prepared.plan.stretched(ratio)
@@ -262,7 +262,7 @@ def _as_written(
     if cost > NOTED_COST and failed is not None:
         read = request.settings.interpolation
         note = (
-            f'sampling every {period:g} s makes the plan {100.0 * cost:.0f} % slower, since else '
+            f'sampling every {period:g} s makes the plan {100.0 * cost:.0f} % slower: otherwise '
             f'{_cause(failed)}; for a faster plan take a shorter period' + (
                 '' if read == 'auto' else f', or another interpolation than {read}'))
     feedforward = FeedForward(request.robot)

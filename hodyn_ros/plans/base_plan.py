@@ -14,21 +14,22 @@ from hodyn_ros.reference.pieces import divided
 from hodyn_ros.robot import HodynError, lie
 
 ACCURACY = 1e-13
-"""Error of Taylor coefficients between a table's knots, relative to its largest entry."""
+"""Error of Taylor coefficients between knots, relative to the table's largest end (at least 1)."""
 MOST_PARTS, MOST_PIECES = 64, 5000
-"""Largest numbers of pieces of a table, between two poses and in all: the node unpickles it."""
+"""Largest numbers of pieces after refinement, per pair of poses and in all: the node unpickles
+the table."""
 
 
 def base_plan(times: Array, positions: Array, turns: Array, placement: Array) -> Plan:
-    """Return the plan of a base, whose 12 columns are rows of its rotation, then its position.
+    """Return the plan of a base, whose 12 columns are the rows of its rotation, then its position.
 
     `times`, (m,), s, increase from the start. `positions`, (m, 3), m, and `turns`, (m, 4),
-    orientations (w, x, y, z), are of a frame that moves with the base; `placement`, (4, 4), is its
-    pose in the axes of the base's body. HodynError: fewer than two poses, poses that
+    orientations (w, x, y, z), are of a frame that moves with the base; `placement`, (4, 4), is the
+    pose of this frame in the axes of the base's body. HodynError: fewer than two poses, poses that
     `fit_pose_plan` refuses, or motions faster than a base can move.
     """
     if len(times) < 2:
-        raise HodynError(f'it has {len(times)} pose; a motion of the base needs at least two')
+        raise HodynError(f'a motion of the base needs at least two poses, got {len(times)}')
     poses = np.array([
         lie.pose(lie.rotation_of_quaternion(turn), position)
         for turn, position in zip(turns, positions, strict=True)])

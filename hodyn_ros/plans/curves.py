@@ -1,4 +1,4 @@
-"""A picture of the curves of a plan, with the robot's limits."""
+"""Plots the curves of a plan with the robot's limits."""
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -59,7 +59,7 @@ def draw_curves(
         own = [c for c, column in enumerate(table.columns) if (
             column.quantity == rows[row] and column.place == joint)]
         axis.set_visible(bool(own))
-        for c, dashes in zip(own, ('-', '--'), strict=False):  # motors may move alike
+        for c, dashes in zip(own, ('-', '--'), strict=False):  # equal curves stay visible
             column = table.columns[c]
             axis.plot(instants, values[:, c], linestyle=dashes, label=column.joint)
             axis.set_ylabel(f'{column.quantity} ({column.unit})', fontsize=6)

@@ -16,8 +16,8 @@ from hodyn_ros.robot.locked_joints import APART, dependence, locked_position, mi
 
 # Velocities below this share of a joint's largest speed between points are not checked.
 CLEAR = 0.05
-# A motion that does not turn back has at a point at most this multiple of the mean speeds before
-# and after the point.
+# A motion that does not turn back is, at a point, at most this many times as fast as the larger of
+# its mean speeds before and after the point.
 TURN = 3.0
 # A jump of acceleration above the share STEP of its range is a step; if more than the share
 # MAX_STEPS of the samples (at least MIN_SAMPLES) jump, the jumps are jitter.
@@ -32,8 +32,8 @@ MIN_POINTS, STEPS = 4, 5
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
 CONTRADICTION = 'its velocities contradict its positions'
-COUPLING = 'positions of joints that follow others contradict these'
-# Distance, rad or m, within which a coupled joint is where its leader puts it: plans are rounded.
+COUPLING = 'positions of coupled joints contradict their coupling'
+# Distance, rad or m, between a coupled joint and its coupling that still counts as rounding.
 COUPLED = 1e-3
 
 

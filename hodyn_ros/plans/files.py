@@ -5,7 +5,7 @@ prints them, or of a message that contains it: MoveIt's RobotTrajectory or Displ
 goal of FollowJointTrajectory. `time_from_start` may also be a number of seconds. CSV has a column
 `time` in seconds and, for each joint, a column of positions with the joint's name; the columns
 `NAME.velocity` and `NAME.acceleration` are optional, and annotation adds `NAME.effort`.
-`plan_bags` reads bags.
+`plan_bags` reads and writes bags.
 """
 from collections.abc import Callable, Mapping
 import csv

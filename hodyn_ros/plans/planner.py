@@ -42,7 +42,7 @@ class Planner:
         return self._finished < self._submitted
 
     def wait(self, timeout: float) -> bool:
-        """Wait at most `timeout` s until the worker has compiled its kernels; return if it has."""
+        """Wait at most `timeout` s for the worker to compile kernels; return whether it has."""
         return self._worker.wait(timeout)
 
     def use(self, robot: Robot, settings: PlanSettings) -> None:

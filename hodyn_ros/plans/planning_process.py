@@ -101,14 +101,14 @@ def prepare(
 
 
 def prepare_base(data: bytes, placement: Array, skipped: float) -> PreparedPlan:
-    """Return the plan of a base; raise as `base_plan`, or if it ended before `skipped` seconds."""
+    """Return the plan of a base; HodynError as in `base_plan`, or if it ends by `skipped` s."""
     times, positions, turns = read_poses(data)
     _check_end(times, skipped)
     return PreparedPlan('', plan=base_plan(times, positions, turns, placement))
 
 
 def _check_end(times: Sequence[float] | Array, skipped: float) -> None:
-    """Refuse a trajectory that is too long, or ended before `skipped` s after its start."""
+    """Refuse a trajectory that is too long, or ends by `skipped` s after its start."""
     if not len(times):
         return
     if skipped >= times[-1] and skipped > 0.0:

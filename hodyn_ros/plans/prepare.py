@@ -164,7 +164,7 @@ class PreparedPlan:
         the trajectory was not accepted.
     stretch : float or None
         Factor on the duration that brings the plan within limits ('auto' has applied it); 1 if
-        none is needed, None if none was found or searched.
+        none is needed, None if none was found or searched for.
     annotated : Annotated or None
         The plan with efforts, if this was requested and the plan is not refused.
     overshoot : float
@@ -268,7 +268,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
-    # Steps of acceleration do harm if the plan meets samples, but not given accelerations.
+    # Steps of acceleration do harm if a plan meets the samples but ignores their accelerations.
     meets_samples = settings.sample_tolerance == 0.0 and settings.stretch != 'retime' and (
         points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points)

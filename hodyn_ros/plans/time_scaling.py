@@ -18,7 +18,7 @@ SCAN = 1.05
 RESOLUTION = 1e-4
 # Factor at which only gravity is left in the torques.
 STATIC = 1e9
-# Share of a limit from which an arm at rest leaves no room for a motion.
+# If an arm at rest uses more than this share of a limit, it leaves no room for a motion.
 NO_ROOM = 1.0 - 1e-6
 # Why an arm without any load can be at a limit of its springs.
 _SPRINGS = {

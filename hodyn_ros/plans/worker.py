@@ -20,8 +20,8 @@ DIED = 'the process that prepares plans has died'
 MOST_TIME = 300.0
 """Largest time to prepare a plan, s; a trajectory of 8 MB takes a fifth of it."""
 PATIENCE = 2.0
-"""Time from its begin, s, after which a job that is no longer wanted is ended: about as long as
-another process takes to start, unless it has to compile its kernels."""
+"""Time from its start, s, at which an unwanted job is ended: about as long as another process
+takes to start, unless it has to compile its kernels."""
 TOOK_TOO_LONG = f'it took longer than {MOST_TIME:g} s to prepare: its preparation was ended'
 MODULE = 'hodyn_ros.plans.planning_process'
 
@@ -71,14 +71,14 @@ class PlanWorker:
     """Prepares one plan after the other in a child process, which dies with this one.
 
     `submit` and `poll` never wait. For each kind of job, only the newest job that has not begun
-    and the newest plan that was not polled are kept. A job that a newer one replaces is ended when
-    it takes `PATIENCE`. With `has_base` there may be jobs of a base, for which more kernels are
-    compiled; the robot itself is on a fixed base.
+    and the newest plan that was not polled are kept. A job that a newer one replaces is ended once
+    it has taken `PATIENCE`. With `has_base` there may be jobs of a base, which need more compiled
+    kernels; the robot itself is on a fixed base.
     """
 
     def __init__(self, robot: Robot, *, has_base: bool = False) -> None:
         self._begin = robot, has_base
-        self._change = threading.Condition()  # guards the jobs, and the child from `abandon`
+        self._change = threading.Condition()  # guards the jobs, and the child that `abandon` ends
         self._waiting: dict[type, Job | BaseJob] = {}
         self._current: Job | BaseJob | None = None
         self._finished: dict[type, deque[Any]] = {
@@ -93,7 +93,7 @@ class PlanWorker:
         self._thread.start()
 
     def wait(self, timeout: float) -> bool:
-        """Wait at most `timeout` s until the child has compiled its kernels; return if it has."""
+        """Wait at most `timeout` s for the child to compile its kernels; return whether it has."""
         return self._settled.wait(timeout) and self._is_ready
 
     def submit(self, job: Job | BaseJob) -> None:
@@ -104,14 +104,14 @@ class PlanWorker:
             self._change.notify()
 
     def drop(self, kind: type[Job] | type[BaseJob]) -> None:
-        """Drop the jobs of a kind; one that is at work is ended when it takes `PATIENCE`."""
+        """Drop the jobs of a kind; one under way is ended once it has taken `PATIENCE`."""
         with self._change:
             self._waiting.pop(kind, None)
             if isinstance(self._current, kind):
                 self._current = None
 
     def abandon(self) -> None:
-        """Drop all jobs; another child replaces one that is at work, and an idle one stays."""
+        """Drop all jobs; a child that works on one is replaced, an idle child stays."""
         with self._change:
             self._waiting.clear()
             self._current = None
@@ -161,7 +161,7 @@ class PlanWorker:
             return self._current
 
     def _exchange(self) -> bool:
-        """Hand jobs to a child until it dies or is replaced; return whether it got ready."""
+        """Hand jobs to a child until it dies or is replaced; return whether it became ready."""
         was_ready = False
         revision: int | None = None
         try:
@@ -172,7 +172,7 @@ class PlanWorker:
                     was_ready, self._is_ready, self._is_busy = True, True, False
                     self._settled.set()
                 while (job := self._next()) is not None:
-                    # The robot is large and sent only once: no cycle can run while it is pickled.
+                    # The large robot is sent only if changed: pickling it delays cycles.
                     model = None
                     if isinstance(job, Job) and job.revision != revision:
                         model, revision = (job.robot, job.settings), job.revision

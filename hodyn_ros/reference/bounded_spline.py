@@ -95,7 +95,7 @@ def _turned_back(
     times: Array, fixed: Flags, tolerance: float, knots: Array,
     lower: float, upper: float,
 ) -> Flags:
-    """Let the motion turn back at knots (m + 1, 5) at the ends of the range; return `fixed`.
+    """Let the motion turn back at knots (m + 1, 5) at the ends of the range; return new `fixed`.
 
     The velocity there is 0, and fixed; the acceleration, or at a free end of the motion the
     velocity, points into the range, so that the search starts strictly within the bounds.
@@ -137,7 +137,8 @@ def _bounds(
         room = tolerance + RESOLVED * np.abs(start)
         low = np.minimum(np.minimum(target, 0.0), start) - room
         high = np.maximum(np.maximum(target, 0.0), start) + room
-        # Coefficients that do not begin within the range are given, or cannot be kept within it.
+        # The joint's range bounds only coefficients that start within it: others are given, or
+        # cannot be kept within it.
         ends = lower - knots[knot, :1], upper - knots[knot, :1]
         bounds[0, knot, place] = np.where(start > ends[0], np.maximum(low, ends[0]), low)
         bounds[1, knot, place] = np.where(start < ends[1], np.minimum(high, ends[1]), high)
@@ -145,7 +146,7 @@ def _bounds(
 
 
 def _max_step(room: Array, change: Array) -> float:
-    """Return the largest step up to 1 that leaves room + step change positive."""
+    """Return the largest step up to 1 that leaves room + step × change positive."""
     falling = change < 0.0
     if not falling.any():
         return 1.0

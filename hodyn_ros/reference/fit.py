@@ -68,7 +68,7 @@ def fit_plan(
     start : (5, n) array, optional
         q … q⁗ at time 0 of the motion that this plan takes over. `start` replaces a first point at
         0, which must be within `start_tolerance`. The plan moves from `start` to a later first
-        point, if from rest at a mean speed of at most `start_speed`.
+        point; if it starts from rest, this needs a mean speed of at most `start_speed`.
     interpolation : 'auto', 'global', 'bounded' or 'local'
         'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², the smoothest, which swing
         if spacing is uneven. 'bounded': the least integral with each piece between its two points,
@@ -82,16 +82,16 @@ def fit_plan(
         Allowed distance beyond the range of the points, rad or m.
     position_range : two (n,) arrays, optional
         Least and largest positions of the joints. 'auto', 'bounded' and 'local' stay within them
-        at joints whose points do, unless given derivatives lead out.
+        at joints whose points do, unless given derivatives lead out; 'band' may leave them.
     start_tolerance : float
         Allowed distance between `start` and a first point at 0, rad or m.
     start_speed : float
         rad/s or m/s. Give np.inf for plans of other quantities, such as stiffness.
     sample_tolerance : float
-        Distance by which points may be missed, rad or m, at most 0.01. If it is positive and the
-        points are at most 5 ms apart, only the ends are met exactly and velocities and
-        accelerations of the others are not used, so that the jitter of samples does not become
-        snap. The interpolation is then 'band'.
+        Distance by which points may be missed, rad or m, at most 0.01, for 'auto' and 'global'. If
+        it is positive and three or more points are at most 5 ms apart, only the ends are met
+        exactly, and velocities and accelerations of the others are not used: so the jitter of
+        samples does not become snap. Unless 'auto' rejects it, the interpolation is then 'band'.
     names : n names
         Joint names, for error messages.
     is_path : bool
@@ -167,7 +167,7 @@ def fit_plan(
             return plan
         values, _ = extrema(plan, 0)
         beyond = np.maximum(low - tolerance - values[0], values[1] - high - tolerance)
-        if kind != 'band':  # which misses points at the ends of the range, too
+        if kind != 'band':  # 'band' may also miss points that are at the ends of the range
             beyond = np.maximum(beyond, np.maximum(lower - values[0], values[1] - upper))
         if (excess := float(beyond.max())) < least:
             best, least = plan, excess

@@ -262,7 +262,7 @@ def _piece_keeps_law(
     p: float, v: float, a: float, j: float, t: float, end: float, deceleration: float,
     offset: float,
 ) -> bool:
-    """Halve a piece of constant jerk until all parts keep the law, or a point violates it."""
+    """Return whether a piece keeps the law, halved until all parts do or a point does not."""
     parts = 1
     while parts <= FINEST:
         h = t / parts

@@ -16,13 +16,13 @@ from hodyn_ros.common.jit import njit
 MARGIN = 1e-7
 # Rows of a law of velocity limits, see `hodyn_ros.limits.velocity_bounds`.
 LOWER_END, UPPER_END, DECELERATION, OFFSET = 1, 2, 3, 4
-# Distance of targets from the ends of a law, in units of offset² / deceleration, which `gentle`
-# needs.
+# Distance that targets keep from the ends of a law, in units of offset² / deceleration: `gentle`
+# needs at least 1.
 OFF_END = 1.02
 
 
 def no_effort(motion: Array) -> float:
-    """Return the ratio of a motion without limits of effort: 0."""
+    """Return 0, the effort ratio of any motion if there are no effort limits."""
     return 0.0
 
 
@@ -60,9 +60,9 @@ class MotionLimits:
     def gentle(self) -> MotionLimits:
         """Return these limits with accelerations at which joints can stop within the law.
 
-        A joint that brakes at half the law's deceleration d keeps the law up to `reachable`:
-        v² = d (end − q) implies v ≤ √(2 d r) − o, with r the distance to the law's end and o its
-        offset, if `end` is at least o²/d before the law's end.
+        With its deceleration d, its offset o and the distance r to its end, the law is
+        v ≤ √(2 d r) − o. A joint braking at d/2 to rest at `end` has v² = d (end − q). So it keeps
+        the law if `end` is at least o²/d before the law's end, as in `reachable`.
         """
         if self.law is None:
             return self

@@ -20,8 +20,8 @@ class ReferenceManager:
     The reference starts by holding a position, (n,), and plans hold their last positions. So it
     exists at any time, and is continuous to the fourth derivative whatever is requested, except by
     `latch`. It always follows a motion that ends at rest; a motion to a streamed sample takes over
-    only if the whole motion is within limits. `bandwidth`, rad/s, is of the filter that smooths
-    streams.
+    only if the whole motion is within limits. `bandwidth`, rad/s, is that of the filter
+    that smooths streams.
     """
 
     def __init__(self, position: Array, bandwidth: float) -> None:
@@ -75,7 +75,7 @@ class ReferenceManager:
         """Follow a streamed sample from an instant (ns) on.
 
         `velocity` is valid until an instant (ns); see `Stream.set_target`. Raises HodynError while
-        a plan or a stop is under way.
+        a plan or a stop is under way, or a plan waits for its start.
         """
         if not self.streaming:
             if not self.is_idle(now):
@@ -140,7 +140,7 @@ class ReferenceManager:
         return 'stopping' if is_stopping else 'following'
 
     def progress(self, now: int) -> tuple[float, float] | None:
-        """Return the time that the plan has run, and its duration, s; None for stops and holds."""
+        """Return how long a plan has run, and its duration, s; None for a stream, stop or hold."""
         if self._stream is not None or self._plan.interpolation in ('hold', 'stop') or (
                 self._stop_limits is not None):
             return None

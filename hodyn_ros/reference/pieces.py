@@ -55,7 +55,7 @@ def hermite_coefficients(times: Array, knots: Array) -> Array:
     powers = np.diff(times)[:, np.newaxis, np.newaxis] ** np.arange(5)[:, np.newaxis]
     z = np.concatenate([powers * knots[:-1], powers * knots[1:]], axis=1)
     lower = z[:, :5] / FACTORIALS[:5, np.newaxis]
-    # c depends only on the difference of positions; subtracted first, it loses no digits.
+    # c depends only on the difference of the positions: subtracting them first loses no digits.
     z[:, ::5] -= knots[:-1, :1]
     return np.concatenate([lower, UPPER @ (ENDS @ z)], axis=1)
 

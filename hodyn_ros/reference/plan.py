@@ -75,8 +75,8 @@ class Plan:
     def quintic(cls, times: Array, knots: Array) -> Plan:
         """Return the quintics between knots with q … q̈, (m + 1, 3, n), a plan continuous to q̈.
 
-        joint_trajectory_controller interpolates so. At a knot, `evaluate` returns the jerk and
-        snap of the piece after it.
+        joint_trajectory_controller interpolates in this way. At a knot, `evaluate` returns the
+        jerk and snap of the piece after it, at the last knot those of the last piece.
         """
         return cls(times, quintic_coefficients(times, knots), knots[[0, -1], 0], 'quintic')
 

@@ -17,12 +17,12 @@ MAX_SLOPE = 4.0**4 * np.exp(-4.0) / 24.0
 
 
 class SmoothingFilter:
-    """The filter 1/(s/ω + 1)⁵, ω = `omega`, rad/s, of samples that are held until the next.
+    """The filter 1/(s/ω + 1)⁵, ω = `omega`, rad/s, of samples, each held until the next.
 
     Its impulse response is never negative and has area 1, so its output stays within the range of
-    its input. The step response takes about 10/ω. The state's difference from the target decays as
-    the filter's free motion, a matrix exponential, which is exact for every interval. `start`,
-    (n,), is the initial value, at rest, and the initial target.
+    its input. The step response takes about 10/ω. A matrix exponential advances the state's
+    difference from the target, and is exact for every interval. `start`, (n,), is the initial
+    value, at rest, and the initial target.
     """
 
     def __init__(self, start: ArrayLike, omega: float) -> None:
@@ -46,7 +46,7 @@ class SmoothingFilter:
     def advance(self, interval: float, out: Array | None = None) -> Array:
         """Advance by `interval` seconds; return the state, (5, n), as a copy or in `out`."""
         if not 0.0 <= interval < np.inf:
-            raise HodynError(f'interval {interval} s: must not be negative')
+            raise HodynError(f'interval {interval} s: must be finite and not negative')
         check_array(self.state, 'state', (5, self._target.size))
         _advance(self.state, self._target, self.omega, float(interval))
         if out is None:

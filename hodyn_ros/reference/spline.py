@@ -24,7 +24,7 @@ def smoothest_knots(
     suffice.
 
     - `times`, (m + 1,): increasing.
-    - `fixed`, (m + 1, 5): derivatives that are given at each knot, in all joints.
+    - `fixed`, (m + 1, 5): derivatives that are given at each knot, for all joints.
     - `rows`, `targets`, (m + 1, r, 5) and (m + 1, r, n): least-squares rows to add; r may be 0.
     - `knots`, (m + 1, 5, n), changed in place: free derivatives are overwritten, but free
       positions should be near the solution, since only the difference from them is computed.
@@ -63,7 +63,7 @@ def _solve(
     - `pieces`, (m + 1, 5, 10 + n): rows of the piece after each knot, zero after the last.
       Triangular rows for the knot's unknowns replace them.
     - `work`, (10 + r, 10 + n): at most 5 rows carried over, r given, 5 of the piece.
-    - `solution`, (m + 2, 5, n), written: of each knot; must contain zeros at first.
+    - `solution`, (m + 2, 5, n), written: the unknowns of each knot; must be zero before the call.
     """
     added, width = given.shape[1], work.shape[1]
     carried = 0

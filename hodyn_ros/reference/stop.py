@@ -138,7 +138,7 @@ def _is_within(motion: Array, interval: float, greatest: Array) -> bool:
     values, jounce = np.abs(motion[:, 2:4]), motion[:, 4]
     change = np.diff(jounce, axis=0, prepend=jounce[:1])
     between = np.stack([interval**2 / 8.0 * np.abs(jounce), interval / 8.0 * np.abs(change)], 1)
-    # A plan that runs at its limits must be able to stop: so small excesses are allowed.
+    # A plan that runs at its limits must be able to stop, so tiny excesses are allowed.
     return not (
         (values > (1.0 + ROUND_OFF) * greatest).any()
         or (values + between > (1.0 + BETWEEN) * greatest).any())

@@ -11,8 +11,8 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.jerk_limited import JerkLimited, JerkLimitedMotion, cut_at
 from hodyn_ros.reference.limits import MotionLimits, no_effort
 
-# Fractions of the limits of velocity, and of acceleration and jerk, that are tried in turn if the
-# motion needs too much effort.
+# Fractions of the limits of velocity, and of acceleration and jerk, for slower motions: they are
+# tried in turn if the fastest motion is beyond a limit.
 FRACTIONS = ((1.0, 1.0), (1.0, 0.6), (1.0, 0.3), (0.5, 0.3), (0.2, 0.1))
 # The efforts of a motion are checked each time a joint has moved by TRAVEL, rad or m, but not more
 # often than every SHORTEST, s, and at least INTERVALS times in all ...
@@ -52,10 +52,10 @@ class Stream:
     within all limits, effort limits included. A new target is followed by another motion from the
     present state, but only if this is within the limits as a whole; else the present motion goes
     on, and the target is tried again for a while. So no sample can lead beyond the limits. As the
-    filter's impulse response is never negative and has area 1, its q … q⃛ keep the limits of its
-    input. They also keep a velocity limit that falls towards an end of the range, as this limit is
-    a concave function of position. If the fastest motion is not within limits, slower ones are
-    tried, which stay between the present position, the target and the nearest stop.
+    filter's impulse response is never negative and has area 1, q … q⃛ of its output keep the limits
+    of its input. They also keep a velocity limit that falls towards an end of the range, as this
+    limit is a concave function of position. If the fastest motion is not within limits, slower
+    ones are tried, which stay between the present position, the target and the nearest stop.
 
     The motion leads a moving target by the filter's lag, so that the output does not lag; targets
     without velocity are followed with a lag of 2/ω, with `omega`, ω, in rad/s. The stream begins
@@ -91,7 +91,7 @@ class Stream:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the stream was stopped."""
+        """Whether `stop` was called after the last target."""
         return self._stops
 
     def set_target(
@@ -149,7 +149,7 @@ class Stream:
     def _take(self, limits: MotionLimits) -> None:
         if limits.lower.shape != self._limits.lower.shape:
             raise HodynError(
-                f'limits of {limits.lower.size} joints, not {self._limits.lower.size}')
+                f'limits are of {limits.lower.size} joints; expected {self._limits.lower.size}')
         self._limits = replace(limits, lower=self._limits.lower, upper=self._limits.upper)
 
     def _try(self, now: int) -> None:

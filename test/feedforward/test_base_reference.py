@@ -280,7 +280,7 @@ def test_what_cannot_be_of_the_base_is_refused_at_once(wrong, said):
 
 
 @pytest.mark.parametrize(('times', 'poses', 'stamp', 'said'), [
-    (TIMES[:1], POSES[:1], 0, 'it has 1 pose; a motion of the base needs at least two'),
+    (TIMES[:1], POSES[:1], 0, 'a motion of the base needs at least two poses, got 1'),
     ([0.0, 0.0], POSES[:2], 0, 'times'),
     ([1.0, 0.5], POSES[:2], 0, 'times'),
     ([0.0, 1.0], POSES[:2], 1_000_000_000, 'it ends in the past: its last point was due'),

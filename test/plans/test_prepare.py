@@ -259,7 +259,7 @@ def test_a_joint_that_follows_is_no_stranger_and_may_not_contradict(tmp_path):
         assert (f'point 1 has {own}finger2 at -0.02, but it follows {prefix}finger1 and is at '
                 '0.02, left out') in wrong.note
         assert wrong.reservations == (
-            ', but positions of joints that follow others contradict these')
+            ', but positions of coupled joints contradict their coupling')
 
 
 COUNT, SPACING, HOME = 200, 0.05, np.array([0.0, 0.2, 0.0, -1.5, 0.0, 1.57, 0.78])

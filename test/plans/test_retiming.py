@@ -300,8 +300,8 @@ def test_joints_that_move_without_any_limit_are_refused_and_said():
 @pytest.mark.parametrize(('given', 'said'), [
     ({'commands': 'torque'}, "commands 'torque': expected one of 'effort', 'position'"),
     ({'commands': None}, "commands None: expected one of 'effort', 'position'"),
-    ({'stop_at': 1.0}, 'stop_at: expected a list of points, from 0, got 1.0'),
-    ({'stop_at': [0.5]}, 'stop_at: expected the numbers of points, from 0, got 0.5'),
+    ({'stop_at': 1.0}, 'stop_at: expected a list of point numbers, from 0, got 1.0'),
+    ({'stop_at': [0.5]}, 'stop_at: expected point numbers, from 0, got 0.5'),
     ({'path_tolerance': '1mm'}, "path_tolerance: expected numbers, got '1mm'"),
     ({'path_tolerance': [0.1, 0.1]}, r'path_tolerance: expected a single number, got \[0.1'),
     ({'smoothness': '0.1s'}, "smoothness: expected numbers, got '0.1s'"),

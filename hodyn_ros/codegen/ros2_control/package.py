@@ -185,9 +185,8 @@ def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
         stiffness = np.minimum(_STIFFNESS * effort, _FREQUENCY**2 * inertia)
         damping = np.minimum(_DAMPING * effort, 2.0 * _FREQUENCY * inertia)
         lines = [
-            '# Without feedback an arm drifts. These gains suit the inertias in the robot file.'
-            + (' It has' if robot.rotor_inertia is None else ''),
-            *(['# no inertia of the rotors: with it the arm bears higher gains.']
+            '# Without feedback an arm drifts. These gains suit the inertias in the robot file.',
+            *(['# The file has no rotor inertia: with it the arm bears higher gains.']
               if robot.rotor_inertia is None else []),
             *(f'{name}: {_numbers(np.array([float(f"{gain:.2g}") for gain in gains]))}'
               for name, gains in (('stiffness', stiffness), ('damping', damping))),

@@ -18,8 +18,8 @@ def equations_of_motion(
 
     - `gravity`, (3,), m/s².
     - `columns`, (N, r + 2, 6): coefficients of S; Ṡ = 0 in the six of a floating base.
-    - `inertia`, `ad_inertia`, (n_bodies, r + 1, 6, 6): M and ad_Vᵀ M of each body; summed up over
-      its subtree (composite inertia) on return.
+    - `inertia`, `ad_inertia`, (n_bodies, r + 1, 6, 6): M and ad_Vᵀ M of each body on entry, and
+      their sums over its subtree (composite inertia) on return.
     - `mass`, `coriolis`, (r + 1, N, N), `weight`, (r + 1, N): zeros on entry; written.
     - `products`, (3, r + 1, 6): scratch.
     """
@@ -93,8 +93,8 @@ def body_inertias(
     """Write M and ad_Vᵀ M of each body: Ṁ = −M ad_V − ad_Vᵀ M (AGF26 eq. 61).
 
     - `body_table`, (n_bodies, 30): from the `KernelModel`.
-    - `pose`, `twist`, (n_bodies, 12), (n_bodies, r + 2, 6): of the kernel frames, twists as
-      coefficients.
+    - `pose`, `twist`, (n_bodies, 12), (n_bodies, r + 1 or more, 6): of the kernel frames, twists
+      as coefficients.
     - `inertia`, `ad_inertia`, (n_bodies, r + 1, 6, 6): coefficients of M and ad_Vᵀ M, written.
     - `com`, `about_com`, (1, 3) and (1, 6): scratch.
     """

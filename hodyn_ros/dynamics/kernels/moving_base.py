@@ -33,46 +33,47 @@ def screws(bodies: Bodies, joints: int, gravity: Array) -> None:
 
 
 @step
-def displacements(bodies: Bodies, spread: Array) -> None:
+def displacements(bodies: Bodies, eta: Array) -> None:
     """Write the displacements of a floating base for changes of its pose, twist and derivatives.
 
-    A displacement by a spatial twist η has the rate η̇ = δV + V × η. `spread`,
-    (r + 3, 6, r + 1, 6, LANES), gets the coefficients of η for a unit change of η(0), V, V̇, …,
-    for each of six axes.
+    A displacement by a spatial twist η has the rate η̇ = δV + V × η. `eta`,
+    (r + 3, 6, r + 1, 6, LANES), gets the coefficients of η for a unit change of η(0), V, V̇, …, in
+    each of six components.
     """
     twist = bodies.twist[0]
     factorial = 1.0
-    for m in range(spread.shape[0]):
+    for m in range(eta.shape[0]):
         factorial *= max(m - 1, 1)
         for c in range(6):
-            displaced = spread[m, c]
-            displaced[:] = 0.0
-            for k in range(len(displaced)):
+            unit = eta[m, c]
+            unit[:] = 0.0
+            for k in range(len(unit)):
                 if k == m:
-                    displaced[k, c] = 1.0 if m == 0 else 1.0 / (k * factorial)
-                x, y, z, u, v, w = row6(displaced, k)
+                    unit[k, c] = 1.0 if m == 0 else 1.0 / (k * factorial)
+                x, y, z, u, v, w = row6(unit, k)
                 for a in range(k):
                     part = 1.0 / k
-                    dx, dy, dz, du, dv, dw = crossed(twist, a, displaced, k - 1 - a)
+                    dx, dy, dz, du, dv, dw = crossed(twist, a, unit, k - 1 - a)
                     x, y, z = x + part * dx, y + part * dy, z + part * dz
                     u, v, w = u + part * du, v + part * dv, w + part * dw
-                put6(displaced, k, x, y, z, u, v, w)
+                put6(unit, k, x, y, z, u, v, w)
 
 
 @step
 def displaced(
-    partials: Array, spread: Array, k: int, m: int, row: int, column: int,
+    partials: Array, eta: Array, k: int, m: int, row: int, column: int,
 ) -> Number:
     """Return Taylor coefficient k of A₀ η, the change of a torque by the base's displacement η.
 
-    `partials` has A₀, the derivatives of the torques by displacements.
+    `partials` begins with A₀, the derivatives of the torques with respect to displacements, and
+    `eta` is from `displacements`.
     """
     size, like, total = partials.shape[2], lanes.zero(), lanes.zero()
     for a in range(k + 1):
         for c in range(6):
             total = total + lanes.read(
                 partials, ((a * size + row) * size + c) * LANES, like) * lanes.read(
-                    spread[m, column], (6 * (k - a) + c) * LANES, like)
+                    eta[m, column], (6 * (k - a) + c) * LANES, like)
     return total
 
 

@@ -1,9 +1,9 @@
 """Bodies in `LANES` motions side by side: joint screws, inertias and wrenches of subtrees.
 
 All quantities are Taylor coefficients in world axes, on a floating base about the base's origin,
-so that a base far from the world's origin costs no digits. Each body has its mass m, mass times
-position h and inertia Θ about the origin, with the momentum (Θ ω + h × v, m v − h × ω): these can
-be added over bodies.
+so that a base far from the world's origin costs no digits. A body has the mass m, the mass times
+position h, the inertia Θ about the origin, and so the momentum (Θ ω + h × v, m v − h × ω). All of
+these can be added over bodies.
 """
 from typing import NamedTuple
 
@@ -33,7 +33,10 @@ class Scratch(NamedTuple):
 
 
 class Bodies(NamedTuple):
-    """The arrays from which the derivatives are computed."""
+    """The arrays from which the derivatives are computed.
+
+    n counts the bodies and, if the base floats, six rows more for its unit twists.
+    """
 
     #: (n + 1, 12, LANES): poses of the kernel frames, rows of R then r; the last, at index −1, is
     #: the world's
@@ -42,14 +45,14 @@ class Bodies(NamedTuple):
     #: body
     screw: Array
     twist: Array
-    #: `rate`, `acceleration`: (n, r + 1, 6, LANES): Ṡ = v × S and S̈ + (0, −g) × S, with the
-    #: parent's twist v: derivatives of the velocity and acceleration of the bodies beyond the
-    #: joint with respect to its position
+    #: `rate`, `acceleration`: (n, r + 1, 6, LANES): Ṡ = v × S, with the parent's twist v, and
+    #: S̈ + (0, −g) × S. They are the derivatives of velocity and acceleration of the bodies beyond
+    #: the joint with respect to its position
     rate: Array
     acceleration: Array
     #: `first`, `inertia`, `spin`: (n, r + 3, 3, LANES), (n, r + 2, 6, LANES), (n, r + 2, 3,
     #: LANES): mass times position, inertia and angular momentum about the origin. Like wrench and
-    #: mass, they are first values of the body, and later of its subtree.
+    #: mass, they start as values of the body and become those of its subtree.
     first: Array
     inertia: Array
     spin: Array

@@ -113,7 +113,7 @@ def propagate_twist(
     """Write joint screw and twist: Ṡ = ad_V S and V = V_parent + S q̇ (M21 eqs. 6 and 9).
 
     All are coefficients: `rate`, (k,), of q̇; `parent_twist`, (k, 6), or (0, 6) if the parent is
-    the world. Writes `start` to `stop` − 1 of `twist` and of `screw`, (k, 6), of which 0 is given.
+    the world; `screw` and `twist`, (k, 6), written, but coefficient 0 of `screw` is given.
     """
     for k in range(start, stop):
         if k > 0:

@@ -105,7 +105,7 @@ def _compute(
         block(memory, start + 18 * row, (orders, 3, LANES)),
         block(memory, start + 21 * row, (orders, 12, LANES)))
     start += 33 * row
-    spread = block(memory, start, (orders + 2, 6, orders, 6, LANES))
+    eta = block(memory, start, (orders + 2, 6, orders, 6, LANES))
     start += 36 * row * (orders + 2)
     numbers = block(memory, start, (LANES, LANES))
     start += LANES * LANES
@@ -118,7 +118,7 @@ def _compute(
         moving_bodies.move(parent, body_table, gravity, base, q, t, bodies)
         if len(base) > 0:
             moving_base.screws(bodies, n, gravity)
-            moving_base.displacements(bodies, spread)
+            moving_base.displacements(bodies, eta)
         if wrenches.shape[1] > 0:
             for lane in range(LANES):
                 moving_bodies.subtract_external(
@@ -143,7 +143,7 @@ def _compute(
             for c in range(6):
                 _columns(bodies, 0, n + c, 1.0, columns)
                 _base_rows(columns, c, partials)
-        _combine(partials, padded, spread, first, t, count, numbers, flat)
+        _combine(partials, padded, eta, first, t, count, numbers, flat)
         if len(base) > 0:
             for lane in range(t, t + count):
                 moving_base.about_world_origin(base[0][lane], out[lane])
@@ -242,7 +242,7 @@ def _inner(
     bodies: Bodies, columns: _Columns, carrier: int, twice: float, row: int, column: int,
     none: Group, partials: Array,
 ) -> None:
-    """Write how a joint's torque changes with the motion of itself or of one nearer the base.
+    """Write how a joint's torque changes with its own motion, or with a joint's nearer the base.
 
     len(none) coefficients are computed together.
     """
@@ -299,7 +299,7 @@ def _base_rows(columns: _Columns, column: int, partials: Array) -> None:
 
 @step
 def _combine(
-    partials: Array, padded: Array, spread: Array, first: int, t: int, count: int,
+    partials: Array, padded: Array, eta: Array, first: int, t: int, count: int,
     numbers: Array, out: Array,
 ) -> None:
     """Write ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ of `count` motions from t on.
@@ -338,7 +338,7 @@ def _combine(
                         place = (j * orders + k - m + j) * entries + entry
                         total = total + shares[j] * lanes.read(padded, place * LANES, like)
                     lanes.write(numbers, 0, total + _share(k, 0) * moving_base.displaced(
-                        partials, spread, k, m, row, column))
+                        partials, eta, k, m, row, column))
                     for lane in range(count):
                         out[(t + lane) * apart + start + entry] = numbers[0, lane]
 

@@ -33,7 +33,7 @@ SMALLEST_STEP = 1e-9
 SMALLEST_SHARE = 1e-4
 """Least distance between points for the parameter, as a share of their mean distance."""
 SLOW = 1e-3
-"""Norm of a velocity relative to `comparable_speed` up to which it gives no direction."""
+"""A velocity whose norm, relative to `comparable_speed`, is at most this gives no direction."""
 MAX_NAMED = 3
 """Number of places that a note names."""
 ATTEMPTS = 5
@@ -81,7 +81,7 @@ def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> Ac
 
 
 def comparable_speed(robot: Robot) -> Array:
-    """Return the joints' velocity limits, (n,), rad/s or m/s; 1 for joints without limits."""
+    """Return the joints' velocity limits, (n,), rad/s or m/s; 1 if a joint has none, or 0."""
     limit = robot.limits.velocity
     speed: Array = np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
     return speed
@@ -129,10 +129,10 @@ def path_of(
             f'path tolerance {tolerance:g}: must be between 0 and {MAX_SAMPLE_TOLERANCE:g} rad or '
             'm')
     if not isinstance(stop_at, Sequence | np.ndarray) or isinstance(stop_at, str):
-        raise HodynError(f'stop_at: expected a list of points, from 0, got {stop_at!r:.40}')
+        raise HodynError(f'stop_at: expected a list of point numbers, from 0, got {stop_at!r:.40}')
     for stop in stop_at:
         if not isinstance(stop, int | np.integer):
-            raise HodynError(f'stop_at: expected the numbers of points, from 0, got {stop!r:.40}')
+            raise HodynError(f'stop_at: expected point numbers, from 0, got {stop!r:.40}')
         if not 0 <= stop < count:
             raise HodynError(f'stop at point {stop}: the points are 0 to {count - 1}')
     if np.abs(points.positions - points.positions[0]).max() <= SMALLEST_STEP:
@@ -262,7 +262,7 @@ def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | N
 
 
 def _thinned(samples: Array, tolerance: float) -> Indices:
-    """Return indices of samples twice the tolerance apart, with the first and the last one."""
+    """Return indices of samples about twice the tolerance or more apart, with both ends."""
     length = float(np.abs(np.diff(samples, axis=0)).max(axis=1).sum())
     spacing = max(2.0 * tolerance, length / MAX_THINNED)
     kept = [0]

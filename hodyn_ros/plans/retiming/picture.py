@@ -1,4 +1,4 @@
-"""A picture of the limits that keep a motion from being faster, over time."""
+"""Plots the limits that keep a motion from being faster, over time."""
 from pathlib import Path
 
 from matplotlib import rcParams
@@ -34,7 +34,7 @@ def draw_margins(
     figure = Figure(figsize=(9.0, 5.0), layout='constrained')
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
     quantities = [q for q in QUANTITIES if any(c.quantity == q for c in table.limited_columns)]
-    # A quantity looks the same in every picture.
+    # A quantity looks the same in every plot.
     looks = dict(zip(QUANTITIES, rcParams['axes.prop_cycle'], strict=False))
     for quantity in quantities:
         columns = [k for k, c in enumerate(table.limited_columns) if c.quantity == quantity]

@@ -13,7 +13,7 @@ from hodyn_ros.plans.limit_check import LimitReport
 from hodyn_ros.plans.retiming.path import MAX_NAMED, comparable_speed
 from hodyn_ros.reference import Plan
 
-# A limit of which this share or more is used counts as one that bounds the speed.
+# A limit counts as binding if a motion uses at least this share of it.
 BINDING = 0.95
 # Shares of the largest speed below which the motion stands still, and above which it moves.
 STANDSTILL, MOVES = 1e-3, 5e-2

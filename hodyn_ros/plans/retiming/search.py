@@ -84,8 +84,8 @@ def retime(
     positions : (m, n) array
         Points, m ≥ 2, rad or m.
     times : (m,) array, optional
-        Planned times, s, by default as the slowest joint needs at its top speed. They set the
-        uniform stretch for comparison, and the path only if no other is within the limits.
+        Planned times, s; by default the times that the slowest joint needs at its top speed. They
+        set the uniform stretch for comparison, and the path only if no other is within limits.
     limits : float or mapping of str to float
         Share of the limits that may be used, above 0 and at most 1: of all, or per quantity
         ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
@@ -199,8 +199,8 @@ def _retime_section(
             law = at_rate(law, rate)
         elif not moving:
             # No rate brings the present motion within a limit that it exceeds by far.
-            mended = _within_limits(_motion(path, law, moving), table, moving)
-            law = law.stretched(1.0 if mended is None else mended.duration / law.duration)
+            slower = _within_limits(_motion(path, law, moving), table, moving)
+            law = law.stretched(1.0 if slower is None else slower.duration / law.duration)
         if progress is not None:
             progress(f'{law.duration:.4f} s')
         if i < len(_COARSE):
@@ -223,7 +223,7 @@ def _retime_section(
 
 
 def _cost(plan: Plan, table: LimitTable, smoothness: float) -> float:
-    """Return the duration × (1 + smoothness × largest used share of jerk and torque rate)."""
+    """Return duration × (1 + smoothness × largest share of jerk, torque rate and motor speed)."""
     if smoothness == 0.0 or not (table.orders == 3).any():
         return plan.duration
     instants = np.linspace(0.0, plan.duration, COST_SAMPLES)

@@ -28,8 +28,8 @@ namespace @package@
 
 /// Feed-forward of @robot@, whose dynamics are compiled in. README.md names the manual.
 ///
-/// `update_and_write_commands` runs in the control loop and allocates nothing. Everything
-/// else runs in the node's thread; the two share only atomic values.
+/// `update_and_write_commands` runs in the control loop and allocates nothing. The
+/// callbacks run in the node's thread, and share only atomic values with the loop.
 class FeedforwardController : public controller_interface::ChainableControllerInterface
 {
 public:

@@ -64,8 +64,6 @@ public:
 
   double duration() const {return times_.back() - times_.front();}
 
-  const std::vector<double> & times() const {return times_;}
-
   /// Write the motion at a time since the first point; at rest before and after.
   void at(double time, Motion & motion) const
   {

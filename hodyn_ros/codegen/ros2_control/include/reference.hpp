@@ -16,7 +16,8 @@ enum class Mode {HOLDING, PLAN, CHAIN, STOPPING};
 constexpr double AT_REST = 0.01;  // rad/s or m/s
 
 /// The reference, continuous to the fourth derivative whatever is requested. Samples of a chain of
-/// controllers are passed on as they come, with a lead that vanishes after the start.
+/// controllers are passed on as they come. A lead, added to a new motion, starts as its distance
+/// from the current motion and goes to 0 in `transition`.
 class Reference
 {
 public:

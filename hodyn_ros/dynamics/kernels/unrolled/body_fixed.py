@@ -72,7 +72,7 @@ def wrench_transforms(robot: Robot) -> Array:
 
 
 def _constants(robot: Robot) -> tuple[Array, Array, Array]:
-    """Return the arrays that `workspace` packs.
+    """Return the constants of a robot in this kernel's frames.
 
     They are gravity (3,) in the axes of the base, the table (n, 18) of the bodies, and the poses
     (n, 4, 4) of this kernel's frames in the frames of `KernelModel`.

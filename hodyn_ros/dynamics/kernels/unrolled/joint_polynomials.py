@@ -54,7 +54,7 @@ def check_shapes(memory: Array, q: Array, out: Array, coefficients: int) -> None
 @inlined
 def offsets(bodies: int, columns: int, unit: int) -> tuple[int, int, int]:
     """Return where table, joint polynomials and frames start; `unit` is the size of a number."""
-    table = bodies + _TOGETHER  # the angles per unit of q are read a register at a time
+    table = bodies  # after the angles per unit of q
     joints = (table + columns * bodies + _TOGETHER - 1) // _TOGETHER * _TOGETHER
     return table, joints, joints + NUMBERS_PER_JOINT * unit * bodies + 2 * _TOGETHER
 
@@ -125,8 +125,8 @@ def _write_joint(
 def single(memory: Array, first: int, at: int, q: Array, like: Number) -> None:
     """Write the polynomials of the joints of one motion, (r + 3, n).
 
-    `memory` is from `packed_workspace`; `first` is the body of joint 0, and `at` where its
-    polynomials start there; `like` is a number of the polynomials' type.
+    `memory` is from `packed_workspace`; `first` is the body of joint 0, whose polynomials start at
+    memory[at]; `like` is a number of the polynomials' type.
     """
     n, joint = q.shape[1], NUMBERS_PER_JOINT * size(like)
     room = at + joint * n
@@ -176,7 +176,7 @@ def _row(q: Array, i: int) -> tuple[float, float, float, float, float]:
 
 @kernel
 def several(memory: Array, first: int, at: int, q: Array, t: int, like: Number) -> None:
-    """Write the polynomials for LANES motions of a batch; beyond its end the last is repeated.
+    """Write the polynomials for LANES motions of a batch; beyond its end, for the last motion.
 
     `t` is the first motion in `q`, (T, r + 3, n); the rest is as for `single`.
     """
@@ -216,13 +216,13 @@ def wrenches_of_motions(
     memory: Array, at: int, apart: int, transforms: Array, wrenches: Array, t: int, motions: int,
     like: Number,
 ) -> None:
-    """Write the polynomials of the wrenches on bodies for some motions of a batch from t on.
+    """Write the polynomials of the wrenches on bodies, for the motions of a batch from t on.
 
     - `at`, `apart`: where body 0's wrench starts in the workspace, and the distance from body to
       body.
     - `transforms`, (n_bodies, 6, 6): take the wrenches to the frames of the kernel.
     - `wrenches`, (T, r + 1, n_bodies, 6): the batch.
-    - `motions`: motions per number.
+    - `motions`: how many motions are side by side in a number.
     - `like`: a number of the polynomials' type.
     """
     for lane in range(min(motions, wrenches.shape[0] - t)):
@@ -242,11 +242,11 @@ def wrenches_of_motions(
 def write_derivatives(
     memory: Array, at: int, apart: int, out: Array, t: int, motions: int, order: int,
 ) -> None:
-    """Write the derivatives for polynomials of motions side by side.
+    """Write the derivatives of polynomials of `motions` motions side by side.
 
-    The first polynomial starts `at` in the workspace, and the next `apart` from it; polynomials of
-    torques are in the place of cos q. `out`, (T, order + 1, c), is for a batch of c polynomials;
-    it is written from motion `t` on, for `motions` per number.
+    The first polynomial starts at `at` in the workspace, and the next `apart` further on;
+    polynomials of torques are in the place of cos q. `out`, (T, order + 1, c), is for a batch of
+    c polynomials; it is written for the motions from `t` on.
     """
     for lane in range(min(motions, out.shape[0] - t)):
         for i in range(out.shape[2]):

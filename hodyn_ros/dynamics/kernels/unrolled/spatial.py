@@ -126,10 +126,10 @@ def _slide(memory: Memory, body: int, joint: int, translation: float, like: Numb
 
 
 @formula
-def _spin(
+def _screw_and_twist(
     memory: Memory, parent: int, body: int, own: int, joint: int, rotation: float, like: Number,
 ) -> None:
-    """Write the screw of a joint, S = (z, r × z), and a twist, V = V_parent + S q̇ (eqs. 6, 7)."""
+    """Write the screw S = (z, r × z) of a turning joint, and V = V_parent + S q̇ (eqs. 6, 7)."""
     z = memory.read_vector(body, _Z, like)
     moment = cross(memory.read_vector(body, _R, like), z)
     turning = memory.read(joint, _VELOCITY, like) * rotation
@@ -176,7 +176,7 @@ def _rate_of_momentum(
 def _without(
     torque: Vector, force: Vector, memory: Memory, own: int, body: int, like: Number,
 ) -> tuple[Vector, Vector]:
-    """Return a wrench minus the external one, read in body axes where the result will go."""
+    """Return a wrench minus the external one, which is stored, in body axes, at `own`."""
     x, y, z, r = (memory.read_vector(body, place, like) for place in (_X, _Y, _Z, _R))
     external = combine(memory.read_vector(own, _FORCE, like), x, y, z)
     moment = add(
@@ -185,20 +185,20 @@ def _without(
 
 
 @formula
-def _work_of_turning(memory: Memory, own: int, rotation: float, like: Number) -> Number:
-    """Return the torque of a joint, the component of the wrench along its screw."""
+def _turning_effort(memory: Memory, own: int, rotation: float, like: Number) -> Number:
+    """Return the torque of a joint that turns: the component of the wrench along its screw."""
     torque, force, axis, moment = (
         memory.read_vector(own, place, like) for place in (_TORQUE, _FORCE, _AXIS, _MOMENT))
     return (dot(axis, torque) + dot(moment, force)) * rotation
 
 
 @formula
-def _with_work_of_sliding(
-    work: Number, memory: Memory, own: int, translation: float, like: Number,
+def _with_sliding_effort(
+    effort: Number, memory: Memory, own: int, translation: float, like: Number,
 ) -> Number:
     """Add the force of a joint that slides."""
     force = memory.read_vector(own, _FORCE, like)
-    return work + dot(memory.read_vector(own, _AXIS, like), force) * translation
+    return effort + dot(memory.read_vector(own, _AXIS, like), force) * translation
 
 
 @formula
@@ -240,7 +240,7 @@ def _recursion(
         _move(memory, parent, body, joint, home, position, like)
         if translation != 0.0:
             _slide(memory, body, joint, translation, like)
-        _spin(memory, parent, body, own, joint, rotation, like)
+        _screw_and_twist(memory, parent, body, own, joint, rotation, like)
         if translation != 0.0:
             _add_sliding(memory, body, joint, translation, like)
         torque, force = _rate_of_momentum(memory, body, mass, com, axes, like)
@@ -255,10 +255,10 @@ def _recursion(
         rotation, translation = (
             memory[row + _BODY + ROTATION], memory[row + _BODY + TRANSLATION])
         if i >= free:
-            work = _work_of_turning(memory, own, rotation, like)
+            effort = _turning_effort(memory, own, rotation, like)
             if translation != 0.0:
-                work = _with_work_of_sliding(work, memory, own, translation, like)
-            write_known(memory, joint, work)
+                effort = _with_sliding_effort(effort, memory, own, translation, like)
+            write_known(memory, joint, effort)
         _pass_on(memory, own, parent, like)
 
 
@@ -292,7 +292,7 @@ def batch(order: int) -> Any:
 
     It takes memory, q (T, order + 3, n) and out (T, order + 1, n), which are not checked, the
     transforms from `wrench_transforms`, and wrenches (T, order + 1, n, 6). Without wrenches, their
-    shape is (T, order + 1, 0, 6).
+    third axis has length 0.
     """
     coefficients = order + 2
 
@@ -359,7 +359,7 @@ def _place_base(
     memory: Array, frame: int, gravity: Array, base_pose: Array, base_twist: Array, t: int,
     motions: int, like: Number,
 ) -> None:
-    """Write, for some motions, the polynomials of the base's pose and of its twist minus g t."""
+    """Write the polynomials of the base's pose and of its twist minus g t, from motion t on."""
     unit = size(like)
     for lane in range(motions):
         s = min(t + lane, base_pose.shape[0] - 1)

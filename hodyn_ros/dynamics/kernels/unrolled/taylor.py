@@ -27,7 +27,7 @@ from numba.extending import intrinsic, lower_builtin, models, register_model, ty
 
 
 def _lanes() -> int:
-    """Return how many motions are side by side: for eight, the registers of AVX2 are too few."""
+    """Return how many motions are side by side: four, or eight with the registers of AVX-512."""
     try:
         return 8 if binding.get_host_cpu_features().get('avx512f') else 4
     except RuntimeError:  # features of this processor are unknown
@@ -96,7 +96,7 @@ def _shuffle(
     return builder.shuffle_vector(a, b, ir.Constant(index, list(lanes)))
 
 
-def _spread(builder: ir.IRBuilder, vector: ir.VectorType, number: ir.Value) -> ir.Value:
+def _broadcast(builder: ir.IRBuilder, vector: ir.VectorType, number: ir.Value) -> ir.Value:
     undefined = ir.Constant(vector, ir.Undefined)
     single = builder.insert_element(undefined, number, ir.Constant(ir.IntType(32), 0))
     return _shuffle(builder, single, undefined, [0] * vector.count)
@@ -138,7 +138,7 @@ def combined(
     if packed is not None and not all(isinstance(kind, Packed) for kind in kinds):
         operands = [
             registers if isinstance(kind, Packed)
-            else [_spread(builder, packed.vector, registers[0])] * packed.registers
+            else [_broadcast(builder, packed.vector, registers[0])] * packed.registers
             for kind, registers in zip(kinds, operands, strict=True)]
     elif packed is not None and packed.coefficients > 1 and operation is operator.mul:
         return _cauchy(builder, packed, *operands)
@@ -178,7 +178,7 @@ for _operation in _MAKE:
 
 
 def _primitive(define: Callable[..., Any]) -> Any:
-    """Return numba's `intrinsic`, whose type stub does not know that callers omit `typing`."""
+    """Apply numba's `intrinsic`; its type stub does not know that callers omit `typing`."""
     return intrinsic(define)
 
 
@@ -209,7 +209,7 @@ def store(
 ) -> None:
     """Write a number at an index of an array; if `known`, without the last coefficient's register.
 
-    After `derivative` that coefficient is unknown, and the compiler need not compute it.
+    After `derivative` that coefficient is undefined, and the compiler need not compute it.
     """
     kept = max(1, packed.registers - known)
     for register, address in zip(
@@ -329,7 +329,7 @@ def size(typing: Any, like: Any) -> Any:
 
 
 def derivative(builder: Any, packed: Packed, registers: Values) -> Values:
-    """Return the registers of the time derivative; its last coefficient is unknown: it is 0."""
+    """Return the registers of the time derivative, whose last coefficient is undefined."""
     width, zero = packed.width, ir.Constant(packed.vector, [0.0] * packed.width)
     if packed.registers > 1:
         return [*(
