@@ -82,7 +82,7 @@ def fit_plan(
         Allowed distance beyond the range of the points, rad or m.
     position_range : two (n,) arrays, optional
         Least and largest positions of the joints. 'auto', 'bounded' and 'local' stay within them
-        at joints whose points do, unless given derivatives lead out; 'band' may leave them.
+        at joints whose points do, unless given derivatives lead out.
     start_tolerance : float
         Allowed distance between `start` and a first point at 0, rad or m.
     start_speed : float
@@ -158,7 +158,7 @@ def fit_plan(
     least = np.inf
     for kind in kinds:
         if kind == 'band':
-            plan = _band(instants, knots, fixed, sample_tolerance)
+            plan = _band(instants, knots, fixed, sample_tolerance, lower, upper)
         elif kind == 'bounded':
             plan = _bounded(instants, knots, fixed, tolerance, lower, upper)
         else:
@@ -166,9 +166,9 @@ def fit_plan(
         if len(kinds) == 1:
             return plan
         values, _ = extrema(plan, 0)
-        beyond = np.maximum(low - tolerance - values[0], values[1] - high - tolerance)
-        if kind != 'band':  # 'band' may also miss points that are at the ends of the range
-            beyond = np.maximum(beyond, np.maximum(lower - values[0], values[1] - upper))
+        beyond = np.maximum.reduce([
+            low - tolerance - values[0], values[1] - high - tolerance, lower - values[0],
+            values[1] - upper])
         if (excess := float(beyond.max())) < least:
             best, least = plan, excess
         if least <= ROUND_OFF:
@@ -220,7 +220,24 @@ def _per_joint(values: ArrayLike, name: str, n: int) -> Array:
     return np.broadcast_to(array, n)
 
 
-def _band(times: Array, knots: Array, fixed: Flags, tolerance: float) -> Plan:
+def _band(
+    times: Array, knots: Array, fixed: Flags, tolerance: float, lower: Array, upper: Array,
+) -> Plan:
+    """Return a smooth plan that misses no sample by more than the tolerance, if possible in range.
+
+    If the smoothest one leaves the range, half of the tolerance keeps the samples off its ends.
+    """
+    plan = _smoothest_band(times, knots, fixed, tolerance)
+    values, _ = extrema(plan, 0)
+    if (lower <= values[0]).all() and (values[1] <= upper).all():
+        return plan
+    half = 0.5 * tolerance
+    inside = knots.copy()
+    inside[1:-1, 0] = np.clip(knots[1:-1, 0], lower + half, upper - half)
+    return _smoothest_band(times, inside, fixed, half)
+
+
+def _smoothest_band(times: Array, knots: Array, fixed: Flags, tolerance: float) -> Plan:
     """Return the smoothest plan that misses no sample by more than the tolerance.
 
     It is a smoothing spline with one cut-off frequency for all joints, so that none lags behind

@@ -301,6 +301,25 @@ def test_dense_samples_within_a_band_lose_their_jitter():
     np.testing.assert_array_equal(band.evaluate(0.0)[0], samples[0])
 
 
+@pytest.mark.parametrize('tolerance', [1e-4, 1e-3, 5e-3])
+def test_a_plan_that_misses_samples_stays_in_the_range_of_the_joints(tolerance):
+    """Motions that rest at an end of the range, or run along it, with jitter inward."""
+    rng = np.random.default_rng(7)
+    times = np.arange(0.0, 3.0, 4e-3)
+    part = np.clip(times / np.array([[0.8], [1.5], [2.6]]), 0.0, 1.0).T
+    top = rng.uniform(0.2, 2.5, 3)
+    samples = top * part**3 * (10.0 - 15.0 * part + 6.0 * part**2)
+    samples[1:-1] -= 0.3 * tolerance * rng.uniform(size=(len(times) - 2, 3))
+    samples = np.maximum(samples, 0.0)
+    plan = fit_plan(
+        times, samples, sample_tolerance=tolerance, position_range=(np.zeros(3), top))
+    values, _ = extrema(plan, 0)
+    assert (values[0] >= -1e-9).all()
+    assert (values[1] <= top + 1e-9).all()
+    assert np.abs(plan.evaluate(times)[:, 0] - samples).max() <= tolerance
+    assert plan.interpolation == 'band'
+
+
 def test_waypoints_are_met_exactly_whatever_the_band():
     plan = fit_plan([0.0, 0.1, 0.2], [[0.0], [0.3], [0.1]], sample_tolerance=0.01)
     assert plan.interpolation == 'global'
