@@ -13,6 +13,7 @@ import numpy as np
 
 from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.quantities import MOTOR_QUANTITIES, QUANTITIES, SCALABLE
 from hodyn_ros.plans.annotate import MAX_PERIOD, PERIOD, annotate, sample_count
 from hodyn_ros.plans.deviation import THROUGH, largest_deviation
@@ -266,10 +267,11 @@ def _as_written(
             f'{_cause(failed)}; for a faster plan take a shorter period' + (
                 '' if read == 'auto' else f', or another interpolation than {read}'))
     feedforward = FeedForward(request.robot)
+    table = LimitTable(feedforward, request.settings.commands)
     stops = momentary_stops(found.plan, feedforward)
     retimed = replace(
         found, plan=plan, limit_report=judged.limit_report, missed=missed,
-        binding=binding_limits(plan, feedforward), notes=(
+        binding=binding_limits(plan, table), notes=(
             *found.notes[:len(found.notes) - len(stops)], *filter(None, [note]),
             *momentary_stops(plan, feedforward)))
     others = written.note.removesuffix('; '.join(found.notes)).removesuffix('; ')

@@ -8,10 +8,13 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.plans.limit_check import check_limits
+from hodyn_ros.plans.retiming.picture import draw_margins
 from hodyn_ros.plans.retiming.result import binding_limits, momentary_stops
+from hodyn_ros.plans.retiming.search import retime_plan
 from hodyn_ros.plans.retiming.time_law import SPLINE_DEGREE, Rate, at_rate, uniform_law
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan
+from hodyn_ros.robot import Limits
 
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 FR3 = hd.load_robot('fr3')
@@ -78,10 +81,20 @@ def test_a_limit_that_binds_to_the_very_end_does_so(feedforward):
     limits = replace(panda.limits, effort=np.where(
         np.arange(7) == 3, 1.01 * weight[3], panda.limits.effort))
     plan = fit_plan([0.0, 1.0], [HOME, HOME + 1e-5])
-    (found,) = binding_limits(plan, FeedForward(replace(panda, limits=limits)))
+    (found,) = binding_limits(plan, LimitTable(FeedForward(replace(panda, limits=limits))))
     assert (found.joint, found.quantity) == ('joint4', 'effort')
     assert (found.begin, found.end) == (0.0, plan.duration)
-    assert binding_limits(plan, FeedForward(panda)) == ()
+    assert binding_limits(plan, LimitTable(FeedForward(panda))) == ()
+
+
+def test_a_reflex_binds_as_a_limit_does(tmp_path):
+    robot = replace(FR3, limits=Limits.none(7))
+    retimed = retime_plan(fit_plan([0.0, 4.0], [HOME, HOME + 0.4]), FeedForward(robot))
+    assert retimed.binding
+    draw_margins(retimed.plan, FeedForward(robot), tmp_path / 'margins.svg')
+    drawn = (tmp_path / 'margins.svg').read_text()
+    for bound in retimed.binding:
+        assert f'{bound.joint} {bound.quantity}' in drawn
 
 
 @pytest.mark.parametrize('slower', [1.0, 100.0])

@@ -13,22 +13,24 @@ from hodyn_ros.limits.quantities import QUANTITIES
 from hodyn_ros.plans.curves import image_format
 from hodyn_ros.plans.retiming.result import binding_limits
 from hodyn_ros.reference import Plan
+from hodyn_ros.robot.reflexes import Commands
 
 SAMPLES = 3000
 
 
 @plot_style.styled
 def draw_margins(
-    plan: Plan, feedforward: FeedForward, path: Path, *, force: bool = False,
+    plan: Plan, feedforward: FeedForward, path: Path, commands: Commands = 'effort', *,
+    force: bool = False,
 ) -> None:
     """Draw the share of its limits that a plan uses, over time, to an image file.
 
     Each quantity has a line: the largest share of any joint at each instant. Below are the joints
-    and quantities at their limits. The path's ending gives the format; an existing file is
-    replaced only with `force`.
+    and quantities at their limits. `commands` is as in `retime`. The path's ending gives the
+    format; an existing file is replaced only with `force`.
     """
     form = image_format(path)
-    table = LimitTable(feedforward)
+    table = LimitTable(feedforward, commands)
     instants = np.linspace(0.0, plan.duration, SAMPLES)
     taken = np.abs(table.shares(plan.evaluate(instants)))
     figure = Figure(figsize=(9.0, 5.0), layout='constrained')
@@ -44,7 +46,7 @@ def draw_margins(
     above.set_ylabel('share of the limit, worst joint')
     above.set_ylim(0.0, 1.1)
     above.legend(loc='upper center', bbox_to_anchor=(0.5, 1.15), ncols=6, fontsize=8)
-    binding = binding_limits(plan, feedforward)
+    binding = binding_limits(plan, table)
     rows = sorted({(b.joint, b.quantity) for b in binding})
     for b in binding:
         below.barh(

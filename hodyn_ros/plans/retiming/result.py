@@ -75,9 +75,8 @@ class Retimed:
         return 0.0 if self.missed is None else float(self.missed.max())
 
 
-def binding_limits(plan: Plan, feedforward: FeedForward) -> tuple[Binding, ...]:
+def binding_limits(plan: Plan, table: LimitTable) -> tuple[Binding, ...]:
     """Return the most used limit, in order of time, when its share is at least `BINDING`."""
-    table = LimitTable(feedforward)
     instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
     taken = np.abs(table.shares(plan.evaluate(instants)))
     if not table.limited.size:

@@ -150,7 +150,7 @@ def retime_path(
     report = check_limits(plan, feedforward)
     return Retimed(
         plan, report, uniform, path.missed, time.perf_counter() - begin,
-        binding_limits(plan, feedforward), (*path.notes, *momentary_stops(plan, feedforward)))
+        binding_limits(plan, table), (*path.notes, *momentary_stops(plan, feedforward)))
 
 
 def _refuse_without_limits(path: JointPath, table: LimitTable) -> None:
