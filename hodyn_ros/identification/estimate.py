@@ -173,7 +173,7 @@ def estimate_of(
             for each in (found, beside_other_links(model, found)))
         stated = np.isfinite(narrow)
         factor = float(np.max(wide[stated] / narrow[stated], initial=1.0))
-    base, told = link_ranks(model, found)
+    base, determined = link_ranks(model, found)
     changed = changes(model, found)
     parameters = {kind: model.of(kind, theta).copy() for kind in model.places}
     parameters['inverse_gain'] = model.effort_per_torque(theta) / parameters['common_gain']
@@ -187,7 +187,7 @@ def estimate_of(
         gain_level=float(np.hypot(found.levels['inverse_gain'], found.levels['common_gain'])) if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         factor_beside_other_links=factor,
-        base_parameters=base, told_parameters=told,
+        base_parameters=base, told_parameters=determined,
         missing=tuple(
             (term, named(those)) for term, those in missing_terms(model, found).items()
             if not changed),
