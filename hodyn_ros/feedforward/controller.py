@@ -116,7 +116,7 @@ class FeedforwardController:
 
     @property
     def stiffness(self) -> Array | None:
-        """σ, σ̇, σ̈ of joints with variable stiffness, (3, n); None until one is requested."""
+        """σ, σ̇, σ̈ of joints with variable stiffness, (3, n); None until requested or resumed."""
         return None if self._stiffness is None else self._stiffness.value
 
     @property
@@ -132,8 +132,9 @@ class FeedforwardController:
     def evaluate(self, now: int, measured: Array | None = None) -> None:
         """Evaluate reference, torques and output at an instant (ns), in place.
 
-        Measured position and velocity, (2, n), are for `at_measurement`. Without them the torque
-        that the last ones added to the reference's fades to zero over the time `fade`.
+        Measured position and velocity, (2, n), are for `at_measurement`. Without them, the
+        last difference of the torques at the measured and at the reference's state fades to zero
+        over the time `fade`.
         """
         now = max(now, self.now)
         dt = (now - self.now) * 1e-9
@@ -213,7 +214,7 @@ class FeedforwardController:
         self.reference.stop(max(now, self.now), self._motion_limits())
 
     def within_range(self, position: Array) -> Array:
-        """Return a position, (n,), clipped to its range, which includes the reference here."""
+        """Return a position, (n,), clipped to its range, which is extended to the reference."""
         within: Array = within_range(position, *self._range, self.q[0])
         return within
 

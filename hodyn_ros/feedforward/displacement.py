@@ -12,7 +12,7 @@ ALLOWED = 0.07
 """Allowed difference of the two displacements, rad and m, in addition to half of the displacement
 by poses: filters delay, and positions are corrected."""
 LEAST_CONFIRMED = 0.5
-"""Least share of a velocity that the pose must confirm; a steady acceleration leaves more."""
+"""Least confirmed share of a velocity; a steady acceleration from rest gives a larger one."""
 FREE = 0.5, 0.7
 """Angular and linear velocity that need no confirmation, rad/s and m/s."""
 HOLD = 0.3

@@ -117,11 +117,11 @@ class StateMachine:
     def hold(self, why: str) -> None:
         """Stop and hold until the next plan or stream."""
         if self.controller is None:
-            raise HodynError('it waits for a joint state')
+            raise HodynError('the node waits for a joint state')
         self._go(Cause.HELD, why=why)
 
     def deactivate(self) -> None:
-        """Stop, then let the output fade to the weight: call `evaluate` until `ENDED`."""
+        """Stop, then fade the output to the weight: call `evaluate` and `judge` until `ENDED`."""
         self._hold_base(DEACTIVATED)  # no more odometry comes
         self._go(Cause.DEACTIVATED)
         if self.controller is not None:

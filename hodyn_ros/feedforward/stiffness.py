@@ -36,7 +36,7 @@ class StiffnessReference:
     """
 
     def __init__(self, side: MotorSide, effort: Array, bandwidth: float) -> None:
-        #: (3, n): σ, σ̇, σ̈ at the last instant; None until a stiffness is requested
+        #: (3, n): σ, σ̇, σ̈ at the last instant; None until a stiffness is requested or resumed
         self.value: Array | None = None
         #: (2, n): the requested stiffness and the nearest possible one, a new array each time that
         #: the request is judged; None before the first request, and after `hold`

@@ -105,8 +105,8 @@ class Estimate:
     friction: SigmoidFriction | None = None
     #: All parameters, as in `Terms`: a start for a fit to other data of the arm
     parameters: dict[str, Array] = field(default_factory=dict)
-    #: Joints whose efforts were left out, since their unit is unknown; they keep the robot's
-    #: values
+    #: Joints whose efforts were left out, since they are coarse or in an unknown unit; they keep
+    #: the robot's values
     doubts: tuple[Doubt, ...] = ()
     #: (n,): share of the efforts that were recorded while the joint stood
     standing: Array = field(default_factory=lambda: np.zeros(0))

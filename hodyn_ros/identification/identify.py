@@ -25,10 +25,10 @@ from hodyn_ros.identification.terms import Terms
 from hodyn_ros.replay.effort_unit import in_another_unit
 from hodyn_ros.robot import HodynError, Robot
 
-MIN_BLOCKS = 8
+MIN_BLOCKS = 8  # least number of blocks of time, of 1 s each, with motion
 
 _CLEAR = 3.0  # half intervals beyond which a payload of negative mass is not chance
-_CHANCE = 0.05  # probability below which links and gains differ from those given
+_CHANCE = 0.05  # probability below which a difference from the given values is not chance
 
 
 def identify(
