@@ -80,10 +80,7 @@ def _clock(rate: float, second: float, limit: float) -> tuple[float, float]:
 def go_over(
     state: Array, wanted: Array, which: Flags, ahead: float, fade: float,
 ) -> None:
-    """Start the transition of each marked quantity from its published to its wanted values.
-
-    `ahead`, s, is as for `OutputStage.go_over`.
-    """
+    """Start the transition of each marked quantity from its published to its wanted values."""
     for i in range(wanted.shape[1]):
         if not which[i]:
             continue
