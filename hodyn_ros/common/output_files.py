@@ -99,7 +99,7 @@ def check_output(
     Raises
     ------
     HodynError
-        The output is or contains an input.
+        The output is an input, contains one or is a file in one.
     OSError
         The output cannot be written; FileExistsError if something is in the way.
 

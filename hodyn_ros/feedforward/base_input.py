@@ -80,11 +80,11 @@ class BaseInput:
         #: one.
         self.why = NO_ODOMETRY
         self.left_out = 0  #: How many readings were not believed
-        #: `jumped`, `doubt`: what has jumped, if the last two believed readings contradict each
-        #: other; how the linear velocity contradicts the position; else empty
+        #: `jumped`, `doubt`: what has jumped, if the last believed reading does not continue the
+        #: one before; how the linear velocity contradicts the position; else empty
         self.jumped = self.doubt = ''
-        #: How far the base has tilted from the reading that was believed before the last one that
-        #: began anew, rad
+        #: Change of the tilt, rad, across the last gap or jump: from the last reading that was
+        #: believed before it to the first that was believed after it
         self.tilted = 0.0
         self._robot = robot
         self._bandwidth = bandwidth
@@ -136,7 +136,7 @@ class BaseInput:
             raise HodynError(
                 f'the base has tilted by {tilted:.3g} rad since the last reading that was '
                 f'believed; at most {LARGEST_TILT:g} rad are believed. Is its quaternion in the '
-                'order x, y, z, w? If the base lies so, activate the node again')
+                'order x, y, z, w? If this tilt is real, activate the node again')
         self.jumped = ''
         if before is last and last is not self._believed:
             self.tilted = tilted
@@ -169,8 +169,8 @@ class BaseInput:
         """Return rotation (3, 3), position and velocities (6,) of the base's body in the world."""
         if self.frame and reading.frame != self.frame:
             raise HodynError(
-                f'its frame_id is {reading.frame!r}, and was {self.frame!r}: let one odometry '
-                'publish it, or deactivate the node first')
+                f'its frame_id is {reading.frame!r}, and was {self.frame!r}: let only one source '
+                'publish odom, or deactivate the node first')
         if (turn := float(np.linalg.norm(reading.angular))) > LARGEST_TURN:
             raise HodynError(
                 f'twist.twist.angular is {turn:.4g} rad/s; at most {LARGEST_TURN:g} are believed')
@@ -242,7 +242,7 @@ def _agree(before: _Found, after: _Found) -> bool:
 
 
 def _turn_agrees(before: _Found, after: _Found) -> bool:
-    """Return whether the base can have turned as it did, at the latest angular velocity."""
+    """Return whether the rotation between two readings is possible at the later velocity."""
     fastest = FASTEST + 2.0 * float(np.linalg.norm(after.velocity[:3]))
     angle = float(np.linalg.norm(lie.rotation_log(before.rotation.T @ after.rotation)))
     return angle <= fastest * (after.stamp - before.stamp) * 1e-9 + SLACK

@@ -116,7 +116,7 @@ class FeedforwardController:
 
     @property
     def stiffness(self) -> Array | None:
-        """σ, σ̇, σ̈ of joints with variable stiffness, (3, n); None until one is requested."""
+        """σ, σ̇, σ̈ of joints with variable stiffness, (3, n); None until requested or resumed."""
         return None if self._stiffness is None else self._stiffness.value
 
     @property
@@ -132,8 +132,9 @@ class FeedforwardController:
     def evaluate(self, now: int, measured: Array | None = None) -> None:
         """Evaluate reference, torques and output at an instant (ns), in place.
 
-        Measured position and velocity, (2, n), are for `at_measurement`. Without them the last
-        deviation from the reference fades to zero over the time `fade`.
+        Measured position and velocity, (2, n), are for `at_measurement`. Without them, the
+        last difference of the torques at the measured and at the reference's state fades to zero
+        over the time `fade`.
         """
         now = max(now, self.now)
         dt = (now - self.now) * 1e-9
@@ -184,7 +185,7 @@ class FeedforwardController:
 
     @property
     def is_fading(self) -> bool:
-        """Whether an output, a damped spring or the stiffness is still on its way."""
+        """Whether an output, a damped spring or the stiffness still changes to its final value."""
         return any(each.stage.is_changing for each in self._outputs) or (
             self.motors is not None and (
                 self.motors.is_changing or self.motors.side.is_relaxing)) or (
@@ -213,7 +214,7 @@ class FeedforwardController:
         self.reference.stop(max(now, self.now), self._motion_limits())
 
     def within_range(self, position: Array) -> Array:
-        """Return a position, (n,), clipped to its range, or to the reference if that is beyond."""
+        """Return a position, (n,), clipped to its range, which is extended to the reference."""
         within: Array = within_range(position, *self._range, self.q[0])
         return within
 
@@ -340,7 +341,7 @@ class FeedforwardController:
         return self._stiffness is not None
 
     def resume_stiffness(self, stiffness: Array) -> Flags:
-        """Begin at the stiffness, (n,), N m/rad, that motors have; see `StiffnessReference`."""
+        """Begin at a stiffness, (n,), N m/rad; see `StiffnessReference.resume`."""
         assert self._stiffness is not None
         return self._stiffness.resume(stiffness, self.q, self.torque)
 

@@ -12,7 +12,7 @@ ALLOWED = 0.07
 """Allowed difference of the two displacements, rad and m, in addition to half of the displacement
 by poses: filters delay, and positions are corrected."""
 LEAST_CONFIRMED = 0.5
-"""Least share of a velocity that the pose must confirm; steady accelerations give larger ones."""
+"""Least confirmed share of a velocity; a steady acceleration from rest gives a larger one."""
 FREE = 0.5, 0.7
 """Angular and linear velocity that need no confirmation, rad/s and m/s."""
 HOLD = 0.3
@@ -25,7 +25,7 @@ LEAP = 1.2
 """A position leaps if it moves more than this factor times as far as the velocity gives, and to a
 place more than `ALLOWED` away from there."""
 FROZEN = 1.0
-"""Time after which an unchanged position counts as a new one, at which the base stands, s."""
+"""Time, s, after which an unchanged position counts as a new one, of a base that stands."""
 QUICKEST, NOISE = 100.0, 0.5
 """How fast velocities may change, rad/s² and m/s², and their noise, rad/s and m/s."""
 DOUBT = 'odom: {} Until both agree, linear accelerations of the base are taken to be 0'
@@ -75,7 +75,7 @@ class Displacement:
         step = np.zeros((2, 6))
         # Readings that contradict each other say nothing about the velocity between them.
         step[:, :3] = turn, said[:3] if continues else turn
-        # Positions that come more rarely than velocities are compared when they change.
+        # Positions may come more rarely than velocities: they are compared when they change.
         self._ahead = self._ahead + said[3:]
         moved = position - self._place
         is_new = bool(moved.any()) or stamp - self._since >= FROZEN * 1e9

@@ -39,7 +39,7 @@ class FlatnessFeedback:
     spring : (2, n) array
         Torques of the springs on the links at the measured state, N m, and their rates.
     limited : (m,) array of bool
-        Motors whose torque was cut at `max_effort` in the last cycle.
+        Motors whose torque the last call cut at `max_effort`.
 
     Parameters
     ----------

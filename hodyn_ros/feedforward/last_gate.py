@@ -7,7 +7,7 @@ from hodyn_ros.common.jit import njit
 ROUND_OFF = 1e-6
 """Fraction by which round-off may exceed a limit."""
 SMALLEST_STEP = 1e-8
-"""Step allowed in any interval, however short: a fraction of the value, absolute below 1."""
+"""Step allowed in any interval, however short, as a share of the value (of 1 if smaller)."""
 
 
 @njit()

@@ -63,7 +63,10 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Adjacent columns of one quantity; `places` are their indices in the array of `source`."""
+    """Adjacent columns of one quantity; `places` are their indices in the array of `source`.
+
+    Shares of a bound count from `neutral`, the value at rest.
+    """
 
     quantity: Quantity
     source: str
@@ -83,8 +86,8 @@ class LimitTable:
         Gives the torques, always with gravity and friction, whatever outputs leave out.
     *commands : 'effort' or 'position', optional
         Quantities that are commanded to the arm. The reflexes that the vendor's controller has
-        for them become columns too. A reflex compares differences, which are means of a
-        derivative; its column bounds that derivative, so a motion from rest to rest within the
+        for them become columns too. A reflex compares differences of commands, which are means of
+        a derivative; its column bounds that derivative, so a motion from rest to rest within the
         bounds trips no reflex.
     quantities : sequence of str, optional
         The quantities of the columns that are not reflexes, in this order.
@@ -313,7 +316,7 @@ class LimitTable:
             float(gathered.upper[c]), **more)
 
     def check_finite(self, values: Array, instants: Array) -> None:
-        """Raise HodynError, with joint and instant, for values (T, C) that are not finite."""
+        """Raise HodynError for values, (T, C), of joints (not motors) that are not finite."""
         finite = np.isfinite(values)
         for sample, c in () if finite.all() else np.argwhere(~finite):
             column = self.columns[c]

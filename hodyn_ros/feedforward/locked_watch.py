@@ -50,7 +50,7 @@ class LockedWatch:
             unseen and at - self._since < LISTEN) else ''
 
     def news(self) -> str:
-        """Return which joints left their locks: once each, and again if a joint is far away."""
+        """Return which joints left their locks: each joint once, and once more when it is far."""
         new = {(joint, is_far) for joint in self._apart
                if (is_far := self._distance(joint) > FAR) or (joint, True) not in self._told
                } - self._told
@@ -60,7 +60,7 @@ class LockedWatch:
 
     @property
     def doubt(self) -> str:
-        """Which joints are away from their locks; a text without positions, which would change."""
+        """Which joints are away from their locks, without measured positions: these change."""
         return '; '.join(
             f'{joint} is not at its lock, {self._locked[joint]:g}'
             for joint in sorted(self._apart))

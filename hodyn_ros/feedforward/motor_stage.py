@@ -1,6 +1,6 @@
 """The published reference of the motors, within their limits: θ and θ̇ without steps.
 
-τ_m has no steps either, except without an effort limit; it can cross its range within 10 ms.
+With an effort limit, τ_m has no steps either, but it can cross its whole range within 10 ms.
 """
 import numpy as np
 
@@ -13,7 +13,7 @@ from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.soft_limit import soft_limit, soft_part
 
 MOST_CARRIED = 0.9
-"""Largest load that counts, over a motor's torque limit: the rest is left for acceleration."""
+"""Largest load, over a motor's torque limit, in the bounds of θ̈: the rest is for acceleration."""
 # Names of θ and of the load of a motor, each with two derivatives.
 QUANTITIES = (
     ('motor position', 'motor velocity', 'motor acceleration'), 3 * ('motor torque',))
@@ -166,7 +166,7 @@ def _bound(motors: Array, reference: Array, carried: Array, effort: Array, out: 
             out[0, j], out[1, j] = -np.inf, np.inf
             continue
         held = carried[0, j] + _own(motors, j, reference[1, j], 0.0)
-        # An overloaded motor must still be able to come to rest.
+        # Even an overloaded motor must be able to come to rest.
         held = min(max(held, -MOST_CARRIED * effort[j]), MOST_CARRIED * effort[j])
         out[0, j] = (-effort[j] - held) / inertia
         out[1, j] = (effort[j] - held) / inertia

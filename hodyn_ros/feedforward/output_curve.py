@@ -44,7 +44,8 @@ TRANSIENT_SHARE = 4.6
 # SETTLED: time constants in which a change settles. CLOSE: relative error that ends it.
 SETTLED = 40.0
 CLOSE = 1e-9
-# Rows of the state of a stage, one column per quantity.
+# Rows of the state of a stage, one column per quantity. EVEN: whether P continued from its last
+# value in the last cycle; LED: whether `_lead` brings Ṗ to its wanted value.
 (RAW, CHAIN, INPUT, TARGET, SLOPE, FIRST, SECOND, OMEGA, SINCE, WAIT, CLOCK, EVEN, LIMIT, RATE,
  KNEE, TOP, LED, FADE) = (0, 3, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24)
 ROWS = 25
@@ -57,7 +58,7 @@ SHORTEST = 1e-7
 BRAKING = 0.8
 # A second derivative is held back beyond this multiple of its bounds.
 SLACK = 1.05
-# Share of its bounds' width, beside ω h, by which a second derivative may jump in a cycle.
+# Share of its bounds' width, in addition to ω h, by which a second derivative may jump in a cycle.
 STEP = 0.02
 # Share of its bounds' width that a second derivative may still use if the rate is at its top.
 LEAST_SHARE = 0.05

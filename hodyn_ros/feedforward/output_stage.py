@@ -80,9 +80,9 @@ class OutputStage:
     ) -> None:
         """Start a transition to another curve, given its present value and derivatives, (3, n).
 
-        They are `wanted` at the time `ahead`, s, after the last cycle: at most 1/ω, since they are
-        extrapolated back by it. `which`, (n,), are the quantities that have a new curve; all by
-        default.
+        `wanted` is for the time `ahead`, s, after the last cycle, and is extrapolated back by it:
+        `ahead` should be at most 1/ω. `which`, (n,), are the quantities that have a new curve; all
+        by default.
         """
         if which is None:
             which = np.ones(wanted.shape[1], dtype=np.bool_)

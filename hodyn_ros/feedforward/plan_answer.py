@@ -43,7 +43,10 @@ class PlanMaker(Protocol):
         self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,
         left_out: int = 0,
     ) -> None:
-        """Make a plan from a serialized trajectory; it replaces a plan that is being made."""
+        """Make a plan from a serialized trajectory; it replaces a plan that is being made.
+
+        `now`, ns, is an instant of the reference; stamps are `left_out`, ns, ahead of instants.
+        """
 
     def poll(self, reference: ReferenceManager, now: int) -> Accepted | Refused | None:
         """Let the reference follow a plan that is ready; return the answer, None without one."""

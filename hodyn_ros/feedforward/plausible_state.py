@@ -38,9 +38,10 @@ FAR, FAR_TOGETHER = 2.0, 0.1
 def beyond_range(
     robot: Robot, names: Sequence[str], position: Array,
 ) -> tuple[str, bool]:
-    """Return which joints are beyond their ranges at a position, (n,), and whether it is possible.
+    """Return which joints are beyond their ranges at a position, and whether an arm can be there.
 
-    The text is empty if no joint is beyond by `BEYOND`. `names` are the names in the joint states.
+    The text is empty if no joint is beyond by `BEYOND`. `position` is (n,); `names` are the names
+    in the joint states.
     """
     limits = robot.limits
     low, high = limits.position_min.copy(), limits.position_max.copy()

@@ -85,7 +85,7 @@ class Reasons:
         return joined(why or self.why, *(text for text, _ in self._told.values()))
 
     def tell_resumed(self, lost: Sequence[str]) -> None:
-        """Log that motors begin as the last activation left them, but for those of some joints."""
+        """Log that the stiffness of the last activation applies, except at the joints `lost`."""
         if lost:
             self.tell('warning', (
                 f'motors of {", ".join(lost)} begin nearer to the stiffness of the robot file: '
@@ -124,7 +124,7 @@ class Reasons:
             self.notice('held back', '', at, 'warning', HELD_BACK)
 
     def _of_stiffness(self) -> tuple[str, str]:
-        """Return what is requested of joints that do not reach it, and the line that says so."""
+        """Return a key of the requests that are not reached, and a line for the log, or empty."""
         if self._stiffness is None or np.array_equal(*self._stiffness):
             return '', ''
         left = [each for each in zip(self._robot.joint_names, *self._stiffness, strict=True)
@@ -162,7 +162,7 @@ class Reasons:
             f'({joined(tolerance, self.of_turn(watch.joint, watch.error))})')
 
     def of_turn(self, joint: int, change: float) -> str:
-        """Return what it means if a joint jumps by one turn; empty for another jump."""
+        """Return the cause of a joint's jump by one turn, rad; empty for any other jump."""
         turns = self._robot.joint_bodies[joint].type != 'prismatic'
         return WRAPS if turns and abs(abs(change) - 2.0 * math.pi) < NEARLY else ''
 

@@ -5,7 +5,7 @@ import math
 WINDOW = 9
 MIN_INTERVALS = 5  # intervals needed for a period
 MAX_INTERVAL = 1.0  # longest interval that counts, s
-MAX_PERIODS = 3.0  # step of stamps that is always allowed, in periods
+MAX_PERIODS = 3.0  # longest step between two stamps that is always allowed, in periods
 # How many times faster than this machine's clock a simulated clock may run.
 MAX_SPEED = 20.0
 # Uncertainty of times of arrival, s.
@@ -15,7 +15,7 @@ ARRIVAL = 1e-3
 class TypicalInterval:
     """The interval of a given rank among the latest nine: one or two gaps do not change it.
 
-    The rank goes from 0, the shortest interval, to 1, the longest; 0.5 is the median.
+    The rank, at least 0 and below 1, counts from the shortest interval; 0.5 is the median.
     """
 
     def __init__(self, rank: float) -> None:
@@ -40,11 +40,11 @@ class TypicalInterval:
 class ReferenceClock:
     """Turns stamps into instants without gaps: the time that a stamp skips is left out.
 
-    A stamp up to a few periods after the last, and at most `max_step`, s (but three periods are
-    always allowed), moves the reference by the same time. If more is missing (the process was held
-    up, states were lost, the clock was set ahead or back), the reference moves on by one period
-    only. It continues smoothly from where it was and never catches up. The instants are
-    `lookahead`, s, after the stamps.
+    A step between two stamps of at most `max_step`, s, or three periods if these are longer, moves
+    the reference by the same time. After a longer step (the process was held up, states were lost,
+    the clock was set ahead) or a step back, the reference moves on by one period only. It
+    continues smoothly from where it was and never catches up. The instants are `lookahead`, s,
+    after the stamps.
     """
 
     def __init__(self, stamp: int, max_step: float, lookahead: float) -> None:
@@ -52,13 +52,13 @@ class ReferenceClock:
         self.left_out = 0  #: Total time that was left out, ns
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
-        # Lost states and hold-ups lengthen intervals, sometimes many; nothing shortens them.
+        # A low rank: lost states and hold-ups lengthen many intervals, but nothing shortens them.
         self._period = TypicalInterval(0.25)
         self._moved_at = -math.inf
 
     @property
     def max_step(self) -> int:
-        """How much a stamp may be ahead of the last, ns."""
+        """Longest step between two stamps that the reference follows, ns."""
         return round(max(self._max_step * 1e9, MAX_PERIODS * self._period.value))
 
     @property

@@ -64,7 +64,7 @@ class SupervisorSettings:
     #: `base_timeout`, `base_acceleration_bandwidth`: The parameters of these names, s and rad/s
     base_timeout: float = 0.0
     base_acceleration_bandwidth: float = 0.0
-    #: Whether a simulator sets the clock, which may set it back and put the arm elsewhere at once
+    #: Whether a simulator sets the clock: a reset may set the clock back and move the arm at once
     is_simulated: bool = False
     #: (4,) array or sequence: the parameter of this name: m, rad, m/s, rad/s
     base_tolerance: Sequence[float] = (0.1, 0.05, 0.2, 0.2)

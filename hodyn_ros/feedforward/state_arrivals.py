@@ -13,7 +13,7 @@ FIRST_SILENCE = 1.0
 SHORTEST, LONGEST = 0.05, 0.25
 PAUSES = 2.0
 MEMORY = 60.0
-# How late a call of the watch may be, in its periods.
+# Interval between calls of the watch, in its periods, above which the process was held up.
 LATE = 2.0
 # Number of states in a row with the same stamp, and time without another stamp, s, from which
 # their clock counts as standing still.

@@ -56,7 +56,7 @@ CODES = {
 
 
 class StateMachine:
-    """The one owner of a node's state, model and settings."""
+    """A node's state, model and settings, and the transitions between its states."""
 
     def __init__(
         self, feedforward: FeedForward, settings: SupervisorSettings, planner: PlanMaker,
@@ -73,8 +73,8 @@ class StateMachine:
         self.counts: Counter[str] = Counter()  #: How often things happened, for diagnostics
         #: Total time of jumps of the stamps, ahead or back, that the reference did not follow, s
         self.left_out = 0.0
-        #: `why_waiting`, `why_no_state`: why the joint states so far were not taken; why one was
-        #: refused since the last was taken. Empty if none came, or none was refused.
+        #: `why_waiting`, `why_no_state`: why no joint state was taken so far (empty before the
+        #: first one), and why one was refused since the last one was taken (empty if none was)
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(settings.state_timeout)
         #: Where the locked joints are measured
@@ -117,11 +117,11 @@ class StateMachine:
     def hold(self, why: str) -> None:
         """Stop and hold until the next plan or stream."""
         if self.controller is None:
-            raise HodynError('it waits for a joint state')
+            raise HodynError('the node waits for a joint state')
         self._go(Cause.HELD, why=why)
 
     def deactivate(self) -> None:
-        """Stop, then let the output fade to the weight: call `evaluate` until `ENDED`."""
+        """Stop, then fade the output to the weight: call `evaluate` and `judge` until `ENDED`."""
         self._hold_base(DEACTIVATED)  # no more odometry comes
         self._go(Cause.DEACTIVATED)
         if self.controller is not None:
@@ -135,7 +135,7 @@ class StateMachine:
         return dict(zip(self._joints, self.controller.stiffness[0].tolist(), strict=True))
 
     def _resume_stiffness(self, controller: FeedforwardController) -> None:
-        """Begin at the stiffness of the last activation: the motors are where it has them."""
+        """Begin at the stiffness of the last activation, to which the motors are still set."""
         before, self.stiffness = self.stiffness, {}
         if set(before) == set(self._joints) and controller.has_variable_stiffness:
             self.stiffness = before
@@ -173,7 +173,7 @@ class StateMachine:
                 if self.state is not State.ADRIFT:
                     self.reasons.notice('base', base.jumped, at, 'warning')
             if base.doubt:
-                # Without accelerations the torque does not depend on it: it is only logged.
+                # Only accelerations depend on this velocity: without them, this is just logged.
                 is_shown = self.settings.base_acceleration_bandwidth > 0.0
                 self.reasons.notice(
                     'base velocity', base.doubt if is_shown else '', at, 'warning', base.doubt)
@@ -234,7 +234,7 @@ class StateMachine:
 
     @property
     def _is_fading(self) -> bool:
-        """Whether an output, a spring or the stiffness is still on its way to where it rests."""
+        """Whether an output, a spring, the stiffness or the motor feedback still changes."""
         return self._running.is_fading or (
             self.motor_feedback is not None and self.motor_feedback.is_fading)
 
@@ -355,7 +355,7 @@ class StateMachine:
             self.goals.stop(CODES.get(cause, ErrorCode.INVALID_GOAL), why)
         if controller is not None:
             if row.reference:
-                # The goal that is canceled is told as such.
+                # The plan of the canceled goal needs no line: its client gets the answer.
                 self._drop_waiting(why, told=cause is Cause.CANCELED)
             if row.reference == 'stop' and not controller.reference.is_idle(controller.now):
                 controller.stop(controller.now)
@@ -386,7 +386,7 @@ class StateMachine:
             self.goals.drop(why)
 
     def _drop_waiting(self, why: str, *, told: bool = False) -> bool:
-        """Drop the plans that wait for their start, of which the last may have been told."""
+        """Drop the plans that wait for their start; if `told`, a client knows of the last one."""
         count = self._running.reference.drop_waiting()
         if count > told:
             self.reasons.tell(

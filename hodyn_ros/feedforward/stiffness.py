@@ -6,21 +6,22 @@ from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.reference.smoothing import SmoothingFilter
 
 STEPS = 64
-"""Number of steps towards the requested stiffness at which the motors' reference is checked, and
-between the last that is possible and the next."""
+"""Number of steps to the requested stiffness at which the motors' reference is checked; the first
+step that is not possible is divided into as many again."""
 STIFFER = 100.0
-"""Where nothing carries the arm up to the request, so many times the stiffness is tried."""
+"""Multiple of the first stiffness up to which stiffer springs are tried, if none on the way to the
+request carries the arm."""
 MARGIN = 0.05
-"""Share by which a stiffness stays away from one that is not possible: next to it motors turn far
-for little."""
+"""Share by which the stiffness stays away from the edge of what is possible: close to the edge,
+motors must turn far for a small change."""
 LEAST_EFFORT = 0.25
 """Share of the effort limit that the softest spring must carry at its deflection limit."""
 RATE_SHARE = 0.5
 """Share of the motors' velocity limits that a change of stiffness may use."""
 CLOSE = 1e-6
-"""Deviation from the goal, as a share of it, with which a change of stiffness has ended."""
+"""A change of stiffness ends at this deviation from the goal, as a share of the goal."""
 LIMITS_AGE = 50_000_000
-"""Time after which what the limits allow is computed again, ns: the arm may have moved."""
+"""Age, ns, at which results from the limits are computed again, as the arm may have moved."""
 MAX_DEFLECTION = 0.5 * np.pi
 """Elongation limit of a spring without `max_deflection` in the robot file, rad or m."""
 
@@ -35,10 +36,10 @@ class StiffnessReference:
     """
 
     def __init__(self, side: MotorSide, effort: Array, bandwidth: float) -> None:
-        #: (3, n): σ, σ̇, σ̈ at the last instant; None until a stiffness is requested
+        #: (3, n): σ, σ̇, σ̈ at the last instant; None until a stiffness is requested or resumed
         self.value: Array | None = None
         #: (2, n): the requested stiffness and the nearest possible one, a new array each time that
-        #: the request is judged; None until a stiffness is requested
+        #: the request is judged; None before the first request, and after `hold`
         self.judged: Array | None = None
         self._asked, self._asked_at, self._torque = np.empty(0), 0, np.empty(0)
         self._side = side
@@ -54,7 +55,7 @@ class StiffnessReference:
             np.isfinite(effort), LEAST_EFFORT * effort / deflection, 0.0)
 
     def resume(self, stiffness: Array, q: Array, torque: Array) -> Flags:
-        """Begin at a stiffness, (n,); return the joints, (n,), whose springs cannot carry it so.
+        """Begin at a stiffness, (n,); return which joints, (n,), cannot carry the arm with it.
 
         These begin at the nearest possible one on the way to the stiffness of the robot file.
         """
@@ -74,8 +75,9 @@ class StiffnessReference:
 
         From the stiffness of the robot file, or, if that is impossible, from the present one, each
         joint goes towards the request as long as its law can give the `torque`, (3, n), of the
-        motion `q`, (5, n), and motors and springs keep their limits. It never gets so soft that a
-        quarter of the effort limit would stretch the spring beyond its deflection limit.
+        motion `q`, (5, n), and motors and springs keep their limits. No request makes a joint
+        softer than in the robot file if a quarter of the effort limit would then stretch its
+        spring beyond its deflection limit.
         """
         if self.value is None:
             self.value = self._advance(0.0)
@@ -88,8 +90,9 @@ class StiffnessReference:
     ) -> None:
         """Move on by `interval` seconds to the instant `now`, ns, once a stiffness is requested.
 
-        What was possible may not be possible in motion, or with another payload, with which the
-        motors cannot follow, and what was not may be: then the request is judged again.
+        What is possible changes with the motion and the payload. So the request is judged again
+        while the arm moves, while the motors cannot follow, and, if it was out of reach, when the
+        torque has changed.
         """
         if self.value is None:
             return
@@ -102,7 +105,7 @@ class StiffnessReference:
         """End a change as soon as the smoothing allows."""
         if self.value is not None and self.is_changing:
             self.request(np.exp(self._input), now, q, torque)
-            self.judged = None  # nobody asked for it
+            self.judged = None  # no user requested this goal
 
     def _approach(self, wanted: Array, q: Array, torque: Array) -> Array:
         """Set the goal and the rate; return the stiffness, (n,), that is possible."""
@@ -115,7 +118,7 @@ class StiffnessReference:
         if not possible[0].all():
             begin = np.where(possible[0], start, self._filter.state[0])
             way, possible = self._way(begin, wanted, q, torque)
-        # Where not even the begin is possible, the way to what is possible counts as such.
+        # If the first steps are not possible, they count as possible up to one that is.
         found, is_begun = possible.any(axis=0), possible[0]
         is_before = ~np.logical_or.accumulate(possible, axis=0)
         last = np.logical_and.accumulate(possible | is_before, axis=0).sum(axis=0) - 1
@@ -137,7 +140,7 @@ class StiffnessReference:
         return np.where(actuators.variable, taken, asked)
 
     def _way(self, begin: Array, end: Array, q: Array, torque: Array) -> tuple[Array, Flags]:
-        """Return σ in steps from one to another, and whether it is possible, (T, n) each."""
+        """Return σ in steps from `begin` to `end`, and whether each is possible, (T, n) each."""
         stiffness, reference, elongation, margin = self._sample(
             np.log(begin), np.log(end), q, torque)
         return stiffness, self._use(reference, elongation, margin) <= 1.0
@@ -145,7 +148,7 @@ class StiffnessReference:
     def _sample(
         self, begin: Array, end: Array, q: Array, torque: Array,
     ) -> tuple[Array, Array, Array, Array]:
-        """Return σ, (T, n), in steps from one log σ to another, and the results of `sample`."""
+        """Return σ, (T, n), in steps between two log σ, and the results of `MotorSide.sample`."""
         share = np.linspace(0.0, 1.0, STEPS + 1)[:, np.newaxis]
         stiffness = np.zeros((STEPS + 1, 3, begin.size))
         stiffness[:, 0] = np.exp(begin + share * (end - begin))
@@ -195,8 +198,8 @@ class StiffnessReference:
     def _fastest(self, q: Array, torque: Array) -> Array:
         """Return the rate of log σ at which motors use `RATE_SHARE` of their limits, (n,), 1/s.
 
-        The softer a spring is, the further its motors move: the way counts on which σ is changed,
-        from the input or the output of the filter, whichever is further from the goal.
+        For the same change of log σ, motors of softer springs move further. So the rate is for the
+        whole way to the goal, from the filter's input or output, whichever is further away.
         """
         actuators = self._side.actuators
         output = np.log(self._filter.state[0])

@@ -33,8 +33,8 @@ class StreamSchedule:
     """Orders samples by their stamps and, with a delay, times them.
 
     Without a delay a sample is due when it arrives, if its stamp is newer than the last. With a
-    delay, s, a sample is held for the delay less its transport time beyond the shortest one. So an
-    uneven transport has no effect, and the reference moves from each sample to the next. A
+    delay, s, it is held for the delay less the excess of its transport time over the shortest. So
+    uneven transport times have no effect, and the reference moves from each sample to the next. A
     velocity is used until `timeout`, s, after its sample is due. Stamps are on the sender's own
     clock, so only their differences count. Times of arrival (`at`) are on a monotonic clock, s.
     """

@@ -28,14 +28,14 @@ from hodyn_ros.robot import HodynError
 
 WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
-# Only a reference that is slower than this may be set to the position of a real arm, rad/s or m/s.
+# Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
 RESTART = 1.0  # shortest silence of the node in which a driver may have been restarted, s
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s
 UNLIKE = 'for three joint states in a row that agree with each other'
 ZEROS = 'velocities of the joint states are 0 though positions move'
-NOT_TURNED = 'motors stay where they are, and no plan is followed until it is back'
+NOT_TURNED = 'motors stay where they are, and no plan is followed until the joint is back'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
@@ -164,7 +164,7 @@ class Supervisor(StateMachine):
             self._go(Cause.AT_REST)
         has_velocity = self._has_velocity and not self._unbelieved
         if self._unbelieved and not self._plausible.is_there:
-            watch.forget()  # one wrong reading must neither stop the arm nor become its place
+            watch.forget()  # one wrong reading must neither stop the arm nor count as its position
             return controller
         # The reference is ahead of the measurement by the lookahead.
         watch.compare(
@@ -356,7 +356,7 @@ class Supervisor(StateMachine):
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
         if (is_new or self._was_reset) and self._running.motors is not None:
-            # Such a driver, or simulator, would be pulled to where its motors were.
+            # Else the motors' reference would start from their former positions and pull the arm.
             self._running.motors.restart()
 
     def _leave_time_out(self, seconds: float, at: float) -> None:
@@ -370,7 +370,7 @@ class Supervisor(StateMachine):
         missing = (
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
-        # A short hold-up must not hide a clock that is set shortly after it.
+        # Each kind has its own notice: a short hold-up must not hide a clock set right after it.
         kind = next(kind for kind, most in GAPS.items() if seconds < most)
         continues = ': the reference continues from where it was' if moves else ''
         self.reasons.notice(kind, missing + continues, at, 'warning')

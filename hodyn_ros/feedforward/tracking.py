@@ -6,7 +6,7 @@ from hodyn_ros.feedforward.plausible_state import PERSISTENCE
 from hodyn_ros.reference.limits import largest_ratio
 from hodyn_ros.robot import Robot
 
-WARN_FRACTION = 0.5
+WARN_FRACTION = 0.5  # share of its tolerance beyond which an error is reported
 
 
 class TrackingWatch:

@@ -31,9 +31,9 @@ def warm_up(
 ) -> None:
     """Run every code path of a controller once so that all kernels are compiled.
 
-    HodynError: the torques at zero position are not finite. `wait` is called before the first
-    batch of motions, to wait for the process that prepares plans: it compiles the kernels for
-    batches meanwhile and leaves them on disk.
+    `wait` is called before the first batch of motions: it waits for the process that prepares
+    plans, which compiles the kernels for batches meanwhile and leaves them on disk. Raises
+    HodynError if the torques at zero position are not finite.
     """
     position = np.zeros(feedforward.robot.n)
     controller = FeedforwardController(feedforward, position, 0, options)

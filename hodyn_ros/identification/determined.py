@@ -146,5 +146,5 @@ def link_ranks(model: Terms, found: Fit) -> tuple[int, int]:
     inner, cross = whole[np.ix_(those, those)], whole[np.ix_(those, rest)]
     inner = inner - cross @ inverse(
         whole[np.ix_(rest, rest)] + np.diag(found.precision[rest])) @ cross.T
-    told = np.linalg.eigvalsh(inner / np.outer(unit, unit))
-    return base, min(base, int(np.sum(told > 1.0)))
+    ratios = np.linalg.eigvalsh(inner / np.outer(unit, unit))
+    return base, min(base, int(np.sum(ratios > 1.0)))

@@ -96,9 +96,9 @@ def _coarse(robot: Robot, data: Data) -> Array:
     for j in range(robot.n):
         known = np.isfinite(data.effort[:, j])
         effort, error = data.effort[known, j], (predicted - data.effort)[known, j]
-        spread = np.ptp(effort) if len(effort) else 0.0
-        if spread > 0.0:
-            step = spread * np.median(np.diff(np.unique(np.round(effort / spread, _DIGITS))))
+        extent = np.ptp(effort) if len(effort) else 0.0
+        if extent > 0.0:
+            step = extent * np.median(np.diff(np.unique(np.round(effort / extent, _DIGITS))))
             is_coarse = _rms(effort) < _COARSE * step and _rms(error) < step
             found[j] = step if is_coarse else np.nan
     return found
@@ -111,7 +111,7 @@ def _rms(values: Array) -> float:
 def doubtful_joints(
     robot: Robot, data: Data, found: Estimate, held_out: Array,
 ) -> DoubtfulJoints:
-    """Return the joints in doubt; for `found.doubts`, only positions are checked.
+    """Return the joints in doubt; of joints in `found.doubts`, only positions are checked.
 
     `held_out`, (n,), are the errors of held-out efforts, see `Validation.held_out_less_mean`.
     """

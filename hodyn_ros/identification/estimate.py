@@ -105,8 +105,8 @@ class Estimate:
     friction: SigmoidFriction | None = None
     #: All parameters, as in `Terms`: a start for a fit to other data of the arm
     parameters: dict[str, Array] = field(default_factory=dict)
-    #: Joints whose efforts were left out, since their unit is unknown; they keep the robot's
-    #: values
+    #: Joints whose efforts were left out, since they are coarse or in an unknown unit; they keep
+    #: the robot's values
     doubts: tuple[Doubt, ...] = ()
     #: (n,): share of the efforts that were recorded while the joint stood
     standing: Array = field(default_factory=lambda: np.zeros(0))
@@ -173,7 +173,7 @@ def estimate_of(
             for each in (found, beside_other_links(model, found)))
         stated = np.isfinite(narrow)
         factor = float(np.max(wide[stated] / narrow[stated], initial=1.0))
-    base, told = link_ranks(model, found)
+    base, determined = link_ranks(model, found)
     changed = changes(model, found)
     parameters = {kind: model.of(kind, theta).copy() for kind in model.places}
     parameters['inverse_gain'] = model.effort_per_torque(theta) / parameters['common_gain']
@@ -187,7 +187,7 @@ def estimate_of(
         gain_level=float(np.hypot(found.levels['inverse_gain'], found.levels['common_gain'])) if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         factor_beside_other_links=factor,
-        base_parameters=base, told_parameters=told,
+        base_parameters=base, told_parameters=determined,
         missing=tuple(
             (term, named(those)) for term, those in missing_terms(model, found).items()
             if not changed),

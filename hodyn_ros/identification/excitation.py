@@ -113,7 +113,7 @@ def _check_held(table: LimitTable, share: float) -> None:
 def _used(table: LimitTable, motion: Array) -> Array:
     """Return the shares (T, K) of the table's limits that a motion (T, 5, n) uses.
 
-    They are shares of the room that tendons which pull against each other leave at rest.
+    Antagonistic springs use a part of their limits at rest: the shares are of what is left.
     """
     n = table.feedforward.robot.n
     at_rest = np.abs(table.shares(np.zeros((1, 5, n)), np.zeros((1, 3, n))))

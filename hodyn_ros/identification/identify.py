@@ -25,10 +25,10 @@ from hodyn_ros.identification.terms import Terms
 from hodyn_ros.replay.effort_unit import in_another_unit
 from hodyn_ros.robot import HodynError, Robot
 
-MIN_BLOCKS = 8
+MIN_BLOCKS = 8  # least number of blocks of time, of 1 s each, with motion
 
 _CLEAR = 3.0  # half intervals beyond which a payload of negative mass is not chance
-_CHANCE = 0.05  # probability below which links and gains differ from those given
+_CHANCE = 0.05  # probability below which a difference from the given values is not chance
 
 
 def identify(
@@ -156,7 +156,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
             mass, com = load.start
             model.of('payload', theta)[MASS], model.of('payload', theta)[COM] = np.log(mass), com
     found, at_most, given_links = fit(model, theta, like=bare), np.nan, False
-    wide: Fit | None = None  # the fit that determines what `alike` may hide
+    wide: Fit | None = None  # the last fit before values in `alike` were kept
     while True:
         if 'payload' in model.terms and not (payload.any() or given_links):
             load = linear_payload(model, found)
@@ -172,17 +172,17 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
                 found = fit(model, theta, like=found)
         unknown = undetermined(model, found, clear)
         steep = steeper(model, found)
-        # Judged with the values and intervals that are stated if nothing more is kept.
-        told = found if wide is None else found.uncertain_as(wide)
-        drop = payload.any() and not is_payload_significant(model, told)
+        # These values and intervals are stated, and so judged, if nothing more is kept.
+        stated = found if wide is None else found.uncertain_as(wide)
+        drop = payload.any() and not is_payload_significant(model, stated)
         same: Masks = {}
         if not (unknown or drop or steep.any()):
-            same = insignificant(model, told, given)
+            same = insignificant(model, stated, given)
             if not same and payload.any() and 'links' not in model.terms:
-                told = _with_given_links(model, told, wide)
-                same = insignificant(model, told, given)
+                stated = _with_given_links(model, stated, wide)
+                same = insignificant(model, stated, given)
             if not same:
-                return estimate_of(model, told, held, alike, clear, at_most)
+                return estimate_of(model, stated, held, alike, clear, at_most)
             wide = wide or found
         payload[:] &= not drop
         model.leave_out_reversals(steep)

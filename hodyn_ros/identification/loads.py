@@ -73,7 +73,7 @@ def linear_payload(model: Terms, found: Fit) -> LinearPayload:
 def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
     """Return the loaded recordings whose payload differs from the others'.
 
-    The first ones have the centre of mass that is farthest from the others'.
+    They are sorted by the distance of their centre of mass from the others', farthest first.
     """
     bags = np.unique(model.data.bag[model.data.loaded])
     if len(bags) < 2 or not model.of('payload', model.free).any():

@@ -28,7 +28,7 @@ MAX_SAMPLES = 2000
 """Number of samples to which bags are thinned evenly: more samples add little and take time."""
 
 STRETCH, FOLDS = 4, 4
-"""Number of successive blocks held out together, and number of parts of a recording."""
+"""Number of successive blocks held out together, and number of parts held out in turn."""
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ class Fit:
     #: that count as one
     spread: Array
     design: Array
-    levels: dict[str, float]  #: Prior deviations of links and gains, as shares of ±100 %
+    levels: dict[str, float]  #: Prior deviations of links and gains; 1 is ±100 %
 
     @property
     def deviation(self) -> Array:

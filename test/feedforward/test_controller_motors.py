@@ -210,7 +210,8 @@ def test_motors_do_not_turn_round_with_a_driver_that_wraps_positions(panda, turn
         assert world.supervisor.state in (State.LOST, State.SILENT)
     np.testing.assert_allclose(send(), before, atol=2e-3)
     np.testing.assert_allclose(controller.q[0], q, atol=2e-3)
-    assert world.said('motors stay where they are, and no plan is followed until it is back') == 1
+    assert world.said(
+        'motors stay where they are, and no plan is followed until the joint is back') == 1
     assert 'motors stay where they are' in world.report[1]
     world.plan(b'0.3')
     send()

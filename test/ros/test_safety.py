@@ -133,10 +133,10 @@ def test_hold_on_request_from_any_state(live, home, gentle_panda):
 
     refused = ask()
     assert not refused.success
-    assert refused.message == 'it waits for a joint state'
+    assert refused.message == 'the node waits for a joint state'
     node.trajectory_publisher.publish(JointTrajectory())
     assert node.spin_until(
-        lambda: 'joint_trajectory rejected: it waits for a joint state' in node.log, 10.0)
+        lambda: 'joint_trajectory rejected: the node waits for a joint state' in node.log, 10.0)
     arm = Stepper(node, home)
     # From a plan, with another in its wake.
     for k in range(2):
