@@ -6,7 +6,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import Array, numbers
+from hodyn_ros.common.arrays import Array, number, numbers
 from hodyn_ros.dynamics.argument_checks import base_state, checked
 from hodyn_ros.dynamics.forward_dynamics import forward_dynamics
 from hodyn_ros.dynamics.spherical_joints import (
@@ -316,7 +316,7 @@ def simulate_by_euler(
     check_robot(robot)
     if robot.floating:
         raise HodynError(f'robot {robot.name!r} has a floating base: use simulate')
-    if not (np.isfinite(step) and step > 0.0 and steps >= 0):
+    if not (0.0 < number(step, 'step') < np.inf and isinstance(steps, int) and steps >= 0):
         raise HodynError(f'step must be above 0 and steps at least 0, got {step!r} and {steps!r}')
     states = np.empty((steps + 1, 2, robot.n))
     states[0] = checked(start, 'start', (2, robot.n))

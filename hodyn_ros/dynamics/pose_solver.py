@@ -4,7 +4,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, number
 from hodyn_ros.dynamics import forward_kinematics as kinematics
 from hodyn_ros.dynamics.argument_checks import checked, checked_pose
 from hodyn_ros.dynamics.kernels.kinematics import (
@@ -69,6 +69,12 @@ def solve_pose(
     if robot.floating:
         raise HodynError(
             f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
+    if not (
+            number(tolerance, 'tolerance') > 0.0
+            and isinstance(iterations, int) and iterations >= 1):
+        raise HodynError(
+            f'tolerance must be above 0 and iterations at least 1, got {tolerance!r} and '
+            f'{iterations!r}')
     target = checked_pose(pose, 'pose')
     low, high = robot.limits.position_min, robot.limits.position_max
     starts = _starts(robot) if guess is None else [checked(guess, 'guess', (robot.n,)).copy()]

@@ -250,9 +250,7 @@ class Supervisor(StateMachine):
         controller = self._ready()
         check_range(self.feedforward.robot.limits, self._joints, position, velocity)
         self.stream.check_pause()
-        reference = controller.reference
-        if not reference.streaming and not reference.is_idle(controller.now):
-            raise HodynError('a plan or a stop is under way; let it end first')
+        controller.reference.check_free(controller.now)
         self.stream.add(stamp, controller.now, position, velocity, at)
 
     def take_wrench(self, link: str, wrench: Array, at: float) -> None:

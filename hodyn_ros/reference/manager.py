@@ -68,18 +68,22 @@ class ReferenceManager:
         self.revision += count > 0
         return count
 
+    def check_free(self, now: int) -> None:
+        """Raise HodynError unless a stream is followed, or may begin at an instant (ns)."""
+        if not self.streaming and not self.is_idle(now):
+            raise HodynError(
+                'a plan or a stop is under way, or a plan waits for its start: let it end first')
+
     def set_target(
         self, now: int, position: Array, velocity: Array | None, until: int,
         limits: MotionLimits,
     ) -> None:
         """Follow a streamed sample from an instant (ns) on.
 
-        `velocity` is valid until an instant (ns); see `Stream.set_target`. Raises HodynError while
-        a plan or a stop is under way, or a plan waits for its start.
+        `velocity` is valid until an instant (ns); see `Stream.set_target`. Raises as `check_free`.
         """
+        self.check_free(now)
         if not self.streaming:
-            if not self.is_idle(now):
-                raise HodynError('a plan or a stop is under way; let it end first')
             self._stream = Stream(self.state_at(now)[0], now, self._bandwidth, limits)
             self.revision += 1
         assert self._stream is not None
