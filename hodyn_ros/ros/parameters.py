@@ -294,8 +294,8 @@ def check(
 
     `current` returns the present value of a parameter; `robot` and `limits_file` are the values of
     these parameters at start. Only these files may be set later: otherwise anyone who can set
-    parameters could have any file opened. A file that is refused in every state is refused for
-    that reason, so that nobody deactivates the node in vain.
+    parameters could have any file opened. For another file, the error is this reason even while
+    the node is active: deactivating it would not help.
     """
     allowed = {
         'robot': tuple(dict.fromkeys(filter(None, (robot, DESCRIPTION, *robot_names())))),
@@ -343,7 +343,7 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 
 def _descriptor(row: Field[Any]) -> ParameterDescriptor:
-    # Types are dynamic and checked by `fault_of`: rclpy's errors give them as numbers.
+    # Types are dynamic and checked by `fault_of`: rclpy's errors name a type by its number.
     descriptor = ParameterDescriptor(
         description=row.metadata['description'], dynamic_typing=True)
     bounds, choices = row.metadata['bounds'], row.metadata['choices']

@@ -97,7 +97,8 @@ class Session:
                 return
             is_answered = supervisor.take_state(position, velocity, stamp, begin)
         except HodynError as error:
-            # While the node waits, `Neighbours.why_waiting` reports it, once others were heard.
+            # Not logged: another driver may share the topic. `why_waiting` reports it if none has
+            # sent the robot's joints.
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
                 if isinstance(error, OtherArmError) and not self._settings.joint_prefix:
@@ -159,7 +160,7 @@ class Session:
 
     def on_motor_state(self, data: bytes) -> None:
         """Take the state of the motors, a serialized joint state."""
-        if self._motor_reader is not None:  # until then their joints are unknown
+        if self._motor_reader is not None:  # None: a rigid arm, or names still unknown
             self.supervisor.reject_motors(
                 self._take('motor_states', data, MAX_STATE_BYTES, self._motor_state))
 
@@ -308,7 +309,7 @@ class Session:
         assert self._motor_reader is not None
         self._check_one_sender('~/motor_states')
         at = time.monotonic()
-        # Joint states without stamps also have the time of their arrival.
+        # Unstamped motor states get their time of arrival if joint states are unstamped too.
         stamp = cdr.stamp(data) or self._has_said_unstamped * self.supervisor.stamp_at(at)
         self.supervisor.take_motors(*self._motor_reader.state(data), stamp, at)
 
@@ -317,7 +318,7 @@ class Session:
         if (senders := self._node.count_publishers(topic)) > 1:
             raise HodynError(
                 f'{senders} nodes publish it ({self._neighbours.publishers(topic)}); '
-                f'all are ignored until one is left; {UNTIL_LEFT}')
+                f'all are ignored until only one is left; {UNTIL_LEFT}')
 
     def _odometry(self, data: bytes) -> None:
         supervisor, at = self.supervisor, time.monotonic()
