@@ -35,7 +35,7 @@ from hodyn_ros.ros.robot_and_settings import doubt_of_default, supervisor_settin
 
 FOLLOW_UP_PERIOD = 0.02
 WIND_DOWN_STEP = 0.001
-# Largest messages that are read, bytes; a plan of 7 joints has some 130 bytes per point.
+# Largest messages that are read, bytes; a point of 7 joints has 80 to 264 bytes.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
 MAX_SHORT_BYTES = 4096
