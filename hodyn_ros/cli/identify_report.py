@@ -109,7 +109,7 @@ def print_identified(
         console.print(
             '• The efforts are recorded without gravity, so the errors below say nothing about '
             "the file's prediction of gravity.")
-    print_validation(console, robot, validation)
+    _print_validation(console, robot, validation)
     if 'payload' in terms:
         _print_payload(
             console, robot, found, is_friction_fitted='friction' in terms,
@@ -137,7 +137,7 @@ def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
                 'out.'))
 
 
-def print_validation(console: Console, robot: Robot, validation: Validation) -> None:
+def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:
     """Print the errors of the robot file before and after, and those on held-out motion."""
     import numpy as np
 
