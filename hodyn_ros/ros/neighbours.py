@@ -16,7 +16,7 @@ SAY_AGAIN = 10.0  # period of repeated errors, s
 WAIT_AGAIN = 60.0  # period of repeated warnings while waiting, s
 # If positions alternate by more than this, rad or m, two drivers report different arms.
 MIN_CONTRADICTION = 0.01
-MIN_CONTRADICTIONS = 3  # number of contradictions in a second that are reported
+MIN_CONTRADICTIONS = 3  # least number of contradictions in a second that is reported
 ANSWER_TIMEOUT = 1.0  # time in which a running node repeats its latched state, s
 UNTIL_LEFT = (
     'a killed node counts until the middleware drops it (after 20 s by default)')

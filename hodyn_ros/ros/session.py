@@ -242,7 +242,7 @@ class Session:
             self._outputs.state, self._outputs.reason, self.supervisor.statistics())
 
     def failed(self, what: str, error: Exception) -> bool:
-        """Count an unexpected error; return whether it should be logged."""
+        """Count an unexpected error, a fault if it ends a cycle; return whether to log it."""
         if what in ('on_state', 'on_timer', 'watch'):
             self._report('fault', 'a cycle failed: see the log')
         return self.monitor.complaints.add(what, f'{type(error).__name__}: {error}')

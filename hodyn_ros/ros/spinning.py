@@ -25,7 +25,7 @@ from hodyn_ros.ros.executables import end_signals
 SPIN_TIMEOUT = 0.1
 GRACE = 1.0  # time for the main thread to notice a signal before the process is ended, s
 END_TIMEOUT = 4.0  # additional time for the end itself, on a busy machine, s
-PATIENCE = 1.0  # time after a signal from which a further one counts, s
+PATIENCE = 1.0  # time after a signal in which further ones are ignored, s
 POLL = 0.05
 # What to do about errors of ROS, by words in their messages.
 _HINTS = {
