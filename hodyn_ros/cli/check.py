@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.cli.many_files import wants_many
-from hodyn_ros.cli.options import Commands, add_force, add_json, check_outputs, write_figures
+from hodyn_ros.cli.options import Commands, add_force, add_json, check_outputs, write_results
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,
     WITHIN_LIMITS,
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     if options.output is not None:
         draw_curves(plan, FeedForward(robot), options.output, force=options.force)
         print(f'curves: {options.output}')
-    write_figures({
+    write_results({
         'robot': robot.name,
         'within_limits': limit_report.within_limits,
         'refusal': prepared.refusal,

@@ -44,6 +44,7 @@ class CommandParser(argparse.ArgumentParser):
 
 
 def _files_first(words: Sequence[str]) -> list[str]:
+    """Return the words, with files after a list of values moved before all options."""
     files = list(takewhile(lambda word: not word.startswith('-'), words))
     others: list[str] = []
     option, taken = '', 0

@@ -12,7 +12,7 @@ from hodyn_ros.cli.options import (
     add_json,
     add_robot,
     check_outputs,
-    write_figures,
+    write_results,
 )
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
@@ -147,17 +147,17 @@ def _run_demo(options: argparse.Namespace, robot_source: str) -> int:
     robot = load_robot(robot_source)
     with replacing(options.output, CONTENTS, force=options.force) as folder:
         folder.mkdir()
-        figures, recording = DemoRun(
+        results, recording = DemoRun(
             robot_source, robot, example_waypoints(robot, duration - 1.0), duration,
             folder / 'bag', retimed=options.retime,
         ).record()
-        draw_recording(recording, robot, figures, folder / 'demo.png')
-    write_figures(figures, options.json, force=options.force)
-    _print(robot, figures, options.output)
+        draw_recording(recording, robot, results, folder / 'demo.png')
+    write_results(results, options.json, force=options.force)
+    _print(robot, results, options.output)
     return 0
 
 
-def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
+def _print(robot: Robot, results: dict[str, Any], output: Path) -> None:
     from hodyn_ros.cli.tables import make_console, make_table
     from hodyn_ros.feedforward import TORQUE_NAMES
     from hodyn_ros.ros.demo.run import was_disturbed
@@ -166,21 +166,21 @@ def _print(robot: Robot, figures: dict[str, Any], output: Path) -> None:
         'joint', 'RMS error (rad)', 'max |Q| (N m)',
         'max |Q̇| (N m/s)', 'max |Q̈| (N m/s²)')
     for i, joint in enumerate(robot.joint_names):
-        peaks = (f'{figures[f"max_{name}"][i]:.4g}' for name in TORQUE_NAMES)
-        table.add_row(joint, f'{figures["rms_tracking_error"][i]:.2e}', *peaks)
+        peaks = (f'{results[f"max_{name}"][i]:.4g}' for name in TORQUE_NAMES)
+        table.add_row(joint, f'{results["rms_tracking_error"][i]:.2e}', *peaks)
     console = make_console()
     console.print(f'{robot.name}: feed-forward through ROS 2')
     console.print(table)
-    trip = figures['round_trip_us']
+    trip = results['round_trip_us']
     console.print(
-        f'{figures["states"]} states at {figures["rate"]:.0f} Hz, '
-        f'{100 * figures["answered_share"]:.2f} % answered '
-        f'({100 * figures["same_cycle_share"]:.2f} % within their cycle); '
+        f'{results["states"]} states at {results["rate"]:.0f} Hz, '
+        f'{100 * results["answered_share"]:.2f} % answered '
+        f'({100 * results["same_cycle_share"]:.2f} % within their cycle); '
         f'round trip p50 {trip["p50"]:.0f} µs, p99 {trip["p99"]:.0f} µs')
-    if was_disturbed(figures):
+    if was_disturbed(results):
         console.print(
-            f'[bold]the run was disturbed[/bold]: the node stopped {figures["interruptions"]} '
-            f'times, {100 * figures["answered_share"]:.1f} % of the states were answered, and the '
-            f'RMS error is up to {max(figures["rms_tracking_error"]):.1e} rad. The machine was '
+            f'[bold]the run was disturbed[/bold]: the node stopped {results["interruptions"]} '
+            f'times, {100 * results["answered_share"]:.1f} % of the states were answered, and the '
+            f'RMS error is up to {max(results["rms_tracking_error"]):.1e} rad. The machine was '
             'busy with other things: these numbers do not show the quality of the feed-forward.')
     console.print(f'plot and bag in {output}/')

@@ -90,8 +90,8 @@ def run(options: argparse.Namespace) -> int:
           f'from rest to rest; condition number {found.condition:.0f} of '
           f'{found.base_parameters} base parameters')
     if refused:
-        print(f'! The period of {options.period:g} s could not be kept: the motion that was found '
-              f'is beyond limits: {refused}')
+        print(f'! The period of {options.period:g} s could not be kept: the first motion that was '
+              f'found is beyond limits: {refused}')
     print('It begins and ends at ' + ', '.join(f'{q:.3f}' for q in found.q[0, 0]))
     unknown = [name for name in UNKNOWN if name != 'position' and not all(
         map(_is_finite, getattr(robot.limits, name)))]

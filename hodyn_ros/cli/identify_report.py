@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WORTH_COUNTING = 0.005  # least share of a joint's efforts at standstill that is printed
 _BETTER = 0.95  # ratio of held-out errors to those before, below which the file is better
 _ALIKE = 1.2  # largest ratio between gains that are printed as one factor
-_WIDER = 1.2  # factor from which it is said that intervals are wider beside other links
+_WIDER = 1.2  # factor from which the report says that wrong links widen the intervals
 _FAR = 3.0  # factor from which a gain is far from the robot's
 
 _COLUMNS = (
@@ -109,7 +109,7 @@ def print_identified(
         console.print(
             '• The efforts are recorded without gravity, so the errors below say nothing about '
             "the file's prediction of gravity.")
-    print_validation(console, robot, validation)
+    _print_validation(console, robot, validation)
     if 'payload' in terms:
         _print_payload(
             console, robot, found, is_friction_fitted='friction' in terms,
@@ -137,7 +137,7 @@ def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
                 'out.'))
 
 
-def print_validation(console: Console, robot: Robot, validation: Validation) -> None:
+def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:
     """Print the errors of the robot file before and after, and those on held-out motion."""
     import numpy as np
 
@@ -158,7 +158,7 @@ def print_validation(console: Console, robot: Robot, validation: Validation) -> 
         if not np.isclose(comparable, before, equal_nan=True))
     if changed:
         console.print(
-            '• The errors in the column "before" are by the given gains. By the gains found they '
+            '• The errors in the column "before" use the given gains. With the gains found they '
             f'would be, N m: {changed}; the last line compares with these.')
 
 
@@ -168,7 +168,8 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     from hodyn_ros.limits.margins import both
 
     said = []
-    gains, zeros = (key in found.joints for key in ('effort_gain', 'zero'))  # that were terms
+    # Whether gains and zeros were among the --terms.
+    gains, zeros = (key in found.joints for key in ('effort_gain', 'zero'))
     by_gains = '' if gains else ' (gains among the --terms finds this)'
     for slides in (False, True):
         misplaced = [
@@ -198,22 +199,22 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
         f'{doubt.resolution:.2g}, and the given file predicts them to within it. They are left '
         'out, and this joint is kept as it was. Record them with a finer resolution, or move so '
         'that they are larger.' for doubt in coarse]
-    untold = [
+    undetermined = [
         doubt for doubt in found.doubts
         if math.isnan(doubt.limit) and doubt not in (*foreign, *coarse)]
-    if untold:
-        names = ', '.join(doubt.joint for doubt in untold)
-        factor = untold[0].factor
-        told = {
+    if undetermined:
+        names = ', '.join(doubt.joint for doubt in undetermined)
+        factor = undetermined[0].factor
+        determined = {
             name: own for name, own, width in zip(
                 robot.joint_names, found.gain_factors(robot),
                 found.intervals.get('effort_gain', ()), strict=False) if math.isfinite(width)}
-        are_alike = all(1.0 / _ALIKE < own / factor < _ALIKE for own in told.values())
+        are_alike = all(1.0 / _ALIKE < own / factor < _ALIKE for own in determined.values())
         others, value = (
             (f"×{factor:.3g} the robot's", f', ×{factor:.3g} as for the others,')
             if are_alike and not math.isnan(factor) else
-            ("not the robot's" + ''.join(f', {name} ×{own:.3g}' for name, own in told.items()),
-             ''))
+            ("not the robot's" + ''.join(
+                f', {name} ×{own:.3g}' for name, own in determined.items()), ''))
         said.append(
             f'Efforts of {names} seem to be in another unit: this motion does not determine their '
             f'gains, and the gains that it determines are {others}. These efforts are left '

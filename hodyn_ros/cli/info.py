@@ -13,7 +13,7 @@ from hodyn_ros.cli.options import (
     add_json,
     add_used_robot,
     check_outputs,
-    write_figures,
+    write_results,
 )
 from hodyn_ros.common.errors import HodynError
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LIMITS = (
     'position', 'velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'tracking_error')
-_TOLD = {'position_min', 'position_max', *_LIMITS[:-1]}
+_REPORTED = {'position_min', 'position_max', *_LIMITS[:-1]}
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -53,21 +53,21 @@ def run(options: argparse.Namespace) -> int:
     check_outputs(options, options.robot)
     repaired = _repair(options, console) if options.output else []
     robot = load_robot(options.output or options.robot)
-    figures = {**_figures(robot), **({'repaired': repaired} if options.output else {})}
+    results = {**_figures(robot), **({'repaired': repaired} if options.output else {})}
     endless = ', '.join(
         body.joint for body, low, high in zip(
             robot.joint_bodies, robot.limits.position_min, robot.limits.position_max, strict=True)
         if body.type != 'revolute' and not math.isfinite(high - low))
     reach = f'without bound, since no range of {endless} is known' if endless else (
-        f'at most {figures["reach"]:.4g} m')
+        f'at most {results["reach"]:.4g} m')
     console.print(
-        f'{robot.name}: {robot.n} joints, {figures["mass"]:.4g} kg in motion, reach {reach}'
+        f'{robot.name}: {robot.n} joints, {results["mass"]:.4g} kg in motion, reach {reach}'
         f'{" from its floating base" if robot.floating else ""}')
     table = make_table(
         'joint', 'type', 'link mass\nkg', *(
             f'{name.replace("_", " ")}\n{_unit(name, robot)}' for name in _LIMITS),
         left=('type',))
-    for name, joint in figures['joints'].items():
+    for name, joint in results['joints'].items():
         table.add_row(
             name, joint['type'], f'{joint["mass"]:.4g}', *(
                 _text(joint[quantity]) for quantity in _LIMITS))
@@ -77,11 +77,11 @@ def run(options: argparse.Namespace) -> int:
                 body.joint, body.type, f'{body.mass:.4g}', f'= {body.mimic}',
                 *('' for _ in _LIMITS[1:]))
     console.print(table)
-    for name, law in figures['actuators'].items():
+    for name, law in results['actuators'].items():
         console.print(f'• {name}: {_in_words(law)}')
-    for sentence in figures['unknown']:
+    for sentence in results['unknown']:
         console.print(f'• {sentence}')
-    write_figures(figures, options.json, force=options.force)
+    write_results(results, options.json, force=options.force)
     return 0
 
 
@@ -195,7 +195,7 @@ def _unknown(robot: Robot) -> list[str]:
         missing = ~np.isfinite(getattr(robot.limits, field.name))
         if field.name.startswith('position'):
             missing &= ~turns_on
-        if field.name in _TOLD and missing.any():
+        if field.name in _REPORTED and missing.any():
             joints = [name for name, gap in zip(robot.joint_names, missing, strict=True) if gap]
             whose = 'any joint' if len(joints) == robot.n else ', '.join(joints)
             sentences.append(f'no limit of {field.name.replace("_", " ")} is known for {whose}')

@@ -27,10 +27,11 @@ def add_many_options(parser: argparse.ArgumentParser) -> None:
     """Add the options for many files at once."""
     group = parser.add_argument_group(
         'many files',
-        'several files, a folder with files, or a pattern in quotes are shared by processes')
+        'for several files, a folder of files, or a pattern in quotes; processes share the files')
     group.add_argument(
         '--jobs', type=_count, metavar='N',
-        help='number of files at a time on this machine (default: its number of processors)')
+        help='number of files at a time on this machine (default: its number of processors; '
+             'without Dask 1)')
     group.add_argument(
         '--resume', action='store_true',
         help='continue an earlier run in --output, or fail if there is none (default: continue '
@@ -65,11 +66,11 @@ def run_many(
 ) -> int:
     """Do the files that are not done yet, write ``summary.parquet``, and return the exit code.
 
-    It is 0 if all is well, 1 if some files failed, 2 if all failed, 130 if stopped. `options` has
-    those of `add_many_options`, `output` and `force`; `unit` is what the progress counts per
-    second; `show` shows the outcomes of all files in the folder, earlier runs included; `files`
-    are written for all files together. HodynError or OSError: the folder or workers cannot be
-    used.
+    The code is 0 if all files are well, 1 if not but at least one has a result, 2 if none has, 130
+    if stopped. `options` has those of `add_many_options`, `output` and `force`; the progress
+    counts `unit` per second; `show` prints the outcomes of all files in the folder, earlier runs
+    included, and writes `files`. Raises HodynError or OSError if the folder or the workers cannot
+    be used.
     """
     from hodyn_ros.cli.fleet_progress import FleetProgress
     from hodyn_ros.fleet.engine import engine

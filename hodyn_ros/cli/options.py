@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hodyn_ros.estimation.message_counts import MessageCounts
 
 Commands = argparse._SubParsersAction
-FiguresFile = Path | TextIO
+ResultsFile = Path | TextIO
 
 
 class Default(str):
@@ -59,12 +59,12 @@ def add_used_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -
 def add_json(parser: argparse.ArgumentParser) -> None:
     """Add the option --json."""
     parser.add_argument(
-        '--json', type=_figures_file, metavar='FILE',
+        '--json', type=_results_file, metavar='FILE',
         help='write the results as JSON to FILE; with - they go to the standard output, and '
              'everything else to the standard error')
 
 
-def _figures_file(text: str) -> FiguresFile:
+def _results_file(text: str) -> ResultsFile:
     return sys.stdout if text == '-' else Path(text)
 
 
@@ -121,13 +121,13 @@ def say_what_was_replaced(options: argparse.Namespace) -> None:
         print(f'{output}: replaced the earlier result')
 
 
-def write_figures(
-    figures: dict[str, Any], file: FiguresFile | None, *, force: bool = False,
+def write_results(
+    results: dict[str, Any], file: ResultsFile | None, *, force: bool = False,
 ) -> None:
     """Write the results for --json, if this was given; numbers that are not finite are null."""
     from hodyn_ros.robot.files.plain_values import plain
 
-    text = json.dumps(plain(figures, finite=True), indent=1) + '\n'
+    text = json.dumps(plain(results, finite=True), indent=1) + '\n'
     if isinstance(file, Path):
         write_text(file, text, force=force)
     elif file is not None:

@@ -42,8 +42,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         'their jitter; at most 0.01 (default: 0)')
     parser.add_argument(
         '--commands', choices=('effort', 'position'), default='effort',
-        help='kind of commands that the arm is sent, on which its reflexes depend (default: '
-        'effort)')
+        help='kind of commands that the arm receives; its reflexes depend on it (default: effort)')
     add_many_options(parser)
 
 

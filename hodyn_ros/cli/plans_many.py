@@ -20,10 +20,10 @@ def plans_many(
     options: argparse.Namespace, command: Literal['check', 'annotate', 'retime'], robot: Robot,
     settings: PlanSettings,
 ) -> int:
-    """Do a command with many plans; return the exit code.
+    """Run a command for many plans; return the exit code.
 
-    `options` has those of `add_plan_options` and `add_many_options`, `output` and `force`. The
-    robot's limits are already scaled to the shares that may be used.
+    `options` has those of `add_plan_options`, `output` and `force`. For retime, the limits of
+    `robot` are already scaled to the shares that may be used.
     """
     from hodyn_ros.fleet.inputs import find_plans
     from hodyn_ros.fleet.plan_task import PlanTask

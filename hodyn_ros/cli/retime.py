@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hodyn_ros.cli.many_files import wants_many
-from hodyn_ros.cli.options import Commands, add_force, add_json, check_outputs, write_figures
+from hodyn_ros.cli.options import Commands, add_force, add_json, check_outputs, write_results
 from hodyn_ros.cli.plan_source import (
     BEYOND_LIMITS,
     WITHIN_LIMITS,
@@ -131,7 +131,7 @@ def run(options: argparse.Namespace) -> int:
 
         draw_margins(plan, FeedForward(robot), options.picture, force=options.force)
         print(f'margins: {options.picture}')
-    write_figures(_figures(prepared), options.json, force=options.force)
+    write_results(_results(prepared), options.json, force=options.force)
     return WITHIN_LIMITS
 
 
@@ -206,7 +206,7 @@ def _what_has_no_limit(prepared: PreparedPlan) -> list[str]:
              '`actuators`')) if those]
 
 
-def _figures(prepared: PreparedPlan) -> dict[str, Any]:
+def _results(prepared: PreparedPlan) -> dict[str, Any]:
     retimed, plan = prepared.retimed, prepared.plan
     assert retimed is not None
     assert plan is not None

@@ -79,8 +79,8 @@ def count_losses(
     """Return the losses, in the order of reading, adjusted to add up, with `found`, to `expected`.
 
     Losses of an unknown number of messages are merged into one, with the number that is still
-    missing. If more messages were found and lost than expected, the expected number, which the
-    file `source` states, is wrong and ignored; None if it is unknown.
+    missing. The file `source` states the `expected` number, None if it is unknown; it is wrong
+    and ignored if more messages were found and lost.
     """
     known = [loss for loss in losses if loss.messages is not None]
     unknown = [loss for loss in losses if loss.messages is None]

@@ -57,8 +57,8 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
     are left out. `used` are the kinds to read, from `position` and KINDS, with their names in
     error messages; other kinds are skipped. In a log, lines with a wrong number of entries and a
     last line cut in a number are left out, and cells that are empty or not finite become NaN.
-    Otherwise these raise HodynError, as all that is not such a table does, with file, line and
-    column.
+    Otherwise these raise HodynError, and so does any other fault, with the file, and the line and
+    column if they are known.
     """
     with path.open(newline='', encoding=ENCODING) as file:
         first = re.sub('"[^"]*"', '', file.readline())

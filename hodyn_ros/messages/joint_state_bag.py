@@ -172,7 +172,7 @@ class JointStateBag:
         self.usable, self.in_part = tally.usable, tally.in_part
         self.unusable: dict[str, int] = {}  #: As in `Tally`
         for reason, count in tally.unusable.items():
-            # Names in later messages were not known at the first one: take the latest reason.
+            # Later messages may have explained the first ones: take the latest reason.
             reason = self._joints.latest(reason)
             self.unusable[reason] = self.unusable.get(reason, 0) + count
         #: Number of messages on the topic, including known numbers of lost ones

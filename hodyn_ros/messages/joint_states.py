@@ -25,7 +25,7 @@ _FIELDS = ('position', 'velocity', 'effort')
 
 @dataclass(frozen=True)
 class Layout:
-    """Positions of the numbers in messages with the same frame, names and array lengths."""
+    """Byte offsets of the numbers in messages with equal frame, names and array lengths."""
 
     names: tuple[str, ...]  #: Joint names in the order of the message
     order: str  #: Byte order, ``<`` or ``>``

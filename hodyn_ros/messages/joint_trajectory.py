@@ -61,7 +61,7 @@ def read(cursor: cdr.Cursor) -> JointWaypoints:
             times.append(read_time_from_start(cursor, len(times)))
     except cdr.MALFORMED as error:
         raise HodynError(
-            f'not a serialized {MESSAGE_TYPE}: point {len(times) + 1} of {points}: {error}'
+            f'not a serialized {MESSAGE_TYPE} of {points} points: point {len(times)}: {error}'
         ) from None
     return JointWaypoints(names, times, positions, velocities, accelerations, efforts)
 

@@ -1,9 +1,9 @@
 """Reads MCAP files record by record from their beginning, so that no index is needed.
 
 From a cut file, all before the cut is read. Reading ends at a record whose length cannot be
-trusted. Damage may begin before the place where it is noticed, so the message directly before
-that place is read only if a checksum covers it, and so is a compressed chunk there. The summary
-at the end of a file says how many messages each topic has. Format: mcap.dev/spec.
+trusted. Damage may begin before the place where it is noticed, so a message or a compressed chunk
+directly before that place is read only if a checksum covers it. The summary at the end of a file
+says how many messages each topic has. Format: mcap.dev/spec.
 """
 from collections.abc import Iterator
 from contextlib import suppress
@@ -38,7 +38,7 @@ class _Record(NamedTuple):
     """A record's code, begin and end; the end may be beyond the end of a cut file.
 
     It is `doubtful` if damage may reach into it: bytes that cannot be a record follow it, or it is
-    the last and a zero ends or follows it, perhaps of a block that was never written.
+    the last and a zero ends or follows it, perhaps in a block that was never written to disk.
     """
 
     code: int
@@ -87,7 +87,7 @@ class McapFile:
             yield item if isinstance(item, LostMessages) else item[1]
 
     def _walk(self, channels: set[int] | None) -> Iterator[tuple[int, Message] | LostMessages]:
-        """Yield messages of `channels`, each with its channel; None: all, and keep topics."""
+        """Yield each message of `channels` and its channel; for None, of all, and keep topics."""
         at = len(_MAGIC)
         for record in _records(self._source, at):
             if record.code in (_DATA_END, _FOOTER):
@@ -132,7 +132,7 @@ class McapFile:
     def _messages(
         self, source: '_FileBytes | bytes', record: _Record, channels: set[int] | None,
     ) -> Iterator[tuple[int, Message]]:
-        """Yield the message if the record is one; if `channels` is None, keep topics."""
+        """Yield the message in a record; if `channels` is None, keep its schema or channel."""
         if record.end > len(source):
             return
         if record.code == _MESSAGE:

@@ -115,7 +115,7 @@ def _opened(path: Path, logs: list[Path], folder: Path, size: int) -> sqlite3.Co
 
 
 def _is_sound(database: sqlite3.Connection) -> bool:
-    """Return whether each page has its place; a page of zeros can only end a large row."""
+    """Return whether SQLite finds no fault: zeros at the end then belong to a large row."""
     with suppress(*_DAMAGE):
         return bool(database.execute('PRAGMA integrity_check(1)').fetchall() == [('ok',)])
     return False

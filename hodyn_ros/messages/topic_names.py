@@ -1,4 +1,4 @@
-"""Finds a robot's joints in all messages of a topic, and judges a message by the others."""
+"""Finds a robot's joints in messages of a topic; errors about one consider the others."""
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -25,9 +25,9 @@ class JointFinder(Protocol):
 class TopicNames:
     """Finds joints as `finder` does, and explains failures by all messages so far.
 
-    Once one message has had all joints, the error about another arm's message says only that, and
-    the error about missing joints no longer advises to lock them. If only several messages
-    together have all joints, they must be merged first.
+    Once one message has had all joints, the error about another arm's message only names that
+    arm's joints, and the error about missing joints no longer advises to lock them. If only
+    several messages together have all joints, they must be merged first.
     """
 
     def __init__(self, finder: JointFinder) -> None:
@@ -56,7 +56,7 @@ class TopicNames:
         return found
 
     def latest(self, said: str) -> str:
-        """Return the text that replaces an earlier error now, after further messages."""
+        """Return the present text of an earlier error, which further messages may have changed."""
         error = self._known.get(self._said.get(said, ()))
         return str(self._explained(self._said[said], error)) if isinstance(
             error, HodynError) else said

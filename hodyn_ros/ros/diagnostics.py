@@ -76,7 +76,7 @@ def printable(text: str, *, keep: str = '') -> str:
 
 
 class Monitor:
-    """Counters of a node between two reports, and since activation."""
+    """Counters of a node since its activation, and its rate since the last report."""
 
     def __init__(self, error: Callable[[str], object] = lambda line: None) -> None:
         """Take the function that logs errors."""
@@ -108,7 +108,7 @@ class Monitor:
     def status(
         self, name: str, robot: str, state: str, reason: str, statistics: Mapping[str, str],
     ) -> DiagnosticStatus:
-        """Return the report since the last one; `statistics` come from the supervisor."""
+        """Return a report; `statistics`, of the supervisor, are added to the node's own."""
         now = time.monotonic()
         rate = (self.cycles - self._reported_cycles) / max(now - self._reported_at, 1e-9)
         self._reported_cycles, self._reported_at = self.cycles, now

@@ -63,13 +63,13 @@ class FeedforwardNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(NAME, **options)
-        #: Whether the node is active or being deactivated: it then ends by a stop and a fade
+        #: Whether the node is active or being deactivated: before it ends, it stops and fades out
         self.is_moving = False
         self._session: Session | None = None
-        self._idle = Monitor(self.get_logger().error)  # for inputs that come without a session
+        self._idle = Monitor(self.get_logger().error)  # for inputs that come while inactive
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
-        self._stiffness: tuple[str, dict[str, float]] = '', {}  # of a robot, as left at the end
+        self._stiffness: tuple[str, dict[str, float]] = '', {}  # a robot, and its last stiffness
         self._entities: list[Callable[[], Any]] = []
         self._timer: Timer | None = None
         self._watches = False
@@ -233,15 +233,15 @@ class FeedforwardNode(LifecycleNode):
         self._unloaded_robot, self._feedforward = unloaded, feedforward
 
     def _activate(self) -> None:
-        deaf_since = time.monotonic()  # streams go unheard while it loads: not a pause
+        deaf_since = time.monotonic()  # while it loads, a stream is not heard, but goes on
         if self._planner is None or parameters.read(self) != self._settings:
             self._load()
         if self._outputs is None or self._planner is None:
             raise HodynError('not configured')
         if (base := self._feedforward.base_name) != self._base:
             raise HodynError(
-                f'the robot is on another base ({base or "fixed"}) than the '
-                f'previous one ({self._base or "fixed"}): clean up and configure the node again')
+                f'the base of the robot has changed from {self._base or "fixed"} to '
+                f'{base or "fixed"}: clean up and configure the node again')
         if state := state_of_another(self):
             raise HodynError(
                 f'another node {self.get_fully_qualified_name()} is active ({state}), and two '
@@ -291,7 +291,7 @@ class FeedforwardNode(LifecycleNode):
             self._release()
             return
         self._end_session()
-        # Later, as the last messages must reach their subscribers first.
+        # Released later: the last messages must reach their subscribers first.
         self._timer = self.create_timer(RESULT_TIME, self._release, clock=self._steady)
 
     def _release(self) -> None:

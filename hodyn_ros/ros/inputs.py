@@ -16,7 +16,7 @@ from hodyn_ros.ros.qos_overrides import qos_of_user
 from hodyn_ros.ros.session import Session
 
 BEST_EFFORT = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
-# So that two drivers that publish in phase are both seen, and the first one is believed.
+# With depth 1, a state would replace that of another driver published just before it.
 STATES = QoSProfile(depth=2, reliability=ReliabilityPolicy.BEST_EFFORT)
 PLAN_QOS = QoSProfile(depth=10)
 REQUESTS: dict[Callable[..., None], str] = {
@@ -29,7 +29,7 @@ Input = tuple[Any, str, Callable[[Session, bytes], None], QoSProfile]
 def subscribe(
     node: Node, call: Callable[..., None], *, has_base: bool,
 ) -> list[Callable[[], object]]:
-    """Pass serialized messages on to `call`, after the method that handles them.
+    """Subscribe; `call` gets the method that handles a message, and the serialized message.
 
     Returns functions that end the subscriptions. `has_base` adds the odometry of a moving base;
     raises HodynError if its type is not installed, or if the node itself publishes an input.

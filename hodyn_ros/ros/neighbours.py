@@ -16,10 +16,10 @@ SAY_AGAIN = 10.0  # period of repeated errors, s
 WAIT_AGAIN = 60.0  # period of repeated warnings while waiting, s
 # If positions alternate by more than this, rad or m, two drivers report different arms.
 MIN_CONTRADICTION = 0.01
-MIN_CONTRADICTIONS = 3  # number of contradictions in a second that are reported
+MIN_CONTRADICTIONS = 3  # least number of contradictions in a second that is reported
 ANSWER_TIMEOUT = 1.0  # time in which a running node repeats its latched state, s
 UNTIL_LEFT = (
-    'one that was killed counts until the lease of the middleware ends (20 s by default)')
+    'a killed node counts until the middleware drops it (after 20 s by default)')
 
 
 class Neighbours:
@@ -67,8 +67,8 @@ class Neighbours:
                 f'or give each a name or namespace of its own; {UNTIL_LEFT}')
         elif namesakes > 0:
             self._say('namesakes', (
-                f'{namesakes + 1} nodes have the name {name}: services and parameters reach '
-                'either; start each with a name or namespace of its own'))
+                f'{namesakes + 1} nodes have the name {name}: a request for a service or a '
+                'parameter may reach any of them; start each with a name or namespace of its own'))
         self.share_states = self._node.count_publishers(self._states) > 1
         if self.share_states and self._contradictions >= MIN_CONTRADICTIONS:
             self.fault = self.fault or (

@@ -68,15 +68,13 @@ class Outputs:
 
     def publish(
         self, controller: FeedforwardController, stamp: int, feedback: MotorFeedback | None = None,
-    ) -> bool:
-        """Publish the result of a cycle with one stamp (ns); return whether it was finite."""
-        is_finite = controller.may_be_published
-        if is_finite:
+    ) -> None:
+        """Publish the result of a cycle with one stamp, ns, if it may be published."""
+        if controller.may_be_published:
             self._publish(controller, stamp)
-        if feedback is not None:  # even if the rest is not finite: feedback then fades out
+        if feedback is not None:  # even if the rest is not published: feedback then fades out
             self._feedback.effort[:] = feedback.correction
             self._publishers['motor_feedback'].publish(self._feedback.at(stamp))
-        return is_finite
 
     def _publish(self, controller: FeedforwardController, stamp: int) -> None:
         position, velocity = controller.q[:2]

@@ -1,4 +1,4 @@
-"""Checks parameter files before a node reads them: it would ignore unknown parameters."""
+"""Checks parameter files before ROS reads them: ROS would ignore unknown parameters."""
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import difflib
 from pathlib import Path
@@ -25,10 +25,10 @@ QOS_VALUES: dict[str, Any] = {
 def read(
     path: str | Path, node: str, fault: Callable[[str, Any], str],
 ) -> dict[str, Any]:
-    """Return the parameters that a file gives a node, whose name has its namespace.
+    """Return the parameters in a file for a node, given by its name with its namespace.
 
-    `fault` returns what is wrong with a name and its value, or empty. HodynError is one line with
-    file and line number: the file cannot be read, has no entry for the node or has a parameter
+    `fault` returns what is wrong with a name and its value, or empty. Raises HodynError if the
+    file cannot be read, or, with the line number, if it has no entry for the node or a parameter
     with a fault.
     """
     file = Path(path)

@@ -105,15 +105,15 @@ class Parameters:
         'tenth of it, m.',
         bounds=(0.0, 10.0))
     start_tolerance: float = _row(
-        0.01, 'How far the first waypoint, if it is at time 0, may be from the reference, rad.',
+        0.01, 'How far the first waypoint, if at time 0, may be from the reference, rad or m.',
         bounds=(0.0, 10.0))
     stretch: StretchMode = _row(
         'offer', 'A plan beyond limits is refused (off), refused with the time stretch that would '
         'bring it within them (offer), or stretched (auto); or the path of each plan is run as '
         'fast as the limits allow (retime).', choices=('off', 'offer', 'auto', 'retime'))
     stream_bandwidth: float = _row(
-        50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp lags by '
-        '2/bandwidth, s.', bounds=(1.0, 1000.0))
+        50.0, 'Bandwidth of the filter that smooths ~/reference, rad/s; a ramp of samples without '
+        'velocity lags by at least 2/bandwidth, s.', bounds=(1.0, 1000.0))
     stream_timeout: float = _row(
         0.1, 'How long the reference keeps the velocity of a streamed sample without a newer one, '
         's. If a sample has no velocity, the reference moves to its position and stays there.',
@@ -295,8 +295,8 @@ def check(
 
     `current` returns the present value of a parameter; `robot` and `limits_file` are the values of
     these parameters at start. Only these files may be set later: otherwise anyone who can set
-    parameters could have any file opened. A file that is refused in every state is refused for
-    that reason, so that nobody deactivates the node in vain.
+    parameters could have any file opened. For another file, the error is this reason even while
+    the node is active: deactivating it would not help.
     """
     allowed = {
         'robot': tuple(dict.fromkeys(filter(None, (robot, DESCRIPTION, *robot_names())))),
@@ -344,7 +344,7 @@ def _is_equal(one: Any, other: Any) -> bool:
 
 
 def _descriptor(row: Field[Any]) -> ParameterDescriptor:
-    # Types are dynamic and checked by `fault_of`: rclpy's errors give them as numbers.
+    # Types are dynamic and checked by `fault_of`: rclpy's errors name a type by its number.
     descriptor = ParameterDescriptor(
         description=row.metadata['description'], dynamic_typing=True)
     bounds, choices = row.metadata['bounds'], row.metadata['choices']

@@ -178,7 +178,7 @@ def contents_of_torque(
         if not is_in:
             left_out.append(term)
     if settings.friction_in_output and not has_friction:
-        contents[-1] = 'without friction, of which the robot file has none'
+        contents[-1] = 'without friction, which the robot file lacks'
         left_out.append('friction, if it can')
     return (
         f'torque for robot {settings.robot!r} {", ".join(contents)}: its controller must add '
@@ -188,8 +188,8 @@ def contents_of_torque(
 def doubt_of_default(robot: Robot, joint: str, prefix: str) -> str:
     """Return a line about the default robot, given a joint of the states and its prefix."""
     bare = '' if prefix or not robot.joint_prefixes else (
-        f'; the joints of this robot are named {robot.joint_prefixes[0] + joint}, but '
-        f'those of the joint states {joint}: are they of another arm?')
+        f'; this robot names its joints {robot.joint_prefixes[0] + joint}, but the joint '
+        f'states name them {joint}: do they come from another arm?')
     return (
         f'robot {Parameters.robot} (the default): choose another by -p robot:=NAME or a file'
         f'{bare}')

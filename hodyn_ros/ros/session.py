@@ -35,7 +35,7 @@ from hodyn_ros.ros.robot_and_settings import doubt_of_default, supervisor_settin
 
 FOLLOW_UP_PERIOD = 0.02
 WIND_DOWN_STEP = 0.001
-# Largest messages that are read, bytes; a plan of 7 joints has some 130 bytes per point.
+# Largest messages that are read, bytes; a point of 7 joints has 80 to 264 bytes.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
 MAX_SHORT_BYTES = 4096
@@ -97,7 +97,8 @@ class Session:
                 return
             is_answered = supervisor.take_state(position, velocity, stamp, begin)
         except HodynError as error:
-            # While the node waits, `Neighbours.why_waiting` reports it, once others were heard.
+            # Not logged: another driver may share the topic. `why_waiting` reports it if none has
+            # sent the robot's joints.
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
                 if isinstance(error, OtherArmError) and not self._settings.joint_prefix:
@@ -159,7 +160,7 @@ class Session:
 
     def on_motor_state(self, data: bytes) -> None:
         """Take the state of the motors, a serialized joint state."""
-        if self._motor_reader is not None:  # until then their joints are unknown
+        if self._motor_reader is not None:  # None: a rigid arm, or names still unknown
             self.supervisor.reject_motors(
                 self._take('motor_states', data, MAX_STATE_BYTES, self._motor_state))
 
@@ -241,7 +242,7 @@ class Session:
             self._outputs.state, self._outputs.reason, self.supervisor.statistics())
 
     def failed(self, what: str, error: Exception) -> bool:
-        """Count an unexpected error; return whether it should be logged."""
+        """Count an unexpected error, a fault if it ends a cycle; return whether to log it."""
         if what in ('on_state', 'on_timer', 'watch'):
             self._report('fault', 'a cycle failed: see the log')
         return self.monitor.complaints.add(what, f'{type(error).__name__}: {error}')
@@ -308,7 +309,7 @@ class Session:
         assert self._motor_reader is not None
         self._check_one_sender('~/motor_states')
         at = time.monotonic()
-        # Joint states without stamps also have the time of their arrival.
+        # Unstamped motor states get their time of arrival if joint states are unstamped too.
         stamp = cdr.stamp(data) or self._has_said_unstamped * self.supervisor.stamp_at(at)
         self.supervisor.take_motors(*self._motor_reader.state(data), stamp, at)
 
@@ -317,7 +318,7 @@ class Session:
         if (senders := self._node.count_publishers(topic)) > 1:
             raise HodynError(
                 f'{senders} nodes publish it ({self._neighbours.publishers(topic)}); '
-                f'all are ignored until one is left; {UNTIL_LEFT}')
+                f'all are ignored until only one is left; {UNTIL_LEFT}')
 
     def _odometry(self, data: bytes) -> None:
         supervisor, at = self.supervisor, time.monotonic()

@@ -24,13 +24,13 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros import realtime
 from hodyn_ros.ros.outputs import LATCHED_QOS
-from hodyn_ros.ros.spinning import StopFlag, executor_of, until_told
+from hodyn_ros.ros.spinning import StopFlag, executor_of, until_signal
 from hodyn_ros.simulation.control_loops import make_control_loop
 from hodyn_ros.simulation.example_motion import home
 
 MAX_PERIODS = 5.0  # largest number of periods in one step of the arm
 MAX_TIME_STEP = 10e-3  # largest counted time between ticks, s, as in the node
-UNANSWERED_AT_END = 5
+UNANSWERED_AT_END = 5  # last states that are not counted: their answers may not have come
 
 
 class SimulatedDriver(Node):
@@ -87,7 +87,7 @@ class SimulatedDriver(Node):
         self._last_sent = stamp
         self._publisher.publish(self._state.at(stamp))
 
-    def figures(self) -> dict[str, object]:
+    def results(self) -> dict[str, object]:
         """Return rate and round trips from the first answer until the node was deactivated.
 
         Raises HodynError when fewer than two states were answered.
@@ -132,7 +132,7 @@ class SimulatedDriver(Node):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the driver until a signal ends it; parameter `report` names a file for the results."""
     try:
-        with until_told(argv) as stop:
+        with until_signal(argv) as stop:
             _run(stop)
     except (HodynError, OSError, ParameterException) as error:
         rclpy.logging.get_logger('hodyn').fatal(str(error))
@@ -167,7 +167,7 @@ def _drive(node: SimulatedDriver, executor: Executor, stop: StopFlag) -> None:
 
 def _write(node: SimulatedDriver, report: Path) -> None:
     try:
-        write_text(report, json.dumps(node.figures()), force=True)
+        write_text(report, json.dumps(node.results()), force=True)
     except (HodynError, OSError) as error:
         node.get_logger().error(f'no results: {error}')
 

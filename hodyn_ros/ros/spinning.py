@@ -25,7 +25,7 @@ from hodyn_ros.ros.executables import end_signals
 SPIN_TIMEOUT = 0.1
 GRACE = 1.0  # time for the main thread to notice a signal before the process is ended, s
 END_TIMEOUT = 4.0  # additional time for the end itself, on a busy machine, s
-PATIENCE = 1.0  # time after a signal from which a further one counts, s
+PATIENCE = 1.0  # time after a signal in which further ones are ignored, s
 POLL = 0.05
 # What to do about errors of ROS, by words in their messages.
 _HINTS = {
@@ -69,9 +69,9 @@ class StopFlag:
         self._ends, self._is_put_off, self.is_moving = True, False, lambda: False
 
     def close(self, *, at_end: bool = False) -> None:
-        """Restore the previous signal handlers, but not at the end that a signal asked for.
+        """Restore the previous signal handlers, except `at_end` after a signal.
 
-        A further signal would turn this orderly end into a failure; here it changes nothing.
+        Further signals are then ignored: they would turn the orderly end into a failure.
         """
         if self.is_set:
             atexit.register(_ignore_signals)  # while the interpreter ends
@@ -131,7 +131,7 @@ def _is_called_by_compiler(frame: FrameType | None) -> bool:
 
 
 @contextmanager
-def until_told(argv: Sequence[str] | None) -> Iterator[StopFlag]:
+def until_signal(argv: Sequence[str] | None) -> Iterator[StopFlag]:
     """Set ROS up for this process until the end of the context, or until it is `Interrupted`.
 
     Raises HodynError for a command line that ROS does not understand.
@@ -202,7 +202,7 @@ def run(
     A moving node is brought to an orderly end by `finish`. A HodynError of `make_node`, such as
     for wrong parameters, is logged and gives 2.
     """
-    with until_told(argv) as stop:
+    with until_signal(argv) as stop:
         try:
             node = make_node()
         except HodynError as error:

@@ -46,7 +46,7 @@ def test_a_motion_beyond_limits_is_searched_again_slower(hodyn, tmp_path, asked)
     assert 'number 12 of 43 base parameters' in said
     assert 'It begins and ends at 0.000, 0.000, 0.000, -1.500, 0.000, 1.800, 0.000' in said
     assert 'No limit' not in said
-    assert '! The period of 2 s could not be kept: the motion that was found is beyond' in said
+    assert '! The period of 2 s could not be kept: the first motion that was found is' in said
     assert 'limits: joint1: ' in said
     # The one before is not what was asked to be written.
     hodyn('check', 'motion.yaml', '--brief')

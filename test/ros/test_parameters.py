@@ -186,7 +186,7 @@ def test_an_equal_value_is_no_change_and_types_stay():
 @pytest.mark.parametrize(('values', 'has_friction', 'line'), [
     ({}, True, 'with gravity (by default), with friction (by default): its controller must add '
      'neither'),
-    ({}, False, 'with gravity (by default), without friction, of which the robot file has none: '
+    ({}, False, 'with gravity (by default), without friction, which the robot file lacks: '
      'its controller must add friction, if it can'),
     ({'gravity_in_output': True, 'friction_in_output': False}, True,
      'with gravity, without friction: its controller must add friction'),

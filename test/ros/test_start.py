@@ -25,8 +25,8 @@ def test_what_the_torque_contains_is_said_at_activation(live):
 
 
 @pytest.mark.parametrize(('prefix', 'bare'), [
-    ('', '; the joints of this robot are named fer_joint1, but those of the joint states joint1: '
-     'are they of another arm?'),
+    ('', '; this robot names its joints fer_joint1, but the joint states name them joint1: do '
+     'they come from another arm?'),
     ('fer_', '\n')])
 def test_a_robot_that_nobody_named_is_said_when_its_joints_are_found(live, home, prefix, bare):
     """Any arm of seven joints got the torques of a Panda."""

@@ -102,7 +102,7 @@ class Recording:
             torque=np.stack([answers.effort for answers in torques], axis=1),
         )
 
-    def figures(self) -> dict[str, list[float]]:
+    def results(self) -> dict[str, list[float]]:
         """Return RMS tracking errors (rad) and the largest |Q|, |Q̇|, |Q̈|, per joint."""
         peaks = np.abs(self.torque).max(axis=0)
         return {

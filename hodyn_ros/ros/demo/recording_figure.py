@@ -12,14 +12,14 @@ from hodyn_ros.ros.demo.demo_recording import Recording
 
 @look.styled
 def draw_recording(
-    recording: Recording, robot: Robot, figures: dict[str, Any], path: Path, *,
+    recording: Recording, robot: Robot, results: dict[str, Any], path: Path, *,
     force: bool = False,
 ) -> None:
     """Write reference, tracking error and torques over time to an image file.
 
     An existing file is replaced only with `force`.
     """
-    trip = figures['round_trip_us']
+    trip = results['round_trip_us']
     figure = Figure(figsize=(10, 12), layout='constrained')
     axes = figure.subplots(5, 1, sharex=True)
     panels = (
@@ -33,8 +33,8 @@ def draw_recording(
     figure.legend(
         axes[0].lines, robot.joint_names, ncols=robot.n, loc='outside lower center')
     axes[0].set_title(
-        f'{robot.name}: {100 * figures["answered_share"]:.2f} % of '
-        f'{figures["states"]} states answered, round trip p50 {trip["p50"]:.0f} µs, '
+        f'{robot.name}: {100 * results["answered_share"]:.2f} % of '
+        f'{results["states"]} states answered, round trip p50 {trip["p50"]:.0f} µs, '
         f'p99 {trip["p99"]:.0f} µs')
     axes[-1].set_xlabel(look.TIME)
     with replacing(path, force=force) as file:

@@ -33,7 +33,7 @@ NAMESPACE = '/hodyn_demo'
 PERIOD = 1e-3  # period of the simulated driver, s
 LOOKAHEAD = HALF_HOLD * PERIOD
 COMPILING = 'compiling the kernels, once after an install: takes five to ten seconds'
-SETTLING = 0.5
+SETTLING = 0.5  # time at rest before the trajectory is sent, s
 RECORDING_NICENESS = 10
 START_TIMEOUT = 180.0  # s, in which three processes compile on two slow cores
 PREPARING_TIMEOUT = 60.0
@@ -75,20 +75,20 @@ class DemoRun:
                     given_up.set()
             if not report.is_file():
                 raise HodynError('the simulated driver left no report: see its messages above')
-            figures = json.loads(report.read_text('utf-8'))
+            results = json.loads(report.read_text('utf-8'))
         recording = Recording.read(self.bag, self.robot, f'{NAMESPACE}/', LOOKAHEAD)
-        figures.update(recording.figures(), interruptions=interruptions)
-        return figures, recording
+        results.update(recording.results(), interruptions=interruptions)
+        return results, recording
 
 
-def was_disturbed(figures: dict[str, Any]) -> bool:
+def was_disturbed(results: dict[str, Any]) -> bool:
     """Whether the machine was too busy for meaningful results.
 
     The arm has the node's own model, so errors come only from answers that are late or missing.
     """
     return (
-        bool(figures['interruptions']) or figures['answered_share'] < MIN_ANSWERED
-        or max(figures['rms_tracking_error']) > LARGEST_ERROR)
+        bool(results['interruptions']) or results['answered_share'] < MIN_ANSWERED
+        or max(results['rms_tracking_error']) > LARGEST_ERROR)
 
 
 class _Observer(Node):
