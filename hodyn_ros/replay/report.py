@@ -21,7 +21,7 @@ from hodyn_ros.robot.files.plain_values import plain
 
 
 class _Report(Contents):
-    """Files of a replay; an earlier report has the bag ``computed`` beside ``summary.json``."""
+    """Files of a replay, known by the bag ``computed`` and ``summary.json`` in their folder."""
 
     def is_result(self, folder: Path) -> bool:
         """Whether a folder is only an earlier report, with or without its page."""
