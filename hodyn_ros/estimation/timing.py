@@ -195,10 +195,7 @@ def _runs(
     states: JointStates, message: Indices, stamps: NDArray[np.int64], status: NDArray[np.int8],
     longest: float,
 ) -> list[Run]:
-    """Return the runs of messages between pauses above `longest`, s, and settings of the clock.
-
-    The status of the messages is set: why they are not used, or how they follow.
-    """
+    """Set statuses; return the runs between pauses above `longest`, s, and steps of the clock."""
     position, velocity = states.position[message], states.velocity[message]
     for useless, why in (
             (seen_before(position, velocity, states.effort[message]), StampStatus.STALE),

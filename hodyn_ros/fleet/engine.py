@@ -34,7 +34,7 @@ _SETTINGS: dict[str, Any] = {
 def engine(count: int | None, scheduler: str | None) -> Engine:
     """Return the engine that processes the files.
 
-    `count` is the number of workers on this machine; by default one for each of its processors.
+    `count` is the number of workers on this machine; by default one for each available core.
     `scheduler` is ``tcp://HOST:PORT`` of the scheduler of a Dask cluster, or the path of its
     scheduler file (``.json``); without it, the workers run on this machine. If Dask is not
     installed, files are processed one after another in this process; HodynError if `count` is then
