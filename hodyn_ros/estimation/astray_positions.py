@@ -11,15 +11,16 @@ _LEAST = 1e-3  # least jump, rad or m; smaller ones disturb little
 _STEPS = 10.0  # least jump, over the resolution; encoders flicker by less
 _ACCELERATION = 100.0  # least acceleration of a jump and back, rad/s²: no arm reaches it
 _LONG = 1.5  # greatest time of two steps, over the longest nearby; in more an arm may return
-_MOST = 0.01  # greatest share of messages with such positions
+_MOST = 0.01  # greatest share of samples with such positions
 
 
 def astray(time: Array, position: Array) -> Array:
     """Return how far positions, (T, n), are off the mean of their neighbours, rad; 0 if they fit.
 
     A faulty read or a row of zeros is a single jump and back among positions that fit each other.
-    Positions of late or lost messages do not go beyond both neighbours. Such positions are rare:
-    if more than 1 % of the messages have one, all are returned as 0. Stamps, (T,), are in s.
+    Positions of late or lost messages do not go beyond both neighbours. Faulty reads are rare: if
+    more than 1 % of the samples (and more than one) seem to be such, all are returned as 0, as for
+    fewer than 23 samples. `time`, (T,), are stamps, s.
     """
     off = np.zeros_like(position)
     # A state that is read several times is one sample.

@@ -18,7 +18,7 @@ TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
 _SLOWEST = 0.5  # greatest median time between rows, s; a longer one may be in another unit
 _LIKE = 0.9  # correlation from which recorded velocities fit the positions
-_NEAR = 3.0  # ratio of velocities below which two units of time are the same
+_NEAR = 3.0  # largest ratio, either way, of velocities in the same unit of time
 _UNITS = ('seconds', 'milliseconds', 'microseconds', 'nanoseconds')
 _LATEST = 2.0 ** 31  # first time that a stamp cannot hold, s
 
@@ -39,10 +39,8 @@ class WrittenLog:
 def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     """Write a log, in the format of `read_table`, as the joint states of a new bag.
 
-    Lines without a time or a position are left out; missing velocities and efforts are NaN.
-
-    Raises HodynError with file and line if the log is not valid, or if more than half of its lines
-    cannot be used.
+    Lines that lack a time or the position of a joint are left out; missing velocities and efforts
+    are NaN. HodynError: the log is not valid, or more than half of its lines are unusable.
     """
     check_file(path, f'{path}: no such log')
     try:
@@ -154,10 +152,10 @@ def _other_unit(times: Array, values: dict[str, Array], says_seconds: bool) -> s
     if unit == 'seconds' and not is_late:
         return ''
     if unit not in ('', 'seconds'):
-        return f'{said}by the velocities these are {unit}. Times are in s'
+        return f'{said}by the velocities these are {unit}. Times must be in s'
     bounds, size = ((3e2, 3e5), apart) if apart > _SLOWEST else ((1e14, 1e17), last)
     likely = _UNITS[1 + int(np.searchsorted(bounds, size, side='right'))]
-    return f'{said}are these {likely}? Times are in s' + (
+    return f'{said}are these {likely}? Times must be in s' + (
         '' if is_late else "; if these are, name their column 'time [s]'")
 
 

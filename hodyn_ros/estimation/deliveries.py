@@ -7,9 +7,9 @@ from hodyn_ros.common.arrays import Array, Flags, Indices
 _TOGETHER = 0.1
 # Messages come in bursts if at least this share of the deliveries has several messages.
 _IN_BURSTS = 0.4
-# A message whose stamp steps by less than this share of a period was held up in a pause.
+# A message held up in a pause is stamped less than this share of a period after the one before.
 _AFTER_PAUSE = 0.5
-# Samples were held up if more than this share of those due in a pause follow it at once.
+# A pause held samples up if more than this share of the samples due in it follow it at once.
 _MADE_UP = 0.5
 # Longest pause, in periods, that can be a hold-up.
 _LONGEST_HOLD_UP = 100.0

@@ -18,8 +18,8 @@ from hodyn_ros.common.jit import threads
 from hodyn_ros.estimation import kalman
 from hodyn_ros.robot import HodynError
 
-_FLOOR = 1e-12
-_MULTIPLE = 0.01  # steps of rounded numbers are multiples of the least step, to this share of it
+_FLOOR = 1e-12  # least scale, noise or density, in SI units
+_MULTIPLE = 0.01  # steps of rounded numbers are multiples of their least step, to this share of it
 _MAX_EVALUATIONS = 240
 _LAG_PARTS = 8  # parts of each run; their differences show the uncertainty of the lag
 
@@ -201,10 +201,10 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
 def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
     """Return the lag of the velocities behind the positions, and its standard deviation, s.
 
-    To first order, the lag is the least-squares shift from the motion estimated from positions
-    only. Its standard deviation comes from the differences between parts of the
-    recording, or between joints if these differ more. NaN if no velocities are recorded or the
-    motion hardly accelerates.
+    The velocities are compared with the motion estimated from positions only: the lag is the shift
+    in time that explains their difference best, to first order. Its standard deviation comes from
+    the differences between parts of the recording, or between joints if these differ more. NaN if
+    no velocities are recorded or the motion hardly accelerates.
     """
     alone = replace(noise, velocity=np.full_like(noise.velocity, np.inf))
     parts = []

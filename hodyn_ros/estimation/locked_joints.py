@@ -16,13 +16,13 @@ _MOSTLY = 0.5  # share of samples in which a follower must be elsewhere to be re
 def dependent_but_elsewhere(
     path: Path, robot: Robot, *, topic: str | None = None, prefix: str = '',
 ) -> list[str]:
-    """Return a sentence for each joint that a recording shows away from where the model has it.
+    """Return a sentence for each joint whose recorded position contradicts the model.
 
-    The model has a locked joint at its lock, and a follower where its leader's position puts it.
-    Joints that are not recorded, and locked ones on which no torque depends, are skipped. On the
-    position of a sliding joint that carries the arm (`shifting_locks`) no torque depends, but on
-    its acceleration: it is reported only if it moves. A follower may lag its leader: it is
-    reported only if it is elsewhere in most samples.
+    In the model, a locked joint is at its lock, and a follower where its leader's position puts
+    it. Joints that are not recorded, and locked ones on which no torque depends, are skipped. A
+    locked sliding joint that carries the arm (`shifting_locks`) changes the torques by its
+    acceleration, not by its position: it is reported only if it moves. A follower may lag its
+    leader: it is reported only if it is elsewhere in most samples.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def _said(joint: str, locked: float, low: float, high: float) -> str:
     is_far = max(high - locked, locked - low) > FAR
     return (
         f'{elsewhere(joint, locked, low, high)} in the recording: ' + (
-            'the model is not the arm that was recorded. ' if is_far else
+            'the model has another posture than the recorded arm. ' if is_far else
             'the torque is computed for the lock. ')
         + (f'Lock it at {0.5 * (low + high):.3g} instead, with --lock; if the robot file locks '
            'it, make that file again.' if high - low <= APART else

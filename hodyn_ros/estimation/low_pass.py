@@ -10,8 +10,8 @@ _WIDE = 1e6  # prior deviation of the first slope, over the noise: so wide that 
 def low_pass(time: Array, values: Array, bandwidth: float) -> Array:
     """Return columns filtered by 1/(1 + (ωT)¹⁰), T = 1/(2π bandwidth), the smoothing spline.
 
-    `time`, (S,), s, increases strictly; `values`, (S, n), are NaN where not known, and the result
-    stays NaN before the first known one; `bandwidth` is in Hz.
+    `time`, (S,), s, increases strictly; `values`, (S, n), are NaN where not known; `bandwidth` is
+    in Hz. The result is NaN before the first known value, and in columns with fewer than two.
     """
     found = np.full(values.shape, np.nan)
     step = float(time[-1] - time[0]) / max(len(time) - 1, 1)

@@ -14,8 +14,8 @@ def open_recording(
     """Return an open bag with joint states in the robot's order of joints and efforts in N m.
 
     Positions that the driver wraps, for example to ±π, are unwrapped. `path` is the folder of a
-    rosbag2, or its lone ``.db3`` or ``.mcap`` file; `prefix` is that of the joint names of one arm
-    among several; `topic` is needed if several with joint states are recorded. HodynError or
+    rosbag2, or its lone ``.db3`` or ``.mcap`` file; `prefix` is the prefix of the joint names of
+    one arm among several; `topic` is needed if several topics have joint states. HodynError or
     OSError: there is no such bag or topic, or it cannot be read.
     """
     return JointStateBag(

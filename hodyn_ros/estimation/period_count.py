@@ -5,7 +5,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
 
 MAX_MOVE = 20
-"""Samples are counted within this many periods of the bounds that their stamps set."""
+"""The count of a sample is within this many periods of the middle of its bounds."""
 
 # Costs are in ½ χ².
 _MISCOUNT = 400.0  # greatest cost of a count that contradicts its interval: the clock was set
@@ -26,8 +26,8 @@ def count_periods(
     little. One long after its stamp costs as much as a clock that was set, since no state is
     stamped before it was sampled.
 
-    Samples are counted within `max_move` periods of their bounds. It is an argument because loops
-    over a constant would be unrolled and not vectorised.
+    A count is within `max_move` periods of the middle of its bounds. It is an argument because
+    loops over a constant would be unrolled and not vectorised.
     """
     samples, states = len(low), 2 * max_move + 1
     nearest = np.round(0.5 * (low + high) / period)

@@ -30,7 +30,8 @@ def likelihood(off: Array, deviation: Array) -> tuple[float, float]:
 def _as_multiples(interval: Array, deviation: Array, period: float) -> float:
     """Return the log-likelihood of an interval as a multiple of a period.
 
-    Different numbers of periods cost more, as any interval is nearly a multiple of a short period.
+    The more different numbers of periods occur, the lower it is: any interval is nearly a multiple
+    of a period that is short enough.
     """
     count = np.round(interval / period)
     share = np.unique(count, return_counts=True)[1] / len(count)
@@ -39,7 +40,7 @@ def _as_multiples(interval: Array, deviation: Array, period: float) -> float:
 
 
 def likely_period(interval: Array, deviation: Array, typical: float) -> tuple[float, float]:
-    """Return how well intervals are whole multiples of a period, −1 to 1, and that period, s."""
+    """Return how well intervals fit multiples of their likeliest period, −1 to 1, and this, s."""
     well = deviation <= min(
         np.median(deviation), max(DETERMINED * typical, np.quantile(deviation, _MOVING)))
     step = np.count_nonzero(well) // _SEARCHED + 1

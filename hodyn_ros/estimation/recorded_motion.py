@@ -48,7 +48,7 @@ _FIT_WINDOWS, _FIT_WINDOW = 8, 500  # number of windows of a longer recording, m
 _TIMED_WINDOW = 2000  # messages around each window that are needed to determine the clock
 _MARGIN_MEMORIES = 12.0  # length of a margin, in memories of the smoother
 _REASONS = {
-    StampStatus.DUPLICATE: 'stamp of the message before',
+    StampStatus.DUPLICATE: 'same stamp as the message before',
     StampStatus.REVERSED: 'stamp out of order',
     StampStatus.NO_MOTION: 'positions and velocities too large for a motion, or that contradict '
                            'each other',
@@ -105,7 +105,7 @@ class RecordedMotion:
                 whole.stamp if clock == 'header' else whole.received, clock)]
             raise HodynError(': '.join(filter(None, [
                 f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} can be '
-                f'differentiated, of {bag.total}', '; '.join(filter(None, causes))])))
+                f'differentiated, out of {bag.total}', '; '.join(filter(None, causes))])))
         #: Parameters of the smoother, fitted to the recording before anything is computed
         self.noise: Noise = fit_noise(runs)
         if bandwidth is not None:
@@ -190,7 +190,7 @@ def samples(states: JointStates, run: Run) -> Samples:
 
 
 def _windows(bag: JointStateBag) -> list[tuple[JointStates, slice]]:
-    """Read windows of states, and which part of each the smoother is fitted to.
+    """Read windows of states; return each with the part to which the smoother is fitted.
 
     A short bag is one window. In a long one the middles of windows are fitted; the states around
     them determine their instants.

@@ -9,8 +9,8 @@ STAMP_THEM = 'Let the driver stamp each state with the time at which it was read
 def stamp_faults(stamps: NDArray[np.int64], clock: str) -> str:
     """Return what is wrong with stamps, ns, of a recording, and what to do; empty if nothing is.
 
-    `clock` is their source, ``header`` or ``receive``: receive times serve if most header stamps
-    do not increase.
+    `clock` is their source, ``header`` or ``receive``: receive times are used if most header
+    stamps do not increase.
     """
     steps = np.diff(stamps)
     faults = [

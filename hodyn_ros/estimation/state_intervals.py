@@ -12,8 +12,8 @@ WIDE = (12, 30)
 
 _TINY = 1e-12
 _MOVES = 0.02  # least velocity of a joint that moves, over its greatest
-_STEPS = 10.0  # least way by its velocities of a joint whose encoder fails, over its resolution
-_LASTS = 5  # least number of advances of 0 in a row: noise makes single ones
+_STEPS = 10.0  # least integrated velocity at a frozen encoder, over the resolution of positions
+_LASTS = 5  # least number of zero advances in a row: by noise, single ones occur
 _MOTION = 1.0  # bandwidth of the arm's motion, Hz, from which the velocities' curvature follows
 
 
@@ -24,8 +24,8 @@ def state_intervals(
 
     Velocities, (S, n), are the recorded ones (NaN where not recorded) or the slopes of the
     positions over some samples, up to `windows` on both sides, whichever explains a joint's
-    advances better. Joints whose advances are explained well count more, those whose encoder
-    stands still say nothing. `time`, (S,), s, is about when the samples were taken.
+    advances better. Joints whose advances are explained well count more; a joint does not count
+    where its encoder is frozen. `time`, (S,), s, is roughly when the samples were taken.
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
@@ -42,13 +42,13 @@ def state_intervals(
     for candidate, width, away in candidates:
         misfit = (advance - steps * candidate) / (1.0 - (0.75 / width if width else 0.0))
         for joint in range(len(noise)):
-            tells = ~_near(frozen[joint], width)
-            if not tells.any():
+            usable = ~_near(frozen[joint], width)
+            if not usable.any():
                 continue
-            found = _noise(misfit[joint, tells], candidate[joint, tells])
+            found = _noise(misfit[joint, usable], candidate[joint, usable])
             if found < noise[joint]:
                 noise[joint], aside[joint] = found, away
-                speed[joint] = np.where(tells, candidate[joint], 0.0)
+                speed[joint] = np.where(usable, candidate[joint], 0.0)
     speed, advance = np.ascontiguousarray(speed.T), np.ascontiguousarray(advance.T)
     weight = 1.0 / np.maximum(noise, _TINY) ** 2
     information = np.maximum(speed ** 2 @ weight, _TINY)
@@ -70,20 +70,20 @@ def _aside(time: Array, width: int) -> Array:
 def _frozen(advance: Array, speed: Array, steps: Array) -> Flags:
     """Return at which steps a joint's encoder stands still while its velocity goes on, (n, S−1).
 
-    The step that makes up for the standstill counts as well. If most of the joints that move
-    stand still at once, the state is repeated. A coarse encoder repeats a count only until the
-    joint has moved by its resolution.
+    The step that makes up for the standstill counts as well. If most of the moving joints stand
+    still at once, the message only repeats a state. A coarse encoder is not frozen: it repeats a
+    count only until the joint has moved by its resolution.
     """
     fast = np.abs(speed) > _MOVES * np.abs(speed).max(axis=1, initial=0.0, keepdims=True)
     still = advance == 0.0
     alone = 2 * np.count_nonzero(still & fast, axis=0) <= np.count_nonzero(fast, axis=0)
-    way = np.where(still & fast & alone, steps * speed, 0.0)
+    distance = np.where(still & fast & alone, steps * speed, 0.0)
     found = np.zeros(advance.shape, dtype=bool)
-    for joint in np.flatnonzero(way.any(axis=1)):
+    for joint in np.flatnonzero(distance.any(axis=1)):
         moves = np.abs(advance[joint][~still[joint]])
         begins, ends = np.flatnonzero(np.diff(still[joint], prepend=False, append=False)).reshape(
             -1, 2).T
-        passed = np.append(0.0, np.cumsum(way[joint]))
+        passed = np.append(0.0, np.cumsum(distance[joint]))
         fails = (ends - begins >= _LASTS) & (
             np.abs(passed[ends] - passed[begins]) > _STEPS * moves.min(initial=np.inf))
         for begin, end in zip(begins[fails], ends[fails], strict=True):

@@ -35,7 +35,7 @@ _RESET_PERSISTS = 4  # least number of earlier stamps in a row after a clock was
 
 @dataclass(frozen=True, eq=False)
 class Run(Instants):
-    """Samples without a gap; their instants are since the first stamp, in whole nanoseconds."""
+    """Samples without a gap; `time` counts from the first stamp, rounded to whole nanoseconds."""
 
     message: Indices  #: (K,): indices of the messages, increasing
     sample: Indices  #: (K,): index of each message's sample; republished messages share one
@@ -46,7 +46,7 @@ class Run(Instants):
         return self.message[np.flatnonzero(np.diff(self.sample, prepend=-1))]
 
     def part(self, messages: slice) -> 'Run':
-        """Return the samples of some messages; the instants are as in the whole run."""
+        """Return the samples of some messages; `time` counts from the first of these samples."""
         begin, end = np.searchsorted(self.message, (messages.start, messages.stop))
         sample = self.sample[begin:end]
         inner = slice(*(sample[[0, -1]] + (0, 1))) if len(sample) else slice(0, 0)
@@ -85,7 +85,8 @@ class Timing:
     clock: str  #: The stamps that are used: ``header`` or ``receive``
     stamps: NDArray[np.int64]  #: (T,): the used stamps, ns
     period: float  #: Typical time between messages, s
-    status: NDArray[np.int8]  #: (T,): StampStatus of each message; the first one has AFTER_RESET
+    #: (T,): StampStatus of each message; AFTER_RESET for the first if it is used
+    status: NDArray[np.int8]
     #: (T,): messages that repeat the previous state, bit for bit, under a new stamp
     republished: Flags
     off: Array  #: (T, n): how far astray positions are off their neighbours, rad; 0 for others
@@ -141,7 +142,7 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
 def typical_period(stamps: NDArray[np.int64]) -> float:
     """Return the median of the positive steps of stamps, s; NaN without such a step.
 
-    For messages in bursts it is the mean step; long pauses count only in part.
+    For messages in bursts it is the mean step; a long pause counts as at most five usual ones.
     """
     steps = np.diff(stamps)
     steps = steps[steps > 0]
@@ -194,7 +195,7 @@ def _runs(
     states: JointStates, message: Indices, stamps: NDArray[np.int64], status: NDArray[np.int8],
     longest: float,
 ) -> list[Run]:
-    """Split messages at pauses above `longest`, s, and where their clock was set."""
+    """Set statuses; return the runs between pauses above `longest`, s, and steps of the clock."""
     position, velocity = states.position[message], states.velocity[message]
     for useless, why in (
             (seen_before(position, velocity, states.effort[message]), StampStatus.STALE),

@@ -36,10 +36,10 @@ class TimingStatistics:
     #: or of the jump back
     gaps: list[tuple[int, float]] = field(default_factory=list)
     resets: list[tuple[int, float]] = field(default_factory=list)
-    #: The first 200 settings of the clock that are too small for a gap: the stamp after each, ns
+    #: The first 200 times that the clock was set by less than a gap: the stamp after each, ns
     clock_steps: list[int] = field(default_factory=list)
-    #: list of (ns, int, float): the first positions far off their neighbours: time since the first
-    #: stamp, index of the joint, and how far, rad
+    #: list of (ns, int, float): the first 200 messages with positions far off their neighbours:
+    #: time since the first stamp, index of the joint, and how far, rad
     astray: list[tuple[int, int, float]] = field(default_factory=list)
     #: (float, float): least and greatest receive time minus header stamp, s
     latency: tuple[float, float] = (np.inf, -np.inf)

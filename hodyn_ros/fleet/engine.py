@@ -24,7 +24,7 @@ Before each file it asks whether to stop; when a file begins, it calls the last 
 _TIMEOUT = 20  # s to find the scheduler, and to see a first worker
 _RETRIES = 1  # retries after a local worker died; other clusters have a setting of their own
 _SETTINGS: dict[str, Any] = {
-    # A file that Dask retries could wait behind another that kills the worker, and be blamed.
+    # Dask must not retry: the file could wait behind one that kills the worker, and be blamed.
     'distributed.scheduler.allowed-failures': 0,
     'distributed.scheduler.worker-ttl': None,  # else all workers are lost when the machine sleeps
     'distributed.scheduler.http.routes': [], 'distributed.worker.http.routes': [],
@@ -34,13 +34,13 @@ _SETTINGS: dict[str, Any] = {
 def engine(count: int | None, scheduler: str | None) -> Engine:
     """Return the engine that processes the files.
 
-    `count` is the number of workers on this machine; by default one for each of its processors.
+    `count` is the number of workers on this machine; by default one for each available core.
     `scheduler` is ``tcp://HOST:PORT`` of the scheduler of a Dask cluster, or the path of its
     scheduler file (``.json``); without it, the workers run on this machine. If Dask is not
-    installed and `count` is 1 or None, the files are processed one after another in this process;
-    for more, or without such a scheduler file, HodynError is raised.
+    installed, files are processed one after another in this process; HodynError if `count` is then
+    above 1, or `scheduler` is given. HodynError also if the scheduler file does not exist.
     """
-    # Dask's messages about a dead worker are in the outcome of its file. Workers inherit this.
+    # Workers inherit this. What Dask would log about a dead worker is in the outcome of its file.
     os.environ.setdefault('DASK_LOGGING__DISTRIBUTED', 'critical')
     try:
         import cryptography  # noqa: F401  (distributed imports it late)
@@ -111,7 +111,7 @@ def _by_dask(
             except Exception as error:  # for example if the task cannot be unpickled there
                 outcome = task.outcome(
                     job, f'the cluster failed: {type(error).__name__}: {error}')
-            del future  # else the file is repeated if the next one kills its worker
+            del future  # else Dask repeats this file if the next one kills the worker
             yield outcome
 
 

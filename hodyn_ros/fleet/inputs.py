@@ -18,7 +18,7 @@ _METADATA = 'metadata.yaml'
 
 
 def is_many(arguments: Iterable[Path]) -> bool:
-    """Whether arguments mean several files: more than one path, a pattern or a folder."""
+    """Whether arguments mean several files: several paths, a pattern, or a folder of files."""
     paths = list(arguments)
     return len(paths) != 1 or (not paths[0].exists() and glob.has_magic(str(paths[0]))) or (
         paths[0].is_dir() and not _is_given_bag(paths[0]))
@@ -108,7 +108,7 @@ def _found(
 
 
 def _once(matches: Iterable[tuple[str, Path]]) -> list[tuple[str, Path]]:
-    """Return each file once: under its own name, or that of the link at the least depth."""
+    """Return each file once: under its own name, or that of the link in the fewest folders."""
     found: dict[str, tuple[bool, int, str, Path]] = {}
     for name, path in matches:
         place = os.path.realpath(path)

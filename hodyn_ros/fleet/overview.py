@@ -21,10 +21,10 @@ OVERVIEW = 'overview.html'
 
 
 def rank(outcomes: Sequence[Outcome]) -> list[tuple[float, str, Outcome]]:
-    """Return how much worse each bag is than the others, the worst first.
+    """Return a factor, a joint and the outcome of each bag, the worst bag first.
 
-    That is the RMS error of the worst joint over the median of this joint's errors, with the joint
-    and the bag. Bags that could not be replayed are first, with infinity.
+    The factor is the largest ratio of a joint's RMS error to the median of its errors in all bags,
+    and the joint the one with this ratio. Bags without a result are first, with infinity.
     """
     medians = {
         joint: np.median([one['rms_error'] for _, one in rows])
@@ -125,8 +125,8 @@ def _drift(joints: Mapping[str, Sequence[tuple[str, Row]]]) -> str:
     figure, axes = make_rows(len(joints), 2, sharex=True)
     for (left, right), (joint, rows) in zip(axes, joints.items(), strict=True):
         times = np.array([one['recorded'] for _, one in rows]).astype('datetime64[ns]')
-        for axis, figure_of, sign in ((left, 'bias', -1.0), (right, 'coulomb_left', 1.0)):
-            values = np.array([one[figure_of] for _, one in rows], dtype=float)  # None becomes NaN
+        for axis, column, sign in ((left, 'bias', -1.0), (right, 'coulomb_left', 1.0)):
+            values = np.array([one[column] for _, one in rows], dtype=float)  # None becomes NaN
             axis.plot(times, sign * values, '.', markersize=4, color=plot_style.BLUE)
             axis.axhline(0.0, color=plot_style.BLACK, linewidth=0.6)
         left.set_ylabel(joint, fontsize=8)

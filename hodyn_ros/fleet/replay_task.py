@@ -71,7 +71,7 @@ class ReplayTask(Task):
             job, counts.damage or OK, _rows(result, robot), messages=counts.total)
 
     def warm_up(self) -> None:
-        """Compile the kernels with a moment of motion."""
+        """Compile the kernels with a short motion."""
         from hodyn_ros.replay.warm_up import warm_up
 
         warm_up(_loaded(self.robot))

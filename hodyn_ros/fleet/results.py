@@ -2,7 +2,7 @@
 
 ``fleet.json`` has the settings. ``outcomes/NAME.json`` has the size and time of a file and the
 places where results may have been written for it; once these are complete, it also has the
-outcome. So the next run can continue however this one ends.
+outcome. So the next run can continue, however this one ends.
 """
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _OUTCOMES = 'outcomes'
 
 
 def settings_of(command: str, task: Any) -> dict[str, Any]:
-    """Return the settings on which the results depend besides the files, in JSON's types."""
+    """Return the settings that determine the results of a given file, in JSON's types."""
     from hodyn_ros.robot.files import robot_text
 
     values = {field.name: getattr(task, field.name) for field in fields(task)}
@@ -81,8 +81,8 @@ class Results:
     def take(self, jobs: Iterable[Job]) -> list[Job]:
         """Return the files that are not done, the largest first, and remove their old results.
 
-        This order leaves no worker with a long file at the end. Old results are removed before any
-        worker begins, so that no folder is removed while one writes to it. HodynError or
+        In this order no worker is left with a long file at the end. Old results are removed before
+        any worker begins, so that no folder is removed while one writes to it. HodynError or
         FileExistsError: two files have the same name or would be written to the same place, or a
         file that no run wrote is in the way.
         """

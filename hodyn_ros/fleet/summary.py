@@ -59,7 +59,7 @@ def write_summary(outcomes: Iterable[Outcome], columns: Sequence[str], path: Pat
     table = arrow.table({
         name: arrow.array([_printable(row.get(name)) for row in rows], types[name])
         for name in columns})
-    # Readers without pandas convert times to Python's own, which have no nanoseconds.
+    # Without pandas, readers convert times to Python's datetime, which has no nanoseconds.
     types['recorded'] = arrow.timestamp('us', tz='UTC')
     schema = arrow.schema([(name, types[name]) for name in columns])
     with replacing(path, force=True) as file:

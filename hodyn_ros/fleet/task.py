@@ -58,7 +58,8 @@ class Task(ABC):
     def __call__(self, path: Path, name: str = '') -> Outcome:
         """Perform the task; errors are not raised, but are in the status of the outcome.
 
-        The path may be the folder of a bag; its name in the fleet is by default that of the file.
+        The path may be the folder of a bag. `name` is its name in the fleet, by default the file
+        name.
         """
         job = Job(printable(name or Path(path).name), Path(path))
         try:

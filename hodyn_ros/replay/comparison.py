@@ -11,8 +11,8 @@ from hodyn_ros.replay.shifted_efforts import STEP, STEPS, ShiftedEfforts
 
 SPECTRUM_BLOCK = 256
 _SURE = 2.0  # standard deviations beyond which a lag is reported
-_SMALL = 1e-3  # s, below which small errors of the model may look like a lag
-_LARGE = 5e-3  # s, from which a lag spoils what is identified from the efforts
+_SMALL = 1e-3  # lag, s, below which small errors of the model may be its cause
+_LARGE = 5e-3  # lag, s, from which friction and inertia identified from the efforts are wrong
 _CHANCE = 0.01  # probability below which the lags of the joints count as different
 # A joint has a lag of its own if it differs from the others' by more than _APART, s, and _CERTAIN
 # standard deviations, and leaves at most the share _EXPLAINED of the error's square: errors of
@@ -64,7 +64,8 @@ class JointComparison:
     #: and its standard deviation, s
     own_lag: float = np.nan
     own_deviation: float = np.nan
-    #: Share that this lag leaves of the squared error that friction and inertia leave
+    #: Of the squared error that friction and inertia do not explain, the share that remains with
+    #: this lag
     lag_left: float = np.nan
 
 
@@ -133,8 +134,9 @@ def common_lag(joints: Sequence[JointComparison]) -> Lag:
     """Return the mean lag of all joints, weighted by inverse variances, and lags of single joints.
 
     If the lags differ significantly, the deviation is increased by the Birge ratio: other effects,
-    such as presliding friction, then cause a different apparent lag in each. A lag that explains
-    most of the error of its joint is real, and left out if it differs from the mean.
+    such as presliding friction, then cause a different apparent lag in each joint. A lag that
+    explains most of its joint's error is real: if it differs from the mean of the other joints, it
+    is returned as that joint's own, and does not count in the mean.
     """
     late = [
         joint for joint in joints if joint.own_deviation > 0.0 and joint.lag_left < _EXPLAINED
@@ -168,7 +170,7 @@ class EffortComparison:
         n = len(names)
         self.names = names
         self.spectrum = Spectrum(n)
-        self._sums = np.zeros((7, n))  # number, errors, efforts, squares of both; steps
+        self._sums = np.zeros((7, n))  # of counts, errors, efforts, their squares, steps
         self._lowest, self._highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))

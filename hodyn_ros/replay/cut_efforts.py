@@ -1,4 +1,4 @@
-"""Efforts that are cut at a value which their sensor, drive or message cannot exceed."""
+"""Efforts that are cut (clipped) at the value where a sensor, drive or message saturates."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -57,7 +57,7 @@ def uncut(n: int) -> CutEfforts:
 def repeated_extremes(effort: Array) -> CutEfforts:
     """Return the extreme values, (n,), that efforts, (T, n), repeat in runs.
 
-    Efforts may be cut there, or have a coarse resolution.
+    The efforts may be cut there, or only have a coarse resolution: `cut_efforts` decides.
     """
     found = uncut(effort.shape[1])
     for j, own in enumerate(effort.T):
@@ -99,7 +99,7 @@ def _repeated(effort: Array) -> float:
 
 
 def _is_cut(effort: Array, value: float, predicted: Array) -> bool:
-    """Whether the prediction is beyond the value, and varies, at the runs of samples at it."""
+    """Whether, in runs of samples at the value, the prediction exceeds it and varies."""
     known = effort[np.isfinite(effort)]
     step = value - known[known < value].max(initial=-np.inf)
     there = predicted[_in_runs(effort == value)]

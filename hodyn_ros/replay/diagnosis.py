@@ -21,7 +21,7 @@ from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 
-_FEW = 8  # number of pieces of a recording that are judged
+_FEW = 8  # number of pieces at the beginning of a recording that are judged
 _SAME = 0.02  # difference below which unexplained shares of the efforts count as equal
 
 
@@ -73,7 +73,7 @@ class Diagnosis:
 
     @property
     def beyond_limits(self) -> dict[str, float]:
-        """Joints whose efforts are too large for any load, with their size in limits."""
+        """Joints whose efforts are too large for any load: their ratios to the limits."""
         efforts = self.efforts
         return {} if self.is_wrong or np.isfinite(efforts.factor) else {
             name: ratio for name, ratio, gear in zip(
@@ -142,7 +142,7 @@ class Diagnosis:
         return said
 
     def without(self, terms: Collection[str]) -> 'Diagnosis':
-        """Return the diagnosis that remains if `terms`, which may correct it, are identified."""
+        """Return what is still wrong if these terms of ``hodyn identify`` are identified."""
         reading = self.fit.reading
         if np.isfinite(self.stamp_factor):
             return self
@@ -180,7 +180,7 @@ class Diagnosis:
             return (
                 f'Positions of {names} are mostly outside the range. All are inside if '
                 f'{"; ".join(fit.reading.causes(self.names))}, and the efforts fit the model no '
-                f'less then. {" ".join(fit.reading.remedies)}')
+                f'worse then. {" ".join(fit.reading.remedies)}')
         said = (
             f'The recording does not fit the model, which leaves {100 * fit.unexplained:.0f} % of '
             'the efforts unexplained, whatever bias, friction and gain each joint has')
@@ -196,14 +196,14 @@ class Diagnosis:
 
 
 class DiagnosisSamples:
-    """Samples of the first pieces of a recording, by which it is diagnosed."""
+    """Gathers what a diagnosis needs: samples of the first pieces, and all frozen encoders."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[Array, Array, Array]] = []
         self._encoders = FrozenEncoders()
 
     def add(self, used: Chunk) -> None:
-        """Add the next used messages, if they are needed."""
+        """Add the next used messages."""
         self._encoders.add(used)
         if len(used.q) and len(self._pieces) < _FEW:
             every = len(used.q) // MAX_SAMPLES + 1
@@ -250,13 +250,12 @@ def _lengths_and_fit(
 ) -> tuple[Array, Fit]:
     """Return the factors by which positions of prismatic joints are too large, and the fit.
 
-    The fit has positions without these factors. If a common factor of all positions puts the
-    prismatic joints inside their ranges, it is the cause, and the factors are 1.
+    The fit is that of positions divided by these factors. If a common factor of all positions puts
+    the prismatic joints inside their ranges, it is the cause, and the factors are 1.
     """
     robot = feedforward.robot
     none, fit = np.ones(robot.n), find_misreading(
         feedforward, q, in_joint_units(effort, gear_ratios))
-    # Ratios of efforts are relative to the torques of the motion as recorded.
     units = lengths(robot, q[:, 0])
     if not units:
         return none, fit
@@ -264,7 +263,8 @@ def _lengths_and_fit(
     if fit.reading is not None and fit.reading.scale != 1.0 and are_inside(
             robot, fit.reading.motion(q, ~slides)[:, 0])[slides].all():
         return none, fit
-    # With a free gain, the efforts of a joint hardly determine the size of its motion.
+    # The gear ratios hold only for the motion as recorded, without factors. With a free gain, the
+    # efforts of a joint hardly determine the size of its motion.
     left = [
         float(np.sum(ZeroSearch(feedforward, q / factors, effort, gains=False).unexplained(
             np.zeros(robot.n)))) for factors in units.values()]

@@ -31,12 +31,11 @@ def effort_unit(
 ) -> tuple[float, Array]:
     """Return the factors of efforts that are in another unit.
 
-    Each joint's recorded efforts, (T, n) as the model's torques and velocities, are fitted by
-    factors of its gravity and inertia torques, friction and a constant. The two factors are
-    separate, so that a driver that subtracts gravity is not mistaken for one with another unit.
-    Efforts count where `known`, (T, n), is
-    true; blocks of time, numbered by `block`, (T,), count as independent; the efforts' limits,
-    (n,), are infinite if unknown. The results are:
+    Each joint's efforts are fitted by the model's gravity and inertia torques, each with a factor,
+    and by friction and a constant. With two factors, a driver that subtracts gravity is not
+    mistaken for one with another unit. Torques, velocities and efforts are (T, n); efforts count
+    where `known`, (T, n), is true; blocks of time, numbered by `block`, (T,), are independent;
+    `limit`, (n,), is infinite for unknown limits of the efforts. The results are:
 
     - The ratio of the efforts to the model's torques in most joints, if it is far from 1; NaN if
       the joints differ, or the efforts may be in the unit of the torques.
@@ -110,9 +109,9 @@ def in_another_unit(factor: float) -> str:
 
 
 def motor_side(names: Sequence[str], gear_ratios: Array, factor: float = np.nan) -> str:
-    """Return a question: are efforts motor torques or, of a single joint, in another unit?
+    """Return a question: are these motor torques or, in a single joint, in another unit?
 
-    It is empty if no ratio is known, or if `factor` is that of a unit, and explains all ratios.
+    It is empty if no ratio is known, or if `factor` is that of a unit and explains all ratios.
     """
     said = [(name, ratio) for name, ratio in zip(names, gear_ratios, strict=True)
             if np.isfinite(ratio)]

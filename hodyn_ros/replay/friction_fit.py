@@ -31,9 +31,9 @@ def is_measured(effort: Array) -> Flags:
 
 
 class FrictionFit:
-    """Least squares of each of n joints' effort by some torques, from products of the signals.
+    """Fits the effort of each of n joints by torques, friction and a constant (least squares).
 
-    The products are summed, so that memory does not grow with the recording.
+    Only sums of products of these signals are kept: memory does not grow with the recording.
     """
 
     def __init__(self, n: int, torques: int) -> None:
@@ -47,7 +47,7 @@ class FrictionFit:
     ) -> None:
         """Add samples, (T, n) each; only `known` efforts count.
 
-        `block`, (T,), numbers blocks of time, which `clear` takes as independent.
+        `block`, (T,), numbers blocks of time; `clear` assumes that the blocks are independent.
         """
         if block is not None:
             self._blocks += [len(np.unique(block[own])) for own in known.T]
@@ -87,7 +87,7 @@ class FrictionFit:
 
     @property
     def left(self) -> Array:
-        """Products of torques and effort that friction leaves, (n, t + 1, t + 1)."""
+        """Products of the parts of torques and effort that friction leaves, (n, t + 1, t + 1)."""
         return self._left(self._factors)
 
     def _left(self, factors: Array) -> Array:

@@ -5,14 +5,14 @@ from hodyn_ros.common.arrays import Array, Indices
 from hodyn_ros.estimation.recorded_motion import MotionPiece
 
 _MOVES = 0.05  # least velocity that counts, rad/s or m/s: drivers' velocities are noisy
-_NET = 0.6  # least share of a way that leads in one direction: noise does not
-_LONG = 1.0  # shortest time that counts, s: some drivers send positions more rarely
-_FAR = 0.05  # least distance by the velocities meanwhile, rad or m
-_STEPS = 100.0  # least distance, over the resolution of the positions
+_NET = 0.6  # least ratio of net to total travel by the velocities: noise has little net travel
+_LONG = 1.0  # shortest standstill that counts, s: some drivers refresh positions rarely
+_FAR = 0.05  # least net travel by the velocities during the standstill, rad or m
+_STEPS = 100.0  # least net travel, over the resolution of the positions
 
 
 class FrozenEncoders:
-    """Finds them over all pieces of a recording."""
+    """Finds frozen encoders in the pieces of a recording."""
 
     def __init__(self) -> None:
         self._longest = np.zeros(0)
@@ -38,7 +38,7 @@ class FrozenEncoders:
 
 
 def _longest(time: Array, steps: Array, index: Indices, velocity: Array) -> float:
-    """Return the longest time, s, that one joint's positions are frozen; 0 if they never are.
+    """Return the longest time, s, for which one joint's positions are frozen; 0 if never.
 
     `steps` are the changes of its position between the messages `index`.
     """
@@ -47,19 +47,19 @@ def _longest(time: Array, steps: Array, index: Indices, velocity: Array) -> floa
     fast = np.where(np.abs(velocity[index[1:]]) > _MOVES, velocity[index[1:]], 0.0)
     step = np.where(
         moves, 0.0, np.nan_to_num(fast) * np.minimum(np.diff(time[index]), 0.1))
-    way, length = np.cumsum(step), np.cumsum(np.abs(step))
+    travel, length = np.cumsum(step), np.cumsum(np.abs(step))
     begins, ends = np.flatnonzero(np.diff(moves, prepend=True, append=True)).reshape(-1, 2).T
     seconds = time[index[ends]] - time[index[begins]]
-    # A joint that has not moved before may rest, whatever its velocities are.
+    # A joint that has not moved before may be at rest, whatever its recorded velocities.
     longest, lasts = 0.0, (begins > 0) & (seconds > _LONG)
     for begin, end in zip(begins[lasts], ends[lasts], strict=True):
         passed = time[index[begin:end + 1]]
-        # If velocities turn, the way back undoes the net way: also judge from where they turn.
-        here, walked = way[begin - 1:end], length[begin - 1:end]
+        # A return cancels the net travel: also judge from where the velocity changes its sign.
+        here, total = travel[begin - 1:end], length[begin - 1:end]
         for first in (0, int(np.argmin(here)), int(np.argmax(here))):
             net = np.abs(here[first:] - here[first])
             if np.any((passed[first:] - passed[first] > _LONG) & (
                     net > max(_FAR, _STEPS * resolution)) & (
-                    net > _NET * (walked[first:] - walked[first]))):
+                    net > _NET * (total[first:] - total[first]))):
                 longest = max(longest, float(passed[-1] - passed[0]))
     return longest

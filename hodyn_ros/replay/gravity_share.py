@@ -6,9 +6,9 @@ from hodyn_ros.common.arrays import Array
 CLEAR = 0.1
 """Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
 _OF_A_TOOL = 1.5
-"""Share of gravity below which a tool that the model lacks may be the cause."""
+"""Share of gravity, above 1, up to which a tool that the model lacks may be the cause."""
 _VARIES = 0.05
-"""Least part of the gravity torques' squares that varies if offsets can be told from gravity."""
+"""Least varying share of the gravity torques' squares, to distinguish offsets from gravity."""
 
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
 _ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
@@ -17,9 +17,10 @@ _ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained
 def share_of_gravity(gravity: Array, rest: Array) -> float:
     """Return the share of gravity torques (T, n) in the rest of the efforts, by least squares.
 
-    `rest`, (T, n), is without the model's other torques, and NaN if it is not measured. If
-    constant offsets of the joints explain a share that is neither about 0 nor about 1, nor that
-    of a missing tool, it is the share beside them. NaN if there is no gravity torque.
+    `rest`, (T, n), is effort minus the model's other torques; NaN where it is not measured. If the
+    share is neither near 0 or 1 nor that of a missing tool, it is fitted again along with constant
+    offsets of the joints; if it is near 0 or 1 then, the offsets are the cause, and this share is
+    returned. NaN if there is no gravity torque.
     """
     known = np.isfinite(rest)
     gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
@@ -35,7 +36,7 @@ def share_of_gravity(gravity: Array, rest: Array) -> float:
 
 
 def _regression(gravity: Array, rest: Array) -> tuple[float, float]:
-    """Return the regression coefficient, NaN for no gravity torque, and the sum of squares."""
+    """Return the regression coefficient, NaN without gravity torque, and the sum of squares."""
     square = float(np.sum(gravity**2))
     return float(np.sum(gravity * rest)) / square if square > 0.0 else np.nan, square
 
@@ -56,7 +57,7 @@ def contain_gravity(share: float) -> bool:
 
 
 def gravity_doubt(share: float) -> str:
-    """Return a sentence about a share that is far from 0 and 1; '' for any other share."""
+    """Return a sentence about a share that is far from both 0 and 1; '' for any other share."""
     if is_clear(share):
         return ''
     said = f"The efforts contain {share:.2f} of the model's gravity torque, "

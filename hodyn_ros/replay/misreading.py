@@ -1,4 +1,4 @@
-"""How a recording that does not fit the model would have to be read to fit it."""
+"""Finds how a recording must be read (order, signs, zeros, units, …) to fit the model."""
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 import heapq
@@ -25,10 +25,10 @@ _BETTER = 0.25  # greatest part of the unexplained share that another reading ma
 _PROGRESS = 0.9  # greatest part of the unexplained share that each change may leave
 _RIGHT = 0.01  # unexplained share below which a reading needs no other change
 _CHANGES = 4  # greatest number of successive changes of a reading
-_HELD = 3  # number of readings that are changed further
+_HELD = 3  # number of best readings that are changed further
 _PRICE = 0.01  # least decrease of the unexplained share by each additional change
-# Readings are judged by the ranges if their shares differ by less than a part of the share at
-# first, and by less than some times the best share.
+# The ranges of the joints decide between readings whose unexplained shares differ by less than
+# _ALIKE of the share of the recording as it is, and by less than _LIKE times the best share.
 _ALIKE, _LIKE = 0.1, 3.0
 _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, as shares of the largest effort of joint and arm
 _SHOWS = 0.02  # unexplained share from which positions of motors are tried
@@ -40,7 +40,8 @@ _LIKE_DEGREES = 0.7  # degrees count unless another factor leaves at most this p
 _SAME = 0.99  # directions of gravity differ if their angle's cosine is less
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
 
-_Ranked = tuple[float, float, Reading]  # price and unexplained share of a reading
+# The unexplained share of a reading plus the price of its changes, the share alone, the reading.
+_Ranked = tuple[float, float, Reading]
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Fit:
 
 
 def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
-    """Return how well efforts fit the model, and the reading with which they would.
+    """Return how well efforts fit the model, and the reading under which they fit far better.
 
     Motions are (S, 5, n), rad/sᵏ, and efforts (S, n), N m. Up to four changes are tried one after
     the other: swapped joints or efforts, opposite signs, zeros off by quarter turns, degrees or
@@ -136,7 +137,7 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
         order, efforts = _swapped(reading.order, i, j), _swapped(reading.effort_order, i, j)
         yield replace(reading, effort_order=efforts)
         yield replace(reading, order=order, effort_order=efforts)
-        # Positions alone: neither of the two swaps that make this up need explain anything.
+        # Positions alone: this takes two swaps, and each by itself may explain nothing.
         yield replace(reading, order=order)
     for i in judged:
         yield replace(reading, reversed_position=reading.reversed_position ^ {i})
@@ -164,7 +165,7 @@ class _Trial:
         self._variance = np.var(effort, axis=0)
         self._mass = sum(body.mass for body in robot.bodies)
         self._turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
-        # Positions this far apart are too large, unless the joint turns on and on.
+        # Positions this far apart are too large, unless the joint turns continuously.
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)
         self._compliance = series_compliance(robot)
@@ -207,10 +208,10 @@ class _Trial:
     def inside_instead(
         self, best: _Ranked, ranked: list[_Ranked], alike: float,
     ) -> list[_Ranked]:
-        """Return the reading to prefer if the best one leaves a joint mostly outside its range.
+        """Return, in a list, a better reading if the best one leaves a joint outside its range.
 
-        It leaves none outside, and explains about as much (unexplained shares less than `alike`
-        apart) with no more mistakes.
+        It leaves no joint mostly outside, and explains about as much (unexplained shares less than
+        `alike` apart) with no more mistakes. The list is empty if there is none.
         """
         def leaves_outside(reading: Reading) -> bool:
             # A factor does not count: small positions are inside most ranges.
@@ -227,7 +228,7 @@ class _Trial:
         return sorted(inside, key=lambda each: each[0])[:1]
 
     def with_signs(self, reading: Reading) -> tuple[float, Reading]:
-        """Return the share left by signs of efforts that fit clearly better, and the reading."""
+        """Reverse efforts that then fit clearly better; return the share left, and the reading."""
         right, opposite = self._of_joints(reading)
         # A sign is changed only if that explains far more, not by chance.
         is_other = self.judged & (opposite < 0.5 * right - 0.1)
@@ -240,8 +241,7 @@ class _Trial:
     ) -> tuple[Reading, float]:
         """Return a reading with the best factor of its positions, and its unexplained share.
 
-        The factor is `DEGREES`, of the joints that turn or of all, unless another explains clearly
-        more.
+        It is `DEGREES`, for the joints that turn or for all, unless another explains clearly more.
         """
         def left(other: Reading) -> float:
             return float(self.unexplained(other).mean())
@@ -338,7 +338,7 @@ class _Trial:
 
 
 def mountings(robot: Robot) -> list[Mounting]:
-    """Return the mountings with gravity along another axis of the base than in the robot file."""
+    """Return the mountings whose gravity points along another axis than in the robot file."""
     if robot.floating or not robot.gravity.any():
         return []
     turn, strength = robot.base_pose[:3, :3], float(np.linalg.norm(robot.gravity))

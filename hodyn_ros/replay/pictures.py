@@ -24,7 +24,7 @@ _draw: _Draw  # set in each drawing process, which inherits the data by fork
 
 def pictures(result: Replay, robot: Robot) -> list[tuple[str, str, bytes]]:
     """Return name, title and PNG of each picture of a replay."""
-    told = [
+    plotted = [
         ('torque', 'Predicted and recorded effort', partial(plots.torque_figure, result)),
         ('friction', 'Friction and residual over velocity',
          partial(plots.friction_figure, result, robot)),
@@ -36,23 +36,23 @@ def pictures(result: Replay, robot: Robot) -> list[tuple[str, str, bytes]]:
 
     def draw(order: int) -> bytes:
         buffer = io.BytesIO()
-        told[order][2]().savefig(
+        plotted[order][2]().savefig(
             buffer, format='png', dpi=110, pil_kwargs={'compress_level': 3})
         return buffer.getvalue()
 
     return [(name, title, drawn) for (name, title, _), drawn in zip(
-        told, _drawn(draw, len(told)), strict=True)]
+        plotted, _drawn(draw, len(plotted)), strict=True)]
 
 
 def _drawn(draw: _Draw, count: int) -> list[bytes]:
     orders = range(count)
-    # A fork of a process with other threads may wait for locks that these held.
+    # With other threads, the fork may wait for ever for a lock that one of them holds.
     if threads() > 1 and sys.platform == 'linux' and threading.active_count() == 1:
         try:
             with ProcessPoolExecutor(
                     min(threads(), count), multiprocessing.get_context('fork'),
                     _begin, (draw,)) as pool:
-                # While the processes start, a signal would be lost, or leave them waiting.
+                # A signal while the processes start would be lost, or leave them waiting.
                 mask = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
                 try:
                     drawn = [pool.submit(_draw_one, order) for order in orders]

@@ -103,7 +103,7 @@ def torque_figure(result: Replay) -> Figure:
 
 
 def _crop(axis: Any, joint: JointComparison) -> None:
-    """Cut an isolated peak that would flatten the rest of the error, and say so."""
+    """Cut an isolated peak that would flatten the rest of the error, and label the cut."""
     reach = 4.0 * joint.rms_error
     if np.isfinite(reach) and reach > 0.0 and abs(joint.max_error) > reach:
         axis.set_ylim(-reach, reach)
@@ -132,10 +132,10 @@ def rate_figure(result: Replay) -> Figure:
         for order, unit in enumerate(('N m/s', 'N m/s²')):
             axis, column = axes[i, order], order * n + i
             known = bool(result.torque_supported[1 + order, i])
-            spread = trace.upper[:, 2 * n + column]
+            deviation = trace.upper[:, 2 * n + column]
             axis.fill_between(
-                trace.time, trace.lower[:, column] - 2 * spread,
-                trace.upper[:, column] + 2 * spread, color=PREDICTED if known else ERROR,
+                trace.time, trace.lower[:, column] - 2 * deviation,
+                trace.upper[:, column] + 2 * deviation, color=PREDICTED if known else ERROR,
                 alpha=0.3, linewidth=0)
             if known:
                 _curve(axis, trace, column, PREDICTED, '', 0.9)

@@ -12,8 +12,8 @@ from hodyn_ros.robot import Robot
 LENGTHS = {1000.0: 'mm', 100.0: 'cm'}
 """Units of length; the keys are the factors by which positions in them are too large."""
 
-_MOSTLY = 0.5  # share of samples outside the range; sound joints leave it only for moments
-_ROOM = 0.02  # share of the range by which positions may leave it
+_MOSTLY = 0.5  # share of samples outside the range; correct positions leave it only briefly
+_ROOM = 0.02  # share of the range by which positions inside it may exceed it
 _FAR = 5.0  # distance from the range, in widths of it, that neither zero nor error explains
 
 
@@ -25,17 +25,17 @@ def mostly_outside(robot: Robot, position: Array) -> Flags:
 
 
 def are_inside(robot: Robot, position: Array) -> Flags:
-    """Return which joints, (n,), are always inside their ranges, if these are known."""
+    """Return which joints, (n,), are always inside their ranges; unknown ranges count as kept."""
     low, high = robot.limits.position_min, robot.limits.position_max
     room = np.where(np.isfinite(high - low), _ROOM * (high - low), 0.0)
     return np.asarray(((position >= low - room) & (position <= high + room)).all(axis=0))
 
 
 def lengths(robot: Robot, position: Array) -> dict[float, Array]:
-    """Return factors, (n,), by which prismatic joints' positions may be too large, by unit.
+    """Return factors, (n,), by which positions of prismatic joints may be too large.
 
-    The unit, a key of `LENGTHS`, is the one that is preferred where several fit. Only joints far
-    outside a known range count; without such joints the result is empty.
+    There is an array for each key of `LENGTHS` that fits a joint; where several fit, it has its
+    own. Only joints far outside a known range count; without such joints the result is empty.
     """
     low, high = robot.limits.position_min, robot.limits.position_max
     slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])
@@ -54,7 +54,7 @@ def lengths(robot: Robot, position: Array) -> dict[float, Array]:
 def swaps(robot: Robot, position: Array) -> Iterator[Reading]:
     """Yield readings with two swapped joints that put all positions inside their ranges.
 
-    There are no such readings if no joint is mostly outside its range as recorded.
+    Yields nothing if, as recorded, no joint is mostly outside its range.
     """
     if not mostly_outside(robot, position).any():
         return

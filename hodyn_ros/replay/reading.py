@@ -62,11 +62,11 @@ class Reading:
 
     @property
     def changes(self) -> int:
-        """Number of changes: 1 for a swap, a sign, a unit or motors; 2 for the others.
+        """Number of changes: 1 for a swap, sign, unit or motors; 2 for a zero, load or mounting.
 
-        A sign that is opposite in all joints is one change. Zeros, loads and mountings count as 2
-        each. If the first axis is vertical, a shoulder's zero that is off by π cannot be
-        distinguished from an upside-down base with a reversed first joint.
+        A sign that is opposite in all joints is one change. If the first axis is vertical, a
+        shoulder's zero off by π looks like an upside-down base with a reversed first joint; the
+        zero has fewer changes, and is preferred.
         """
         return int(
             sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
@@ -199,7 +199,7 @@ class Reading:
 
 
 def _off(quarter: int) -> str:
-    """Return by how much positions are wrong to which these quarter turns must be added."""
+    """Return by how much positions are off if these quarter turns must be added to them."""
     return 'off by π rad' if abs(quarter) == 2 else (
         f'0.5 π rad too {"small" if quarter > 0 else "large"}')
 

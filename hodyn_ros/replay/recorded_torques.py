@@ -53,7 +53,7 @@ class EffortContents:
     factor: float
     are_recorded: bool  #: Whether any effort is recorded
     gear_ratios: Array  #: (n,): see `effort_unit`
-    #: (n,): the size that a tenth of each joint's efforts exceed, as a share of its limit
+    #: (n,): 0.9-quantile of each joint's absolute efforts, over its limit
     of_limits: Array
     cut: CutEfforts  #: The values at which the efforts are cut
 

@@ -1,4 +1,4 @@
-"""A replay: each chunk of a recording is written at once, and added to the results."""
+"""A replay: the torques of each chunk of a recording are written, and compared with efforts."""
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -176,7 +176,7 @@ def replay(
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
     watch = LimitWatch(feedforward, bag.names)
-    few = DiagnosisSamples()
+    judged = DiagnosisSamples()
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     received: list[int] = []
     with ExitStack() as stack:
@@ -197,7 +197,7 @@ def replay(
             if not len(used.stamps):
                 continue
             watch.add(used)
-            few.add(used)
+            judged.add(used)
             for total, values in zip(
                     squares, (used.q, used.q_deviation, used.torque, used.deviation), strict=True):
                 total += np.sum(values ** 2, axis=0)
@@ -216,7 +216,7 @@ def replay(
         motion_deviation=rms[1], torque_rms=rms[2], torque_deviation=rms[3],
         bandwidth=motion.bandwidth, velocity_lag=motion.velocity_lag,
         friction_modelled=robot.friction is not None,
-        diagnosis=few.diagnosis(feedforward, bag.names, torques.efforts),
+        diagnosis=judged.diagnosis(feedforward, bag.names, torques.efforts),
         extremes=watch.extremes, curves=curves, received=(received[0], received[-1]),
         wanted_bandwidth=bandwidth, payload=tuple(payload), moving_locked=tuple(moving_locked))
     return replace(result, reflexes=watch.reflexes(

@@ -20,10 +20,10 @@ def replay_file(
 ) -> Replay:
     """Replay a bag, write its report and files, and return the results.
 
-    `bag` is the folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file, `topic` its joint
-    states if several are recorded, and `prefix` that of the joint names of one arm among several.
-    `output` is a folder, see `replay.report.CONTENTS`; a relative `parquet`, the file for the
-    motion and its torques, starts there. The report says if a locked joint is not at its lock;
+    `bag` is the folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file; `topic` is needed if
+    several topics have joint states; `prefix` precedes the joint names of one arm among several.
+    `output` is a folder, see `replay.report.CONTENTS`; `parquet`, the file for the motion and its
+    torques, is absolute or relative to it. The report says if a locked joint is not at its lock;
     without `report`, neither it nor its plots are made. `progress` is called with the number of
     messages in the bag, and the number done since the last call. The rest is as for
     `replay_bag.replay`. HodynError or OSError: nothing can be read from the bag, or something

@@ -21,7 +21,7 @@ from hodyn_ros.robot.files.plain_values import plain
 
 
 class _Report(Contents):
-    """Files of a replay; an earlier report has the bag ``computed`` beside ``summary.json``."""
+    """Files of a replay, known by the bag ``computed`` and ``summary.json`` in their folder."""
 
     def is_result(self, folder: Path) -> bool:
         """Whether a folder is only an earlier report, with or without its page."""
@@ -75,7 +75,7 @@ def _body(result: Replay, pictures: str) -> str:
 filtered to {result.bandwidth:.2g} Hz, the bandwidth of the motion: no model of the arm predicts
 faster changes, such as vibration. “Fast” is √½ of the RMS change of the error from one message to
 the next: vibration and measurement noise. “Resolved” lists the torques and rates whose standard
-deviation is below a quarter of the signal.</p>
+deviation is below a quarter of the signal (Q̇ and Q̈ only if jerk and snap are resolved too).</p>
 {joints}
 <p>Click a picture to see its full size.</p>
 {pictures}

@@ -1,4 +1,4 @@
-"""Errors of a prediction against efforts that are shifted in time, for the lag of efforts."""
+"""Lags of efforts, from errors of a prediction against efforts that are shifted in time."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Indices, Stamps
@@ -7,13 +7,13 @@ from hodyn_ros.replay.friction_fit import COULOMB_WIDTH, FrictionFit, inverse, n
 STEP, STEPS = 0.02, 12
 """Step of the shifts, s, and their number in each direction; a lag within a step acts linearly."""
 
-# Velocities over which friction may bend, besides COULOMB_WIDTH, rad/s. Mixtures of these sigmoids
-# resemble every friction law that bends over a velocity between the least and the largest.
+# Further widths w of Coulomb friction tanh(q̇/w), rad/s. Mixtures of these sigmoids resemble every
+# friction law whose width is between the least and the largest.
 _WIDTHS = COULOMB_WIDTH * np.array([0.3, 3.0, 10.0])
 _SPACING = 0.01  # time between compared samples, s: dense enough for the bandwidth of the motion
 # Gaps that are longer than _GAP, s, and than _PERIODS median periods are not interpolated.
 _GAP, _PERIODS = 0.05, 3.0
-_MOST = 0.5  # least share of the samples that a shift must leave
+_MOST = 0.5  # least share of the samples that must remain after a shift
 _TINY = 1e-12  # share of the effort's square below which squared errors are round-off
 
 
@@ -23,14 +23,14 @@ class ShiftedEfforts:
     A first-order fit without shifts underestimates a lag within which the effort bends. Friction
     and an inertia of each joint are fitted along with the lag, since the rate contains terms like
     theirs: viscous friction, for example, lets a rotor that the model lacks look like a lag. The
-    rate of a gravity torque is odd in the velocity, as friction is, so that friction that bends
-    over another velocity than is assumed looks like a lag of slow joints.
+    rate of a gravity torque is odd in the velocity, as friction is: Coulomb friction of another
+    width than the assumed one looks like a lag of slow joints.
     """
 
     def __init__(self, n: int) -> None:
-        # By sigmoids of the other widths, q̈ and the rate.
+        # The torques of each fit are the sigmoids of the other widths, q̈ and the rate.
         self._fits = [FrictionFit(n, len(_WIDTHS) + 2) for _ in range(2 * STEPS + 1)]
-        self._compared, self._square = np.zeros((2, n))  # samples to shift, and their squares
+        self._compared, self._square = np.zeros((2, n))  # samples to shift; squared efforts
 
     @property
     def unshifted(self) -> FrictionFit:
@@ -78,9 +78,10 @@ class ShiftedEfforts:
     def common(self, variance: Array) -> tuple[Array, Array]:
         """Return each joint's lag about a common shift, and its deviation, s, (n,) each.
 
-        The deviations are those if one sample were independent. The shift is the one that suits
-        all joints best. The search starts at 0 and follows falling errors: at a far shift, a wrong
-        model may fit by chance. `variance`, (n,), of filtered noise is added to that of errors.
+        The deviations are those for a single independent sample. The shift is the one with the
+        least errors of all joints. The search starts at 0 and follows falling errors: at a far
+        shift, a wrong model may fit by chance. `variance`, (n,), is that of noise which was
+        filtered out; it is added to that of the errors.
         """
         used = self._square > 0.0
         k = _first_minimum([float(np.mean(size[used])) if used.any() else np.inf
@@ -92,8 +93,9 @@ class ShiftedEfforts:
     def own(self, variance: Array, fast: Array) -> tuple[Array, Array, Array]:
         """Return each joint's own lag and its deviation, s, and the share of the error it leaves.
 
-        (n,) each; NaN for joints without efforts. The error is the one that friction and inertia
-        leave, and `fast`, (n,), is the variance that changes from one sample to the next.
+        (n,) each; NaN for joints without efforts. The error is what friction and inertia do not
+        explain; `variance` is as for `common`; `fast`, (n,), is the variance of the error that
+        changes from one sample to the next.
         """
         sizes = np.array(self._sizes(variance))
         found = np.full((3, len(self._square)), np.nan)
@@ -119,7 +121,7 @@ class ShiftedEfforts:
             else np.log(self._left(_lag(fit)[2], fit, variance)) for fit in self._fits]
 
     def _left(self, square: Array, fit: FrictionFit, variance: Array) -> Array:
-        """Return the mean of squared errors, (n,), but no round-off."""
+        """Return the mean of squared errors, (n,), at least as large as round-off."""
         least = _TINY * self._square / np.maximum(self._compared, 1.0)
         found = square / np.maximum(fit.samples, 1.0) + np.nan_to_num(variance)
         return np.maximum(found, np.maximum(least, 1e-300))
@@ -133,7 +135,7 @@ def _rate_and_error(fit: FrictionFit) -> Array:
 
 
 def _lag(fit: FrictionFit) -> tuple[Array, Array, Array]:
-    """Return each joint's lag behind the shift, its variance for unit errors, and the square left.
+    """Return each joint's lag minus the shift, its variance for unit errors, and the square left.
 
     (n,) each; the lag is NaN if friction and inertia explain the rate.
     """

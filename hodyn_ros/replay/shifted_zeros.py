@@ -15,7 +15,8 @@ MAX_SAMPLES = 120
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
 # A turn must lower the sum of the logarithms of the unexplained shares by more than this.
 _WORTH = 0.05
-# Step of a joint's parabola, other angle that is tried, and bound of the parabola's minimum, rad.
+# Angles tried for each joint, rad: the minimum of a parabola through 0 and ± _STEP, limited to
+# ± _FARTHEST, and ± _FAR.
 _STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6
 _SHOWS, _BETTER = 0.01, 0.25  # least unexplained share, and part of it that a zero may leave
 
@@ -33,11 +34,11 @@ class SmallZero:
 
 
 class ZeroSearch:
-    """Searches for quarter turns of joints with which a model explains recorded efforts.
+    """Searches for turns of joints with which a model explains recorded efforts.
 
-    Bias and friction of each joint are fitted as well. Of the motion, (S, 5, n), at most
-    `MAX_SAMPLES` samples are used; only efforts, (S, n), with gravity determine zeros. With
-    `gains` the efforts are in an unknown unit.
+    Bias and friction of each joint are fitted as well, with `gains` also a gain, for efforts in an
+    unknown unit. Of the motion, (S, 5, n), at most `MAX_SAMPLES` samples are used; only efforts,
+    (S, n), with gravity determine zeros.
     """
 
     def __init__(
@@ -112,8 +113,8 @@ class ZeroSearch:
     def turns(self) -> Array:
         """Return the turns of the joints, (n,), rad.
 
-        Two joints are turned at a time, as long as that explains more. A joint whose turn explains
-        little more keeps its zero.
+        They are quarter turns, of two joints at a time, as long as that explains more. A joint
+        whose turn explains little more keeps its zero.
         """
         robot, turnable = self._feedforward.robot, self._turnable
 

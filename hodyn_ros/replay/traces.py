@@ -11,7 +11,7 @@ class Trace:
 
     def __init__(self, curves: int) -> None:
         self.bin = 1  #: Samples in a bin; 1 if the trace has every sample
-        self.time: Array = np.empty(0)  #: (bins,): beginnings of the bins, s
+        self.time: Array = np.empty(0)  #: (bins,): first instants of the bins, s
         self.lower: Array = np.empty((0, curves))  #: (bins, m): least values in the bins
         self.upper: Array = np.empty((0, curves))  #: (bins, m): greatest values in the bins
         self._rest: tuple[Array, Array] = (np.empty(0), np.empty((0, curves)))

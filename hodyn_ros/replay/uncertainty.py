@@ -12,8 +12,8 @@ def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -
     """Return the standard deviations of Q, Q̇, Q̈, (S, 3, n), due to errors of the motion.
 
     Each joint's covariance is split into five independent directions, along which the torques are
-    differentiated numerically, for each `every`-th sample, between which they are interpolated.
-    The model itself is taken as exact.
+    differentiated numerically, at each `every`-th sample; the deviations in between are linearly
+    interpolated. The model itself is taken as exact.
     """
     count, orders, n = motion.q.shape
     chosen = np.unique(np.append(np.arange(0, count, every), count - 1))

@@ -1,4 +1,4 @@
-"""Compiling the kernels of a replay once, before many processes need them."""
+"""Compiles the kernels of a replay once, before many processes need them."""
 from pathlib import Path
 import tempfile
 

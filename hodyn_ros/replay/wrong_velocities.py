@@ -9,8 +9,9 @@ _LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, u
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
 _SAME = 0.03  # difference of logarithms below which factors are so alike that they have one cause
 _OTHER = 0.4  # logarithm from which the factor of one joint differs from 1
-_ALL_OTHER = 0.06  # logarithm from which a factor of all joints differs from 1, and correlation:
-_NO_FILTER = 0.99  # a filter that changes velocities that much delays them, too
+# A common factor of all joints differs from 1 from a smaller logarithm if all correlations are
+# higher than this: a filter with such a gain would also delay the velocities, which lowers them.
+_ALL_OTHER, _NO_FILTER = 0.06, 0.99
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
 _DEGREES = 180.0 / np.pi
 _OF_TURNS = (
@@ -38,8 +39,8 @@ class RecordedVelocities:
     def stamp_factor(self) -> float:
         """How many times too far apart the stamps are: 1000 or 0.001, or NaN.
 
-        It is NaN unless a joint turns, and all joints whose recorded velocity has the shape of the
-        estimated one show the same of the two factors.
+        NaN unless all joints whose recorded velocity has the shape of the estimated one show the
+        same of the two factors, and a revolute joint is among them.
         """
         turning = self._alike & self._turns
         for factor in (1e3, 1e-3):
@@ -51,8 +52,8 @@ class RecordedVelocities:
     def _common_factor(self) -> float:
         """Ratio of the recorded velocities of all moving joints to the estimated ones.
 
-        It is NaN for fewer than two moving joints, if the factors differ or are near 1, and if a
-        unit explains the factor.
+        NaN for fewer than two moving joints, if the factors differ or are near 1, or if a unit
+        explains the factor.
         """
         factors = self._factor[self._move]
         if len(factors) < 2 or not self._alike[self._move].all():
@@ -73,7 +74,7 @@ class RecordedVelocities:
         return bool(turning.any() and self._are(1.0 / scale)[turning].all())
 
     def are_slower(self, factors: Array) -> Flags:
-        """Return which velocities are slower than the positions by these factors, (n,)."""
+        """Return which recorded velocities are this factor, (n,), too small for the positions."""
         return np.asarray([
             bool(self._are(1.0 / factor)[joint]) for joint, factor in enumerate(factors)])
 

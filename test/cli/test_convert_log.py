@@ -46,7 +46,7 @@ def test_the_replay_of_a_log_is_that_of_the_bag(hodyn, convert):
 @pytest.mark.parametrize(('text', 'said'), [
     ('time,a\n0,1\n10,1\n20,2', 'rows are 10 s apart, up to 20 s: are these milliseconds?'),
     ('time,a\n0,1\n0.6,1\n1.2000000000000085,2',
-     'log.csv: rows are 0.6 s apart, up to 1.2 s: are these milliseconds? Times are in s; if '
+     'log.csv: rows are 0.6 s apart, up to 1.2 s: are these milliseconds? Times must be in s; if '
      "these are, name their column 'time [s]'"),
     ('time,a\n0,1\n10000,1\n20000,2', 'are these microseconds?'),
     ('time,a\n0,1\n1000000,1\n2000000,2', 'are these nanoseconds?'),
@@ -114,7 +114,7 @@ def test_velocities_say_in_which_unit_slow_rows_are(convert, period, unit, code)
         f'{t:.6f},{np.sin(0.05 * t):.6f},{unit * 0.05 * np.cos(0.05 * t):.6f}' for t in time),
         code=code)
     if code:
-        assert 'by the velocities these are milliseconds. Times are in s' in said.line
+        assert 'by the velocities these are milliseconds. Times must be in s' in said.line
     else:
         assert said.out.startswith('log: 200 joint states of a,')
         assert not said.err

@@ -72,7 +72,7 @@ def test_every_message_comes_out_once_in_order_and_as_it_was_recorded(monkeypatc
     np.testing.assert_array_equal(computed(chunks, 'instants')[used], given.stamp[used])
     counts = found.motion.counts
     assert (counts.total, counts.used) == (344, 340)
-    assert counts.unusable == {'stamp of the message before': 1, 'no position': 3}
+    assert counts.unusable == {'same stamp as the message before': 1, 'no position': 3}
     assert counts.in_part == {'no effort': 2}
     assert counts.notes == ('Cut short',)
 
@@ -198,7 +198,7 @@ def test_stamps_that_leave_no_run_are_the_cause_that_is_named(header, receive, s
     bag.wants = ''
     with pytest.raises(HodynError) as error:
         RecordedTorques(bag, FEEDFORWARD)
-    assert 'on /joint_states can be differentiated, of ' in str(error.value)
+    assert 'on /joint_states can be differentiated, out of ' in str(error.value)
     assert said in str(error.value)
 
 
