@@ -30,6 +30,7 @@ from hodyn_ros.simulation.example_motion import home
 
 MAX_PERIODS = 5.0  # largest number of periods in one step of the arm
 MAX_TIME_STEP = 10e-3  # largest counted time between ticks, s, as in the node
+KEPT = 1_000_000_000  # time for which sent states are kept without a report, ns
 UNANSWERED_AT_END = 5  # last states that are not counted: their answers may not have come
 
 
@@ -47,6 +48,7 @@ class SimulatedDriver(Node):
         rate: float = self.declare_parameter('rate', 1000.0).value
         if not 0.0 < rate < math.inf:
             raise HodynError(f'parameter rate is {rate:g}; must be finite and above 0')
+        self.report: str = self.declare_parameter('report', '').value
         self.period = 1.0 / rate
         self._loop = make_control_loop(robot, start, self.period)
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
@@ -54,7 +56,7 @@ class SimulatedDriver(Node):
         self._answers: dict[int, dict[str, JointState]] = {}
         # The arm's time leaves out stalls of this process, as the node's reference does.
         self._arm_clock: ReferenceClock | None = None
-        # The arm's time, s, at each state that was sent, by the state's stamp.
+        # The arm's time, s, at each state that was sent, by its stamp: for answers and report.
         self._instants: dict[int, float] = {}
         self._last_sent = 0
         self._round_trips: dict[int, int] = {}
@@ -85,6 +87,10 @@ class SimulatedDriver(Node):
         self._state.effort[:] = self._loop.effort
         self._instants[stamp] = instant + elapsed
         self._last_sent = stamp
+        if not self.report:
+            while (oldest := next(iter(self._instants))) < stamp - KEPT:
+                del self._instants[oldest]
+                self._round_trips.pop(oldest, None)
         self._publisher.publish(self._state.at(stamp))
 
     def results(self) -> dict[str, object]:
@@ -143,13 +149,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(stop: StopFlag) -> None:
     node = SimulatedDriver()
     stop.is_moving = lambda: True
-    report: str = node.declare_parameter('report', '').value
     with executor_of(node) as executor:
         realtime.freeze_gc()
         try:
             _drive(node, executor, stop)
-            if report:
-                _write(node, Path(report))
+            if node.report:
+                _write(node, Path(node.report))
         finally:
             stop.begin_end()
 

@@ -1,11 +1,14 @@
 """The simulated driver: what it sends, what it says of the answers, and of wrong values."""
 from collections.abc import Iterator
+from itertools import count
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import tracemalloc
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -21,7 +24,7 @@ from rclpy.qos import DurabilityPolicy, QoSProfile  # noqa: E402
 from sensor_msgs.msg import JointState  # noqa: E402
 
 from hodyn_ros import inverse_dynamics, load_robot  # noqa: E402
-from hodyn_ros.ros.simulated_driver import main  # noqa: E402
+from hodyn_ros.ros.simulated_driver import SimulatedDriver, main  # noqa: E402
 
 TIMEOUT = 120.0
 RATE = 100.0
@@ -164,6 +167,26 @@ def test_without_answers_there_are_no_figures_and_that_is_said(answering, tmp_pa
     assert 'no results: 0 of ' in said
     assert 'states were answered before the node left' in said
     assert not report.exists()
+
+
+def test_however_long_it_runs_its_memory_does_not_grow():
+    rclpy.init()
+    try:
+        node = SimulatedDriver()
+        stamps = count(1_000_000_000, 1_000_000)
+        node.get_clock = lambda: SimpleNamespace(
+            now=lambda: SimpleNamespace(nanoseconds=next(stamps)))
+        tracemalloc.start()
+        used = []
+        for states in (2000, 3000):
+            for _ in range(states):
+                node.tick()
+            used.append(tracemalloc.get_traced_memory()[0])
+        assert used[1] - used[0] < 50_000  # 3000 states would take 300 kB
+    finally:
+        tracemalloc.stop()
+        node.destroy_node()
+        rclpy.shutdown()
 
 
 @pytest.mark.parametrize(('parameter', 'said'), [
