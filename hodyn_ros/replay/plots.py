@@ -8,6 +8,7 @@ from matplotlib.ticker import NullFormatter
 import numpy as np
 
 from hodyn_ros.common import plot_style
+from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.replay.comparison import JointComparison
 from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.replay.traces import Trace
@@ -83,7 +84,7 @@ def _curve(axis: Any, trace: Trace, column: int, color: str, label: str, width: 
             linewidth=0.3, label=label)
 
 
-def torque_figure(result: Replay) -> Figure:
+def torque_figure(result: Replay, robot: Robot) -> Figure:
     """Draw predicted and recorded effort, and below each pair their difference."""
     names, trace, n = result.names, result.curves.torques, len(result.names)
     figure, axes = make_rows(2 * n, row=1.05, gap=0.26, sharex=True, height_ratios=[2, 1] * n)
@@ -93,29 +94,30 @@ def torque_figure(result: Replay) -> Figure:
         _curve(upper, trace, i, PREDICTED, 'predicted', 1.0)
         _curve(lower, trace, 2 * n + i, ERROR, '', 0.8)
         lower.axhline(0.0, color='black', linewidth=0.6)
-        _crop(lower, joint)
-        set_title(upper, _title(names[i], joint))
-        upper.set_ylabel('N m', fontsize=8)
+        of = unit(robot, i, 'effort')
+        _crop(lower, joint, of)
+        set_title(upper, _title(names[i], joint, of))
+        upper.set_ylabel(of, fontsize=8)
         lower.set_ylabel('error', fontsize=8)
     axes[0, 0].legend(loc='upper right', fontsize=8, ncols=2, frameon=False)
     _label_once(axes, _time_label(trace))
     return figure
 
 
-def _crop(axis: Any, joint: JointComparison) -> None:
+def _crop(axis: Any, joint: JointComparison, of: str) -> None:
     """Cut an isolated peak that would flatten the rest of the error, and label the cut."""
     reach = 4.0 * joint.rms_error
     if np.isfinite(reach) and reach > 0.0 and abs(joint.max_error) > reach:
         axis.set_ylim(-reach, reach)
-        axis.text(0.995, 0.9, f'cut: up to {joint.max_error:+.2g} N m', fontsize=7, ha='right',
+        axis.text(0.995, 0.9, f'cut: up to {joint.max_error:+.2g} {of}', fontsize=7, ha='right',
                   va='top', transform=axis.transAxes, color=ERROR)
 
 
-def _title(name: str, joint: JointComparison) -> str:
+def _title(name: str, joint: JointComparison, of: str) -> str:
     if not np.isfinite(joint.rms_error):
         return f'{name}: no effort recorded'
     share = f', {_percent(joint.share)} of the signal' if np.isfinite(joint.share) else ''
-    return f'{name}: RMS error {joint.rms_error:.3g} N m{share}; bias {joint.bias:+.2g} N m'
+    return f'{name}: RMS error {joint.rms_error:.3g} {of}{share}; bias {joint.bias:+.2g} {of}'
 
 
 def _percent(share: float) -> str:
@@ -124,12 +126,12 @@ def _percent(share: float) -> str:
     return f'{value:.0f} %' if value >= 10.0 else f'{value:.2g} %'
 
 
-def rate_figure(result: Replay) -> Figure:
+def rate_figure(result: Replay, robot: Robot) -> Figure:
     """Draw Q̇ and Q̈ with bands of two standard deviations; unresolved rates only as bands."""
     names, trace, n = result.names, result.curves.rates, len(result.names)
     figure, axes = make_rows(n, 2, sharex=True)
     for i, name in enumerate(names):
-        for order, unit in enumerate(('N m/s', 'N m/s²')):
+        for order, per in enumerate(('/s', '/s²')):
             axis, column = axes[i, order], order * n + i
             known = bool(result.torque_supported[1 + order, i])
             deviation = trace.upper[:, 2 * n + column]
@@ -141,7 +143,7 @@ def rate_figure(result: Replay) -> Figure:
                 _curve(axis, trace, column, PREDICTED, '', 0.9)
             set_title(axis, f'{name}: {("Q̇", "Q̈")[order]}' + (
                 '' if known else ', not resolved: bounds of its slow part'))
-            axis.set_ylabel(unit, fontsize=8)
+            axis.set_ylabel(unit(robot, i, 'effort') + per, fontsize=8)
     _label_once(axes, _time_label(trace))
     return figure
 
@@ -158,7 +160,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
                 markersize=3, color=RECORDED, ecolor=plot_style.SKY, elinewidth=1.0,
                 label='recorded minus rigid body: mean and standard deviation')
             axis.axhline(0.0, color='black', linewidth=0.6)
-            axis.set_ylabel('N m', fontsize=8)
+            axis.set_ylabel(unit(robot, i, 'effort'), fontsize=8)
         if robot.friction is not None:
             velocity = np.linspace(curves.friction.edges[0, i], curves.friction.edges[-1, i], 400)
             q = np.zeros((400, 4, n))
@@ -169,12 +171,13 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
         set_title(right, 'recorded minus predicted over position')
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='upper right', fontsize=8,
                   ncols=2, frameon=False)
-    axes[-1, 0].set_xlabel('velocity, rad/s', fontsize=9)
-    axes[-1, 1].set_xlabel('position, rad', fontsize=9)
+    for axis, quantity in zip(axes[-1], ('velocity', 'position'), strict=True):
+        units = dict.fromkeys(unit(robot, i, quantity) for i in range(n))
+        axis.set_xlabel(f'{quantity}, {" or ".join(units)}', fontsize=9)
     return figure
 
 
-def spectrum_figure(result: Replay) -> Figure:
+def spectrum_figure(result: Replay, robot: Robot) -> Figure:
     """Draw the amplitude density of the errors, and the bandwidth of the estimated motion."""
     n = len(result.names)
     period = result.timing_statistics.period
@@ -193,7 +196,7 @@ def spectrum_figure(result: Replay) -> Figure:
             axis.xaxis.set_major_formatter(_power_of_ten)
             axis.yaxis.set_major_formatter(_power_of_ten)
         axis.yaxis.set_minor_formatter(NullFormatter())
-        axis.set_ylabel('N m/√Hz', fontsize=8)
+        axis.set_ylabel(f"{unit(robot, i, 'effort')}/√Hz", fontsize=8)
         axis.legend(loc='lower left', fontsize=7, frameon=False)
     _label_once(axes, 'frequency, Hz')
     return figure

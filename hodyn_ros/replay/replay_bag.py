@@ -208,6 +208,8 @@ def replay(
     counts = motion.counts
     if curves is None:
         raise HodynError(f'{bag.path}: {" ".join(counts.sentences)}')
+    for trace in (curves.torques, curves.rates):
+        trace.end()
     rms = [np.sqrt(total / counts.used) for total in squares]
     result = Replay(
         bag=str(bag.path), robot=robot.name, names=bag.names, counts=counts,

@@ -22,9 +22,7 @@ class Trace:
         values = np.concatenate([self._rest[1], values])
         whole = len(time) // self.bin * self.bin
         self._rest = time[whole:], values[whole:]
-        self._append(time[:whole].reshape(-1, self.bin)[:, 0], *(
-            extreme(values[:whole].reshape(-1, self.bin, values.shape[1]), axis=1)
-            for extreme in (np.min, np.max)))
+        self._append_bins(time[:whole], values[:whole], self.bin)
         while len(self.time) >= 2 * MAX_BINS:
             even = len(self.time) // 2 * 2
             tail = slice(even, None)
@@ -36,6 +34,16 @@ class Trace:
             self.bin *= 2
             # The odd last bin is kept as one of the new width, though it covers half the time.
             self._append(*last)
+
+    def end(self) -> None:
+        """Append the last samples, too few for a bin, as one."""
+        if len(self._rest[0]):
+            self._append_bins(*self._rest, len(self._rest[0]))
+
+    def _append_bins(self, time: Array, values: Array, size: int) -> None:
+        self._append(time.reshape(-1, size)[:, 0], *(
+            extreme(values.reshape(-1, size, values.shape[1]), axis=1)
+            for extreme in (np.min, np.max)))
 
     def _append(self, time: Array, lower: Array, upper: Array) -> None:
         self.time = np.concatenate([self.time, time])

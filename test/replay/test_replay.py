@@ -21,7 +21,7 @@ def replayed(bag, output, *options):
 @pytest.fixture
 def undrawn(monkeypatch):
     """Leave out the drawing, which is most of the time of a short replay."""
-    monkeypatch.setattr(pictures, '_drawn', lambda _, count: [b''] * count)
+    monkeypatch.setattr(pictures, '_png', lambda figure: b'')
 
 
 def refused(capsys, *arguments):
