@@ -169,9 +169,10 @@ def _reach(robot: Robot) -> float:
     strokes = np.abs(ends).max(axis=(0, 1))
     distances: list[float] = []
     for i, body in enumerate(robot.bodies):
-        begins = body.parent == -1
-        distance = 0.0 if begins else distances[body.parent] + float(
-            np.linalg.norm(body.placement[:3, 3]))
+        distance = float(np.linalg.norm(body.point))
+        if body.parent >= 0:
+            distance += distances[body.parent] + float(np.linalg.norm(
+                body.placement[:3, :3] @ body.point + body.placement[:3, 3]))
         if body.type in ('prismatic', 'helical'):
             stroke = float(strokes[i - robot.floating])
             distance += stroke * (1.0 if body.type == 'prismatic' else abs(body.pitch))

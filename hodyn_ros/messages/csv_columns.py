@@ -164,7 +164,7 @@ def _wrong_count(entries: int, columns: int, is_last: bool) -> str:
         return f'cut off after {entries} of {columns} entries'
     return f'{entries} entries for {columns} columns' + (
         ': are these decimal commas? Then separate the columns by semicolons'
-        if entries == 2 * columns else '')
+        if 2 * columns >= entries >= max(2 * columns - 1, columns + 2) else '')
 
 
 def _columns(
@@ -231,7 +231,18 @@ def _units_of_joints(written: list[str], header: list[str]) -> dict[str, tuple[s
 
 
 def _check_words(header: list[str], path: Path) -> None:
-    """Refuse columns that end with a wrong word for a kind, which would become joints."""
+    """Refuse columns with a wrong word for a kind, which would become joints."""
+    of_joint: dict[str, dict[str, str]] = {}
+    for column in header:
+        for pattern in (r'(?P<joint>.+)[._/ ](?P<word>[^._/ ]+)',
+                        r'(?P<word>[^._/ ]+)[._/ ](?P<joint>.+)'):
+            words = re.fullmatch(pattern, column)
+            if words and (kind := _KIND_OF_WORD.get(words['word'].lower())):
+                of_joint.setdefault(words['joint'], {})[kind] = column
+    for joint, kinds in of_joint.items():
+        for kind, column in kinds.items():
+            if (len(kinds) > 1 or joint in header) and column != f'{joint}.{kind}':
+                raise HodynError(f'{path}: column {column!r}: write {joint}.{kind}')
     for column in header:
         split = re.fullmatch(r'(.+)([._/ ])([^._/ ]+)', column)
         kind = _KIND_OF_WORD.get(split[3].lower()) if split else None

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 MANY_TURNS = 8.0 * math.pi
 """Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""
 _ENDLESS = 1000.0
-"""End of a range, rad, from which on the range means no limit: even degrees are fewer."""
+"""End of a range, rad or m, from which on the range means no limit: even degrees are fewer."""
 _FULL_TURN = 1.01 * 2.0 * math.pi
 """Largest plausible angle in a pose or in DH parameters (rpy, alpha, theta), rad: a full turn."""
 _FAR = 50.0
-"""Longest arm, m."""
+"""Longest arm, and largest end of the range of a slide, m."""
 _SPREAD = 10.0
 """Largest distance of a mass from its joint, and radius of gyration, in lengths of the arm."""
 _SHORT, _SMALL_ARM = 0.1, 0.5
@@ -123,12 +123,15 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
     ask_of_gravity(robot, context)
     limits = robot.limits
     _ask_of_limits(robot, context)
-    if wide := [
-        f'{body.joint} ({lower:g} to {upper:g})' for body, lower, upper in zip(
-            robot.joint_bodies, limits.position_min, limits.position_max, strict=True)
-        if body.type == 'revolute' and MANY_TURNS < max(abs(lower), abs(upper)) < _ENDLESS
-    ]:
-        ask(f'{context}: ranges are in rad: are these degrees? {", ".join(wide)}')
+    for kind, most, question in (
+            ('revolute', MANY_TURNS, 'rad: are these degrees?'),
+            ('prismatic', _FAR, 'm: are these mm?')):
+        if wide := [
+            f'{body.joint} ({lower:g} to {upper:g})' for body, lower, upper in zip(
+                robot.joint_bodies, limits.position_min, limits.position_max, strict=True)
+            if body.type == kind and most < max(abs(lower), abs(upper)) < _ENDLESS
+        ]:
+            ask(f'{context}: ranges are in {question} {", ".join(wide)}')
     _ask_of_friction(robot, context)
     if robot.rotor_inertia is not None:
         _ask_of_rotors(robot, dict(zip(

@@ -30,6 +30,15 @@ from hodyn_ros.simulation.example_motion import home
 
 MAX_PERIODS = 5.0  # largest number of periods in one step of the arm
 MAX_TIME_STEP = 10e-3  # largest counted time between ticks, s, as in the node
+USAGE = """\
+usage: simulated_driver [--ros-args -p NAME:=VALUE …]
+
+Publishes joint_states of a simulated arm, and applies what the node feedforward answers, until
+Ctrl-C. Parameters:
+robot:=panda        built-in robot, or robot file
+position:=[…]       positions at the start, rad or m
+rate:=1000.0        states per second, Hz
+report:=FILE        write rates and round trips at the end, as JSON"""
 KEPT = 1_000_000_000  # time for which sent states are kept without a report, ns
 UNANSWERED_AT_END = 5  # last states that are not counted: their answers may not have come
 
@@ -137,6 +146,9 @@ class SimulatedDriver(Node):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the driver until a signal ends it; parameter `report` names a file for the results."""
+    if {'-h', '--help'} & set(sys.argv[1:] if argv is None else argv):
+        print(USAGE)
+        return 0
     try:
         with until_signal(argv) as stop:
             _run(stop)

@@ -76,5 +76,5 @@ def fast_motion(robot: Robot, duration: float, speed: float) -> tuple[Array, Arr
         joint = robot.joint_names[int(np.argmax(outside.any(axis=0)))]
         raise HodynError(
             f'joint {joint!r} would leave its range at {speed:.0%} of its speed for '
-            f'{duration:g} s: reduce speed or duration')
+            f'{duration:g} s: give a lower --speed or a shorter --duration')
     return np.array([0.0, duration]), positions

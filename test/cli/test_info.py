@@ -45,6 +45,18 @@ def test_the_reach_is_that_of_a_stretched_arm_with_its_slides_out(info, kinds, s
         assert f'arm: 3 joints, 3 kg in motion, reach at most {reach:g} m' in text
 
 
+@pytest.mark.parametrize('kind', ['dh', 'modified_dh'])
+def test_the_reach_of_a_planar_arm_is_the_same_by_both_conventions(info, kind):
+    """Distal DH has a link's frame at its end, modified DH at its joint."""
+    lengths = [0.5, 0.4, 0.2]
+    data = chain('revolute', 'revolute', 'revolute')
+    for body, length, before in zip(data['bodies'], lengths, [0.0, *lengths], strict=False):
+        del body['placement'], body['axis']
+        body[kind] = {'a': length if kind == 'dh' else before, 'alpha': 0.0, 'd': 0.0}
+        body['com'] = [-0.1 if kind == 'dh' else length - 0.1, 0.0, 0.0]
+    assert info(data)[0]['reach'] == pytest.approx({'dh': 1.2, 'modified_dh': 1.0}[kind])
+
+
 @pytest.mark.parametrize(('kinds', 'unit'), [
     (('revolute',), 'rad/s'), (('prismatic',), 'm/s'),
     (('revolute', 'prismatic'), 'rad/s or m/s')])

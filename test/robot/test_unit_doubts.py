@@ -4,7 +4,7 @@ import warnings
 import numpy as np
 import pytest
 from rigid_bodies import link
-from robot_texts import said, tag
+from robot_texts import chain, said, tag
 import yaml
 
 import hodyn_ros as hd
@@ -66,6 +66,13 @@ def test_units_are_asked_about_whatever_the_source(source, what):
     factor, sentence = WRONG[what]
     (line,) = said(hd.load_robot, SOURCES[source](mapping(**{what: factor})))
     assert sentence in line
+
+
+@pytest.mark.parametrize(('upper', 'is_asked'), [(300.0, True), (40.0, False), (1e4, False)])
+def test_the_range_of_a_slide_in_mm_is_asked_about(upper, is_asked):
+    limits = {'position': [[0.0, upper], [-1.0, 1.0]]}
+    assert said(hd.load_robot, chain('prismatic', 'revolute', limits=limits)) == is_asked * [
+        f"robot 'arm': ranges are in m: are these mm? link0 (0 to {upper:g})"]
 
 
 def test_units_in_a_yaml_file_are_asked_about(tmp_path):

@@ -189,6 +189,14 @@ def test_however_long_it_runs_its_memory_does_not_grow():
         rclpy.shutdown()
 
 
+@pytest.mark.parametrize('words', [['--help'], ['-h', '--ros-args', '-p', 'rate:=9.0']])
+def test_help_starts_nothing(capsys, words):
+    assert main(['simulated_driver', *words]) == 0
+    said = capsys.readouterr().out
+    for parameter in ('robot', 'position', 'rate', 'report'):
+        assert f'\n{parameter}:=' in said
+
+
 @pytest.mark.parametrize(('parameter', 'said'), [
     ('rate:=0.0', 'parameter rate is 0; must be finite and above 0'),
     ('rate:=-1.0', 'parameter rate is -1; must be finite and above 0'),
