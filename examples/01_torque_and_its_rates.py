@@ -1,7 +1,7 @@
 """Torque, and its rates
 =====================
 
-From a motion with its derivatives to the fourth the library computes the torque that the motion
+From a motion and its derivatives up to the fourth, the library computes the torque that the motion
 needs, and the torque's first and second derivatives. Ordinary inverse dynamics gives only the
 first of these three plots.
 """

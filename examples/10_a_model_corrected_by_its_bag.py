@@ -2,7 +2,7 @@
 ============================
 
 The same recording determines friction, and the zero of each torque sensor. Each value comes with
-its interval of 90 % confidence; if an interval contains 0, the value is not determined.
+its interval of 90 % confidence; if an interval contains 0, the value may be 0.
 The recording is in the repository: run this example in a clone.
 """
 from pathlib import Path

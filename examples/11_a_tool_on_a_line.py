@@ -15,7 +15,7 @@ robot = hd.load_robot('panda')
 ready = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 # %%
-# From rest to rest along x of the world; at each instant the pose is solved and differentiated.
+# From rest to rest along x of the world; at each instant, solve for the pose, then for the rates.
 line = fit_plan([0.0, 1.2], [[0.0], [0.33]])
 times = np.linspace(0.0, line.duration, 240)
 start, _ = hd.forward_kinematics(robot, ready[None], 'link7')

@@ -1,4 +1,4 @@
-"""How joint_trajectory_controller follows annotated plans: its torque beside the true one.
+"""How joint_trajectory_controller follows annotated plans: its torque and the exact one.
 
 The controller interpolates the efforts of a trajectory linearly, and positions, velocities and
 accelerations by polynomials of degree 5 (`Trajectory::interpolate_between_points` of
