@@ -52,7 +52,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'comparison', 'how well an elastic arm tracks with each part of the feed-forward')
     elastic.add_argument(
         '--compare', action='store_true',
-        help='run one motion with rigid, torque, torque_rate and full feed-forward, without ROS')
+        help='run one motion with each kind of feed-forward, from rigid to full, without ROS')
     elastic.add_argument(
         '--bandwidth', type=float, help='bandwidth of the motor loop, rad/s (default: 50)')
     elastic.add_argument(

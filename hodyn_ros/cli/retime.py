@@ -58,8 +58,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'together) may be missed, at most 0.01; waypoints are met (default: 0.001)')
     parser.add_argument(
         '--smooth', type=float, default=0.0, metavar='W',
-        help='price of jerk and torque rate: duration × (1 + W × largest share of their limits) '
-             'is minimised; 0 is the fastest (default), 1 gentle')
+        help='price of jerk, torque rate and motor speed: duration × (1 + W × largest share of '
+             'their limits) is minimised; 0 is the fastest (default), 1 gentle')
     parser.add_argument(
         '--picture', type=Path, metavar='IMAGE',
         help='draw to IMAGE which limits bind, and when')
