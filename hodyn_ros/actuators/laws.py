@@ -4,7 +4,7 @@ All units are link-side: N m and rad for revolute joints, N and m for prismatic 
 packs its parameters for the kernels in `springs`, which have the equations.
 """
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -20,25 +20,36 @@ TABLE_COLUMNS = 5
 _NO_TABLE = np.zeros((0, TABLE_COLUMNS))
 
 
+class _Law:
+    """What all laws have in common."""
+
+    #: Fields that the kernels take as parameters, in their order
+    packed: ClassVar[tuple[str, ...]] = ()
+    #: Fields that are proportional to the stiffness of the springs
+    proportional: ClassVar[tuple[str, ...]] = ()
+
+    def pack(self) -> tuple[tuple[float, ...], Array]:
+        """Return the kernel's parameters and table."""
+        return tuple(float(getattr(self, name)) for name in self.packed), _NO_TABLE
+
+    def scaled(self, factor: float) -> 'Law':
+        """Return the same law with springs that are stiffer by a factor."""
+        law: Law = replace(
+            cast(Any, self), **{name: factor * getattr(self, name) for name in self.proportional})
+        return law
+
+
 @dataclass(frozen=True)
-class Rigid:
+class Rigid(_Law):
     """No spring: the motor moves with the link, θ = q."""
 
     kind: ClassVar[int] = RIGID
     motors: ClassVar[int] = 1
     stiffness: ClassVar[float] = np.inf
 
-    def pack(self) -> tuple[tuple[float, ...], Array]:
-        """Return the kernel's parameters and table."""
-        return (), _NO_TABLE
-
-    def scaled(self, factor: float) -> 'Rigid':
-        """Return the same law with springs that are stiffer by a factor."""
-        return self
-
 
 @dataclass(frozen=True)
-class LinearSpring:
+class LinearSpring(_Law):
     """Q = K δ + D δ̇ with δ = θ − q: a series spring, with a damper beside it unless D is 0."""
 
     #: `stiffness`, `damping`: K, N m/rad; D, N m s/rad
@@ -46,23 +57,17 @@ class LinearSpring:
     damping: float = 0.0
     kind: ClassVar[int] = LINEAR
     motors: ClassVar[int] = 1
+    packed: ClassVar[tuple[str, ...]] = ('stiffness', 'damping')
+    proportional: ClassVar[tuple[str, ...]] = ('stiffness',)
 
     def __post_init__(self) -> None:
         _check_positive('stiffness', self.stiffness)
         if not 0.0 <= self.damping < np.inf:
             raise HodynError(f'damping {self.damping:g}: must not be below 0')
 
-    def pack(self) -> tuple[tuple[float, ...], Array]:
-        """Return the kernel's parameters and table."""
-        return (self.stiffness, self.damping), _NO_TABLE
-
-    def scaled(self, factor: float) -> 'LinearSpring':
-        """Return the same law with springs that are stiffer by a factor."""
-        return LinearSpring(factor * self.stiffness, self.damping)
-
 
 @dataclass(frozen=True)
-class CubicSpring:
+class CubicSpring(_Law):
     """Q = k₁ δ + k₃ δ³: hardening for k₃ > 0, softening for k₃ < 0."""
 
     #: `stiffness`, `cubic`: k₁, N m/rad; k₃, N m/rad³
@@ -72,6 +77,8 @@ class CubicSpring:
     greatest_torque: float = field(init=False)
     kind: ClassVar[int] = CUBIC
     motors: ClassVar[int] = 1
+    packed: ClassVar[tuple[str, ...]] = ('stiffness', 'cubic', 'greatest_torque')
+    proportional: ClassVar[tuple[str, ...]] = ('stiffness', 'cubic')
 
     def __post_init__(self) -> None:
         _check_positive('stiffness', self.stiffness)
@@ -83,17 +90,9 @@ class CubicSpring:
             torque = self.stiffness * end + self.cubic * end**3
         object.__setattr__(self, 'greatest_torque', float(torque))
 
-    def pack(self) -> tuple[tuple[float, ...], Array]:
-        """Return the kernel's parameters and table."""
-        return (self.stiffness, self.cubic, self.greatest_torque), _NO_TABLE
-
-    def scaled(self, factor: float) -> 'CubicSpring':
-        """Return the same law with springs that are stiffer by a factor."""
-        return CubicSpring(factor * self.stiffness, factor * self.cubic)
-
 
 @dataclass(frozen=True, eq=False)
-class TabulatedSpring:
+class TabulatedSpring(_Law):
     """Q = φ(δ) through measured points, by a C² spline."""
 
     #: `deflection`, `torque`: (m,): at least 4 points, rad and N m, both increasing. Motor
@@ -103,6 +102,7 @@ class TabulatedSpring:
     table: Array = field(init=False, repr=False)
     kind: ClassVar[int] = TABULATED
     motors: ClassVar[int] = 1
+    proportional: ClassVar[tuple[str, ...]] = ('torque',)
 
     def __post_init__(self) -> None:
         x, y = np.array(self.deflection, dtype=float), np.array(self.torque, dtype=float)
@@ -143,33 +143,22 @@ class TabulatedSpring:
         """Return the kernel's parameters and table."""
         return (), self.table
 
-    def scaled(self, factor: float) -> 'TabulatedSpring':
-        """Return the same law with springs that are stiffer by a factor."""
-        return TabulatedSpring(self.deflection, factor * self.torque)
-
 
 @dataclass(frozen=True)
-class VariableStiffness:
+class VariableStiffness(_Law):
     """Q = K(t) δ: a spring whose stiffness is prescribed over time, with K̇ and K̈."""
 
     stiffness: float  #: K, N m/rad, until another one is requested
     kind: ClassVar[int] = VARIABLE
     motors: ClassVar[int] = 1
+    proportional: ClassVar[tuple[str, ...]] = ('stiffness',)
 
     def __post_init__(self) -> None:
         _check_positive('stiffness', self.stiffness)
 
-    def pack(self) -> tuple[tuple[float, ...], Array]:
-        """Return the kernel's parameters and table."""
-        return (), _NO_TABLE
-
-    def scaled(self, factor: float) -> 'VariableStiffness':
-        """Return the same law with springs that are stiffer by a factor."""
-        return VariableStiffness(factor * self.stiffness)
-
 
 @dataclass(frozen=True)
-class AntagonisticExponential:
+class AntagonisticExponential(_Law):
     """Two motors that pull a joint by tendons with f(x) = a (e^{b x} − 1)."""
 
     #: `scale`, `rate`: a, N m; b, 1/rad
@@ -179,52 +168,38 @@ class AntagonisticExponential:
     pushes: bool = False  #: Whether the tendons may push as well (x < 0)
     kind: ClassVar[int] = EXPONENTIAL
     motors: ClassVar[int] = 2
+    packed: ClassVar[tuple[str, ...]] = ('scale', 'rate', 'pushes')
+    proportional: ClassVar[tuple[str, ...]] = ('scale', 'stiffness')
 
     def __post_init__(self) -> None:
         for name in ('scale', 'rate', 'stiffness'):
             _check_positive(name, getattr(self, name))
-
-    def pack(self) -> tuple[tuple[float, ...], Array]:
-        """Return the kernel's parameters and table."""
-        return (self.scale, self.rate, float(self.pushes)), _NO_TABLE
 
     @property
     def deflection_at_rest(self) -> float:
         """Elongation x of both tendons without a load, rad: 2 a b e^{b x} = σ."""
         return float(np.log(self.stiffness / (2.0 * self.scale * self.rate)) / self.rate)
 
-    def scaled(self, factor: float) -> 'AntagonisticExponential':
-        """Return the same law with springs that are stiffer by a factor."""
-        return replace(
-            self, scale=factor * self.scale, stiffness=factor * self.stiffness)
-
 
 @dataclass(frozen=True)
-class AntagonisticQuadratic:
+class AntagonisticQuadratic(_Law):
     """Two motors that pull a joint by tendons with f(x) = k x²/2, which cannot push."""
 
     coefficient: float  #: k, N m/rad²
     stiffness: float  #: σ, N m/rad, until another one is requested
     kind: ClassVar[int] = QUADRATIC
     motors: ClassVar[int] = 2
+    packed: ClassVar[tuple[str, ...]] = ('coefficient',)
+    proportional: ClassVar[tuple[str, ...]] = ('coefficient', 'stiffness')
 
     def __post_init__(self) -> None:
         for name in ('coefficient', 'stiffness'):
             _check_positive(name, getattr(self, name))
 
-    def pack(self) -> tuple[tuple[float, ...], Array]:
-        """Return the kernel's parameters and table."""
-        return (self.coefficient,), _NO_TABLE
-
     @property
     def deflection_at_rest(self) -> float:
         """Elongation x of both tendons without a load, rad: 2 k x = σ."""
         return self.stiffness / (2.0 * self.coefficient)
-
-    def scaled(self, factor: float) -> 'AntagonisticQuadratic':
-        """Return the same law with springs that are stiffer by a factor."""
-        return AntagonisticQuadratic(
-            factor * self.coefficient, factor * self.stiffness)
 
 
 Law = (
