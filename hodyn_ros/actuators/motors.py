@@ -40,7 +40,7 @@ class Motor:
 
         A gear of ratio N divides angles and multiplies torques by N, so B = N² J.
         """
-        _check(  # the numbers as they are given, which an error names
+        _check(  # before the conversion: errors name the numbers that were given
             gear_ratio=gear_ratio, inertia=inertia, viscous=viscous, coulomb=coulomb,
             coulomb_velocity=coulomb_velocity, max_velocity=max_velocity, max_effort=max_effort)
         n = gear_ratio

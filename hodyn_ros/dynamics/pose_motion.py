@@ -9,7 +9,8 @@ from hodyn_ros.dynamics.twist_representation import Representation, representati
 from hodyn_ros.robot import HodynError, lie
 
 TOLERANCE = 1e-6
-"""Largest symmetric part of an angular velocity matrix, relative to max(1, derivatives)."""
+"""Largest accepted symmetric part of a Taylor coefficient of the angular velocity matrix, as a
+share of max(1, largest coefficient of the pose)."""
 
 
 def pose_derivatives(

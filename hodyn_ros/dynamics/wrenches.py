@@ -127,8 +127,8 @@ def external_efforts(
 
     They are the term that `equations_of_motion` leaves out. The joint torques come last; on a
     floating base the wrench on the base comes before them. By AGF26 eqs. (13) and (19),
-    corrected, they are −Sᵀ G_c W; on a fixed base, Q_ext of MK21 eqs. (27), (37), (53), whose W
-    is −`external_wrenches`.
+    corrected, they are −Sᵀ G_c W, where G_c sums over the bodies that a joint carries; on a fixed
+    base, Q_ext of MK21 eqs. (27), (37), (53), whose W is −`external_wrenches`.
 
     Parameters
     ----------

@@ -150,8 +150,8 @@ def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
 def _resolution(series: list[tuple[Array, Array, Array]], column: int) -> float:
     """Return the rounding noise of recorded numbers: their least step over √12.
 
-    If the numbers are not rounded, it is at most their scatter: the least step of a joint that
-    always moves is large.
+    If the numbers are not rounded, the result is at most their scatter: the least step of a joint
+    that always moves is motion, not resolution.
     """
     steps = np.abs(np.concatenate([np.diff(entry[column]) for entry in series]))
     moves = steps[steps > 0.0]
@@ -204,7 +204,8 @@ def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
     The velocities are compared with the motion estimated from positions only: the lag is the shift
     in time that explains their difference best, to first order. Its standard deviation comes from
     the differences between parts of the recording, or between joints if these differ more. NaN if
-    no velocities are recorded or the motion hardly accelerates.
+    no run has a velocity at every sample, or if the estimated motion accelerates in none or only
+    one of the parts of the runs; if it hardly accelerates, the deviation is large.
     """
     alone = replace(noise, velocity=np.full_like(noise.velocity, np.inf))
     parts = []
@@ -224,7 +225,8 @@ def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
         return np.nan, np.nan
     squares, products, drive = np.stack(parts, axis=1)
     joint = -products.sum(axis=0) / np.maximum(drive.sum(axis=0), _FLOOR)
-    # The lag itself is not noise: its part of the squares, largest in fast motion, is removed.
+    # What the lag explains is not noise: its share of the squares, largest in fast motion, is
+    # subtracted.
     noise_left = squares.sum(axis=0) - joint ** 2 * drive.sum(axis=0)
     certainty = 1.0 / (np.maximum(noise_left, 0.0) + _FLOOR)
     weight = drive @ certainty

@@ -1,7 +1,7 @@
 """From a bag to its motion, piece by piece: memory does not grow with the recording.
 
 The stamps of each piece are classified and its motion is smoothed with a margin on both sides,
-longer than the memory of the smoother: later filters need margins as well.
+longer than the memory of the smoother, so that some margin is left for the filters that follow.
 """
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -45,13 +45,14 @@ CHUNK_SIZE = 16_384
 
 _FIT_WHOLE = 4000  # greatest number of messages of a recording that is fitted as a whole
 _FIT_WINDOWS, _FIT_WINDOW = 8, 500  # number of windows of a longer recording, messages in each
-_TIMED_WINDOW = 2000  # messages around each window that are needed to determine the clock
+# Messages that are read per window, to determine the clock; the middle `_FIT_WINDOW` are fitted.
+_TIMED_WINDOW = 2000
 _MARGIN_MEMORIES = 12.0  # length of a margin, in memories of the smoother
 _REASONS = {
     StampStatus.DUPLICATE: 'same stamp as the message before',
     StampStatus.REVERSED: 'stamp out of order',
-    StampStatus.NO_MOTION: 'positions and velocities too large for a motion, or that contradict '
-                           'each other',
+    StampStatus.NO_MOTION: 'positions and velocities that are too large for a motion, or '
+                           'contradict each other',
     StampStatus.STALE: 'state of an earlier message, repeated by a second publisher',
     StampStatus.TORN: 'positions and velocities of different samples: read while it was written',
     StampStatus.LONE: 'in a run too short to differentiate',

@@ -60,7 +60,7 @@ class LockedWatch:
 
     @property
     def doubt(self) -> str:
-        """Which joints are away from their locks, without measured positions: these change."""
+        """Which joints are away from their locks; their positions, which change, are left out."""
         return '; '.join(
             f'{joint} is not at its lock, {self._locked[joint]:g}'
             for joint in sorted(self._apart))

@@ -189,7 +189,8 @@ class JointStateReader:
 class SomePositions:
     """Reads the positions of some joints from all joint states that name them.
 
-    `find` returns the index of each joint that a message names, among its names.
+    `find` takes the names in a message and returns, for each wanted joint among them, its index
+    there.
     """
 
     def __init__(self, find: Callable[[Sequence[str]], dict[str, int]]) -> None:

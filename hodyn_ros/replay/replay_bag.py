@@ -56,7 +56,8 @@ class Replay:
     curves: 'Curves'  #: Data of the plots
     #: (int, int): receive times of the first and the last used message, ns
     received: tuple[int, int]
-    #: `wanted_bandwidth`, `payload`, `moving_locked`: Arguments of `replay`
+    #: `wanted_bandwidth`: Argument `bandwidth` of `replay`; `payload`, `moving_locked`: its
+    #: arguments of these names
     wanted_bandwidth: float | None
     payload: tuple[str, ...]
     moving_locked: tuple[str, ...]
@@ -96,11 +97,11 @@ class Curves:
         self.comparison = EffortComparison(names)  #: Statistics of the errors, with their spectrum
         reach = np.nanmax(np.abs(first.q[:, 1]), axis=0) * 1.3 + 1e-6
         fast = np.minimum(robot.limits.velocity, reach)
-        #: Recorded effort minus rigid-body prediction over velocity, N m
+        #: Recorded effort minus rigid-body prediction, N m, as a function of velocity
         self.friction = Profile(-fast, fast)
         low, high = np.nanmin(first.q[:, 0], axis=0), np.nanmax(first.q[:, 0], axis=0)
         room = 0.5 * (high - low) + 1e-6
-        #: Recorded effort minus prediction over position, N m
+        #: Recorded effort minus prediction, N m, as a function of position
         self.over_position = Profile(
             np.maximum(low - room, robot.limits.position_min),
             np.minimum(high + room, robot.limits.position_max))
@@ -157,7 +158,8 @@ def replay(
     payload : sequence of str
         The loads given for this replay; if the model fits badly, they are named as suspects.
     moving_locked : sequence of str
-        Sentences of `dependent_but_elsewhere` about the recording.
+        Sentences about locked or following joints that are elsewhere in the recording, from
+        `dependent_but_elsewhere`.
     force : bool
         Whether existing files are replaced, see `common.output_files.replacing`.
 

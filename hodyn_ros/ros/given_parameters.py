@@ -42,8 +42,9 @@ def read_file(path: str, node: str) -> dict[str, Any]:
 
 
 def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
-    """Return the parameters on a node's command line: `-p` wins over files, the last over others.
+    """Return the parameters on a node's command line.
 
+    `-p` wins over files, and the last of several files or `-p` wins.
     Raises HodynError for a value, in a file or by `-p`, that its parameter cannot have, for an
     unknown name, and for words that ROS would ignore. With -h or --help it prints the usage and
     exits.
@@ -103,7 +104,7 @@ def usage(node: str) -> str:
 def undeclared(node: Node, changes: Sequence[Parameter[Any]]) -> str:
     """Return an error for the first parameter that a node does not have; empty if it has all.
 
-    The client library would refuse them with an empty list of names, before any callback.
+    rclpy would refuse them before any callback, in a message that does not name them.
     """
     for change in changes:
         if not node.has_parameter(change.name):

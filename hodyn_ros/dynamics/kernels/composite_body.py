@@ -17,7 +17,8 @@ def equations_of_motion(
     """Write mass matrix, Coriolis matrix and gravity terms.
 
     - `gravity`, (3,), m/s².
-    - `columns`, (N, r + 2, 6): coefficients of S; Ṡ = 0 in the six of a floating base.
+    - `columns`, (N, r + 2, 6): coefficients of S, a row per joint; Ṡ = 0 in the first six
+      rows, those of a floating base.
     - `inertia`, `ad_inertia`, (n_bodies, r + 1, 6, 6): M and ad_Vᵀ M of each body on entry, and
       their sums over its subtree (composite inertia) on return.
     - `mass`, `coriolis`, (r + 1, N, N), `weight`, (r + 1, N): zeros on entry; written.

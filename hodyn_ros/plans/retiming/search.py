@@ -37,8 +37,8 @@ PATH_TOLERANCE = 1e-3
 PIECE, MIN_PIECES = 1e-2, 480
 """Largest duration of a piece of the returned plan, s, and least number of pieces: four for each
 of 120 pieces of the rate."""
-# Number of pieces of the rate in the first steps: a step with many pieces fails far from the
-# optimum.
+# Number of pieces of the rate, the spline (du/dt)² that a step solves for, in the first steps: a
+# step with many pieces fails far from the optimum.
 _COARSE = (40, 40, 60)
 # Spacing of the rate's knots in later steps, s, and bounds of their number: a file of samples 5 ms
 # apart could not follow a finer rate.
@@ -56,7 +56,7 @@ COST_SAMPLES = 4000
 WAY_SAMPLES = 400
 # Bounds of the duration of the first motion, s, before it is compared with the limits.
 SHORTEST, LONGEST = 0.01, 1000.0
-# Factor on the duration that makes a plan exceed a limit.
+# A plan within all limits is shortened by this factor until it exceeds one.
 FAST = 1e-2
 
 
@@ -84,8 +84,9 @@ def retime(
     positions : (m, n) array
         Points, m ≥ 2, rad or m.
     times : (m,) array, optional
-        Planned times, s; by default the times that the slowest joint needs at its top speed. They
-        set the uniform stretch for comparison, and the path only if no other is within limits.
+        Planned times, s; by default the times that the slowest joint needs at its top speed. The
+        result is compared with a uniform stretch of them. The path depends on them only if the
+        path made without them is not within limits at any speed.
     limits : float or mapping of str to float
         Share of the limits that may be used, above 0 and at most 1: of all, or per quantity
         ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
@@ -93,8 +94,8 @@ def retime(
     stop_at : sequence of int
         Points, from 0, at which the motion rests.
     path_tolerance : float
-        rad or m by which the path may miss points that are samples of a motion: 20 or more that
-        jitter or are close together. It meets other points.
+        Distance, rad or m, by which the path may miss points that are samples of a motion, that
+        is 20 or more points that jitter or are close together. It meets all other points.
     smoothness : float
         Price of using the limits of jerk, torque rate and motor speed: the search minimises
         duration × (1 + smoothness × largest share used of these). 0 gives the fastest motion.
@@ -182,7 +183,7 @@ def _retime_section(
     else:
         slow, law = _stretched(timed, table), _from_rest(path, table)
         if law is None and slow is not None and path is not timed:
-            # No timing of the path is within limits, but one of the curve in time is.
+            # No timing of the path is within limits, but one of the timed plan's curve is.
             path, law = timed, _from_rest(timed, table)
         if law is None:
             raise HodynError(_why_not(path, table))
@@ -198,7 +199,8 @@ def _retime_section(
         if rate is not None:
             law = at_rate(law, rate)
         elif not moving:
-            # No rate brings the present motion within a limit that it exceeds by far.
+            # The step found no rate, as the present motion exceeds a limit by far: it is stretched
+            # for the next step.
             slower = _within_limits(_motion(path, law, moving), table, moving)
             law = law.stretched(1.0 if slower is None else slower.duration / law.duration)
         if progress is not None:
