@@ -53,7 +53,7 @@ class Motor:
 def _check(**values: float) -> None:
     for name in ('inertia', 'viscous', 'coulomb'):
         if not 0.0 <= values[name] < np.inf:
-            raise HodynError(f'{name} {values[name]:g}: must not be below 0')
+            raise HodynError(f'{name} {values[name]:g}: must not be below 0, and must be finite')
     for name in ('coulomb_velocity', 'gear_ratio', 'max_velocity', 'max_effort'):
         if not values[name] > 0.0:
             raise HodynError(f'{name} {values[name]:g}: must be above 0')
