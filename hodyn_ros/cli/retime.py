@@ -129,7 +129,9 @@ def run(options: argparse.Namespace) -> int:
         from hodyn_ros.feedforward import FeedForward
         from hodyn_ros.plans.retiming.picture import draw_margins
 
-        draw_margins(plan, FeedForward(robot), options.picture, force=options.force)
+        draw_margins(
+            plan, FeedForward(robot), options.picture, request.settings.commands,
+            force=options.force)
         print(f'margins: {options.picture}')
     write_results(_results(prepared), options.json, force=options.force)
     return WITHIN_LIMITS

@@ -316,8 +316,10 @@ def simulate_by_euler(
     check_robot(robot)
     if robot.floating:
         raise HodynError(f'robot {robot.name!r} has a floating base: use simulate')
-    if not (0.0 < number(step, 'step') < np.inf and isinstance(steps, int) and steps >= 0):
-        raise HodynError(f'step must be above 0 and steps at least 0, got {step!r} and {steps!r}')
+    if not (0.0 < number(step, 'step') < np.inf and isinstance(
+            steps, (int, np.integer)) and steps >= 0):
+        raise HodynError(
+            f'step must be above 0 and steps an integer of at least 0, got {step!r} and {steps!r}')
     states = np.empty((steps + 1, 2, robot.n))
     states[0] = checked(start, 'start', (2, robot.n))
     for k in range(steps):

@@ -85,7 +85,7 @@ def inverse_kinematics(
     rates = np.zeros((*batch, orders, robot.n))
     free = _free_joints(robot, link, carriers, prescribed or {}, rates)
     rates = rates.reshape(-1, orders, robot.n)
-    if not (isinstance(damping, int | float) and 0.0 <= damping < math.inf):
+    if not 0.0 <= float(checked(damping, 'damping', ())) < math.inf:
         raise HodynError(f'damping must be a finite number of at least 0, got {damping!r}')
     result = np.empty((len(starts), orders + 1, robot.n))
     for t, start in enumerate(starts):

@@ -71,10 +71,10 @@ def solve_pose(
             f'robot {robot.name!r} has a floating base; inverse kinematics needs a fixed one')
     if not (
             number(tolerance, 'tolerance') > 0.0
-            and isinstance(iterations, int) and iterations >= 1):
+            and isinstance(iterations, (int, np.integer)) and iterations >= 1):
         raise HodynError(
-            f'tolerance must be above 0 and iterations at least 1, got {tolerance!r} and '
-            f'{iterations!r}')
+            'tolerance must be above 0 and iterations an integer of at least 1, got '
+            f'{tolerance!r} and {iterations!r}')
     target = checked_pose(pose, 'pose')
     low, high = robot.limits.position_min, robot.limits.position_max
     starts = _starts(robot) if guess is None else [checked(guess, 'guess', (robot.n,)).copy()]

@@ -26,6 +26,9 @@ _OTHER_WORDS = {
     'acceleration': ('acc', 'accel', 'accelerations'),
     'effort': ('eff', 'torque', 'tau', 'force', 'efforts')}
 _CURRENTS = ('current', 'currents', 'amps')
+# A joint with the word of a kind behind or in front.
+_WORDS = (
+    r'(?P<joint>.+)[._/ ](?P<word>[^._/ ]+)', r'(?P<word>[^._/ ]+)[._/ ](?P<joint>.+)')
 _KIND_OF_WORD = {
     word: kind for kind, words in _OTHER_WORDS.items() for word in (kind, *words)}
 
@@ -89,7 +92,7 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
     at = header.index('time')
     for number, line in lines:
         is_last = number == lines[-1][0]
-        if fault := _wrong_count(len(line), len(header), is_last):
+        if fault := _wrong_count(line, len(header), is_last):
             if not is_log:
                 raise HodynError(f'{path}, line {number}: {fault}')
             table.left_out.setdefault(fault, []).append(number)
@@ -156,15 +159,16 @@ def _number(line: list[str], place: int, is_log: bool) -> float:
     return math.nan
 
 
-def _wrong_count(entries: int, columns: int, is_last: bool) -> str:
+def _wrong_count(line: list[str], columns: int, is_last: bool) -> str:
     """Return the fault in the number of a line's entries; empty if it is right."""
+    entries = len(line)
     if entries == columns:
         return ''
     if is_last and entries < columns:
         return f'cut off after {entries} of {columns} entries'
     return f'{entries} entries for {columns} columns' + (
         ': are these decimal commas? Then separate the columns by semicolons'
-        if 2 * columns >= entries >= max(2 * columns - 1, columns + 2) else '')
+        if columns + 1 < entries <= 2 * columns and not any('.' in cell for cell in line) else '')
 
 
 def _columns(
@@ -232,17 +236,22 @@ def _units_of_joints(written: list[str], header: list[str]) -> dict[str, tuple[s
 
 def _check_words(header: list[str], path: Path) -> None:
     """Refuse columns with a wrong word for a kind, which would become joints."""
-    of_joint: dict[str, dict[str, str]] = {}
+    kinds = ('position', *KINDS)
+    right = {column for column in header if column.rpartition('.')[0] and (
+        column.rpartition('.')[2] in kinds)}
+    joints = {column.rpartition('.')[0] for column in right}
+    of_joint: dict[str, set[tuple[str, str]]] = {}
     for column in header:
-        for pattern in (r'(?P<joint>.+)[._/ ](?P<word>[^._/ ]+)',
-                        r'(?P<word>[^._/ ]+)[._/ ](?P<joint>.+)'):
+        for pattern in _WORDS[:0 if column in joints else 1 if column in right else 2]:
             words = re.fullmatch(pattern, column)
             if words and (kind := _KIND_OF_WORD.get(words['word'].lower())):
-                of_joint.setdefault(words['joint'], {})[kind] = column
-    for joint, kinds in of_joint.items():
-        for kind, column in kinds.items():
-            if (len(kinds) > 1 or joint in header) and column != f'{joint}.{kind}':
-                raise HodynError(f'{path}: column {column!r}: write {joint}.{kind}')
+                of_joint.setdefault(words['joint'], set()).add((kind, column))
+    for joint, found in of_joint.items():
+        for kind, column in sorted(found - {(kind, f'{joint}.{kind}') for kind in kinds}):
+            if len(found) > 1 or joint in header:
+                raise HodynError(
+                    f'{path}: column {column!r}: write {joint}.{kind}, or {column}.position if '
+                    'this is a joint')
     for column in header:
         split = re.fullmatch(r'(.+)([._/ ])([^._/ ]+)', column)
         kind = _KIND_OF_WORD.get(split[3].lower()) if split else None

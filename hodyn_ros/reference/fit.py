@@ -229,12 +229,12 @@ def _band(
     """
     plan = _smoothest_band(times, knots, fixed, tolerance)
     values, _ = extrema(plan, 0)
-    if (lower <= values[0]).all() and (values[1] <= upper).all():
+    if (lower - ROUND_OFF <= values[0]).all() and (values[1] <= upper + ROUND_OFF).all():
         return plan
-    half = 0.5 * tolerance
+    half = 0.5 * np.minimum(tolerance, upper - lower)
     inside = knots.copy()
     inside[1:-1, 0] = np.clip(knots[1:-1, 0], lower + half, upper - half)
-    return _smoothest_band(times, inside, fixed, half)
+    return _smoothest_band(times, inside, fixed, 0.5 * tolerance)
 
 
 def _smoothest_band(times: Array, knots: Array, fixed: Flags, tolerance: float) -> Plan:

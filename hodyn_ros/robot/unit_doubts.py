@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 MANY_TURNS = 8.0 * math.pi
 """Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""
 _ENDLESS = 1000.0
-"""End of a range, rad or m, from which on the range means no limit: even degrees are fewer."""
+"""End of a range, rad or m, from which on the range means no limit: even degrees are fewer, and so
+are mm of most slides."""
 _FULL_TURN = 1.01 * 2.0 * math.pi
 """Largest plausible angle in a pose or in DH parameters (rpy, alpha, theta), rad: a full turn."""
 _FAR = 50.0

@@ -174,7 +174,8 @@ WRONG = {
     hd.forward_kinematics: [*KINEMATICS, ({'q': 'x'}, 'q: expected ')],
     hd.jacobian: [*KINEMATICS, ({'base_columns': True}, 'fixed base: leave out base_columns')],
     hd.inverse_kinematics: [
-        ({'damping': 'a'}, 'damping must be a finite number'),
+        ({'damping': 'a'}, 'damping: expected '),
+        ({'damping': -1.0}, 'damping must be a finite number'),
         ({'q': zeros(6)}, r'q has shape \(6,\)'),
         ({'q': zeros(7) + np.inf}, 'not finite'),
         ({'twist': zeros(6)}, r'twist has shape \(6,\)'),
@@ -191,7 +192,7 @@ WRONG = {
     hd.solve_pose: [
         ({'tolerance': -1.0}, 'tolerance must be above 0'),
         ({'tolerance': 'a'}, 'tolerance: expected '),
-        ({'iterations': 2.5}, 'iterations at least 1, got 1e-10 and 2.5'),
+        ({'iterations': 2.5}, 'iterations an integer of at least 1, got 1e-10 and 2.5'),
         ({'pose': np.eye(3)}, 'pose has shape'),
         ({'pose': 2.0 * EYE}, 'pose: its rotation'),
         ({'guess': zeros(6)}, 'guess has shape'),
@@ -253,7 +254,7 @@ WRONG = {
     hd.simulate_by_euler: [
         ({'step': 0.0}, 'step must be above'),
         ({'step': 'a'}, 'step: expected '),
-        ({'steps': 2.5}, 'and steps at least 0, got 0.1 and 2.5'),
+        ({'steps': 2.5}, 'and steps an integer of at least 0, got 0.1 and 2.5'),
         ({'robot': FLYING_ARM}, 'floating base: use simulate'),
     ],
 }

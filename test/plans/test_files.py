@@ -181,6 +181,8 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', 'time,a\n0,1,2', 'line 2: 3 entries for 2 columns'),
     ('p.csv', 'time,a\n0,0,1,5', 'line 2: 4 entries for 2 columns: are these decimal commas'),
     ('p.csv', 'time,a,b\n0,1,5,2,5', 'line 2: 5 entries for 3 columns: are these decimal commas'),
+    ('p.csv', 'time,a,b\n0,0.1,0.20.3,0.1,0.2', 'line 2: 5 entries for 3 columns'),
+    ('p.csv', 'time,vel_a,a,a.velocity\n0,1,1,1', "write a.velocity, or vel_a.position if this is"),
     ('p.csv', 'time,pos_a,vel_a\n0,1,1', "column 'pos_a': write a.position"),
     ('p.csv', 'time,a_pos,a_vel\n0,1,1', "column 'a_pos': write a.position"),
     ('p.csv', 'time,a,vel/a\n0,1,1', "column 'vel/a': write a.velocity"),

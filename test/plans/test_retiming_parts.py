@@ -91,7 +91,7 @@ def test_a_reflex_binds_as_a_limit_does(tmp_path):
     robot = replace(FR3, limits=Limits.none(7))
     retimed = retime_plan(fit_plan([0.0, 4.0], [HOME, HOME + 0.4]), FeedForward(robot))
     assert retimed.binding
-    draw_margins(retimed.plan, FeedForward(robot), tmp_path / 'margins.svg')
+    draw_margins(retimed.plan, FeedForward(robot), tmp_path / 'margins.svg', 'effort')
     drawn = (tmp_path / 'margins.svg').read_text()
     for bound in retimed.binding:
         assert f'{bound.joint} {bound.quantity}' in drawn

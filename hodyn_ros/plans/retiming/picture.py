@@ -20,7 +20,7 @@ SAMPLES = 3000
 
 @plot_style.styled
 def draw_margins(
-    plan: Plan, feedforward: FeedForward, path: Path, commands: Commands = 'effort', *,
+    plan: Plan, feedforward: FeedForward, path: Path, commands: Commands, *,
     force: bool = False,
 ) -> None:
     """Draw the share of its limits that a plan uses, over time, to an image file.
