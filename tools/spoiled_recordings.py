@@ -1,6 +1,6 @@
 """Recordings with one mistake each, and the words by which `hodyn` replay and identify name it."""
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 import re
 
@@ -9,6 +9,7 @@ import numpy as np
 from recordings import PANDA, messages, motion, record, write
 
 import hodyn_ros as hd
+from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.simulation.examples import with_example_actuators
@@ -21,6 +22,10 @@ TURNS = np.array([True, True, False, True])  # of the SCARA
 FRICTION = np.array([1.0, 0.3, 0.2, 0.05])  # of the arm on a slide
 HUNG_SCARA = SCARA.with_base_pose(np.diag([1.0, -1.0, -1.0, 1.0]))
 ELASTIC_PANDA = with_example_actuators(PANDA, 'sea', STIFFNESS)
+RUBBING_TWOLINK = replace(
+    with_example_actuators(TWOLINK, 'sea', STIFFNESS), friction=SigmoidFriction(
+        amplitude=[6.0, 2.0], slope=[20.0, 20.0], velocity_offset=[0.0, 0.0],
+        viscous=[0.4, 0.2]))
 LOADED_PANDA = PANDA.with_payload('link7', 1.3, [0.02, -0.01, 0.1])
 WALL = PANDA.with_base_pose(
     np.array([[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]]))
@@ -315,6 +320,13 @@ SPOILED = [
           ('behind springs', read_at_the_motors, (
               'positions are those of the motors', '% of the efforts unexplained',
               'motor position minus Q/K')))),
+    *(Spoiled(*more, made=of(30.0, 100.0, robot=RUBBING_TWOLINK, bandwidth=0.6),
+              robot=RUBBING_TWOLINK)
+      for more in (
+          ('before springs with friction', unchanged, (), (
+              'positions are those of the motors', 'efforts run')),
+          ('behind springs with friction', read_at_the_motors, (
+              'positions are those of the motors',), ('efforts run',), 2))),
     unlocked('another lock in the file', standing(6, 0.04), (
         'joint7 is locked at 0, but stands at 0.04 in the recording: the torque is computed for '
         'the lock. Lock it at 0.04 instead, with --lock; if the robot file locks it, make that '

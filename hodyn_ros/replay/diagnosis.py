@@ -15,11 +15,13 @@ from hodyn_ros.replay.effort_unit import (
 )
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import gravity_doubt
-from hodyn_ros.replay.misreading import Fit, find_misreading, series_compliance
+from hodyn_ros.replay.misreading import Fit, find_misreading
+from hodyn_ros.replay.motor_positions import MotorPositions
 from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostly_outside
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
+from hodyn_ros.robot import Robot
 
 _FEW = 8  # number of pieces at the beginning of a recording that are judged
 _SAME = 0.02  # difference below which unexplained shares of the efforts count as equal
@@ -198,14 +200,16 @@ class Diagnosis:
 class DiagnosisSamples:
     """Gathers what a diagnosis needs: samples of the first pieces, and all frozen encoders."""
 
-    def __init__(self) -> None:
+    def __init__(self, robot: Robot) -> None:
         self._pieces: list[tuple[Array, Array, Array]] = []
         self._encoders = FrozenEncoders()
+        self._motors = MotorPositions(robot)
 
     def add(self, used: Chunk) -> None:
         """Add the next used messages."""
         self._encoders.add(used)
         if len(used.q) and len(self._pieces) < _FEW:
+            self._motors.add(used)
             every = len(used.q) // MAX_SAMPLES + 1
             self._pieces.append((
                 used.q[::every], used.slow[::every, 1], used.states.velocity[::every]))
@@ -225,6 +229,9 @@ class DiagnosisSamples:
         robot = feedforward.robot
         factors, fit = _lengths_and_fit(
             feedforward, q[::every], effort[::every], efforts.gear_ratios)
+        motors = self._motors.fit(feedforward, efforts) if (factors == 1.0).all() else None
+        if motors is not None and (fit.reading is None or motors.left < fit.left):
+            fit = motors
         # Recorded velocities of a joint may be in m/s although its positions are not in m.
         are_right = velocities.are_slower(factors)
         misplaced = tuple(np.array(names)[mostly_outside(robot, q[:, 0])].tolist())
@@ -241,7 +248,7 @@ class DiagnosisSamples:
             feedforward, q, in_joint_units(effort, efforts.gear_ratios), gains=False).small()
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            bool(series_compliance(robot).any()), zero,
+            self._motors.has_springs, zero,
             tuple(factors.tolist()), misplaced, self._encoders.named(names))
 
 
