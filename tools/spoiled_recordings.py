@@ -24,8 +24,7 @@ HUNG_SCARA = SCARA.with_base_pose(np.diag([1.0, -1.0, -1.0, 1.0]))
 ELASTIC_PANDA = with_example_actuators(PANDA, 'sea', STIFFNESS)
 RUBBING_TWOLINK = replace(
     with_example_actuators(TWOLINK, 'sea', STIFFNESS), friction=SigmoidFriction(
-        amplitude=[6.0, 2.0], slope=[20.0, 20.0], velocity_offset=[0.0, 0.0],
-        viscous=[0.4, 0.2]))
+        amplitude=[6.0, 2.0], slope=[20.0, 20.0], velocity_offset=[0.0, 0.0], viscous=[0.4, 0.2]))
 LOADED_PANDA = PANDA.with_payload('link7', 1.3, [0.02, -0.01, 0.1])
 WALL = PANDA.with_base_pose(
     np.array([[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]]))
@@ -150,6 +149,11 @@ def filtered_velocities(recording):
         velocity[k] = velocity[k - 1] + share * (velocity[k] - velocity[k - 1])
 
 
+def exchanged(recording):
+    """Exchange velocities and efforts."""
+    recording.velocity, recording.effort = recording.effort, recording.velocity
+
+
 def rubbing_and_swapped(recording):
     """Swap two joints; their friction explains the efforts, whatever the order."""
     recording.effort += 20.0 * FRICTION * np.tanh(recording.velocity / 0.03)
@@ -244,6 +248,8 @@ LOAD = ('The arm may carry a load that the model lacks', 'resolve the doubts abo
 ALL_IN_DEGREES = {'position': DEGREES, 'velocity': DEGREES}
 on_slide = partial(Spoiled, made=of_arm, robot=ARM)
 on_scara = partial(Spoiled, made=of(20.0, 100.0, robot=SCARA, bandwidth=1.5), robot=SCARA)
+on_springs = partial(
+    Spoiled, made=of(30.0, robot=RUBBING_TWOLINK, bandwidth=0.6), robot=RUBBING_TWOLINK)
 unlocked = partial(Spoiled, made=of(20.0, 50.0, bandwidth=0.5))
 replayed = partial(Spoiled, commands=('replay',))
 identified = partial(Spoiled, commands=('identify',))
@@ -258,6 +264,7 @@ SPOILED = [
     on_slide('an encoder that fails', frozen, (re.compile(
         r'Positions stand still while the recorded velocities go on: elbow \(for \S+ s or more'
         r'\)\. Did an encoder, or the driver, fail\?'),)),
+    on_slide('exchanged', exchanged, ('efforts seem to be exchanged. ',), ('does not fit the',), 2),
     on_slide('filtered velocities', filtered_velocities, unsaid=('another sampling rate',)),
     on_slide('one late joint', late(1), LAG, ('for all',)),
     on_slide('all late', late(0, 1, 2, 3), ('estimated for all joints together',),
@@ -320,13 +327,9 @@ SPOILED = [
           ('behind springs', read_at_the_motors, (
               'positions are those of the motors', '% of the efforts unexplained',
               'motor position minus Q/K')))),
-    *(Spoiled(*more, made=of(30.0, 100.0, robot=RUBBING_TWOLINK, bandwidth=0.6),
-              robot=RUBBING_TWOLINK)
-      for more in (
-          ('before springs with friction', unchanged, (), (
-              'positions are those of the motors', 'efforts run')),
-          ('behind springs with friction', read_at_the_motors, (
-              'positions are those of the motors',), ('efforts run',), 2))),
+    on_springs('before springs with friction', unsaid=('of the motors', 'efforts run')),
+    on_springs('behind springs with friction', read_at_the_motors, ('those of the motors',),
+               ('efforts run',), 2),
     unlocked('another lock in the file', standing(6, 0.04), (
         'joint7 is locked at 0, but stands at 0.04 in the recording: the torque is computed for '
         'the lock. Lock it at 0.04 instead, with --lock; if the robot file locks it, make that '
