@@ -264,7 +264,7 @@ SPOILED = [
     on_slide('an encoder that fails', frozen, (re.compile(
         r'Positions stand still while the recorded velocities go on: elbow \(for \S+ s or more'
         r'\)\. Did an encoder, or the driver, fail\?'),)),
-    on_slide('exchanged', exchanged, ('efforts seem to be exchanged. ',), ('does not fit the',), 2),
+    on_slide('exchanged', exchanged, ('efforts seem to be exchanged',), ('does not fit the',), 2),
     on_slide('filtered velocities', filtered_velocities, unsaid=('another sampling rate',)),
     on_slide('one late joint', late(1), LAG, ('for all',)),
     on_slide('all late', late(0, 1, 2, 3), ('estimated for all joints together',),
