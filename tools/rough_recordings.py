@@ -47,7 +47,7 @@ def recorded(rng, robot, *, off=0.0, size=1.0):
 
 def diagnosed(q, effort, velocity):
     """Return what a report says of the motion, efforts and velocities of a Panda."""
-    few = DiagnosisSamples()
+    few = DiagnosisSamples(ROBOTS[0])
     few.add(SimpleNamespace(
         q=q, slow=np.stack([effort, effort], axis=1), instants=100_000_000 * np.arange(len(q)),
         states=SimpleNamespace(position=q[:, 0], velocity=velocity)))

@@ -1,6 +1,6 @@
 """Recordings with one mistake each, and the words by which `hodyn` replay and identify name it."""
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 import re
 
@@ -9,6 +9,7 @@ import numpy as np
 from recordings import PANDA, messages, motion, record, write
 
 import hodyn_ros as hd
+from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.simulation.examples import with_example_actuators
@@ -21,6 +22,9 @@ TURNS = np.array([True, True, False, True])  # of the SCARA
 FRICTION = np.array([1.0, 0.3, 0.2, 0.05])  # of the arm on a slide
 HUNG_SCARA = SCARA.with_base_pose(np.diag([1.0, -1.0, -1.0, 1.0]))
 ELASTIC_PANDA = with_example_actuators(PANDA, 'sea', STIFFNESS)
+RUBBING_TWOLINK = replace(
+    with_example_actuators(TWOLINK, 'sea', STIFFNESS), friction=SigmoidFriction(
+        amplitude=[6.0, 2.0], slope=[20.0, 20.0], velocity_offset=[0.0, 0.0], viscous=[0.4, 0.2]))
 LOADED_PANDA = PANDA.with_payload('link7', 1.3, [0.02, -0.01, 0.1])
 WALL = PANDA.with_base_pose(
     np.array([[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]]))
@@ -145,6 +149,11 @@ def filtered_velocities(recording):
         velocity[k] = velocity[k - 1] + share * (velocity[k] - velocity[k - 1])
 
 
+def exchanged(recording):
+    """Exchange velocities and efforts."""
+    recording.velocity, recording.effort = recording.effort, recording.velocity
+
+
 def rubbing_and_swapped(recording):
     """Swap two joints; their friction explains the efforts, whatever the order."""
     recording.effort += 20.0 * FRICTION * np.tanh(recording.velocity / 0.03)
@@ -239,6 +248,8 @@ LOAD = ('The arm may carry a load that the model lacks', 'resolve the doubts abo
 ALL_IN_DEGREES = {'position': DEGREES, 'velocity': DEGREES}
 on_slide = partial(Spoiled, made=of_arm, robot=ARM)
 on_scara = partial(Spoiled, made=of(20.0, 100.0, robot=SCARA, bandwidth=1.5), robot=SCARA)
+on_springs = partial(
+    Spoiled, made=of(30.0, robot=RUBBING_TWOLINK, bandwidth=0.6), robot=RUBBING_TWOLINK)
 unlocked = partial(Spoiled, made=of(20.0, 50.0, bandwidth=0.5))
 replayed = partial(Spoiled, commands=('replay',))
 identified = partial(Spoiled, commands=('identify',))
@@ -253,6 +264,7 @@ SPOILED = [
     on_slide('an encoder that fails', frozen, (re.compile(
         r'Positions stand still while the recorded velocities go on: elbow \(for \S+ s or more'
         r'\)\. Did an encoder, or the driver, fail\?'),)),
+    on_slide('exchanged', exchanged, ('efforts seem to be exchanged',), ('does not fit the',), 2),
     on_slide('filtered velocities', filtered_velocities, unsaid=('another sampling rate',)),
     on_slide('one late joint', late(1), LAG, ('for all',)),
     on_slide('all late', late(0, 1, 2, 3), ('estimated for all joints together',),
@@ -315,6 +327,9 @@ SPOILED = [
           ('behind springs', read_at_the_motors, (
               'positions are those of the motors', '% of the efforts unexplained',
               'motor position minus Q/K')))),
+    on_springs('before springs with friction', unsaid=('of the motors', 'efforts run')),
+    on_springs('behind springs with friction', read_at_the_motors, ('those of the motors',),
+               ('efforts run',), 2),
     unlocked('another lock in the file', standing(6, 0.04), (
         'joint7 is locked at 0, but stands at 0.04 in the recording: the torque is computed for '
         'the lock. Lock it at 0.04 instead, with --lock; if the robot file locks it, make that '

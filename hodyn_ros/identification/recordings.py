@@ -142,7 +142,7 @@ def _estimate(path: Path, source: Source) -> Motion:
             path, source.robot, prefix=source.prefix, topic=source.topic) as bag:
         feedforward = FeedForward(source.robot)
         torques = RecordedTorques(bag, feedforward, deviations=False)
-        few = DiagnosisSamples()
+        few = DiagnosisSamples(source.robot)
         if not torques.efforts.are_recorded:
             reasons = '; '.join(f'{count} ({text})' for text, count in bag.in_part.items())
             raise HodynError(f'{path}: no efforts recorded on {bag.topic}: {reasons}')

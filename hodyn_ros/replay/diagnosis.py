@@ -15,11 +15,13 @@ from hodyn_ros.replay.effort_unit import (
 )
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import gravity_doubt
-from hodyn_ros.replay.misreading import Fit, find_misreading, series_compliance
+from hodyn_ros.replay.misreading import Fit, find_misreading
+from hodyn_ros.replay.motor_positions import MotorPositions
 from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostly_outside
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
-from hodyn_ros.replay.wrong_velocities import RecordedVelocities
+from hodyn_ros.replay.wrong_velocities import EXCHANGED, RecordedVelocities
+from hodyn_ros.robot import Robot
 
 _FEW = 8  # number of pieces at the beginning of a recording that are judged
 _SAME = 0.02  # difference below which unexplained shares of the efforts count as equal
@@ -48,11 +50,12 @@ class Diagnosis:
     misplaced: tuple[str, ...] = ()  #: Joints mostly outside their ranges
     #: Joints whose positions stand still while their velocities go on, and for how long, s
     frozen: Mapping[str, float] = field(default_factory=dict)
+    are_exchanged: bool = False  #: Whether velocities and efforts seem to be exchanged
 
     @property
     def is_wrong(self) -> bool:
         """Whether conclusions from the recording would mislead."""
-        return self.fit.is_wrong or self._is_scaled
+        return self.fit.is_wrong or self._is_scaled or self.are_exchanged
 
     @property
     def _is_scaled(self) -> bool:
@@ -99,13 +102,13 @@ class Diagnosis:
     @property
     def has_a_cause(self) -> bool:
         """Whether the cause of a misfit is known."""
-        return self.fit.reading is not None or self._is_scaled
+        return self.fit.reading is not None or self._is_scaled or self.are_exchanged
 
     @property
     def is_misread(self) -> bool:
         """Whether the recording must be read differently; a missing load alone does not count."""
         reading = self.fit.reading
-        return self._is_scaled or (
+        return self._is_scaled or self.are_exchanged or (
             reading is not None and reading.without({'payload'}).changes > 0)
 
     @property
@@ -144,7 +147,7 @@ class Diagnosis:
     def without(self, terms: Collection[str]) -> 'Diagnosis':
         """Return what is still wrong if these terms of ``hodyn identify`` are identified."""
         reading = self.fit.reading
-        if np.isfinite(self.stamp_factor):
+        if np.isfinite(self.stamp_factor) or self.are_exchanged:
             return self
         rest = replace(self, zero=None) if 'zeros' in terms else self
         if reading is None or reading.without(terms).changes:
@@ -198,14 +201,16 @@ class Diagnosis:
 class DiagnosisSamples:
     """Gathers what a diagnosis needs: samples of the first pieces, and all frozen encoders."""
 
-    def __init__(self) -> None:
+    def __init__(self, robot: Robot) -> None:
         self._pieces: list[tuple[Array, Array, Array]] = []
         self._encoders = FrozenEncoders()
+        self._motors = MotorPositions(robot)
 
     def add(self, used: Chunk) -> None:
         """Add the next used messages."""
         self._encoders.add(used)
         if len(used.q) and len(self._pieces) < _FEW:
+            self._motors.add(used)
             every = len(used.q) // MAX_SAMPLES + 1
             self._pieces.append((
                 used.q[::every], used.slow[::every, 1], used.states.velocity[::every]))
@@ -222,9 +227,14 @@ class DiagnosisSamples:
         turns = np.array([
             body.type != 'prismatic' for body in feedforward.robot.joint_bodies])
         velocities = RecordedVelocities(q[:, 1], velocity, turns)
+        if velocities.are_exchanged(effort):
+            return Diagnosis(names, efforts, Fit(np.nan), [EXCHANGED], are_exchanged=True)
         robot = feedforward.robot
         factors, fit = _lengths_and_fit(
             feedforward, q[::every], effort[::every], efforts.gear_ratios)
+        motors = self._motors.fit(feedforward, efforts) if (factors == 1.0).all() else None
+        if motors is not None and (fit.reading is None or motors.left < fit.left):
+            fit = motors
         # Recorded velocities of a joint may be in m/s although its positions are not in m.
         are_right = velocities.are_slower(factors)
         misplaced = tuple(np.array(names)[mostly_outside(robot, q[:, 0])].tolist())
@@ -241,7 +251,7 @@ class DiagnosisSamples:
             feedforward, q, in_joint_units(effort, efforts.gear_ratios), gains=False).small()
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            bool(series_compliance(robot).any()), zero,
+            self._motors.has_springs, zero,
             tuple(factors.tolist()), misplaced, self._encoders.named(names))
 
 

@@ -1,6 +1,6 @@
 """Torques of a recorded motion, chunk by chunk."""
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -116,7 +116,8 @@ class RecordedTorques:
         deviations: bool = True,
     ) -> None:
         self.motion = RecordedMotion(bag, bandwidth=bandwidth)
-        #: Gravity and unit of the recorded efforts
+        #: Gravity and unit of the recorded efforts; how many are cut is that of the parts to which
+        #: the smoother is fitted until all chunks were computed, and then that of the recording
         self.efforts = effort_contents(self.motion, feedforward)
         self._feedforward, self._deviations = feedforward, deviations
         self._every = max(1, int(_DEVIATION_PERIOD / self.motion.noise.step))
@@ -126,10 +127,19 @@ class RecordedTorques:
 
         `progress` is called with the number of messages done since the last call.
         """
+        factor = self.efforts.factor if np.isfinite(self.efforts.factor) else 1.0
+        known, cut, largest = np.zeros((3, self._feedforward.robot.n))
         for chunk in self.motion.evaluated(self._chunk):
+            is_known = np.isfinite(chunk.states.effort)
+            is_cut = is_known & np.isnan(chunk.effort)
+            known, cut = known + is_known.sum(axis=0), cut + is_cut.sum(axis=0)
+            there = np.where(is_cut, np.abs(chunk.predicted[:, 0]), 0.0)
+            largest = np.fmax(largest, np.fmax.reduce(there, axis=0, initial=0.0))
             yield chunk
             if progress is not None:
                 progress(len(chunk.stamps))
+        self.efforts = replace(self.efforts, cut=replace(
+            self.efforts.cut, share=cut / np.maximum(known, 1.0), largest=factor * largest))
 
     def _chunk(self, piece: MotionPiece, runs: Runs, inner: slice) -> Chunk:
         count, _, n = piece.q.shape

@@ -178,7 +178,7 @@ def replay(
     output.mkdir(parents=True, exist_ok=True)
     curves: Curves | None = None
     watch = LimitWatch(feedforward, bag.names)
-    judged = DiagnosisSamples()
+    judged = DiagnosisSamples(robot)
     squares = [np.zeros((k, robot.n)) for k in (5, 5, 3, 3)]
     received: list[int] = []
     with ExitStack() as stack:

@@ -5,6 +5,10 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
 
+EXCHANGED = (
+    'the recorded efforts agree with them instead, so velocities and efforts seem to be exchanged')
+"""What is said of velocities and efforts in each other's place."""
+
 _LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, up to a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
 _SAME = 0.03  # difference of logarithms below which factors are so alike that they have one cause
@@ -13,6 +17,9 @@ _OTHER = 0.4  # logarithm from which the factor of one joint differs from 1
 # higher than this: a filter with such a gain would also delay the velocities, which lowers them.
 _ALL_OTHER, _NO_FILTER = 0.06, 0.99
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
+# Efforts are velocities if they differ from the estimated ones by less than this share of their
+# square, and recorded velocities by more and by many times as much.
+_EXCHANGED, _MANY = 0.2, 10.0
 _DEGREES = 180.0 / np.pi
 _OF_TURNS = (
     (_DEGREES, 'in degrees per second'), (30.0 / np.pi, 'in revolutions per minute'),
@@ -29,6 +36,7 @@ class RecordedVelocities:
         moved, recorded = moved[known], recorded[known]
         squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
         product = recorded.T @ moved
+        self._moved, self._recorded, self._known = moved, recorded, known
         self._turns = turns
         self._move = squares[0] > _MOVES ** 2 * len(moved)
         self._are_zero = (squares[1] == 0.0) & self._move
@@ -77,6 +85,17 @@ class RecordedVelocities:
         """Return which recorded velocities are this factor, (n,), too small for the positions."""
         return np.asarray([
             bool(self._are(1.0 / factor)[joint]) for joint, factor in enumerate(factors)])
+
+    def are_exchanged(self, effort: Array) -> bool:
+        """Whether efforts, (S, n), are the velocities of all moving joints, and velocities not."""
+        effort = effort[self._known][:, self._move]
+        moved, recorded = self._moved[:, self._move], self._recorded[:, self._move]
+        rows = np.isfinite(effort).all(axis=1)
+        squares, of_velocity, of_effort = (
+            np.sum(some[rows] ** 2, axis=0) for some in (moved, recorded - moved, effort - moved))
+        return bool(squares.size and rows.any() and np.all(
+            (of_effort < _EXCHANGED * squares) & (of_velocity > _EXCHANGED * squares)
+            & (_MANY * of_effort < of_velocity)))
 
     def clauses(self, names: tuple[str, ...]) -> list[str]:
         """Return one clause per kind of difference.

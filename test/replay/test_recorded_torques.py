@@ -125,6 +125,22 @@ def test_efforts_in_another_unit_contain_gravity(amperes):
     assert not found.efforts.with_gravity
 
 
+def test_the_share_of_cut_efforts_is_that_of_the_whole_recording():
+    """The values are found in parts of a long one, which has other shares."""
+    recording = record(rate=200.0, duration=22.5, bandwidth=0.3, effort_noise=0.05)
+    recording.effort[:, 1] = np.maximum(recording.effort[:, 1], -20.0)
+    torques = RecordedTorques(Bag(states(recording)), FEEDFORWARD, deviations=False)
+    is_cut = recording.effort[:, 1] == -20.0
+    assert abs(torques.efforts.cut.share[1] - is_cut.mean()) > 0.01
+    *_, last = torques.chunks()
+    assert np.isfinite(last.predicted).all()
+    cut = torques.efforts.cut
+    assert cut.low[1] == -20.0
+    np.testing.assert_array_equal(cut.share, [0.0, is_cut.mean(), *5 * [0.0]])
+    assert cut.largest[1] == pytest.approx(
+        np.abs(recording.torque[is_cut, 0, 1]).max(), rel=1e-2)
+
+
 def test_of_efforts_that_are_not_recorded_no_share_of_gravity_is_told():
     recording = record(duration=2.0)
     recording.effort[:] = np.nan
