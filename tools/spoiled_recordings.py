@@ -341,13 +341,13 @@ SPOILED = [
           ('moves a little', np.linspace(0.0, 0.04, 1000), (
               'joint7 is locked at 0, but moves from 0 to 0.04 in the recording: the torque is '
               'computed for the lock. Do not',)),
-          ('far', 0.3, ('locked at 0, but stands at 0.3 in the recording: the model is not the '
-                        'arm that',)),
+          ('far', 0.3, ('locked at 0, but stands at 0.3 in the recording: the model has '
+                        'another posture',)),
           # A whole block of messages without its position.
           ('far and seldom known', np.r_[np.full(800, np.nan), np.full(200, 0.3)],
            ('joint7 is locked at 0, but stands at 0.3 in the recording',)),
           ('moves far', np.linspace(0.0, 0.3, 1000), (
-              'locked at 0, but moves from 0 to 0.3 in the recording: the model is not',)))),
+              'locked at 0, but moves from 0 to 0.3 in the recording: the model has',)))),
     # It asked for gains: what is wrong is the unit of the positions.
     identified('positions in degrees', scaled(position=DEGREES),
                ('would be left if positions are in degrees',),

@@ -1,4 +1,4 @@
-"""Finds points that are probably wrong: times in ms, velocities, steps, ends, other joints."""
+"""Finds points that are probably wrong: times in ms, velocities, steps, jitter, ends, joints."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,7 +9,7 @@ from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.retiming.path import comparable_speed
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
-from hodyn_ros.reference.fit import DENSE, TIME_ROUND_OFF
+from hodyn_ros.reference.fit import DENSE, MAX_SAMPLE_TOLERANCE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.coupling import Mimic
 from hodyn_ros.robot.locked_joints import APART, dependence, locked_position, mimic_of, way_out
@@ -23,6 +23,11 @@ TURN = 3.0
 # MAX_STEPS of the samples (at least MIN_SAMPLES) jump, the jumps are jitter.
 STEP, MAX_STEPS = 0.2, 0.05
 MIN_SAMPLES = 20
+# Samples jitter if at least the share OFTEN of their third differences is above the share SEEN of
+# the largest one, and most of these change sign from each to the next. Jitter below LEAST_JITTER,
+# rad or m, does no harm. The largest third difference is about AMPLIFIED times the tolerance that
+# lets a plan be smooth (and 4 to 8 times the largest jitter).
+OFTEN, SEEN, ALTERNATING, LEAST_JITTER, AMPLIFIED = 0.3, 0.05, 0.6, 1e-7, 2.5
 # Least number of points for a check of the ends, and number of points that the check uses; those
 # beyond the first two distinguish motion from jitter.
 MIN_POINTS, STEPS = 4, 5
@@ -84,9 +89,9 @@ def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
 
 def steps(robot: Robot, points: AcceptedWaypoints) -> str:
     """Return where the acceleration of a sampled motion steps; empty if it does not."""
-    spacings = np.diff(points.times)
-    if len(points.times) < MIN_SAMPLES or spacings.max() > DENSE + TIME_ROUND_OFF:
+    if not _is_sampled(points):
         return ''
+    spacings = np.diff(points.times)
     slopes = np.diff(points.positions, axis=0) / spacings[:, None]
     apart = 0.5 * (spacings[1:] + spacings[:-1])
     accelerations = np.diff(slopes, axis=0) / apart[:, None]
@@ -107,6 +112,46 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
         f'{points.times[sample]:.3f} s: there a smooth plan '
         'through all samples overshoots in acceleration, jerk and torque rate; a plan that may '
         'miss them a little (--sample-tolerance 1e-4) does not')
+
+
+def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
+    """Return by how much the samples of a motion jitter, as rounded ones do.
+
+    Empty if they do not, or if this does not lead beyond the limits of jerk or acceleration.
+    """
+    if not _is_sampled(points):
+        return ''
+    times, jerks = points.times, points.positions
+    for order in (1, 2, 3):
+        apart = (times[order:] - times[:-order])[:, None] / order
+        jerks = np.diff(jerks, axis=0) / apart
+    seen = np.abs(jerks) > SEEN * np.abs(jerks).max(axis=0)
+    pairs = seen[1:] & seen[:-1]
+    alternating = (jerks[1:] * jerks[:-1] < 0.0) & pairs
+    jitters = (seen.mean(axis=0) >= OFTEN) & (
+        alternating.sum(axis=0) >= ALTERNATING * np.maximum(pairs.sum(axis=0), 1))
+    sizes = (np.abs(jerks) * apart**3).max(axis=0) / AMPLIFIED
+    fastest = np.abs(jerks).max(axis=0)
+    limits = robot.limits
+    counts = np.where(
+        np.isfinite(limits.jerk), fastest > limits.jerk,
+        (fastest * apart.mean() > limits.acceleration) | ~np.isfinite(limits.acceleration))
+    sizes[~jitters] = 0.0
+    joint = int(sizes.argmax())
+    size = float(f'{sizes[joint]:.0e}')
+    if not (jitters & counts).any() or not LEAST_JITTER <= size <= MAX_SAMPLE_TOLERANCE:
+        return ''
+    return (
+        f'the samples of {points.names[joint]} jitter, or are rounded, by about {size:g} '
+        f"{unit(robot, joint, 'position')}: a smooth plan through all samples follows that in "
+        'acceleration, jerk and torque rate; a plan that may miss them a little '
+        f'(--sample-tolerance {size:g}) does not')
+
+
+def _is_sampled(points: AcceptedWaypoints) -> bool:
+    """Return whether points are samples of a motion rather than waypoints."""
+    return len(points.times) >= MIN_SAMPLES and bool(
+        np.diff(points.times).max() <= DENSE + TIME_ROUND_OFF)
 
 
 def hasty_ends(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> list[str]:

@@ -24,6 +24,7 @@ from hodyn_ros.plans.doubtful_points import (
     contradicted_velocity,
     hasty_ends,
     in_milliseconds,
+    jitter,
     left_out_joints,
     steps,
 )
@@ -268,16 +269,18 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
-    # Steps of acceleration do harm if a plan meets the samples but ignores their accelerations.
+    # Steps of acceleration, and jitter, do harm if a plan meets samples, not their accelerations.
     meets_samples = settings.sample_tolerance == 0.0 and settings.stretch != 'retime' and (
         points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points)
     contradiction = contradicted_velocity(robot, points)
     doubts = (
         MILLISECONDS if doubt else '', CONTRADICTION if contradiction else '', uncoupled)
+    jumps = steps(robot, points) if meets_samples else ''
+    if meets_samples and not limit_report.within_limits:
+        jumps = jitter(robot, points) or jumps
     note = '; '.join(filter(None, (
-        unchecked, doubt, contradiction, resting,
-        steps(robot, points) if meets_samples else '', others,
+        unchecked, doubt, contradiction, resting, jumps, others,
         note, used, *notes)))
     factor: float | None = 1.0
     lines = [moving] if moving else []

@@ -75,6 +75,26 @@ def test_the_same_curve_as_samples_and_as_waypoints_is_run_as_fast(panda):
     np.testing.assert_allclose(durations, durations[0], rtol=0.02)
 
 
+@pytest.mark.parametrize('count', [401, 4000])
+def test_samples_that_are_rounded_are_run_as_fast_as_those_in_full_digits(panda, count):
+    """The path followed the rounding, and the motion took five times as long."""
+    times = np.linspace(0.0, 2.0, count)
+    way = 0.5 - 0.5 * np.cos(0.5 * np.pi * times[:, None])
+    samples = HOME + way * np.array([0.8, 0.4, -0.3, 0.1, 0.5, -0.6, 0.7])
+    exact, rounded = (hd.retime(panda, q, times) for q in (samples, samples.round(3)))
+    np.testing.assert_allclose(rounded.duration, exact.duration, rtol=0.02)
+    assert rounded.path_deviation <= 1e-3
+
+
+def test_a_small_way_back_along_the_path_is_kept(panda):
+    way = np.concatenate([
+        np.arange(0.0, 0.5, 1e-3), np.arange(0.5, 0.49, -1e-3), np.arange(0.49, 1.0, 1e-3)])
+    samples = HOME + way[:, None] * np.linspace(0.2, 1.0, 7)
+    path = path_through(panda, samples, 0.005 * np.arange(len(way))).sections[0]
+    along = path.evaluate(np.linspace(0.0, path.duration, 20001))[:, 0, 6]
+    assert (np.maximum.accumulate(along) - along).max() > 0.006
+
+
 def test_directions_of_velocities_and_bends_of_accelerations_count(panda):
     turn = np.linspace(0.0, 2.0, 5)
     circle = np.tile(HOME, (5, 1))

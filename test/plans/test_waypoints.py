@@ -6,7 +6,7 @@ import pytest
 
 from hodyn_ros import load_robot
 from hodyn_ros.plans import JointWaypoints, accept
-from hodyn_ros.plans.doubtful_points import contradicted_velocity, steps
+from hodyn_ros.plans.doubtful_points import contradicted_velocity, jitter, steps
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot.joint_names import JointNames
 
@@ -140,3 +140,49 @@ def test_samples_of_a_smooth_motion_do_not_step(joints):
     moved = fit_plan([0.0, 1.0], [[0.0], [1.0]]).evaluate(times)[:, 0, 0]
     points = accept(trajectory(times=times, positions=[bad_row(q) for q in moved]), joints)
     assert steps(joints.robot, points) == ''
+
+
+def cosine(times):
+    return 0.5 - 0.5 * np.cos(np.pi * times / times[-1])
+
+
+def trapezoid(times):
+    """Return positions of a velocity that rises, stays and falls."""
+    x = times / times[-1]
+    ramps = np.where(x < 0.25, 2.0 * x**2, 0.75 - 2.0 * (1.0 - x) ** 2)
+    return np.where((x < 0.25) | (x > 0.75), ramps, x - 0.125) / 0.75
+
+
+def sampled(joints, motion, step, decimals, duration=2.0):
+    times = np.arange(0.0, duration + 0.5 * step, step)
+    moved = motion(times)[:, None] * np.array([0.8, 0.4, -0.3, 0.0, 0.5, -0.6, 0.7])
+    return accept(trajectory(times=times, positions=(ROW + moved).round(decimals)), joints)
+
+
+@pytest.mark.parametrize('motion', [cosine, trapezoid])
+@pytest.mark.parametrize('step', [0.001, 0.002, 0.004, 0.005])
+def test_rounded_samples_are_said_to_jitter_by_a_tolerance_that_smooths_them(
+        joints, motion, step):
+    points = sampled(joints, motion, step, 3)
+    said = jitter(joints.robot, points)
+    assert said.startswith('the samples of fer_joint')
+    size = float(said.split('by about ')[1].split(' rad')[0])
+    assert f'--sample-tolerance {size:g})' in said
+    assert 0.0005 <= size <= 0.002
+    limit = joints.robot.limits.jerk
+
+    def jerk_share(tolerance):
+        plan = fit_plan(points.times, points.positions, sample_tolerance=tolerance)
+        return (np.abs(plan.evaluate(points.times)[:, 3]) / limit).max()
+
+    assert jerk_share(0.0) > 1.0
+    assert jerk_share(size) < 1.0
+
+
+@pytest.mark.parametrize('motion', [cosine, trapezoid, bang_bang])
+@pytest.mark.parametrize('step', [0.001, 0.002, 0.004, 0.005, 0.05])
+@pytest.mark.parametrize('duration', [0.3, 2.0])
+def test_samples_in_full_digits_do_not_jitter(joints, motion, step, duration):
+    assert jitter(joints.robot, sampled(joints, motion, step, 17, duration)) == ''
+    # Nor if rounding is far below what the motion needs.
+    assert jitter(joints.robot, sampled(joints, motion, step, 9, duration)) == ''

@@ -42,8 +42,15 @@ ROOM = 0.95
 """Share of the tolerance that a smoothed path uses; sampling it for a file uses the rest."""
 PRISMATIC = 0.1
 """Overshoot of prismatic joints, m, for each rad of revolute ones."""
+SPACINGS = 16.0, 4.0
+"""Distances, in tolerances, between the samples that are kept first: few follow no jitter."""
+SHARES = ROOM, 0.8
+"""Shares of the tolerance by which these samples may be missed, as dropped ones are missed by
+more."""
 REFINEMENTS = 4
 """Number of searches for the place nearest to a point, each 10 times finer."""
+COARSE = 2
+"""The same, for a point that then is near enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +187,12 @@ def _centripetal(positions: Array, speed: Array) -> Array:
     return np.concatenate(([0.0], np.cumsum(steps)))
 
 
+def _lengths(positions: Array, speed: Array) -> Array:
+    """Return distances along points, (m,), increasing from 0."""
+    steps = np.linalg.norm(np.diff(positions, axis=0) / speed, axis=1)
+    return np.concatenate(([0.0], np.cumsum(np.maximum(steps, SMALLEST_SHARE * steps.mean()))))
+
+
 def _directions(
     points: AcceptedWaypoints, speed: Array, parameter: Array,
 ) -> tuple[Rows | None, Rows | None]:
@@ -243,11 +256,15 @@ def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | N
     Missed samples, such as the tip where a path turns back, are added to the thinned ones. Returns
     None if the samples are far apart, and the path through all of them is about as smooth.
     """
-    kept = _thinned(samples, tolerance)
+    kept = _thinned(samples, 2.0 * tolerance)
     through = None
     if len(kept) == len(samples):
         through = fit_plan(
             _centripetal(samples, speed), samples, interpolation='global', is_path=True)
+    few = _through_few(samples, speed, tolerance)
+    if few is not None and (
+            through is None or _roughness(few) < SMOOTHER * _roughness(through)):
+        return few
     for attempt in range(ATTEMPTS):
         plan = fit_plan(
             _centripetal(samples[kept], speed), samples[kept], interpolation='global',
@@ -261,10 +278,53 @@ def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | N
     return plan
 
 
-def _thinned(samples: Array, tolerance: float) -> Indices:
-    """Return indices of samples about twice the tolerance or more apart, with both ends."""
+def _through_few(samples: Array, speed: Array, tolerance: float) -> Plan | None:
+    """Return a path fitted to few samples that misses none; None if there is no such path.
+
+    Its parameter is the distance along these samples: the root of the distance would change its
+    rate at each sample, as they are not evenly spaced.
+    """
+    for spacing in SPACINGS:
+        kept = _thinned(samples, spacing * tolerance)
+        if not MIN_SAMPLES <= len(kept) < len(samples):
+            continue
+        parameter = _lengths(samples[kept], speed)
+        for share in SHARES:
+            plan = fit_plan(
+                parameter, samples[kept], interpolation='global',
+                sample_tolerance=share * tolerance, is_path=True)
+            missed, backwards = _missed_in_order(
+                plan, samples, kept, ROOM * tolerance)
+            if missed <= ROOM * tolerance and backwards <= 2.0 * tolerance:
+                return plan
+            if missed > 2.0 * tolerance:
+                break
+    return None
+
+
+def _missed_in_order(
+    plan: Plan, samples: Array, kept: Indices, least: float,
+) -> tuple[float, float]:
+    """Return the largest distance of a sample from the path between the kept ones around it.
+
+    It is exact if it is larger than `least`. Also returns the distance from a motion along the
+    path that does not turn back where samples do.
+    """
+    after = np.searchsorted(kept, np.arange(len(samples)), side='right')
+    last = len(kept) - 1
+    begin, end = plan.times[np.maximum(after - 2, 0)], plan.times[np.minimum(after + 1, last)]
+    reach = 0.5 * (end - begin)
+    at, away = _nearest(plan, samples, 0.5 * (begin + end), reach, COARSE)
+    far = np.flatnonzero(away.max(axis=1) > least)
+    at[far], away[far] = _nearest(plan, samples[far], at[far], 0.1**COARSE * reach[far])
+    forward = plan.evaluate(np.maximum.accumulate(at))[:, 0]
+    return float(away.max()), float(np.abs(forward - samples).max())
+
+
+def _thinned(samples: Array, least: float) -> Indices:
+    """Return indices of samples about the least distance or more apart, with both ends."""
     length = float(np.abs(np.diff(samples, axis=0)).max(axis=1).sum())
-    spacing = max(2.0 * tolerance, length / MAX_THINNED)
+    spacing = max(least, length / MAX_THINNED)
     kept = [0]
     for i, sample in enumerate(samples):
         if np.abs(sample - samples[kept[-1]]).max() >= spacing:
@@ -294,13 +354,24 @@ def missed_by(sections: Sequence[Plan], points: Array) -> Array:
     begin = 0
     for plan, grid in zip(sections, grids, strict=True):
         mine = np.flatnonzero((nearest >= begin) & (nearest < begin + grid.size))
-        at, rows = grid[nearest[mine] - begin], np.arange(mine.size)
-        for finer in range(REFINEMENTS):
-            around = at[:, None] + grid[1] * 0.1**finer * np.linspace(-1.0, 1.0, 21)
-            around = np.clip(around, 0.0, plan.duration)
-            away = np.abs(plan.evaluate(around)[:, :, 0] - points[mine][:, None])
-            best = away.max(axis=2).argmin(axis=1)
-            at = around[rows, best]
-        missed[mine] = away[rows, best]
+        missed[mine] = _nearest(
+            plan, points[mine], grid[nearest[mine] - begin], np.full(mine.size, grid[1]))[1]
         begin += grid.size
     return missed
+
+
+def _nearest(
+    plan: Plan, points: Array, at: Array, reach: Array, refinements: int = REFINEMENTS,
+) -> tuple[Array, Array]:
+    """Return where near `at`, (m,), the path is nearest to points, and each joint's distance.
+
+    `reach`, (m,), is how far from `at` the place may be.
+    """
+    rows = np.arange(len(points))
+    for finer in range(refinements):
+        around = at[:, None] + reach[:, None] * 0.1**finer * np.linspace(-1.0, 1.0, 21)
+        around = np.clip(around, 0.0, plan.duration)
+        away = np.abs(plan.evaluate(around)[:, :, 0] - points[:, None])
+        best = away.max(axis=2).argmin(axis=1)
+        at = around[rows, best]
+    return at, away[rows, best]
