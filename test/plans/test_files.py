@@ -139,6 +139,16 @@ def test_tables_of_spreadsheets_and_loggers_are_read(tmp_path, text):
     assert trajectory.positions == [[0.5, 0.0], [1.0, 2.0]]
 
 
+@pytest.mark.parametrize('header', [
+    'time,x.position,force_x.position', 'time,pos,force,pos.velocity,force.velocity',
+    'time,x,x.velocity,force_x.position,force_x.velocity'])
+def test_joints_may_be_named_like_kinds_of_columns(tmp_path, header):
+    path = tmp_path / 'plan.csv'
+    zeros = ',0' * header.count(',')
+    path.write_text(f'{header}\n0{zeros}\n1{zeros}\n')
+    assert len(read_trajectory(path).names) == 2
+
+
 def test_a_joint_may_be_called_t(tmp_path):
     for time in ('time', 'time_from_start'):
         (tmp_path / 'plan.csv').write_text(f'{time},t\n0,1\n1,2\n')
@@ -182,7 +192,7 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', 'time,a\n0,0,1,5', 'line 2: 4 entries for 2 columns: are these decimal commas'),
     ('p.csv', 'time,a,b\n0,1,5,2,5', 'line 2: 5 entries for 3 columns: are these decimal commas'),
     ('p.csv', 'time,a,b\n0,0.1,0.20.3,0.1,0.2', 'line 2: 5 entries for 3 columns'),
-    ('p.csv', 'time,vel_a,a,a.velocity\n0,1,1,1', "write a.velocity, or vel_a.position if this is"),
+    ('p.csv', 'time,vel_a,a,a.velocity\n0,1,1,1', 'write a.velocity, or vel_a.position if'),
     ('p.csv', 'time,pos_a,vel_a\n0,1,1', "column 'pos_a': write a.position"),
     ('p.csv', 'time,a_pos,a_vel\n0,1,1', "column 'a_pos': write a.position"),
     ('p.csv', 'time,a,vel/a\n0,1,1', "column 'vel/a': write a.velocity"),
