@@ -10,7 +10,6 @@ from hodyn_ros.plans.waypoints import AcceptedWaypoints
 HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 
 
-
 def curve(count):
     """Return points of a smooth curve in even steps of its parameter."""
     rng = np.random.default_rng(3)
@@ -135,6 +134,14 @@ def test_a_corner_between_samples_is_cut_by_no_more_than_the_tolerance(panda, sh
     samples[:, 6] += way
     path = path_through(panda, samples, 0.005 * np.arange(len(way)), tolerance)
     assert missed_by(path.sections, samples).max() <= tolerance
+
+
+@pytest.mark.parametrize('count', [400, 2000])
+def test_no_sample_is_missed_by_more_than_the_tolerance_however_they_jitter(panda, count):
+    rng = np.random.default_rng(3)
+    samples = curve(count) + rng.normal(scale=5e-4, size=(count, 7))  # at most about 2e-3
+    path = path_through(panda, samples, 0.005 * np.arange(count))
+    assert 0.0 < missed_by(path.sections, samples).max() <= 1e-3
 
 
 @pytest.mark.parametrize('points', [

@@ -273,6 +273,10 @@ def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | N
         if missed.max() <= ROOM * tolerance:
             break
         kept = np.union1d(kept, _local_maxima(missed, ROOM * tolerance))
+    if through is None and missed.max() > tolerance:  # jitter beyond it needs all samples
+        plan = fit_plan(
+            _centripetal(samples, speed), samples, interpolation='global',
+            sample_tolerance=ROOM * tolerance, is_path=True)
     if through is not None and _roughness(plan) >= SMOOTHER * _roughness(through):
         return None
     return plan
