@@ -12,7 +12,7 @@ from hodyn_ros.codegen.expressions import Graph, Number
 from hodyn_ros.codegen.table_search import POINT, found_point, search_operations
 from hodyn_ros.codegen.tracing import Tree, explore, on_expressions
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.dynamics.formulations import any_order_kernels
+from hodyn_ros.dynamics.formulations import Formulation, any_order_kernels
 from hodyn_ros.dynamics.inverse_dynamics import NO_WRENCHES
 from hodyn_ros.feedforward import torque as feedforward
 from hodyn_ros.robot import HodynError, Robot, body_table
@@ -41,12 +41,15 @@ class Section:
 
 def inverse_dynamics(
     robot: Robot, order: int, *, gravity: bool = False, payload_link: str | None = None,
+    formulation: Formulation = 'body_fixed',
 ) -> list[Section]:
-    """Return `torque`, rigid-body Q and its derivatives to the order r, of a motion `q`.
+    """Return Q and its derivatives to the order r, `torque`, of a motion `q`: rigid-body terms
+    only.
 
     For a floating base the variables `base_pose` and `base_twist` are its motion, and
-    `base_wrench` is computed as well. With `gravity`, gravity is a variable instead of the robot's
-    constant; `payload_link` carries the variable `payload`.
+    `base_wrench` is computed as well. With `gravity` this is a variable instead of the robot's
+    constant; `payload_link` carries the variable `payload`; `formulation` is as for
+    `inverse_dynamics` of the library.
     """
     graph, model = Graph(), robot.kernel_model
     q = graph.variables('q', order + 3, robot.n)
@@ -58,7 +61,7 @@ def inverse_dynamics(
         _add_payload(graph, robot, payload_link, table)
 
     def record() -> dict[str, Number | str]:
-        torque, wrench = recursion(robot, order, table, vector, q, base)
+        torque, wrench = recursion(robot, order, table, vector, q, formulation, base)
         return _named('torque', torque) | _named('base_wrench', wrench)
 
     return [Section('', explore(graph, record))]
@@ -66,14 +69,14 @@ def inverse_dynamics(
 
 def recursion(
     robot: Robot, order: int, table: Expressions, gravity: Expressions, q: Expressions,
-    base: tuple[Expressions, Expressions] | None = None,
+    formulation: Formulation = 'body_fixed', base: tuple[Expressions, Expressions] | None = None,
 ) -> tuple[Expressions, Expressions]:
     """Return Q and its derivatives (r + 1, n), and the wrench on the base, as expressions.
 
     The wrench is (r + 1, 6) for a floating base with pose (4, 4) and twist (r + 2, 6), and (0, 6)
     for a fixed base.
     """
-    model, bodies, kernels = robot.kernel_model, len(robot.bodies), any_order_kernels('body_fixed')
+    model, bodies, kernels = robot.kernel_model, len(robot.bodies), any_order_kernels(formulation)
     memory = _empty(len(kernels.workspace(bodies, order)))
     torque = _empty(1, order + 1, bodies - robot.floating)
     wrench = _empty(1, 0 if base is None else order + 1, 6)

@@ -28,7 +28,8 @@ _OTHER_WORDS = {
 _CURRENTS = ('current', 'currents', 'amps')
 # A joint with the word of a kind behind or in front.
 _WORDS = (
-    r'(?P<joint>.+)[._/ ](?P<word>[^._/ ]+)', r'(?P<word>[^._/ ]+)[._/ ](?P<joint>.+)')
+    re.compile(r'(?P<joint>.+)[._/ ](?P<word>[^._/ ]+)'),
+    re.compile(r'(?P<word>[^._/ ]+)[._/ ](?P<joint>.+)'))
 _KIND_OF_WORD = {
     word: kind for kind, words in _OTHER_WORDS.items() for word in (kind, *words)}
 
@@ -243,7 +244,7 @@ def _check_words(header: list[str], path: Path) -> None:
     of_joint: dict[str, set[tuple[str, str]]] = {}
     for column in header:
         for pattern in _WORDS[:0 if column in joints else 1 if column in right else 2]:
-            words = re.fullmatch(pattern, column)
+            words = pattern.fullmatch(column)
             if words and (kind := _KIND_OF_WORD.get(words['word'].lower())):
                 of_joint.setdefault(words['joint'], set()).add((kind, column))
     for joint, found in of_joint.items():

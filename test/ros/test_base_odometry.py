@@ -189,7 +189,7 @@ def test_a_base_trajectory_gives_the_accelerations_without_delay(live, home, shi
         (base_trajectory(poses, frame='map'), "its frame_id is 'map', and that of the odometry"),
         (base_trajectory(poses, x=math.nan), 'translation.x is not finite'),
         (base_trajectory(poses, x=1.0), 'its position is 1 m away (base_tolerance 0.8)'),
-        (base_trajectory(poses[:1]), 'it has 1 pose'),
+        (base_trajectory(poses[:1]), 'needs at least two poses, got 1'),
         (base_trajectory(poses, begin=time.time() - 60.0), 'it ends in the past'),
     ):
         publisher.publish(wrong)

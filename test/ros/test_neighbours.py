@@ -86,7 +86,7 @@ def test_others_on_its_outputs_are_a_fault_until_they_are_gone(scene, graph, clo
     scene.look()
     assert scene.fault.startswith(
         f'/left/feedforward, 2 times /right/other all publish {TORQUE}: end all but one')
-    assert 'the lease of the middleware' in scene.fault
+    assert 'a killed node counts until the middleware drops it' in scene.fault
     assert graph.logged == [scene.fault]
     # It is said again after ten seconds, and not before.
     for now, times in ((109.9, 1), (110.0, 2), (119.0, 2), (120.5, 3)):
