@@ -1,5 +1,6 @@
 """Which measured states are believed: one wrong reading must not reach a torque."""
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+import math
 
 import numpy as np
 
@@ -26,6 +27,12 @@ LONGEST = 2.0
 STAY = 0.1
 """Time without a reading at a place before the arm may be believed elsewhere, s: otherwise two
 contradicting drivers would alternate."""
+JITTER = 0.02
+"""Time by which stamps and arrivals of states may be wrong, s."""
+PAUSE = 0.5
+"""After a longer time without any reading, s, the arm may be anywhere."""
+KNOWN = 1.0
+"""An arm that was measured at a place for longer than this, s, cannot have leapt from there."""
 BEYOND = 1e-3
 """A joint is reported beyond its range only by more than this, rad or m."""
 UNMEASURED = 0.05
@@ -60,9 +67,11 @@ class PlausibleState:
     """Judges each measured state by the previous states.
 
     A joint can move no faster than twice its velocity limit, and moves about as fast as measured.
-    A state that contradicts the last believed one is left out, with one exception: if three states
-    in a row agree with each other, and no state has come from the former place for `STAY`, the arm
-    is believed to be at the new place.
+    A state that contradicts the last believed one is left out. The arm is believed to be at
+    another place if three states in a row agree with each other, no state has come from the former
+    place for `STAY`, and the arm may have leapt: no state came for `PAUSE`, the former place was
+    measured for less than `KNOWN`, or the caller expects it. Else the states are astray until they
+    come from the former place again.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -80,6 +89,10 @@ class PlausibleState:
         self._last: _State | None = None
         self._there: _State | None = None
         self._agreeing = self._agreeing_positions = 0
+        #: Stamp of the first believed state since the arm was not where it was expected, ns
+        self.came = 0
+        #: Whether positions have contradicted those of a known place for longer than `STAY`
+        self.is_astray = False
         #: Whether the last position is believed, whatever its velocity: a driver's velocities may
         #: be wrong permanently
         self.is_there = False
@@ -92,8 +105,14 @@ class PlausibleState:
         nowhere: bool = _is_nowhere(position, self._low, self._high, np.inf)
         return nowhere
 
-    def believe(self, position: Array, velocity: Array | None, stamp: int) -> bool:
-        """Return whether a state, (n,) each, with a stamp in ns is believed."""
+    def believe(
+        self, position: Array, velocity: Array | None, stamp: int,
+        expects: Callable[[Array], bool],
+    ) -> bool:
+        """Return whether a state, (n,) each, with a stamp in ns is believed.
+
+        `expects` returns whether the arm may be at a position even if it must have leapt there.
+        """
         known = velocity is not None
         state = position.copy(), (velocity.copy() if velocity is not None else position), stamp
         last = self._last
@@ -101,10 +120,14 @@ class PlausibleState:
         self._agreeing_positions = self._agreeing_positions + 1 if positions else 1
         self._agreeing = self._agreeing + 1 if agrees else 1
         self._last = state
-        is_left = self._there is None or not 0 <= stamp - self._there[2] <= STAY * 1e9
         # The last state is most often also the last one believed: then nothing is recomputed.
-        self.is_there = (is_left and self._agreeing_positions >= PERSISTENCE) or (
-            positions if self._there is last else self._agree(self._there, state, known)[0])
+        self.is_there, self.is_astray = positions, False
+        if not (positions and self._there is last):
+            since = 0 if last is None else stamp - last[2]
+            self.is_there = self._has_returned(state, known, since, expects)
+            if not self.is_there and not 0 <= since <= PAUSE * 1e9:
+                self._there = None
+            self.is_there = self.is_there or self._has_leapt(state, expects)
         if self.is_there:
             self._there = state
         is_believed = self.is_there and (self._agreeing >= PERSISTENCE or (
@@ -113,13 +136,39 @@ class PlausibleState:
             self._believed = state
         return is_believed
 
+    def _has_returned(
+        self, state: _State, known: bool, since: int, expects: Callable[[Array], bool],
+    ) -> bool:
+        """Return whether the arm can have moved here from where it was, `since` ns before."""
+        there = self._there
+        if there is None:
+            return False
+        return self._agree(there, state, known, JITTER + since * 1e-9)[0] or (
+            expects(state[0]) and self._agree(there, state, known, STAY)[0])
+
+    def _has_leapt(self, state: _State, expects: Callable[[Array], bool]) -> bool:
+        """Return whether the arm is believed to have leapt; else set whether states are astray."""
+        is_expected = expects(state[0])
+        if self._there is not None:
+            left = self._there[2]
+            if state[2] - left <= STAY * 1e9:
+                return False
+            self.is_astray = left - self.came > KNOWN * 1e9 and not is_expected
+        has_leapt = not self.is_astray and self._agreeing_positions >= PERSISTENCE
+        if has_leapt and not is_expected:
+            self.came = state[2]
+        return has_leapt
+
     def _agree(
-        self, before: _State | None, after: _State, known: bool,
+        self, before: _State | None, after: _State, known: bool, most: float = math.inf,
     ) -> tuple[bool, bool]:
-        """Return whether positions agree, and whether velocities, if `known`, agree with them."""
+        """Return whether positions agree, and whether velocities, if `known`, agree with them.
+
+        The arm has had at most `most` seconds to move.
+        """
         if before is None:
             return False, False
-        seconds = (after[2] - before[2]) * 1e-9
+        seconds = min((after[2] - before[2]) * 1e-9, most)
         if not 0.0 <= seconds < LONGEST:
             self.joint = -1
             return False, False

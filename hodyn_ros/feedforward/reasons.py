@@ -26,6 +26,15 @@ UNREACHED = 'the desired stiffness is not reached: see the log'
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
 CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
+UNLIKE = 'for three joint states in a row that agree with each other'
+ELSEWHERE = 'they come from another place than before: the arm is held there if they stay'
+ZEROS = 'velocities of the joint states are 0 though positions move'
+ASTRAY = (
+    'positions of {joint} have leapt as no arm moves: joint states count as lost until they come '
+    'from where the arm was, or the node is activated again')
+NOT_TURNED = 'motors stay where they are, and no plan is followed until the joint is back'
+NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
+GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s
 Level = Literal['info', 'warning', 'error']
 # Numbers that are neither part of a word nor in quotes: names of joints may contain numbers.
 _NUMBER = re.compile(
@@ -160,6 +169,47 @@ class Reasons:
         return (
             f'{joints[watch.joint]} is {watch.error:+.3g} away from the reference{when} '
             f'({joined(tolerance, self.of_turn(watch.joint, watch.error))})')
+
+    def notice_missing_time(self, seconds: float, at: float, *, is_continued: bool) -> None:
+        """Notice time, s, that the reference left out, below 0 if a clock was set back."""
+        missing = (
+            f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
+            else f'the clock of the joint states was set back by {-seconds:.3f} s')
+        # Each kind has its own notice: a short hold-up must not hide a clock set right after it.
+        kind = next(kind for kind, most in GAPS.items() if seconds < most)
+        continues = ': the reference continues from where it was' if is_continued else ''
+        self.notice(kind, missing + continues, at, 'warning')
+
+    def notice_wrong_velocity(self, joint: str, velocity: float, at: float) -> None:
+        """Notice a velocity that contradicts the positions."""
+        self.notice(
+            'velocity', f'the velocity of {joint}, {velocity:.4g}, contradicts its positions: '
+            'velocities are left out. Check their unit, and the delay of their filter', at,
+            'warning')
+
+    def notice_left_out(
+        self, joint: str, position: float, velocity: float | None, at: float, cause: str,
+    ) -> None:
+        """Notice a state that contradicts the one before, with its cause, if that is known."""
+        moving = '' if velocity is None else f', moving at {velocity:.4g},'
+        self.notice('state', joined(
+            f'{joint} at {position:.4g}{moving} contradicts the state before: it is left out',
+            cause), at, 'warning')
+
+    def notice_zeros(self, joint: str, at: float) -> None:
+        """Notice velocities of 0 although a joint has moved."""
+        self.notice('zeros', '', at, 'warning', (
+            f'{ZEROS}: {joint} has moved. They count as missing; let the driver send what it '
+            'measures, or leave velocity empty'))
+
+    def notice_no_velocity(self, at: float) -> None:
+        """Notice that a state has no velocity, though the dynamics need it."""
+        self.notice('no velocity', NO_VELOCITY, at, 'error', (
+            f'{NO_VELOCITY}; let the driver send it, or set evaluate_at: reference'))
+
+    def notice_turned(self, watch: TrackingWatch, joints: Sequence[str], at: float) -> None:
+        """Notice a joint with motors that seems one turn away, and is not followed."""
+        self.notice('turned', f'{self.of_departure(watch, joints)}: {NOT_TURNED}', at, 'error')
 
     def of_turn(self, joint: int, change: float) -> str:
         """Return the cause of a joint's jump by one turn, rad; empty for any other jump."""

@@ -2,7 +2,7 @@
 
 The table of `transitions` defines its states; the controller computes each cycle.
 """
-import math
+from typing import NoReturn
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from hodyn_ros.feedforward.plausible_state import (
     ZeroVelocities,
     beyond_range,
 )
-from hodyn_ros.feedforward.reasons import joined
+from hodyn_ros.feedforward.reasons import ASTRAY, ELSEWHERE, UNLIKE, joined
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
@@ -30,13 +30,10 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
-RESTART = 1.0  # shortest silence of the node in which a driver may have been restarted, s
+SETTLED = 0.5  # time for which states come from another place before the arm is held there, s
+# Shortest silence of the node, until the arm is held, in which a driver may have been restarted, s
+RESTART = 1.0 + SETTLED
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
-GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s
-UNLIKE = 'for three joint states in a row that agree with each other'
-ZEROS = 'velocities of the joint states are 0 though positions move'
-NOT_TURNED = 'motors stay where they are, and no plan is followed until the joint is back'
-NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 
 
 class Supervisor(StateMachine):
@@ -71,28 +68,31 @@ class Supervisor(StateMachine):
         at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
             if self._plausible.is_nowhere(position):
-                beyond = beyond_range(self.feedforward.robot, self._joints, position)[0]
-                why = joined(beyond, self._wraps(position))
-                self.why_no_state = self.why_no_state or why  # `~/state` shows the first one
-                raise HodynError(why)
+                self._refuse(
+                    beyond_range(self.feedforward.robot, self._joints, position)[0], position)
             self._check_stamp(stamp, at)
-        self.arrivals.arrived(at)
-        self.why_no_state = ''
         given = velocity
         if velocity is not None and self._zeros.joint >= 0 and not velocity.any():
             velocity = None
-        is_believed = self._plausible.believe(position, velocity, stamp)
+        is_believed = self._plausible.believe(position, velocity, stamp, self._may_be_at)
+        if self._plausible.is_astray:
+            self._refuse(ASTRAY.format(joint=self._joints[self._plausible.joint]), position)
+        self.arrivals.arrived(at)
+        self.why_no_state = ''
         if given is not None and is_believed:
             self._zeros.see(position, given)
             if self._zeros.joint >= 0:
-                self.reasons.notice(
-                    'zeros', '', at, 'warning',
-                    f'{ZEROS}: {self._joints[self._zeros.joint]} has moved. They count as '
-                    'missing; let the driver send what it measures, or leave velocity empty')
+                self.reasons.notice_zeros(self._joints[self._zeros.joint], at)
         if starts and not is_believed:
             self.why_waiting = UNLIKE
             return False
-        if self.state is State.WAITING and not self._begin(position, stamp, at):
+        if self.state is State.WAITING:
+            if not self._begin(position, stamp, at):
+                return False
+            self._plausible.came = stamp
+        elif starts and stamp - self._plausible.came < SETTLED * 1e9 and not self._may_be_at(
+                position):
+            self.why_no_state = ELSEWHERE
             return False
         since, self._answered_at = at - self._answered_at, at
         self._last_stamp = stamp
@@ -101,8 +101,7 @@ class Supervisor(StateMachine):
         if velocity is not None:
             self.measured[1] = velocity
         elif at_measurement:
-            self.reasons.notice('no velocity', NO_VELOCITY, at, 'error', (
-                f'{NO_VELOCITY}; let the driver send it, or set evaluate_at: reference'))
+            self.reasons.notice_no_velocity(at)
         if is_believed:
             self._believed[:] = self.measured
             self._readings, self._unbelieved = self._unbelieved + 1, 0
@@ -166,16 +165,13 @@ class Supervisor(StateMachine):
         if self._unbelieved and not self._plausible.is_there:
             watch.forget()  # one wrong reading must neither stop the arm nor count as its position
             return controller
-        # The reference is ahead of the measurement by the lookahead.
         watch.compare(
-            controller.within_range(self.measured[0]),
-            controller.q[0] - self.settings.lookahead * controller.q[1], self._readings)
+            controller.within_range(self.measured[0]), self._expected, self._readings)
         self._was_reset = self._was_reset and watch.is_beyond
         if watch.has_departed:
             is_at_rest = np.abs(controller.q[1]).max() < AT_REST
             if watch.is_turned and is_at_rest and not self._was_reset:
-                departure = self.reasons.of_departure(watch, self._joints)
-                self.reasons.notice('turned', f'{departure}: {NOT_TURNED}', at, 'error')
+                self.reasons.notice_turned(watch, self._joints, at)
             elif self._was_reset or is_at_rest:
                 self._latch()
             elif self.state is State.RUNNING:
@@ -221,7 +217,8 @@ class Supervisor(StateMachine):
             self._go(Cause.LOST, seconds=silence)
             if was_idle:  # nothing was interrupted
                 self.reasons.why = before
-            self._plausible.forget()
+            if not self._plausible.is_astray:
+                self._plausible.forget()
             self._zeros.forget()
         return self.state is State.LOST
 
@@ -274,6 +271,26 @@ class Supervisor(StateMachine):
         controller.set_stiffness(wanted)
 
     # What follows
+
+    def _refuse(self, why: str, position: Array) -> NoReturn:
+        """Refuse a state with a position that no arm can have."""
+        why = joined(why, self._wraps(position))
+        self.why_no_state = self.why_no_state or why  # `~/state` shows the first one
+        raise HodynError(why)
+
+    def _may_be_at(self, position: Array) -> bool:
+        """Return whether the arm may have leapt to a position: it is simulated, or follows."""
+        if self.state is State.WAITING or self.settings.is_simulated:
+            return True
+        error = self._running.within_range(position) - self._expected
+        return bool((np.abs(error) <= self.settings.tracking_tolerance).all())
+
+    @property
+    def _expected(self) -> Array:
+        """Where the arm is measured if it follows the reference, which is ahead of it, (n,)."""
+        q = self._running.q
+        expected: Array = q[0] - self.settings.lookahead * q[1]
+        return expected
 
     def _begin(self, position: Array, stamp: int, at: float) -> bool:
         """Hold a position; return False if the arm cannot be held there, see `why_waiting`."""
@@ -365,28 +382,18 @@ class Supervisor(StateMachine):
             return
         self.counts['time left out'] += 1
         self.left_out += abs(seconds)
-        missing = (
-            f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
-            else f'the clock of the joint states was set back by {-seconds:.3f} s')
-        # Each kind has its own notice: a short hold-up must not hide a clock set right after it.
-        kind = next(kind for kind, most in GAPS.items() if seconds < most)
-        continues = ': the reference continues from where it was' if moves else ''
-        self.reasons.notice(kind, missing + continues, at, 'warning')
+        self.reasons.notice_missing_time(seconds, at, is_continued=moves)
 
     def _leave_out(self, at: float) -> None:
         """Report a measured state that is left out as it contradicts the states before."""
         joint = self._plausible.joint
         if joint < 0:  # the clock was set, which `_leave_time_out` reports
             return
-        position, velocity = self.measured[:, joint]
         self.counts['states left out'] += 1
+        name, (position, velocity) = self._joints[joint], self.measured[:, joint].tolist()
         if self._plausible.is_there and self._unbelieved >= PERSISTENCE:
-            self.reasons.notice(
-                'velocity', f'the velocity of {self._joints[joint]}, {velocity:.4g}, contradicts '
-                'its positions: velocities are left out. Check their unit, and the delay of '
-                'their filter', at, 'warning')
-            return
-        moving = f', moving at {velocity:.4g},' if self._has_velocity else ''
-        self.reasons.notice('state', joined(
-            f'{self._joints[joint]} at {position:.4g}{moving} contradicts the state before: it is '
-            'left out', self._wraps(self.measured[0])), at, 'warning')
+            self.reasons.notice_wrong_velocity(name, velocity, at)
+        else:
+            self.reasons.notice_left_out(
+                name, position, velocity if self._has_velocity else None, at,
+                self._wraps(self.measured[0]))

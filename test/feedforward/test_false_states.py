@@ -1,0 +1,109 @@
+"""An arm that moves as arms do is not led elsewhere by a driver that is wrong for a while."""
+from controllers import HOME, with_tendons
+from hypothesis import given, settings
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from supervised import PANDA, World
+
+import hodyn_ros as hd
+from hodyn_ros.actuators.laws import AntagonisticExponential
+
+ELASTIC = with_tendons(PANDA, AntagonisticExponential(2.0, 20.0, 2000.0))
+LOW, HIGH = PANDA.limits.position_min, PANDA.limits.position_max
+FALSE = {
+    'zeros': lambda arm, share: np.clip(np.zeros(7), LOW, HIGH),
+    'elsewhere': lambda arm, share: LOW + share * (HIGH - LOW),
+    'one joint': lambda arm, share: np.where(np.arange(7) == 3, LOW + share * (HIGH - LOW), arm),
+    'one turn': lambda arm, share: arm + 2.0 * np.pi * (np.arange(7) == 6)}
+
+
+@st.composite
+def spells(draw):
+    """Return spells of true states, silence and false states, with seconds, place and kind."""
+    return draw(st.lists(st.tuples(
+        st.sampled_from(['true', 'plan', 'silent', *FALSE]), st.floats(0.004, 1.5),
+        st.floats(0.05, 0.95)), min_size=1, max_size=6))
+
+
+@pytest.mark.parametrize('is_elastic', [False, True])
+@pytest.mark.parametrize('examples', [12, pytest.param(200, marks=pytest.mark.siege)])
+def test_a_driver_that_is_wrong_for_a_while_does_not_move_the_reference(examples, is_elastic):
+    """Zeros for 0.12 s led q_d there and back, and motors of an elastic arm after it."""
+    settings(max_examples=examples, deadline=None)(given(spells())(
+        lambda events: stays_on_its_way(events, is_elastic)))()
+
+
+class Watched(World):
+    """A world whose q_d, and θ if it has springs, are nowhere faster than a plan."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.last = None
+
+    def cycle(self, stamp):
+        before = 0 if self.controller is None else self.controller.now
+        controller = super().cycle(stamp)
+        q, seconds = controller.q[0].copy(), (controller.now - before) * 1e-9
+        if self.last is not None:
+            assert np.abs(q - self.last).max() < 2.5 * seconds + 1e-3
+        if controller.motors is not None:
+            assert np.abs(controller.motors.reference[1]).max() < 3.0
+        self.last = q
+        return controller
+
+
+def stays_on_its_way(events, is_elastic):
+    """Send spells; what lasts before, or after, a silence cannot be told from the truth."""
+    world = Watched(model=ELASTIC if is_elastic else None)
+    world.states(300)
+    is_known = True
+    for kind, seconds, share in events:
+        count = round(seconds / 0.004)
+        if kind == 'silent':
+            world.pass_time(seconds)
+            is_known = False
+        elif kind in FALSE:
+            where = FALSE[kind](world.controller.q[0], share)
+            world.states(count if is_known else min(count, 100), position=where)
+            world.states(40)
+            is_known = True
+        else:
+            if kind == 'plan' and world.report[0] == 'holding':
+                world.plan(b'0.3' if share > 0.5 else b'-0.2')
+            world.states(count)
+            is_known = is_known or count > 40
+    world.settle()
+    assert world.said('is held where it is') == 0
+
+
+def test_the_place_of_states_that_leap_is_said_and_the_way_back():
+    world = World()
+    world.states(300)
+    arm = world.controller.q[0].copy()
+    world.states(100, position=np.zeros(7))
+    assert world.report[0] == 'fault'
+    assert 'positions of joint2 have leapt as no arm moves' in world.report[1]
+    with pytest.raises(hd.HodynError, match='joint states are lost'):
+        world.plan(b'0.1')
+    world.states(2000, position=np.zeros(7))
+    np.testing.assert_array_equal(world.controller.q[0], arm)
+    world.states(20)
+    assert world.report[0] == 'holding'
+    np.testing.assert_allclose(world.controller.q[0], HOME)
+
+
+def test_after_a_silence_another_place_is_believed_once_it_lasts():
+    """A driver that starts may send zeros before it has read its hardware."""
+    world = World()
+    world.states(300)
+    arm = world.controller.q[0].copy()
+    world.pass_time(1.0)
+    world.states(100, position=np.zeros(7))
+    assert 'they come from another place than before' in world.report[1]
+    world.states(40)
+    np.testing.assert_array_equal(world.controller.q[0], arm)
+    assert world.report[0] == 'holding'
+    world.pass_time(1.0)
+    world.states(200, position=arm + 0.5)
+    np.testing.assert_allclose(world.controller.q[0], arm + 0.5)
