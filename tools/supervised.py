@@ -28,6 +28,7 @@ PANDA = hd.load_robot('panda')
 PERIOD = 0.004
 MARGIN = 0.05
 FADE = 0.2
+PUSH = 2.0  # velocity of an arm that is pushed, rad/s
 NAMES_OF_STATES = {
     'waiting', 'holding', 'following', 'streaming', 'stopping', 'fading', 'fault', 'inactive'}
 
@@ -157,6 +158,7 @@ class Goal:
 class World:
     """A supervisor and its driver, whose arm is where the reference is, and `away` from it.
 
+    It is pushed there as fast as an arm may move; `leap` lets its driver leap there.
     With a deck the robot is a ship, measured at a `rate`, Hz, while `is_measured`.
     """
 
@@ -210,6 +212,11 @@ class World:
         self.goals.append(Goal())
         self.plan(data, self.goals[-1])
         return self.goals[-1]
+
+    def leap(self, joint, by):
+        """Let the driver say from now on that a joint is away from the reference."""
+        self.away[joint] = by
+        self.arm = self.controller.q[0] + self.away
 
     def lead(self, position):
         """Send a state of an arm that a hand holds at a position."""
@@ -285,7 +292,9 @@ class World:
             self.odometry()
         supervisor = self.supervisor
         if supervisor.controller is not None:
-            self.arm = supervisor.controller.q[0] + self.away
+            q, velocity_there = supervisor.controller.q[:2]
+            most = elapsed * (PUSH + np.abs(velocity_there))
+            self.arm += np.clip(q + self.away - self.arm, -most, most)
         self.stamp = round(self.at * 1e9) + self.offset
         speed = (
             np.zeros(7) if supervisor.controller is None or position is not None

@@ -1,6 +1,5 @@
 """Which measured states are believed: one wrong reading must not reach a torque."""
 from collections.abc import Callable, Sequence
-import math
 
 import numpy as np
 
@@ -25,12 +24,16 @@ a share of the largest believed velocity."""
 LONGEST = 2.0
 """Readings that are further apart than this are not compared, s."""
 STAY = 0.1
-"""Time without a reading at a place before the arm may be believed elsewhere, s: otherwise two
-contradicting drivers would alternate."""
+"""Time without a state from a place before the arm may be believed elsewhere, s: otherwise two
+contradicting drivers would alternate. An arm moves no further at once than in this time."""
 JITTER = 0.02
 """Time by which stamps and arrivals of states may be wrong, s."""
-PAUSE = 0.5
-"""After a longer time without any reading, s, the arm may be anywhere."""
+PAUSE = 0.2
+"""In a longer time without any state, s, the arm may have moved anywhere."""
+RESTART = 1.0
+"""After a longer time without any state, s, a driver may have been restarted."""
+SETTLED = 0.5
+"""Where the arm may have moved unseen, it is believed to be once states agree for this time, s."""
 KNOWN = 1.0
 """An arm that was measured at a place for longer than this, s, cannot have leapt from there."""
 BEYOND = 1e-3
@@ -67,11 +70,11 @@ class PlausibleState:
     """Judges each measured state by the previous states.
 
     A joint can move no faster than twice its velocity limit, and moves about as fast as measured.
-    A state that contradicts the last believed one is left out. The arm is believed to be at
-    another place if three states in a row agree with each other, no state has come from the former
-    place for `STAY`, and the arm may have leapt: no state came for `PAUSE`, the former place was
-    measured for less than `KNOWN`, or the caller expects it. Else the states are astray until they
-    come from the former place again.
+    A state that contradicts the last believed one is left out. If no state comes from the former
+    place for `STAY`, states are astray, until they come from there again. They are believed at
+    another place only if three in a row agree with each other where the caller expects the arm, or
+    if they agree for `SETTLED` where the arm may have moved unseen: after a silence, or if it was
+    measured at the former place for less than `KNOWN`.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -81,21 +84,34 @@ class PlausibleState:
         self._low, self._high = limits.position_min.copy(), limits.position_max.copy()
         #: The joint for which a state was last left out; −1 if its stamp was far from the last
         self.joint = 0
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget all states: three new ones must agree first."""
         self._believed: _State | None = None
         self._last: _State | None = None
         self._there: _State | None = None
         self._agreeing = self._agreeing_positions = 0
-        #: Stamp of the first believed state since the arm was not where it was expected, ns
-        self.came = 0
-        #: Whether positions have contradicted those of a known place for longer than `STAY`
-        self.is_astray = False
+        # For how long, ns, states have agreed, and the arm has been believed at this place.
+        self._lasted = self._known = 0
+        # Stamps of the last state, and of the first at this position: a driver may repeat it.
+        self._heard = self._moved = 0
+        self._is_unseen = False
+        self._first: _State = self._low, self._low, 0  # the first since states have agreed
+        #: `is_astray`, `may_settle`: whether positions have contradicted those of the former place
+        #: for longer than `STAY`, and whether they are believed once they agree for `SETTLED`
+        self.is_astray = self.may_settle = False
         #: Whether the last position is believed, whatever its velocity: a driver's velocities may
         #: be wrong permanently
         self.is_there = False
+
+    def lose(self) -> None:
+        """Take account of a silence: the arm may have moved, and three states must agree."""
+        if not self.is_astray:
+            self._is_unseen = True
+            self._last = None
+
+    def leave_out(self, stamp: int) -> None:
+        """Take account of a state, with a stamp in ns, that no arm can have."""
+        self._heard = stamp
+        if self._there is not None:
+            self.is_astray = not 0 <= stamp - self._there[2] <= STAY * 1e9
 
     def is_nowhere(self, position: Array) -> bool:
         """Return whether a position, (n,), has a joint beyond its range by `FAR`.
@@ -116,64 +132,86 @@ class PlausibleState:
         known = velocity is not None
         state = position.copy(), (velocity.copy() if velocity is not None else position), stamp
         last = self._last
+        since, self._heard = stamp - self._heard, stamp
+        was_unseen = self._is_unseen
+        # Once states are astray, no pause and no other clock makes them right.
+        if since > RESTART * 1e9 or not (0 <= since <= PAUSE * 1e9 or self.is_astray):
+            self._is_unseen = True
         positions, agrees = self._agree(last, state, known)
         self._agreeing_positions = self._agreeing_positions + 1 if positions else 1
         self._agreeing = self._agreeing + 1 if agrees else 1
-        self._last = state
+        if positions and was_unseen == self._is_unseen:
+            self._lasted += since
+        else:
+            self._first, self._lasted = state, 0
+        self._last, self.is_astray = state, False
         # The last state is most often also the last one believed: then nothing is recomputed.
-        self.is_there, self.is_astray = positions, False
-        if not (positions and self._there is last):
-            since = 0 if last is None else stamp - last[2]
-            self.is_there = self._has_returned(state, known, since, expects)
-            if not self.is_there and not 0 <= since <= PAUSE * 1e9:
-                self._there = None
-            self.is_there = self.is_there or self._has_leapt(state, expects)
+        self.is_there = (
+            positions if self._there is last and not self._is_unseen
+            else self._is_back(state, since * 1e-9, expects))
         if self.is_there:
-            self._there = state
+            if self._there is not None:
+                self._known += min(max(0, stamp - self._there[2]), round(STAY * 1e9))
+            if self._there is None or (position != self._there[0]).any():
+                self._moved = stamp
+            self._there, self._is_unseen = state, False
         is_believed = self.is_there and (self._agreeing >= PERSISTENCE or (
             agrees if self._believed is last else self._agree(self._believed, state, known)[1]))
         if is_believed:
             self._believed = state
         return is_believed
 
-    def _has_returned(
-        self, state: _State, known: bool, since: int, expects: Callable[[Array], bool],
-    ) -> bool:
-        """Return whether the arm can have moved here from where it was, `since` ns before."""
-        there = self._there
-        if there is None:
-            return False
-        return self._agree(there, state, known, JITTER + since * 1e-9)[0] or (
-            expects(state[0]) and self._agree(there, state, known, STAY)[0])
+    def _is_back(self, state: _State, since: float, expects: Callable[[Array], bool]) -> bool:
+        """Return whether the arm has come from the former place, or has leapt.
 
-    def _has_leapt(self, state: _State, expects: Callable[[Array], bool]) -> bool:
-        """Return whether the arm is believed to have leapt; else set whether states are astray."""
-        is_expected = expects(state[0])
-        if self._there is not None:
-            left = self._there[2]
-            if state[2] - left <= STAY * 1e9:
-                return False
-            self.is_astray = left - self.came > KNOWN * 1e9 and not is_expected
-        has_leapt = not self.is_astray and self._agreeing_positions >= PERSISTENCE
-        if has_leapt and not is_expected:
-            self.came = state[2]
-        return has_leapt
+        The last state came `since` seconds before this one.
+        """
+        position, _, stamp = state
+        there, agree = self._there, self._agreeing_positions >= PERSISTENCE
+        if there is None:
+            return agree
+        is_expected, elapsed = expects(position), (stamp - there[2]) * 1e-9
+        if self._is_unseen:
+            if agree and (is_expected or self._reaches(there, position, JITTER)):
+                return True
+        else:
+            most = STAY if is_expected else JITTER + since
+            # What agrees for a while stays where it began: time brings it no nearer.
+            began = min((self._first[2] - self._moved) * 1e-9, STAY) / FACTOR
+            if self._reaches(there, position, min(elapsed, most)) or (
+                    agree and self._reaches(there, self._first[0], began)):
+                return True
+        if 0.0 <= elapsed <= STAY:
+            return False
+        if is_expected:
+            return agree
+        self.may_settle = self._is_unseen or self._known < KNOWN * 1e9
+        has_settled = self.may_settle and self._lasted >= SETTLED * 1e9
+        if has_settled:
+            self._known = 0
+        self.is_astray = not has_settled
+        return has_settled
+
+    def _reaches(self, there: _State, position: Array, seconds: float) -> bool:
+        """Return whether the arm can move to a position within a time, at most `STAY`."""
+        leaps, joint = _contradiction(
+            there[0], position, position, False, min(seconds, STAY), 0.0, self._fastest)
+        if joint >= 0:
+            self.joint = joint
+        return not leaps
 
     def _agree(
-        self, before: _State | None, after: _State, known: bool, most: float = math.inf,
+        self, before: _State | None, after: _State, known: bool,
     ) -> tuple[bool, bool]:
-        """Return whether positions agree, and whether velocities, if `known`, agree with them.
-
-        The arm has had at most `most` seconds to move.
-        """
+        """Return whether positions agree, and whether velocities, if `known`, agree with them."""
         if before is None:
             return False, False
-        seconds = min((after[2] - before[2]) * 1e-9, most)
+        seconds = (after[2] - before[2]) * 1e-9
         if not 0.0 <= seconds < LONGEST:
             self.joint = -1
             return False, False
         leaps, joint = _contradiction(
-            before[0], after[0], after[1], known, seconds, self._fastest)
+            before[0], after[0], after[1], known, min(seconds, STAY), seconds, self._fastest)
         if joint >= 0:
             self.joint = joint
         return not leaps, joint < 0
@@ -217,13 +255,17 @@ def _is_nowhere(position: Array, low: Array, high: Array, together: float) -> bo
 
 @njit()
 def _contradiction(
-    before: Array, position: Array, velocity: Array, known: bool, seconds: float, fastest: Array,
+    before: Array, position: Array, velocity: Array, known: bool, reach: float, seconds: float,
+    fastest: Array,
 ) -> tuple[bool, int]:
-    """Return whether any position leaps, and the first joint with a contradiction, or −1."""
+    """Return whether any position leaps, and the first joint with a contradiction, or −1.
+
+    Joints may move for the time `reach`; velocities, if `known`, are those over `seconds`.
+    """
     leaps, first = False, -1
     for i in range(position.size):
         change, most = position[i] - before[i], fastest[i] * seconds
-        leap = abs(change) > most + SLACK
+        leap = abs(change) > fastest[i] * reach + SLACK
         leaps = leaps or leap
         if first < 0 and (leap or (known and (abs(velocity[i]) > fastest[i] or (
                 abs(change - velocity[i] * seconds) > VELOCITY_SLACK * most + SLACK)))):

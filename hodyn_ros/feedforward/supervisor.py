@@ -12,6 +12,8 @@ from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
 from hodyn_ros.feedforward.plausible_state import (
     PERSISTENCE,
+    RESTART,
+    SETTLED,
     PlausibleState,
     ZeroVelocities,
     beyond_range,
@@ -30,9 +32,6 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
-SETTLED = 0.5  # time for which states come from another place before the arm is held there, s
-# Shortest silence of the node, until the arm is held, in which a driver may have been restarted, s
-RESTART = 1.0 + SETTLED
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
@@ -68,6 +67,7 @@ class Supervisor(StateMachine):
         at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
             if self._plausible.is_nowhere(position):
+                self._plausible.leave_out(stamp)
                 self._refuse(
                     beyond_range(self.feedforward.robot, self._joints, position)[0], position)
             self._check_stamp(stamp, at)
@@ -76,7 +76,8 @@ class Supervisor(StateMachine):
             velocity = None
         is_believed = self._plausible.believe(position, velocity, stamp, self._may_be_at)
         if self._plausible.is_astray:
-            self._refuse(ASTRAY.format(joint=self._joints[self._plausible.joint]), position)
+            self._refuse(ELSEWHERE if self._plausible.may_settle else ASTRAY.format(
+                joint=self._joints[self._plausible.joint]), position)
         self.arrivals.arrived(at)
         self.why_no_state = ''
         if given is not None and is_believed:
@@ -86,13 +87,7 @@ class Supervisor(StateMachine):
         if starts and not is_believed:
             self.why_waiting = UNLIKE
             return False
-        if self.state is State.WAITING:
-            if not self._begin(position, stamp, at):
-                return False
-            self._plausible.came = stamp
-        elif starts and stamp - self._plausible.came < SETTLED * 1e9 and not self._may_be_at(
-                position):
-            self.why_no_state = ELSEWHERE
+        if self.state is State.WAITING and not self._begin(position, stamp, at):
             return False
         since, self._answered_at = at - self._answered_at, at
         self._last_stamp = stamp
@@ -111,7 +106,7 @@ class Supervisor(StateMachine):
                 self._believed[0], self._readings = position, 1
             self._leave_out(at)
         if self.state in (State.LOST, State.SILENT):
-            is_new = self.state is State.SILENT and at - self._rested_at > RESTART
+            is_new = self.state is State.SILENT and at - self._rested_at > RESTART + SETTLED
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
@@ -217,8 +212,8 @@ class Supervisor(StateMachine):
             self._go(Cause.LOST, seconds=silence)
             if was_idle:  # nothing was interrupted
                 self.reasons.why = before
-            if not self._plausible.is_astray:
-                self._plausible.forget()
+            if not self.why_no_state:  # else states came, if none that could be used
+                self._plausible.lose()
             self._zeros.forget()
         return self.state is State.LOST
 
@@ -322,6 +317,7 @@ class Supervisor(StateMachine):
             raise HodynError(self.arrivals.stale(at, is_same=not back))
         if back > 0 and stamp < clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
+            self._last_stamp = stamp - round((at - self._answered_at) * 1e9)
             self._was_reset = self.settings.is_simulated
             # The starts of waiting plans are times of the clock before it was set.
             self._drop_plan(CLOCK_SET_BACK)

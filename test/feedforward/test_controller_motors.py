@@ -121,7 +121,7 @@ def test_after_a_hiccup_motors_go_on_smoothly(tendons):
     last = world.controller.motors.reference.copy()
     while world.supervisor.state is not State.SILENT:
         world.pass_time(0.002)
-    world.away = np.full(7, 0.3)
+    world.leap(slice(None), 0.3)
     assert any(world.state() for _ in range(150))
     assert 'is held where it is' in world.report[1]
     assert np.abs(world.controller.motors.reference[0] - last[0]).max() < 1e-3
@@ -147,7 +147,7 @@ def test_after_the_reset_of_a_simulator_motors_begin_where_the_arm_is(
     for _ in range(round(silence / 0.002)):
         world.pass_time(0.002)
     world.offset -= 1_000_000_000
-    world.away = np.full(7, away)
+    world.leap(slice(None), away)
     for _ in range(200):
         world.state()
         if 'is held where it is' in world.report[1]:
@@ -182,7 +182,7 @@ def test_a_simulator_that_is_reset_in_motion_is_held_at_once(tendons, is_simulat
     world.offset -= 1_000_000_000
     start = world.arm - 0.4
     for _ in range(1000):
-        world.away = start - controller.q[0]  # it stays where it was reset to
+        world.leap(slice(None), start - controller.q[0])  # it stays where it was reset to
         world.state()
         if 'is held where it is' in world.report[1]:
             break
@@ -208,7 +208,7 @@ def test_motors_do_not_turn_round_with_a_driver_that_wraps_positions(panda, turn
 
     # An arm that has just been found may have been measured wrongly.
     before, q = send(20 if arm == 'new' else 400), controller.q[0].copy()
-    world.away[6] = turn
+    world.leap(6, turn)
     if arm == 'lost':
         world.pass_time(0.6)
         assert world.supervisor.state in (State.LOST, State.SILENT)
@@ -220,7 +220,7 @@ def test_motors_do_not_turn_round_with_a_driver_that_wraps_positions(panda, turn
         world.plan(b'0.3')
     send()
     assert np.abs(controller.q[0] - q).max() < 0.1
-    world.away[6] = 0.0
+    world.leap(6, 0.0)
     send(400)
     world.plan(b'0.1')
     send(1000)
@@ -236,7 +236,7 @@ def test_after_a_silence_motors_begin_where_the_arm_is(tendons):
     for _ in range(1000):
         world.pass_time(0.002)
     assert world.supervisor.state is State.SILENT
-    world.away = np.full(7, 0.4)
+    world.leap(slice(None), 0.4)
     assert any(world.state() for _ in range(150))
     assert 'is held where it is' in world.report[1]
     first = world.controller.motors.reference

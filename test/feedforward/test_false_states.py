@@ -14,7 +14,7 @@ LOW, HIGH = PANDA.limits.position_min, PANDA.limits.position_max
 FALSE = {
     'zeros': lambda arm, share: np.clip(np.zeros(7), LOW, HIGH),
     'elsewhere': lambda arm, share: LOW + share * (HIGH - LOW),
-    'one joint': lambda arm, share: np.where(np.arange(7) == 3, LOW + share * (HIGH - LOW), arm),
+    'one joint': lambda arm, share: arm + (0.7 + share) * (np.arange(7) == 3),
     'one turn': lambda arm, share: arm + 2.0 * np.pi * (np.arange(7) == 6)}
 
 

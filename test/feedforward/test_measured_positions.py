@@ -59,11 +59,11 @@ def test_a_driver_that_wraps_positions_is_told_that_a_turn_is_missing():
     """It was only said that a joint is -6.28 away."""
     world = running(model=feedforward_of(
         limited(PANDA, position_min=-9.0, position_max=9.0)))
-    world.away[6] = -2.0 * np.pi
-    for _ in range(100):
+    world.leap(6, -2.0 * np.pi)
+    for _ in range(200):
         world.state()
         if world.said('held'):
-            world.away[6] = 0.0
+            world.leap(6, 0.0)
     wraps = 'one turn: the driver must not wrap positions'
     left_out, held = (
         [line for line in world.logged if words in line]
@@ -71,14 +71,14 @@ def test_a_driver_that_wraps_positions_is_told_that_a_turn_is_missing():
     assert [line.endswith(f'contradicts the state before: it is left out; {wraps}')
             for line in left_out] == [True]
     assert held == [
-        f'joint7 is -6.28 away from the reference (tracking_tolerance 0.2; {wraps}): the arm is '
-        'held where it is']
+        'joint7 is -6.28 away from the reference when joint states came back (tracking_tolerance '
+        f'0.2; {wraps}): the arm is held where it is']
     assert world.report[1].startswith(held[0])
 
 
 def test_a_turn_that_leads_beyond_the_range_is_no_question_of_degrees_alone():
     world = running()
-    world.away[6] = -2.0 * np.pi
+    world.leap(6, -2.0 * np.pi)
     world.states(100)
     state, reason = world.report
     assert state == 'fault'

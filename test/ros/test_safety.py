@@ -42,12 +42,13 @@ def test_an_arm_that_is_elsewhere_is_said_and_held_where_it_is(live, home, gentl
     arm.step_until_log('trajectory accepted')
     arm.step(400)
     assert node.states[-1] == 'following'
-    arm.offset[3] = -0.4
+    for arm.offset[3] in np.arange(0.0, -0.4, -0.008):  # a leap would not be believed
+        arm.step()
     arm.step(50, until=lambda: node.states[-1] == 'stopping')
-    assert re.search(r'fer_joint4 is -0.4\d* away from', node.reason), node.reason
+    assert re.search(r'fer_joint4 is -0.2\d* away from', node.reason), node.reason
     arm.period = 0.001
     move(node, arm.q, 0.1, 2.0)
-    arm.step_until_log('joint_trajectory rejected: fer_joint4 is -0.4')
+    arm.step_until_log('joint_trajectory rejected: fer_joint4 is -0.2')
     assert node.states[-1] == 'stopping'
     arm.period = 0.004
     where = 0.0
@@ -61,11 +62,11 @@ def test_an_arm_that_is_elsewhere_is_said_and_held_where_it_is(live, home, gentl
     arm.step(3)
     assert node.spin_until(is_held, 5.0), node.log
     assert 'the arm is held where it is' in node.reason
-    # Lost, and back elsewhere: the first answer is where the arm is.
+    # Lost, and back elsewhere: once it is believed, the first answer is where the arm is.
     assert node.spin_until(lambda: node.states[-1] == 'fault', 20.0), node.log
     node.settle()
     there = beside(arm.q, -0.7)
-    answers = node.first_answer(arm.time + 100.0, there, step=0.004)
+    answers = node.first_answer(arm.time + 100.0, there, step=0.1)
     np.testing.assert_array_equal(answers[0].position, there)
     assert not np.any(answers[0].velocity)
     assert node.spin_until(lambda: bool(re.search(
