@@ -1,5 +1,6 @@
 """A plan resampled with its torques, for a controller that plays these samples."""
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,7 +38,9 @@ def annotate(
     gravity: bool = True,
     friction: bool = True,
 ) -> Annotated:
-    """Sample a plan evenly, at most `period` seconds apart, from its start to its end.
+    """Sample a plan, at most `period` seconds apart, evenly from one stop to the next.
+
+    With samples beside a stop instead of one at it, the motion would have to be slower there.
 
     Parameters
     ----------
@@ -55,10 +58,24 @@ def annotate(
     """
     # A plan without duration is one point, at time 0.
     # Messages store whole nanoseconds: positions for unrounded times would be played with jerk.
-    times = np.linspace(0.0, plan.duration, sample_count(plan.duration, period)).round(9)
+    parts = [
+        np.linspace(*ends, sample_count(ends[1] - ends[0], period))[1:]
+        for ends in pairwise(_stops(plan, period))]
+    times = np.concatenate([[0.0], *parts]).round(9)
     motion = plan.evaluate(np.append(times[:-1], plan.duration))
     torque = feedforward.torque(motion, gravity=gravity, friction=friction)
     return Annotated(names or feedforward.robot.joint_names, times, motion, torque)
+
+
+def _stops(plan: Plan, apart: float) -> list[float]:
+    """Return start, stops and end of a plan, s; no stop is less than `apart` from another."""
+    rests = ~np.asarray(plan.evaluate(plan.times)[:, 1:].any(axis=(1, 2)))
+    begins_or_ends = rests[1:-1] & ~(rests[:-2] & rests[2:])  # not within a wait
+    stops = [0.0]
+    for stop in plan.times[1:-1][begins_or_ends].tolist():
+        if stops[-1] + apart <= stop <= plan.duration - apart:
+            stops.append(stop)
+    return [*stops, plan.duration]
 
 
 def sample_count(duration: float, period: float) -> int:

@@ -16,7 +16,7 @@ from hodyn_ros.replay.effort_unit import (
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import gravity_doubt
 from hodyn_ros.replay.misreading import Fit, find_misreading
-from hodyn_ros.replay.motor_positions import MotorPositions
+from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostly_outside
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
@@ -202,18 +202,18 @@ class DiagnosisSamples:
     """Gathers what a diagnosis needs: samples of the first pieces, and all frozen encoders."""
 
     def __init__(self, robot: Robot) -> None:
-        self._pieces: list[tuple[Array, Array, Array]] = []
+        self._pieces: list[tuple[Array, ...]] = []
+        self._fitted: list[tuple[Array, ...]] = []  # motion and efforts that are fitted
         self._encoders = FrozenEncoders()
-        self._motors = MotorPositions(robot)
+        self._has_springs = bool(series_compliance(robot).any())
 
     def add(self, used: Chunk) -> None:
         """Add the next used messages."""
         self._encoders.add(used)
         if len(used.q) and len(self._pieces) < _FEW:
-            self._motors.add(used)
-            every = len(used.q) // MAX_SAMPLES + 1
-            self._pieces.append((
-                used.q[::every], used.slow[::every, 1], used.states.velocity[::every]))
+            fitted = with_rates(used) if self._has_springs else (used.q, used.slow[:, 1:])
+            self._fitted.append(_some(*fitted))
+            self._pieces.append(_some(used.q, used.slow[:, 1], used.states.velocity))
 
     def diagnosis(
         self, feedforward: FeedForward, names: tuple[str, ...], efforts: EffortContents,
@@ -223,18 +223,15 @@ class DiagnosisSamples:
             return Diagnosis(names, efforts, Fit(np.nan), [])
         q, effort, velocity = (
             np.concatenate(values) for values in zip(*self._pieces, strict=True))
-        every = len(q) // MAX_SAMPLES + 1
         turns = np.array([
             body.type != 'prismatic' for body in feedforward.robot.joint_bodies])
         velocities = RecordedVelocities(q[:, 1], velocity, turns)
         if velocities.are_exchanged(effort):
             return Diagnosis(names, efforts, Fit(np.nan), [EXCHANGED], are_exchanged=True)
         robot = feedforward.robot
-        factors, fit = _lengths_and_fit(
-            feedforward, q[::every], effort[::every], efforts.gear_ratios)
-        motors = self._motors.fit(feedforward, efforts) if (factors == 1.0).all() else None
-        if motors is not None and (fit.reading is None or motors.left < fit.left):
-            fit = motors
+        moved, fitted = _some(*(
+            np.concatenate(values) for values in zip(*self._fitted, strict=True)))
+        factors, fit = _lengths_and_fit(feedforward, moved, fitted, efforts.gear_ratios)
         # Recorded velocities of a joint may be in m/s although its positions are not in m.
         are_right = velocities.are_slower(factors)
         misplaced = tuple(np.array(names)[mostly_outside(robot, q[:, 0])].tolist())
@@ -251,21 +248,27 @@ class DiagnosisSamples:
             feedforward, q, in_joint_units(effort, efforts.gear_ratios), gains=False).small()
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            self._motors.has_springs, zero,
+            self._has_springs, zero,
             tuple(factors.tolist()), misplaced, self._encoders.named(names))
 
 
+def _some(*values: Array) -> tuple[Array, ...]:
+    """Return evenly spaced rows of arrays, about `MAX_SAMPLES` or fewer."""
+    return tuple(one[::len(one) // MAX_SAMPLES + 1] for one in values)
+
+
 def _lengths_and_fit(
-    feedforward: FeedForward, q: Array, effort: Array, gear_ratios: Array,
+    feedforward: FeedForward, q: Array, efforts: Array, gear_ratios: Array,
 ) -> tuple[Array, Fit]:
     """Return the factors by which positions of prismatic joints are too large, and the fit.
 
-    The fit is that of positions divided by these factors. If a common factor of all positions puts
+    The fit is that of positions, of q, (S, 5, n), divided by these factors. `efforts`, (S, 3, n)
+    or (S, 1, n), are with their derivatives or without. If a common factor of all positions puts
     the prismatic joints inside their ranges, it is the cause, and the factors are 1.
     """
-    robot = feedforward.robot
+    robot, effort, rates = feedforward.robot, efforts[:, 0], efforts[:, 1:]
     none, fit = np.ones(robot.n), find_misreading(
-        feedforward, q, in_joint_units(effort, gear_ratios))
+        feedforward, q, *(in_joint_units(one, gear_ratios) for one in (effort, rates)))
     units = lengths(robot, q[:, 0])
     if not units:
         return none, fit
@@ -281,4 +284,4 @@ def _lengths_and_fit(
     factors = next(
         factors for factors, one in zip(units.values(), left, strict=True)
         if not one > min(left) + _SAME)
-    return factors, find_misreading(feedforward, q / factors, effort)
+    return factors, find_misreading(feedforward, q / factors, effort, rates)

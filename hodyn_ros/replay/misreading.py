@@ -9,6 +9,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
+from hodyn_ros.replay.motor_positions import series_compliance
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
 from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
@@ -31,8 +32,9 @@ _PRICE = 0.01  # least decrease of the unexplained share by each additional chan
 # _ALIKE of the share of the recording as it is, and by less than _LIKE times the best share.
 _ALIKE, _LIKE = 0.1, 3.0
 _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, as shares of the largest effort of joint and arm
-_SHOWS = 0.02  # unexplained share from which positions of motors are tried
-_ROUNDS, _DEFLECTED = 8, 1.0  # rounds of search for link positions; largest deflection, rad
+# Positions of motors by themselves: unexplained share from which they are tried, and greatest part
+# of it that they may leave, as the friction that springs carry remains; other mistakes leave more.
+_SHOWS, _LEAVES = 0.003, 0.4
 _SCALES = np.geomspace(10.0, 400.0, 17)  # factors of positions that are tried, such as of gears
 _FINER = (0.12, 0.02, 0.004)  # relative half widths of the finer searches for a factor
 _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are tried
@@ -71,28 +73,32 @@ class Fit:
             for joint, quarter in enumerate(self.reading.quarters) if quarter}
 
 
-def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
+def find_misreading(
+    feedforward: FeedForward, q: Array, effort: Array, rates: Array | None = None,
+) -> Fit:
     """Return how well efforts fit the model, and the reading under which they fit far better.
 
     Motions are (S, 5, n), rad/sᵏ, and efforts (S, n), N m. Up to four changes are tried one after
     the other: swapped joints or efforts, opposite signs, zeros off by quarter turns, degrees or
     another factor of the positions, a load on the last link, gravity along another axis of the
-    base and, if joints have springs, positions of the motors. Joints whose effort is not recorded
-    or never changes are left out. An arm at rest is not judged.
+    base and, if joints have springs and the `rates` of the efforts, (S, 2, n), N m/s and N m/s²,
+    are given, positions of the motors. Joints whose effort is not recorded or never changes are
+    left out. An arm at rest is not judged.
     """
-    q, effort, judged = _judged(q, effort)
+    rows, judged = _judged(q, effort)
+    efforts = effort[:, np.newaxis] if rates is None else np.stack(
+        [effort, *np.moveaxis(rates, 1, 0)], axis=1)
+    q, efforts = q[rows], np.where(judged, efforts[rows], 0.0)
     if not judged.any() or np.sqrt(np.mean(q[:, 1] ** 2, axis=0)).max() < STILL:
         return Fit(np.nan)
-    trial = _Trial(feedforward, q, effort, judged)
+    trial = _Trial(feedforward, q, efforts, judged)
     reading = Reading.plain(effort.shape[1])
     joints = trial.unexplained(reading)
     best = start = float(joints.mean())
     # Efforts that hardly change are mostly noise, which no model has to explain.
     plain = Fit(float(np.mean(joints * trial.notable)))
-    if joints.max() < _POOR:
-        return trial.of_motors(start) or trial.swapped(plain)
     held, last = [(start, start, reading)], start
-    for _ in range(_CHANGES):
+    for _ in range(_CHANGES if joints.max() >= _POOR else 0):
         readings = {other for *_, one in held for other in _changes(one, trial)}
         tried = [trial.with_signs(other) for other in readings]
         ranked = [(left + _PRICE * other.changes, left, other) for left, other in tried]
@@ -106,21 +112,19 @@ def find_misreading(feedforward: FeedForward, q: Array, effort: Array) -> Fit:
         if best < _RIGHT:
             break
     if best > _BETTER * start:
-        return trial.swapped(plain)
+        return trial.of_motors(start) or trial.swapped(plain)
     return Fit(start, reading, best) if reading.scale == 1.0 else Fit(
         start, *trial.with_scale(reading))
 
 
-def _judged(q: Array, effort: Array) -> tuple[Array, Array, Flags]:
-    """Return the samples whose efforts are measured, and which joints measure efforts, (n,)."""
+def _judged(q: Array, effort: Array) -> tuple[Flags, Flags]:
+    """Return which samples, (S,), have measured efforts, and which joints measure them, (n,)."""
     known, least = np.isfinite(effort), 5 * effort.shape[1]
-    moved = np.isfinite(q).all(axis=(1, 2))
+    moved = np.asarray(np.isfinite(q).all(axis=(1, 2)))
     judged = known[moved].sum(axis=0) >= least
     rows = moved & known[:, judged].all(axis=1)
-    q, effort = q[rows], np.where(judged, effort[rows], 0.0)
-    if len(q) < least:
-        return q, effort, np.zeros_like(judged)
-    return q, effort, is_measured(effort)
+    is_enough = np.count_nonzero(rows) >= least
+    return rows, judged & is_enough & is_measured(effort[rows])
 
 
 def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
@@ -156,10 +160,11 @@ class _Trial:
     """Compares readings of one recording with the model, by the efforts of joints `judged`."""
 
     def __init__(
-        self, feedforward: FeedForward, q: Array, effort: Array, judged: Flags,
+        self, feedforward: FeedForward, q: Array, efforts: Array, judged: Flags,
     ) -> None:
         robot = self.robot = feedforward.robot
-        self._q, self._effort, self.judged = q, effort, judged
+        self._q, self._efforts, self.judged = q, efforts, judged
+        self._effort = effort = efforts[:, 0]
         self._mounted: dict[Mounting | None, FeedForward] = {None: feedforward}
         self._known = np.broadcast_to(judged, effort.shape)
         self._variance = np.var(effort, axis=0)
@@ -169,7 +174,7 @@ class _Trial:
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)
         self._compliance = series_compliance(robot)
-        self.has_springs = bool(self._compliance.any())
+        self.has_springs = efforts.shape[1] > 1 and bool(self._compliance.any())
 
     def unexplained(self, reading: Reading) -> Array:
         """Return the unexplained share of the efforts of each judged joint."""
@@ -189,7 +194,7 @@ class _Trial:
             return None
         reading = replace(Reading.plain(len(self.judged)), are_of_motors=True)
         left = float(self.unexplained(reading).mean())
-        return None if left > _BETTER * start else Fit(start, reading, left)
+        return None if left > _LEAVES * start else Fit(start, reading, left)
 
     def swapped(self, plain: Fit) -> Fit:
         """Return the fit with swapped joints if all joints are inside their ranges only then.
@@ -303,16 +308,9 @@ class _Trial:
     def _motion(self, reading: Reading) -> Array:
         """Return the motion of the links, (S, 5, n), under a reading."""
         motion = reading.motion(self._q, self._turns)
-        if not reading.are_of_motors:
-            return motion
-        links: Array = motion.copy()
-        for _ in range(_ROUNDS):  # q = θ − Q(q)/K, a contraction for springs that hold the arm
-            torque = self._model(reading).torque(links, friction=False)
-            deflection = self._compliance * torque
-            if not np.abs(deflection[:, 0]).max() < _DEFLECTED:
-                return motion  # no such reading: the search diverges
-            links[:, :3] = motion[:, :3] - deflection
-        return links
+        if reading.are_of_motors:  # the deflection, also by friction, is that of the efforts
+            motion[:, :3] -= self._compliance * reading.effort(self._efforts)
+        return motion
 
     def _of_joints(self, reading: Reading) -> tuple[Array, Array]:
         """Return each joint's unexplained share, (n,), with its effort's sign and the opposite.
@@ -366,15 +364,6 @@ def _slides_in_degrees(
     if (beyond > high - low).any():
         return (True,)
     return (False,) if np.isfinite(high - low).all() else (False, True)
-
-
-def series_compliance(robot: Robot) -> Array:
-    """Return 1/K of the joints, (n,); 0 without a spring or with several motors."""
-    if robot.actuators is None:
-        return np.zeros(robot.n)
-    stiffness = np.where(np.isfinite(robot.actuators.stiffness), robot.actuators.stiffness, 0.0)
-    is_series = (stiffness > 0.0) & (np.diff(robot.actuators.motor_of) == 1)
-    return np.where(is_series, 1.0 / np.where(is_series, stiffness, 1.0), 0.0)
 
 
 def _swapped(order: Order, i: int, j: int) -> Order:

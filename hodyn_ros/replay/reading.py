@@ -115,9 +115,9 @@ class Reading:
         return read
 
     def effort(self, effort: Array) -> Array:
-        """Return recorded efforts, (S, n), under this reading."""
-        read = np.take(effort, self.effort_order, axis=1)
-        read[:, list(self.reversed_effort)] *= -1.0
+        """Return recorded efforts, (S, …, n), under this reading."""
+        read = np.take(effort, self.effort_order, axis=-1)
+        read[..., list(self.reversed_effort)] *= -1.0
         return read
 
     def causes(self, names: tuple[str, ...]) -> list[str]:

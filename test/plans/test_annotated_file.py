@@ -5,9 +5,11 @@ import json
 import numpy as np
 import pytest
 
-from hodyn_ros import load_robot
+from hodyn_ros import load_robot, retime
 from hodyn_ros.cli import main
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.plans import JointWaypoints, PlanRequest, PlanSettings, prepare_plan
+from hodyn_ros.plans.annotate import annotate
 from hodyn_ros.plans.annotated_file import write_annotated_plan
 from hodyn_ros.plans.files import read_trajectory
 
@@ -64,6 +66,21 @@ def just_within_limits(seed):
             request.trajectory, times=[t * factor for t in request.trajectory.times]))
     assert prepare_plan(request).refusal == ''
     return request
+
+
+@pytest.mark.parametrize('period', [1e-3, 5e-3, 0.1])
+def test_a_sample_is_at_each_stop_and_the_others_are_even(period):
+    """Without it, a sampled motion to a stop and on had to be slower."""
+    panda = load_robot('panda')
+    home = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+    points = home + np.array([[0.0], [0.3], [-0.2], [0.2]])
+    plan = retime(panda, points, stop_at=[1, 2]).plan
+    samples = annotate(plan, FeedForward(panda), period)
+    rests = np.abs(samples.motion[:, 1:3]).max(axis=(1, 2)) < 1e-9
+    np.testing.assert_allclose(samples.motion[rests, 0], points, atol=1e-9)
+    gaps = np.diff(samples.times)
+    assert 0.5 * period < gaps.min() <= gaps.max() <= period + 1e-9
+    assert np.count_nonzero(np.abs(np.diff(gaps)) > 1e-8) <= 2  # at the stops
 
 
 def test_a_plan_whose_samples_are_another_is_not_written(tmp_path):

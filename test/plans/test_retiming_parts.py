@@ -87,6 +87,17 @@ def test_a_limit_that_binds_to_the_very_end_does_so(feedforward):
     assert binding_limits(plan, LimitTable(FeedForward(panda))) == ()
 
 
+def test_a_limit_that_binds_for_less_than_a_millisecond_is_found_where_it_is_drawn():
+    plan = fit_plan([0.0, 1.0], [HOME, HOME + 0.2])
+    panda = hd.load_robot('panda')
+    speeds = np.abs(plan.evaluate(np.linspace(0.0, plan.duration, 3000))[:, 1, 0])
+    # The samples around the largest one, 0.3 ms away, use less than what counts as binding.
+    limits = replace(Limits.none(7), velocity=speeds.max() / (0.95 * np.append(
+        1.0 + 1e-12, np.full(6, 0.5))))
+    (found,) = binding_limits(plan, LimitTable(FeedForward(replace(panda, limits=limits))))
+    assert (found.joint, found.quantity) == ('joint1', 'velocity')
+
+
 def test_a_reflex_binds_as_a_limit_does(tmp_path):
     robot = replace(FR3, limits=Limits.none(7))
     retimed = retime_plan(fit_plan([0.0, 4.0], [HOME, HOME + 0.4]), FeedForward(robot))

@@ -74,11 +74,11 @@ def test_the_same_curve_as_samples_and_as_waypoints_is_run_as_fast(panda):
     np.testing.assert_allclose(durations, durations[0], rtol=0.02)
 
 
-@pytest.mark.parametrize('count', [401, 4000])
-def test_samples_that_are_rounded_are_run_as_fast_as_those_in_full_digits(panda, count):
+@pytest.mark.parametrize(('count', 'size'), [(401, 1.0), (4000, 1.0), (401, 0.05), (4000, 0.05)])
+def test_samples_that_are_rounded_are_run_as_fast_as_those_in_full_digits(panda, count, size):
     """The path followed the rounding, and the motion took five times as long."""
     times = np.linspace(0.0, 2.0, count)
-    way = 0.5 - 0.5 * np.cos(0.5 * np.pi * times[:, None])
+    way = size * (0.5 - 0.5 * np.cos(0.5 * np.pi * times[:, None]))
     samples = HOME + way * np.array([0.8, 0.4, -0.3, 0.1, 0.5, -0.6, 0.7])
     exact, rounded = (hd.retime(panda, q, times) for q in (samples, samples.round(3)))
     np.testing.assert_allclose(rounded.duration, exact.duration, rtol=0.02)
@@ -142,6 +142,14 @@ def test_no_sample_is_missed_by_more_than_the_tolerance_however_they_jitter(pand
     samples = curve(count) + rng.normal(scale=5e-4, size=(count, 7))  # at most about 2e-3
     path = path_through(panda, samples, 0.005 * np.arange(count))
     assert 0.0 < missed_by(path.sections, samples).max() <= 1e-3
+
+
+def test_a_point_is_missed_by_the_least_that_any_joint_has_to_miss_it(panda):
+    """Not by what joints miss at the place with the least sum of squares, here the start."""
+    points = np.tile(HOME, (3, 1))
+    points[:, [0, 6]] += [[0.1, 0.0], [0.3, 0.15], [0.08, 0.08]]
+    missed = missed_by(path_through(panda, points).sections, HOME[None])
+    assert missed.max() == pytest.approx(0.08)
 
 
 @pytest.mark.parametrize('points', [

@@ -12,7 +12,6 @@ from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.misreading import find_misreading, mountings
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
-from hodyn_ros.simulation.examples import with_example_actuators
 
 FAULTS = (
     'mounting', 'joints', 'positions', 'efforts', 'sign of an effort', 'sign of a position',
@@ -349,30 +348,6 @@ def test_efforts_that_are_noise_are_not_held_against_the_model(moving):
         effort = FeedForward(robot).torque(q, friction=False)[:, 0]
         effort += 1e-3 * np.abs(effort).max() * rng.standard_normal(effort.shape)
         assert not find_misreading(FeedForward(robot), q, effort).is_wrong, seed
-
-
-@pytest.mark.parametrize('robot', ROBOTS, ids=lambda robot: robot.name)
-@pytest.mark.parametrize('off', [0.0, 0.03])
-def test_positions_of_motors_before_springs_are_found(robot, off):
-    """And none in those of the links, whatever their springs."""
-    for stiffness in (400.0, 1000.0, 5000.0):
-        elastic = with_example_actuators(robot, 'sea', stiffness)
-        feedforward = FeedForward(elastic)
-        q, effort = recorded(np.random.default_rng(7), robot, off=off)
-        links = find_misreading(feedforward, q, effort)
-        assert not links.is_wrong
-        motors = q.copy()
-        motors[:, :3] += feedforward.torque(q, friction=False) / stiffness
-        found = find_misreading(feedforward, motors, effort)
-        if found.unexplained > 5.0 * max(links.unexplained, SHOWS):
-            assert found.reading.causes(elastic.joint_names) == [
-                'positions are those of the motors, not of the links behind the springs']
-            assert found.left < 1.5 * links.unexplained + 0.01
-        else:
-            assert found.reading is None or found.reading.are_of_motors
-        # The same robot without its springs has no such reading.
-        assert find_misreading(FeedForward(robot), motors, effort).reading is None or (
-            not find_misreading(FeedForward(robot), motors, effort).reading.are_of_motors)
 
 
 @pytest.mark.parametrize('seeds', [

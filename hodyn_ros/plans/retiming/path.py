@@ -36,8 +36,6 @@ SLOW = 1e-3
 """A velocity whose norm, relative to `comparable_speed`, is at most this gives no direction."""
 MAX_NAMED = 3
 """Number of places that a note names."""
-ATTEMPTS = 5
-"""Largest number of fits of a smoothed path."""
 ROOM = 0.95
 """Share of the tolerance that a smoothed path uses; sampling it for a file uses the rest."""
 PRISMATIC = 0.1
@@ -253,33 +251,21 @@ def _without_repeats(points: AcceptedWaypoints) -> tuple[AcceptedWaypoints, list
 def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | None:
     """Return a smooth path within the tolerance of the samples.
 
-    Missed samples, such as the tip where a path turns back, are added to the thinned ones. Returns
-    None if the samples are far apart, and the path through all of them is about as smooth.
+    It is fitted to few of them, or to all if too few are left or a path through few misses the
+    others. Returns None if the samples are far apart, and the path through all of them is about as
+    smooth.
     """
-    kept = _thinned(samples, 2.0 * tolerance)
-    through = None
-    if len(kept) == len(samples):
-        through = fit_plan(
-            _centripetal(samples, speed), samples, interpolation='global', is_path=True)
-    few = _through_few(samples, speed, tolerance)
-    if few is not None and (
-            through is None or _roughness(few) < SMOOTHER * _roughness(through)):
-        return few
-    for attempt in range(ATTEMPTS):
-        plan = fit_plan(
-            _centripetal(samples[kept], speed), samples[kept], interpolation='global',
-            sample_tolerance=0.7 ** (attempt + 1) * tolerance, is_path=True)
-        missed = missed_by([plan], samples).max(axis=1)
-        if missed.max() <= ROOM * tolerance:
-            break
-        kept = np.union1d(kept, _local_maxima(missed, ROOM * tolerance))
-    if through is None and missed.max() > tolerance:  # jitter beyond it needs all samples
-        plan = fit_plan(
-            _centripetal(samples, speed), samples, interpolation='global',
-            sample_tolerance=ROOM * tolerance, is_path=True)
-    if through is not None and _roughness(plan) >= SMOOTHER * _roughness(through):
-        return None
-    return plan
+    found = _through_few(samples, speed, tolerance)
+    parameter = _centripetal(samples, speed)
+    limit = np.inf
+    if len(_thinned(samples, 2.0 * tolerance)) == len(samples):
+        limit = SMOOTHER * _roughness(
+            fit_plan(parameter, samples, interpolation='global', is_path=True))
+    if found is None or _roughness(found) >= limit:
+        found = fit_plan(
+            parameter, samples, interpolation='global', sample_tolerance=ROOM * tolerance,
+            is_path=True)
+    return found if _roughness(found) < limit else None
 
 
 def _through_few(samples: Array, speed: Array, tolerance: float) -> Plan | None:
@@ -341,19 +327,12 @@ def _thinned(samples: Array, least: float) -> Indices:
     return np.array(kept)
 
 
-def _local_maxima(values: Array, least: float) -> Indices:
-    """Return indices of local maxima above `least`."""
-    padded = np.concatenate(([-np.inf], values, [-np.inf]))
-    return np.flatnonzero(
-        (values > least) & (values >= padded[:-2]) & (values > padded[2:]))
-
-
 def missed_by(sections: Sequence[Plan], points: Array) -> Array:
     """Return each joint's distance from each point, (m, n), where the path is nearest to it."""
     grids = [np.linspace(0.0, plan.duration, 10 * plan.times.size) for plan in sections]
     curve = np.concatenate([
         plan.evaluate(grid)[:, 0] for plan, grid in zip(sections, grids, strict=True)])
-    nearest = np.asarray(KDTree(curve).query(points)[1])
+    nearest = np.asarray(KDTree(curve).query(points, p=np.inf)[1])
     missed = np.empty_like(points)
     begin = 0
     for plan, grid in zip(sections, grids, strict=True):

@@ -11,11 +11,9 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.quantities import QUANTITIES
 from hodyn_ros.plans.curves import image_format
-from hodyn_ros.plans.retiming.result import binding_limits
+from hodyn_ros.plans.retiming.result import SAMPLES, binding_limits
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot.reflexes import Commands
-
-SAMPLES = 3000
 
 
 @plot_style.styled

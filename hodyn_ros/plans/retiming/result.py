@@ -17,6 +17,9 @@ from hodyn_ros.reference import Plan
 BINDING = 0.95
 # Shares of the largest speed below which the motion stands still, and above which it moves.
 STANDSTILL, MOVES = 1e-3, 5e-2
+# Least number of samples in which binding limits are searched, and number of those in which shares
+# are drawn: with fewer, a limit would be drawn as reached, and not be named.
+SAMPLES = 3000
 STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)
 
 
@@ -77,7 +80,7 @@ class Retimed:
 
 def binding_limits(plan: Plan, table: LimitTable) -> tuple[Binding, ...]:
     """Return the most used limit, in order of time, when its share is at least `BINDING`."""
-    instants = np.linspace(0.0, plan.duration, max(200, int(plan.duration / 2e-3)))
+    instants = np.linspace(0.0, plan.duration, max(SAMPLES, int(plan.duration / 2e-3)))
     taken = np.abs(table.shares(plan.evaluate(instants)))
     if not table.limited.size:
         return ()
