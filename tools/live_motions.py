@@ -13,6 +13,7 @@ from hodyn_ros.feedforward import FeedForward
 NOW = 1000.0
 ROUND_OFF = 1e-6
 MARGIN = 1.05
+FASTEST = 2.3  # rad/s: velocities of 0, as they are sent, contradict twice as much
 LIMITS = hd.load_robot('panda').limits
 
 
@@ -133,7 +134,7 @@ class Stepper:
 
     def __init__(self, node, home, period: float = 0.004) -> None:
         self.node, self.q, self.time, self.period = node, list(home), NOW, period
-        self.offset = np.zeros(7)
+        self.arm, self.offset = np.array(home), np.zeros(7)
         node.first_answer(NOW, home)
         self.stream = node.publisher(JointState, '/feedforward/reference')
         self.has_streamed = False
@@ -142,7 +143,11 @@ class Stepper:
         """Send states, and return the last answers."""
         for _ in range(count):
             self.time = round(self.time + self.period, 6)
-            answers = self.node.answer(self.time, np.add(self.q, self.offset))
+            away = np.add(self.q, self.offset) - self.arm
+            if self.offset.any():  # an arm that is pushed does not leap
+                away = np.clip(away, -self.period * FASTEST, self.period * FASTEST)
+            self.arm += away
+            answers = self.node.answer(self.time, self.arm)
             assert answers is not None, self.node.log
             self.q = list(answers[0].position)
             if until is not None and until():

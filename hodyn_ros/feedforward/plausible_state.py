@@ -73,8 +73,8 @@ class PlausibleState:
     A state that contradicts the last believed one is left out. If no state comes from the former
     place for `STAY`, states are astray, until they come from there again. They are believed at
     another place only if three in a row agree with each other where the caller expects the arm, or
-    if they agree for `SETTLED` where the arm may have moved unseen: after a silence, or if it was
-    measured at the former place for less than `KNOWN`.
+    if they agree for `SETTLED` where the arm may have moved unseen: after a silence, if it was
+    measured at the former place for less than `KNOWN`, or while a driver repeated a state.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -89,10 +89,10 @@ class PlausibleState:
         self._there: _State | None = None
         self._agreeing = self._agreeing_positions = 0
         # For how long, ns, states have agreed, and the arm has been believed at this place.
-        self._lasted = self._known = 0
+        self._agreed_for = self._believed_for = 0
         # Stamps of the last state, and of the first at this position: a driver may repeat it.
         self._heard = self._moved = 0
-        self._is_unseen = False
+        self._is_unseen = self._is_refused = False
         self._first: _State = self._low, self._low, 0  # the first since states have agreed
         #: `is_astray`, `may_settle`: whether positions have contradicted those of the former place
         #: for longer than `STAY`, and whether they are believed once they agree for `SETTLED`
@@ -102,14 +102,18 @@ class PlausibleState:
         self.is_there = False
 
     def lose(self) -> None:
+        """Take account of a silence, unless states came that no arm can have."""
+        if not self._is_refused:
+            self.restart()
+
+    def restart(self) -> None:
         """Take account of a silence: the arm may have moved, and three states must agree."""
-        if not self.is_astray:
-            self._is_unseen = True
-            self._last = None
+        self._is_unseen, self._last = True, None
+        self.is_astray = self._is_refused = False
 
     def leave_out(self, stamp: int) -> None:
         """Take account of a state, with a stamp in ns, that no arm can have."""
-        self._heard = stamp
+        self._heard, self._is_refused = stamp, True
         if self._there is not None:
             self.is_astray = not 0 <= stamp - self._there[2] <= STAY * 1e9
 
@@ -135,23 +139,24 @@ class PlausibleState:
         since, self._heard = stamp - self._heard, stamp
         was_unseen = self._is_unseen
         # Once states are astray, no pause and no other clock makes them right.
-        if since > RESTART * 1e9 or not (0 <= since <= PAUSE * 1e9 or self.is_astray):
+        if not (0 <= since <= PAUSE * 1e9 or self.is_astray):
             self._is_unseen = True
         positions, agrees = self._agree(last, state, known)
         self._agreeing_positions = self._agreeing_positions + 1 if positions else 1
         self._agreeing = self._agreeing + 1 if agrees else 1
         if positions and was_unseen == self._is_unseen:
-            self._lasted += since
+            self._agreed_for += since
         else:
-            self._first, self._lasted = state, 0
+            self._first, self._agreed_for = state, 0
         self._last, self.is_astray = state, False
         # The last state is most often also the last one believed: then nothing is recomputed.
         self.is_there = (
             positions if self._there is last and not self._is_unseen
             else self._is_back(state, since * 1e-9, expects))
+        self._is_refused = self.is_astray
         if self.is_there:
             if self._there is not None:
-                self._known += min(max(0, stamp - self._there[2]), round(STAY * 1e9))
+                self._believed_for += min(max(0, stamp - self._there[2]), round(STAY * 1e9))
             if self._there is None or (position != self._there[0]).any():
                 self._moved = stamp
             self._there, self._is_unseen = state, False
@@ -176,19 +181,19 @@ class PlausibleState:
                 return True
         else:
             most = STAY if is_expected else JITTER + since
-            # What agrees for a while stays where it began: time brings it no nearer.
-            began = min((self._first[2] - self._moved) * 1e-9, STAY) / FACTOR
-            if self._reaches(there, position, min(elapsed, most)) or (
-                    agree and self._reaches(there, self._first[0], began)):
+            if self._reaches(there, position, min(elapsed, most)):
                 return True
         if 0.0 <= elapsed <= STAY:
             return False
         if is_expected:
             return agree
-        self.may_settle = self._is_unseen or self._known < KNOWN * 1e9
-        has_settled = self.may_settle and self._lasted >= SETTLED * 1e9
+        # States that agree stay where they began: time brings them no nearer.
+        began = min((self._first[2] - self._moved) * 1e-9, STAY) / FACTOR
+        self.may_settle = self._is_unseen or self._believed_for < KNOWN * 1e9 or self._reaches(
+            there, self._first[0], began)
+        has_settled = self.may_settle and self._agreed_for >= SETTLED * 1e9
         if has_settled:
-            self._known = 0
+            self._believed_for = 0
         self.is_astray = not has_settled
         return has_settled
 

@@ -55,7 +55,7 @@ class Supervisor(StateMachine):
         self._has_velocity = self._was_reset = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
-        self._told_timeout = 0.0, 0.0
+        self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
 
     # Cycles
 
@@ -63,6 +63,9 @@ class Supervisor(StateMachine):
         self, position: Array, velocity: Array | None, stamp: int, at: float,
     ) -> bool:
         """Take a measured state, (n,) each; return whether a cycle should answer it."""
+        if self._plausible.is_astray and at - self._heard_at > RESTART:
+            self._plausible.restart()
+        self._heard_at = at
         starts = self.state in (State.WAITING, State.LOST, State.SILENT)
         at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
@@ -212,8 +215,7 @@ class Supervisor(StateMachine):
             self._go(Cause.LOST, seconds=silence)
             if was_idle:  # nothing was interrupted
                 self.reasons.why = before
-            if not self.why_no_state:  # else states came, if none that could be used
-                self._plausible.lose()
+            self._plausible.lose()
             self._zeros.forget()
         return self.state is State.LOST
 

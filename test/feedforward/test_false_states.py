@@ -107,3 +107,126 @@ def test_after_a_silence_another_place_is_believed_once_it_lasts():
     world.pass_time(1.0)
     world.states(200, position=arm + 0.5)
     np.testing.assert_allclose(world.controller.q[0], arm + 0.5)
+
+
+def zeros(world, seconds, **options):
+    """Send zeros for a time."""
+    world.states(round(seconds / 0.004), position=np.zeros(7), **options)
+
+
+def a_pause_and_zeros(world):
+    world.pass_time(0.7, watched=False)
+    zeros(world, 0.4)
+
+
+def zeros_as_the_clock_is_set_ahead(world):
+    world.offset += 1_000_000_000
+    zeros(world, 0.4)
+
+
+def zeros_as_the_clock_is_set_back(world):
+    world.offset -= 30_000_000
+    zeros(world, 0.4)
+
+
+def zeros_after_the_clock_was_set_back_by_an_hour(world):
+    world.offset -= 3_600_000_000_000
+    world.states(300)
+    zeros(world, 2.0)
+
+
+def zeros_twice_after_a_silence(world):
+    world.pass_time(1.0)
+    zeros(world, 0.1)
+    world.states(100)
+    zeros(world, 0.3)
+
+
+def a_silence_and_one_joint_beside(world):
+    world.pass_time(1.9)
+    world.states(100, position=HOME + 0.35 * (np.arange(7) == 3))
+
+
+def a_ramp_to_zero(world):
+    for share in np.linspace(0.0, 1.0, 50):
+        world.state(position=(1.0 - share) * HOME)
+    zeros(world, 2.0)
+
+
+def zeros_with_a_stamp_out_of_order(world):
+    zeros(world, 1.0)
+    world.offset -= 9_000_000
+    world.state(position=np.zeros(7))
+    world.offset += 9_000_000
+    zeros(world, 1.0)
+
+
+def zeros_as_the_clock_goes_ahead_in_between(world):
+    zeros(world, 1.0)
+    world.offset += 10_000_000_000
+    zeros(world, 1.0)
+
+
+def positions_beyond_the_range_and_zeros(world):
+    world.states(150, position=np.full(7, 1e4))
+    zeros(world, 2.0)
+
+
+def a_place_beside_a_still_arm(world):
+    world.states(100, position=HOME + 0.23 * (np.arange(7) == 0))
+
+
+@pytest.mark.parametrize('spell', [
+    a_pause_and_zeros, zeros_as_the_clock_is_set_ahead, zeros_as_the_clock_is_set_back,
+    zeros_after_the_clock_was_set_back_by_an_hour, zeros_twice_after_a_silence,
+    a_silence_and_one_joint_beside, a_ramp_to_zero, zeros_with_a_stamp_out_of_order,
+    zeros_as_the_clock_goes_ahead_in_between, positions_beyond_the_range_and_zeros,
+    a_place_beside_a_still_arm])
+@pytest.mark.parametrize('state_timeout', [0.0, 1.0])
+def test_no_pause_and_no_clock_makes_false_states_right(spell, state_timeout):
+    world = Watched(state_timeout=state_timeout)
+    world.states(300)
+    spell(world)
+    np.testing.assert_allclose(world.controller.q[0], HOME, atol=1e-9)
+    world.settle()
+    np.testing.assert_allclose(world.controller.q[0], HOME, atol=1e-9)
+
+
+def led(world, speed, seconds):
+    """Lead the first joint by hand."""
+    for _ in range(round(seconds / 0.004)):
+        world.arm[0] += 0.004 * speed
+        world.state(position=world.arm.copy(), velocity=speed * (np.arange(7) == 0))
+
+
+def a_driver_that_repeats_its_last_state(world):
+    led(world, 1.0, 0.1)
+    world.states(25, position=world.arm.copy(), velocity=np.zeros(7))
+    world.arm[0] += 0.1
+
+
+def a_driver_that_sends_zeros_as_it_ends(world):
+    zeros(world, 0.3)
+    world.pass_time(5.0)
+    world.arm = world.arm + 0.6 * (np.arange(7) == 0)
+
+
+def a_clock_that_stands_still_as_the_arm_is_led(world):
+    for _ in range(250):
+        world.offset -= 4_000_000
+        world.state()
+    world.arm = world.arm + 0.6 * (np.arange(7) == 0)
+
+
+@pytest.mark.parametrize('spell', [
+    a_driver_that_repeats_its_last_state, a_driver_that_sends_zeros_as_it_ends,
+    a_clock_that_stands_still_as_the_arm_is_led])
+def test_an_arm_that_was_moved_meanwhile_is_found_again(spell):
+    world = World()
+    world.states(300)
+    spell(world)
+    arm = world.arm.copy()
+    world.states(200, position=arm)
+    assert world.report[0] == 'holding', world.report
+    world.states(5, position=arm)
+    np.testing.assert_allclose(world.supervisor.measured[0], arm)

@@ -26,25 +26,23 @@ def test_an_arm_that_is_elsewhere_is_said_and_held_where_it_is(live, home, gentl
     # Pushed away at rest: by a little, then by much.
     arm.offset[0] = 0.15
     arm.step(40)
-    node.wait_log('fer_joint1 is +0.15 away from the reference (tracking_tolerance 0.2)')
+    node.wait_log('fer_joint1 is +0.1')
     assert 'held where it is' not in node.log
     arm.offset[0] = 0.5
-    where = home[0] + 0.5
-    arm.step(40, until=lambda: arm.q[0] == pytest.approx(where))
-    arm.offset[0] = 0.0
+    arm.step(400, until=lambda: arm.q[0] > home[0] + 0.2)
+    arm.offset[0], where = 0.0, arm.q[0]
     arm.step(3)
     assert node.spin_until(lambda: bool(re.search(
-        r'fer_joint1 is \+0.5 away from the reference \(tracking_tolerance 0.2\): the arm is held '
-        'where it is', node.reason)), 5.0), node.log
+        r'fer_joint1 is \+0.2\d* away from the reference \(tracking_tolerance 0.2\): '
+        'the arm is held where it is', node.reason)), 5.0), node.log
     assert arm.q[0] == where
     # In a motion it stops first, and takes no plan meanwhile.
     move(node, arm.q, 0.4, 4.0)
     arm.step_until_log('trajectory accepted')
     arm.step(400)
     assert node.states[-1] == 'following'
-    for arm.offset[3] in np.arange(0.0, -0.4, -0.008):  # a leap would not be believed
-        arm.step()
-    arm.step(50, until=lambda: node.states[-1] == 'stopping')
+    arm.offset[3] = -0.4
+    arm.step(400, until=lambda: node.states[-1] == 'stopping')
     assert re.search(r'fer_joint4 is -0.2\d* away from', node.reason), node.reason
     arm.period = 0.001
     move(node, arm.q, 0.1, 2.0)
@@ -188,7 +186,7 @@ def test_hold_on_request_from_any_state(live, home, gentle_panda):
         stream_on()
     assert 'reference rejected: the reference was stopped; let it fall silent' in node.log
     assert node.states[-1] == 'holding'
-    assert node.reason == 'held on request'
+    assert node.reason == 'held on request', node.log
     assert abs(arm.q[0] - goal[0]) > 0.1, node.log
     node.spin(2.2)
     for _ in range(500):
@@ -207,13 +205,14 @@ def test_an_arm_that_was_pushed_away_does_not_follow_the_plan_that_waited(live, 
     arm = Stepper(node, home)
     move(node, arm.q, 0.2, 1.0, start=arm.time + 3.0)
     arm.step_until_log('trajectory accepted')
-    pushed = beside(home, 0.3)
     for k in range(1, 800):
-        answers = node.answer(arm.time + 0.01 * k, pushed)
+        answers = node.answer(arm.time + 0.01 * k, beside(home, min(0.3, 0.01 * k)))
         assert answers is not None
-        if k > 15:  # a leap: believed when nothing came from the place before for 0.1 s
-            np.testing.assert_array_equal(answers[0].position, pushed)
-    assert 'fer_joint1 is +0.3 away from the reference' in node.log
+        if k == 40:
+            held = answers[0].position
+        elif k > 40:
+            np.testing.assert_array_equal(answers[0].position, held)
+    assert 'fer_joint1 is +0.2' in node.log
     assert 'the arm is held where it is' in node.log
 
 
