@@ -7,7 +7,7 @@ import time
 
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
-from live_motions import NOW, assert_no_step, in_motion
+from live_motions import NOW, assert_no_step, in_motion, leap
 from processes import KILLED, assert_end, children, is_alive, shared_memory, unused
 import pytest
 
@@ -146,9 +146,7 @@ def test_a_second_signal_as_the_process_ends_makes_no_failure_of_it(live, home):
 def test_a_second_signal_ends_an_end_that_takes_long(live, home):
     node = live('fade:=10.0', 'tracking_tolerance:=[0.0]')
     node.first_answer(NOW, home)
-    away = [x + 0.3 for x in home]
-    for k in range(1, 40):  # a leap is believed after 0.1 s
-        assert node.answer(NOW + 0.004 * k, away) is not None
+    leap(node, [x + 0.3 for x in home], NOW + 0.004)
     assert 'held where it is' in node.log
     node.process.send_signal(signal.SIGINT)
     assert node.spin_until(lambda: node.states[-1] == 'fading', PATIENCE)
