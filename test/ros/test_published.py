@@ -146,6 +146,7 @@ def test_streams_keep_the_torque_rate_at_the_largest_bandwidth(live, home):
     node = live('stream_bandwidth:=1000.0')
     stream = node.publisher(JointState, '/feedforward/reference')
     node.first_answer(NOW, home)
+    node.let_stream()
     rng = np.random.default_rng(5)
     for k in range(1, 1500):
         if k % 100 in (20, 50):
