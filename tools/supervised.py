@@ -25,9 +25,7 @@ from hodyn_ros.robot import lie
 from hodyn_ros.robot.model import Body
 
 PANDA = hd.load_robot('panda')
-PERIOD = 0.004
-MARGIN = 0.05
-FADE = 0.2
+PERIOD, MARGIN, FADE = 0.004, 0.05, 0.2
 PUSH = 2.0  # velocity of an arm that is pushed, rad/s
 NAMES_OF_STATES = {
     'waiting', 'holding', 'following', 'streaming', 'stopping', 'fading', 'fault', 'inactive'}
@@ -158,8 +156,8 @@ class Goal:
 class World:
     """A supervisor and its driver, whose arm is where the reference is, and `away` from it.
 
-    It is pushed there as fast as an arm may move; `leap` lets its driver leap there.
-    With a deck the robot is a ship, measured at a `rate`, Hz, while `is_measured`.
+    It is pushed there as an arm may move; `leap` lets it leap. With a deck the robot is a ship,
+    measured at a `rate`, Hz, while `is_measured`.
     """
 
     def __init__(
@@ -180,9 +178,8 @@ class World:
         self.offset = self.stamp = 0
         self.away = np.zeros(7)
         self.arm = HOME.copy()
-        self.goals = []
+        self.goals, self.refused = [], []
         self.logged = Counter()
-        self.refused = []
         self.published = None
 
     @property
@@ -292,9 +289,9 @@ class World:
             self.odometry()
         supervisor = self.supervisor
         if supervisor.controller is not None:
-            q, velocity_there = supervisor.controller.q[:2]
-            most = elapsed * (PUSH + np.abs(velocity_there))
-            self.arm += np.clip(q + self.away - self.arm, -most, most)
+            q = supervisor.controller.q
+            most = elapsed * (PUSH + np.abs(q[1]))
+            self.arm += np.clip(q[0] + self.away - self.arm, -most, most)
         self.stamp = round(self.at * 1e9) + self.offset
         speed = (
             np.zeros(7) if supervisor.controller is None or position is not None

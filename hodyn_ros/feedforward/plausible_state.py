@@ -133,7 +133,7 @@ class PlausibleState:
 
         `expects` returns whether the arm may be at a position even if it must have leapt there.
         """
-        known = velocity is not None
+        has_velocity = velocity is not None
         state = position.copy(), (velocity.copy() if velocity is not None else position), stamp
         last = self._last
         since, self._heard = stamp - self._heard, stamp
@@ -141,7 +141,7 @@ class PlausibleState:
         # Once states are astray, no pause and no other clock makes them right.
         if not (0 <= since <= PAUSE * 1e9 or self.is_astray):
             self._is_unseen = True
-        positions, agrees = self._agree(last, state, known)
+        positions, agrees = self._agree(last, state, has_velocity)
         self._agreeing_positions = self._agreeing_positions + 1 if positions else 1
         self._agreeing = self._agreeing + 1 if agrees else 1
         if positions and was_unseen == self._is_unseen:
@@ -161,7 +161,8 @@ class PlausibleState:
                 self._moved = stamp
             self._there, self._is_unseen = state, False
         is_believed = self.is_there and (self._agreeing >= PERSISTENCE or (
-            agrees if self._believed is last else self._agree(self._believed, state, known)[1]))
+            agrees if self._believed is last
+            else self._agree(self._believed, state, has_velocity)[1]))
         if is_believed:
             self._believed = state
         return is_believed
@@ -206,9 +207,9 @@ class PlausibleState:
         return not leaps
 
     def _agree(
-        self, before: _State | None, after: _State, known: bool,
+        self, before: _State | None, after: _State, has_velocity: bool,
     ) -> tuple[bool, bool]:
-        """Return whether positions agree, and whether velocities, if `known`, agree with them."""
+        """Return whether positions agree, and whether velocities, if there are any, do."""
         if before is None:
             return False, False
         seconds = (after[2] - before[2]) * 1e-9
@@ -216,7 +217,8 @@ class PlausibleState:
             self.joint = -1
             return False, False
         leaps, joint = _contradiction(
-            before[0], after[0], after[1], known, min(seconds, STAY), seconds, self._fastest)
+            before[0], after[0], after[1], has_velocity, min(seconds, STAY), seconds,
+            self._fastest)
         if joint >= 0:
             self.joint = joint
         return not leaps, joint < 0
@@ -260,19 +262,19 @@ def _is_nowhere(position: Array, low: Array, high: Array, together: float) -> bo
 
 @njit()
 def _contradiction(
-    before: Array, position: Array, velocity: Array, known: bool, reach: float, seconds: float,
-    fastest: Array,
+    before: Array, position: Array, velocity: Array, has_velocity: bool, reach: float,
+    seconds: float, fastest: Array,
 ) -> tuple[bool, int]:
     """Return whether any position leaps, and the first joint with a contradiction, or −1.
 
-    Joints may move for the time `reach`; velocities, if `known`, are those over `seconds`.
+    Joints may move for the time `reach`; velocities, if any, are those over `seconds`.
     """
     leaps, first = False, -1
     for i in range(position.size):
         change, most = position[i] - before[i], fastest[i] * seconds
         leap = abs(change) > fastest[i] * reach + SLACK
         leaps = leaps or leap
-        if first < 0 and (leap or (known and (abs(velocity[i]) > fastest[i] or (
+        if first < 0 and (leap or (has_velocity and (abs(velocity[i]) > fastest[i] or (
                 abs(change - velocity[i] * seconds) > VELOCITY_SLACK * most + SLACK)))):
             first = i
     return leaps, first

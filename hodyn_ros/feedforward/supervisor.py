@@ -319,6 +319,7 @@ class Supervisor(StateMachine):
             raise HodynError(self.arrivals.stale(at, is_same=not back))
         if back > 0 and stamp < clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
+            # Also if this state is refused: the next one does not set the clock back again.
             self._last_stamp = stamp - round((at - self._answered_at) * 1e9)
             self._was_reset = self.settings.is_simulated
             # The starts of waiting plans are times of the clock before it was set.
