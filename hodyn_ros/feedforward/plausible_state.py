@@ -90,8 +90,8 @@ class PlausibleState:
         self._agreeing = self._agreeing_positions = 0
         # For how long, ns, states have agreed, and the arm has been believed at this place.
         self._agreed_for = self._believed_for = 0
-        # Stamps of the last state, and of the first at this position: a driver may repeat it.
-        self._heard = self._moved = 0
+        # Stamps of the last state, and of the first that was repeated since, bit for bit.
+        self._heard = self._repeated_since = 0
         self._is_unseen = self._is_refused = False
         self._first: _State = self._low, self._low, 0  # the first since states have agreed
         #: `is_astray`, `may_settle`: whether positions have contradicted those of the former place
@@ -134,7 +134,8 @@ class PlausibleState:
         `expects` returns whether the arm may be at a position even if it must have leapt there.
         """
         has_velocity = velocity is not None
-        state = position.copy(), (velocity.copy() if velocity is not None else position), stamp
+        given = np.zeros_like(position) if velocity is None else velocity.copy()
+        state = position.copy(), given, stamp
         last = self._last
         since, self._heard = stamp - self._heard, stamp
         was_unseen = self._is_unseen
@@ -157,8 +158,9 @@ class PlausibleState:
         if self.is_there:
             if self._there is not None:
                 self._believed_for += min(max(0, stamp - self._there[2]), round(STAY * 1e9))
-            if self._there is None or (position != self._there[0]).any():
-                self._moved = stamp
+            if self._there is None or any(
+                    (new != old).any() for new, old in zip(state[:2], self._there, strict=False)):
+                self._repeated_since = stamp
             self._there, self._is_unseen = state, False
         is_believed = self.is_there and (self._agreeing >= PERSISTENCE or (
             agrees if self._believed is last
@@ -180,7 +182,7 @@ class PlausibleState:
         if self._is_unseen:
             if agree and (is_expected or self._reaches(there, position, JITTER)):
                 return True
-        else:
+        elif agree or not self._is_refused:  # one state amid false ones may come near by chance
             most = STAY if is_expected else JITTER + since
             if self._reaches(there, position, min(elapsed, most)):
                 return True
@@ -189,9 +191,12 @@ class PlausibleState:
         if is_expected:
             return agree
         # States that agree stay where they began: time brings them no nearer.
-        began = min((self._first[2] - self._moved) * 1e-9, STAY) / FACTOR
-        self.may_settle = self._is_unseen or self._believed_for < KNOWN * 1e9 or self._reaches(
-            there, self._first[0], began)
+        began = min((self._first[2] - self._repeated_since) * 1e-9, STAY) / FACTOR
+        # A velocity with a position that stays is an old one: the arm went on meanwhile.
+        went_on = np.abs(there[1]).max() * (there[2] - self._repeated_since) * 1e-9
+        self.may_settle = (
+            self._is_unseen or self._believed_for < KNOWN * 1e9 or went_on > UNMEASURED
+            or self._reaches(there, self._first[0], began))
         has_settled = self.may_settle and self._agreed_for >= SETTLED * 1e9
         if has_settled:
             self._believed_for = 0

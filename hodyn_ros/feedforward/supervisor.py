@@ -212,7 +212,8 @@ class Supervisor(StateMachine):
             self.clock.skip_to(self.stamp_at(at))
             was_idle = controller.reference.is_idle(controller.now) and not self._planner.busy
             before = self.reasons.why
-            self._go(Cause.LOST, seconds=silence)
+            usable = ' that can be used' if self.why_no_state else ''
+            self._go(Cause.LOST, seconds=silence, usable=usable)
             if was_idle:  # nothing was interrupted
                 self.reasons.why = before
             self._plausible.lose()
@@ -271,9 +272,7 @@ class Supervisor(StateMachine):
 
     def _refuse(self, why: str, position: Array) -> NoReturn:
         """Refuse a state with a position that no arm can have."""
-        why = joined(why, self._wraps(position))
-        self.why_no_state = self.why_no_state or why  # `~/state` shows the first one
-        raise HodynError(why)
+        raise HodynError(joined(why, self._wraps(position)))
 
     def _may_be_at(self, position: Array) -> bool:
         """Return whether the arm may have leapt to a position: it is simulated, or follows."""

@@ -11,11 +11,16 @@ from hodyn_ros.actuators.laws import AntagonisticExponential
 
 ELASTIC = with_tendons(PANDA, AntagonisticExponential(2.0, 20.0, 2000.0))
 LOW, HIGH = PANDA.limits.position_min, PANDA.limits.position_max
-FALSE = {
-    'zeros': lambda arm, share: np.clip(np.zeros(7), LOW, HIGH),
-    'elsewhere': lambda arm, share: LOW + share * (HIGH - LOW),
-    'one joint': lambda arm, share: arm + (0.7 + share) * (np.arange(7) == 3),
-    'one turn': lambda arm, share: arm + 2.0 * np.pi * (np.arange(7) == 6)}
+ZEROS = np.clip(np.zeros(7), LOW, HIGH)
+FALSE = {  # by where the arm is, a share and the number of the state
+    'zeros': lambda arm, share, count: ZEROS,
+    'elsewhere': lambda arm, share, count: LOW + share * (HIGH - LOW),
+    'one joint': lambda arm, share, count: arm + (0.7 + share) * (np.arange(7) == 3),
+    'one turn': lambda arm, share, count: arm + 2.0 * np.pi * (np.arange(7) == 6),
+    'noise': lambda arm, share, count: np.clip(
+        arm + (0.5 + share) * np.sin(1e3 * (count + 1) * np.arange(1, 8)), LOW, HIGH),
+    'ramp': lambda arm, share, count: arm + min(1.0, count / 50) * (ZEROS - arm),
+    'bursts': lambda arm, share, count: arm if count % 20 < 20 * share else ZEROS}
 
 
 @st.composite
@@ -64,8 +69,9 @@ def stays_on_its_way(events, is_elastic):
             world.pass_time(seconds)
             is_known = False
         elif kind in FALSE:
-            where = FALSE[kind](world.controller.q[0], share)
-            world.states(count if is_known else min(count, 100), position=where)
+            arm = world.controller.q[0].copy()
+            for sent in range(count if is_known else min(count, 100)):
+                world.state(position=FALSE[kind](arm, share, sent))
             world.states(40)
             is_known = True
         else:
@@ -205,6 +211,23 @@ def a_driver_that_repeats_its_last_state(world):
     world.arm[0] += 0.1
 
 
+def a_driver_that_repeats_its_last_state_in_a_plan(world):
+    world.plan(b'0.3')
+    world.states(150)
+    arm, velocity = world.arm.copy(), world.controller.q[1].copy()
+    assert np.abs(velocity).max() > 0.1
+    for _ in range(235):
+        world.state(position=arm, velocity=velocity)
+    world.arm = arm + 0.94 * velocity
+
+
+def an_arm_led_fast_whose_driver_repeats_its_last_state(world):
+    led(world, 1.5, 0.1)
+    velocity = 1.5 * (np.arange(7) == 0)
+    world.states(75, position=world.arm.copy(), velocity=velocity)
+    world.arm = world.arm + 0.3 * velocity
+
+
 def a_driver_that_sends_zeros_as_it_ends(world):
     zeros(world, 0.3)
     world.pass_time(5.0)
@@ -219,7 +242,8 @@ def a_clock_that_stands_still_as_the_arm_is_led(world):
 
 
 @pytest.mark.parametrize('spell', [
-    a_driver_that_repeats_its_last_state, a_driver_that_sends_zeros_as_it_ends,
+    a_driver_that_repeats_its_last_state, a_driver_that_repeats_its_last_state_in_a_plan,
+    an_arm_led_fast_whose_driver_repeats_its_last_state, a_driver_that_sends_zeros_as_it_ends,
     a_clock_that_stands_still_as_the_arm_is_led])
 def test_an_arm_that_was_moved_meanwhile_is_found_again(spell):
     world = World()
