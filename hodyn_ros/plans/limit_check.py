@@ -36,6 +36,10 @@ class LimitReport:
 
     worst: tuple[LimitMargin, ...]
 
+    def __repr__(self) -> str:
+        """Return one line: all margins would fill pages."""
+        return f'<LimitReport: {self.summary or "within all known limits"}>'
+
     @property
     def violations(self) -> tuple[LimitMargin, ...]:
         """Entries beyond their limits, the largest excess relative to the limit first."""

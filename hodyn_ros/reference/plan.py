@@ -61,6 +61,12 @@ class Plan:
         object.__setattr__(self, 'duration', float(self.times[-1]))
         object.__setattr__(self, 'n', n)
 
+    def __repr__(self) -> str:
+        """Return one line: the coefficients of all pieces would fill pages."""
+        return (
+            f'<Plan {self.interpolation!r}: {self.n} joints, {self.duration:.6g} s, '
+            f'{len(self.coefficients)} pieces>')
+
     def __reduce__(self) -> tuple[Callable[..., Plan], tuple[Any, ...]]:
         # The constructor makes the arrays read-only; those from a pickle are writable.
         return Plan, (self.times, self.coefficients, self.ends, self.interpolation)

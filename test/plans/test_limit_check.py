@@ -47,10 +47,13 @@ def test_a_plan_that_breaks_only_the_torque_rate_limit(feedforward):
     assert abs(violation.value) == pytest.approx(1828.0, abs=1.0)
     assert violation.time == pytest.approx(0.05, abs=1e-3)
     assert str(violation).startswith('joint2: effort_rate -1828.')
+    assert repr(limit_report) == f'<LimitReport: {violation}>'
 
     mended = smallest_time_scaling(plan, feedforward)
     assert mended.factor == pytest.approx(1.22, abs=0.01)
-    assert check_limits(plan.stretched(mended.factor), feedforward).within_limits
+    slow_enough = check_limits(plan.stretched(mended.factor), feedforward)
+    assert slow_enough.within_limits
+    assert repr(slow_enough) == '<LimitReport: within all known limits>'
     assert not check_limits(plan.stretched(mended.factor - 2e-4), feedforward).within_limits
 
 

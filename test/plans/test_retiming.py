@@ -55,7 +55,9 @@ def test_a_retimed_path_is_the_same_path_faster_within_all_limits(name, seed):
     assert retimed.limit_report.within_limits
     assert check_limits(plan, FeedForward(robot)).within_limits
     assert retimed.duration < 0.8 * retimed.uniform_stretch_duration
-    assert retimed.binding
+    first = retimed.binding[0]
+    assert repr(retimed).startswith(
+        f'<Retimed: {plan.duration:.6g} s, bound by {first.joint} {first.quantity}')
     # The path is met, and the motion rests at its ends and is continuous to the snap.
     assert retimed.path_deviation == 0.0
     assert distance_to(plan, points).max() < 1e-3

@@ -206,6 +206,11 @@ def test_is_immutable_and_survives_pickling():
             one.duration = 2.0
 
 
+def test_its_repr_is_one_line():
+    assert repr(fit_plan([0.0, 0.4, 1.0], [[0.0], [1.0], [0.5]])) == (
+        "<Plan 'bounded': 1 joints, 1 s, 2 pieces>")
+
+
 def test_stretched_scales_the_derivatives():
     plan = fit_plan([0.0, 0.4, 1.0], [[0.0], [1.0], [0.5]])
     slow = plan.stretched(2.0)

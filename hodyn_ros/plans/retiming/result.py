@@ -67,6 +67,11 @@ class Retimed:
     binding: tuple[Binding, ...]
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        """Return one line: the plan and all margins would fill pages."""
+        binding = dict.fromkeys(f'{limit.joint} {limit.quantity}' for limit in self.binding)
+        return f'<Retimed: {self.duration:.6g} s, bound by {", ".join(binding) or "no limit"}>'
+
     @property
     def duration(self) -> float:
         """Duration of the plan, s."""
