@@ -25,6 +25,9 @@ def test_exchanged_velocities_and_efforts_are_recognised(seed):
         return RecordedVelocities(moved, recorded, TURNS[:moved.shape[1]]).are_exchanged(effort)
 
     assert are_exchanged(effort, velocity)
+    near = effort.copy()
+    near[:, -1] = 0.6 * moved[:, -1]  # the effort of a light joint with viscous friction
+    assert are_exchanged(near, velocity)
     unknown = np.where(np.arange(100)[:, np.newaxis] % 3, velocity, np.nan)
     assert are_exchanged(effort, unknown)
     for right in (velocity, 1.3 * velocity, -velocity, np.degrees(velocity), 0.0 * velocity,
