@@ -47,8 +47,8 @@ class Samples:
     #: none
     friction: Array
     feed_forward: Array
-    #: `load`, `stiffness`: (T, r + 1, n) and (T, 3, n): torques and stiffness for the motors, some
-    #: of them near and beyond the joints' bounds
+    #: `load`, `stiffness`: (T, r + 1, n) and (T, 3, n): torques and stiffness for the motors; some
+    #: torques are beyond the joints' bounds, those of tables also just inside them
     load: Array
     stiffness: Array
     #: `motor`, `stuck`: (T, 4, m) and (T,): the motors' reference at successive instants; the

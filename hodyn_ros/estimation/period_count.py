@@ -26,8 +26,8 @@ def count_periods(
     little. One long after its stamp costs as much as a clock that was set, since no state is
     stamped before it was sampled.
 
-    A count is within `max_move` periods of the middle of its bounds. It is an argument because
-    loops over a constant would be unrolled and not vectorised.
+    A count is within `max_move` periods of the middle of its bounds. `max_move` is an argument
+    because loops over a constant would be unrolled and not vectorised.
     """
     samples, states = len(low), 2 * max_move + 1
     nearest = np.round(0.5 * (low + high) / period)

@@ -57,9 +57,9 @@ _FAR_BEYOND = 0.15
 _WITHIN = {True: 1e-4, False: 0.5}
 _STIFF = 5.0  # cost, in periods, of a kink of one period in the drift
 _SMOOTH = 25  # number of deliveries over which the mean course of the stamps is averaged
-_MIN_PART = 100  # least number of samples between two settings of a clock
+_MIN_PART = 100  # least mean number of samples between two settings of a clock
 # A split at a step of the stamps' clock is kept only if parts whose sampling clock is determined
-# have more than this share of the samples.
+# have more than this share of the determined intervals.
 _CLOCKED = 0.7
 # The fitted drift has bent to follow a step of the stamps' clock if more than a share
 # `_MOST_TILTED` of the instants are more than `_TILTED` periods beyond their bounds.
@@ -151,7 +151,7 @@ class _Clock:
 
     @property
     def off(self) -> Array:
-        """How far counts are from the intervals, at most a period, (S−1,), s."""
+        """How far the counted periods are from the intervals, at most a period, (S−1,), s."""
         return np.minimum(
             np.abs(self.period * np.diff(self.count) - self.interval), self.period)
 
@@ -203,8 +203,8 @@ class _Log:
                 break
         best = min(clocks, key=lambda clock: clock.error)
         part = likely_part(best.interval, best.deviation, best.period)
-        # The period is a part of this one, or the clock was set: fit once more, with the best
-        # intervals.
+        # If a half or a third of this period fits better, or the clock was set, fit once more,
+        # with the best intervals.
         if part > 1 or len(self.breaks(best)):
             clocks.append(self._fitted(best.period / part, best.interval, best.deviation))
         return min(clocks, key=lambda clock: clock.error)

@@ -22,14 +22,13 @@ def state_intervals(
 ) -> tuple[Array, Array]:
     """Return the time between samples by the positions, and its standard deviation, s.
 
-    Velocities, (S, n), are the recorded ones (NaN where not recorded) or the slopes of the
-    positions over some samples, up to `windows` on both sides, whichever explains a joint's
-    advances better. Joints whose advances are explained well count more; a joint does not count
-    where its encoder is frozen. `time`, (S,), s, is roughly when the samples were taken.
+    A joint's velocities are the recorded ones, (S, n), or the slopes of its positions over some
+    samples, up to `windows` on both sides, whichever explains its advances better; only slopes if
+    any recorded velocity is NaN. Joints whose advances are explained well count more; a joint does
+    not count where its encoder is frozen. `time`, (S,), s, is roughly when samples were taken.
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)
-    # A slope depends in part on the step itself, which makes the step seem too well explained.
     candidates = [
         (_slopes(time, position, width), width, _aside(time, width)) for width in windows]
     frozen = np.zeros(advance.shape, dtype=bool)
@@ -40,6 +39,7 @@ def state_intervals(
     speed, aside = np.zeros((2, *advance.shape))
     noise = np.full(len(advance), np.inf)
     for candidate, width, away in candidates:
+        # A slope depends in part on the step itself, so its misfit is too small: enlarge it.
         misfit = (advance - steps * candidate) / (1.0 - (0.75 / width if width else 0.0))
         for joint in range(len(noise)):
             usable = ~_near(frozen[joint], width)

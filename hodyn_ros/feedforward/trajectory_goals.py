@@ -161,7 +161,7 @@ class TrajectoryGoals:
     def settle(self, *, is_stopping: bool) -> None:
         """Tell clients how their goals ended; a followed goal waits while the reference stops.
 
-        Rest is not awaited: a stream may begin right after the end of a plan or a stop.
+        Clients are not kept waiting for rest: a stream may begin right after a plan or a stop.
         """
         self._catch_up()
         while self._canceled:

@@ -1,4 +1,4 @@
-"""Finds a robot's joints in messages of a topic; errors about one consider the others."""
+"""Finds a robot's joints in messages; an error about one message considers the others."""
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -25,9 +25,9 @@ class JointFinder(Protocol):
 class TopicNames:
     """Finds joints as `finder` does, and explains failures by all messages so far.
 
-    Once one message has had all joints, the error about another arm's message only names that
-    arm's joints, and the error about missing joints no longer advises to lock them. If only
-    several messages together have all joints, they must be merged first.
+    Once one message has had some of the joints, the error about another arm's message only names
+    that arm's joints; once one has had all, the error about missing joints no longer advises to
+    lock them. If only several messages together have all joints, the advice is to merge them.
     """
 
     def __init__(self, finder: JointFinder) -> None:

@@ -14,10 +14,11 @@ from hodyn_ros.reference.pieces import divided
 from hodyn_ros.robot import HodynError, lie
 
 ACCURACY = 1e-13
-"""Error of Taylor coefficients between knots, relative to the table's largest end (at least 1)."""
+"""Error of Taylor coefficients between knots, relative to the largest value at the plan's ends (at
+least 1)."""
 MOST_PARTS, MOST_PIECES = 64, 5000
-"""Largest numbers of pieces after refinement, per pair of poses and in all: the node unpickles
-the table."""
+"""Largest numbers of pieces after refinement, per pair of poses and in all: they bound the size of
+the table, which the node unpickles."""
 
 
 def base_plan(times: Array, positions: Array, turns: Array, placement: Array) -> Plan:

@@ -68,8 +68,8 @@ class Parameters:
     auto_activate: bool = _row(
         True, 'Configure and activate at start, without a lifecycle manager.')
     joint_prefix: str = _row(
-        '', "Prefix of the arm's joint names, to choose one arm of several; a prefix of the "
-        "robot's own (fer_) may follow it.")
+        '', "Prefix of the arm's joint names, to choose one arm of several; left_ also finds "
+        "left_fer_joint1 if fer_ is a prefix in the robot file.")
     allow_other_model: bool = _row(
         False, 'Accept joint names of another robot model (fr3_ for the panda).')
     trigger: str = _row(
@@ -94,7 +94,7 @@ class Parameters:
         False, 'Keep the torque, its rate and the motors within the limits; if false, they may '
         'exceed them by limit_margin.')
     fade: float = _row(
-        0.5, 'Least time in which the output changes to another value, s.',
+        0.5, 'Least duration of a smooth change of the output, for example to a new payload, s.',
         bounds=(0.2, 10.0))
     interpolation: str = _row(
         'auto', 'Between waypoints: global (smoothest), bounded (smoothest that stays between '
@@ -294,9 +294,9 @@ def check(
     """Check a batch of changes, accepted as a whole or not at all; equal values are ignored.
 
     `current` returns the present value of a parameter; `robot` and `limits_file` are the values of
-    these parameters at start. Only these files may be set later: otherwise anyone who can set
-    parameters could have any file opened. For another file, the error is this reason even while
-    the node is active: deactivating it would not help.
+    these parameters at start. No other file may be set later: otherwise anyone who can set
+    parameters could have any file opened. Another file is refused for this reason even while the
+    node is active, not with the advice to deactivate it: that would not help.
     """
     allowed = {
         'robot': tuple(dict.fromkeys(filter(None, (robot, DESCRIPTION, *robot_names())))),

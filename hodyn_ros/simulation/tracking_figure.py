@@ -23,9 +23,9 @@ def draw_comparison(
     robot: Robot, tracking: Mapping[Method, Tracking], title: str, path: Path, *,
     force: bool = False,
 ) -> None:
-    """Write the error of each method, the motion and the stiffness over time to an image file.
+    """Write the error of each method and the motion over time to an image file.
 
-    An existing file is replaced only with `force`.
+    Variable stiffness is shown as well. An existing file is replaced only with `force`.
     """
     first = next(iter(tracking.values()))
     variable = bool(robot.require_actuators().variable.any())

@@ -1,7 +1,7 @@
 """Writes a robot file with impossible inertias replaced by the nearest possible ones.
 
-The nearest inertia minimises the Frobenius norm of the change. In a URDF only the numbers of wrong
-inertias change; other sources are written as YAML.
+The nearest inertia minimises the Frobenius norm of the change. If a URDF is written as a URDF,
+only the numbers of wrong inertias change; any source can be written as YAML.
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
