@@ -124,9 +124,14 @@ def run(options: argparse.Namespace) -> int:
         raise HodynError('; '.join([str(error), *damages])) from None
     doubtful = doubtful_joints(robot, data, found, validation.held_out_less_mean)
     lags = [source.lag_with(one, found.payload) for one in recordings]
+    # A payload that is a term, but was not found, explains no doubt.
+    explaining = {*terms} - ({'payload'} if found.payload is None else set())
+    loads = [
+        '' if motion.gravity_doubt(terms) else motion.gravity_doubt(explaining)
+        for motion in motions]
     findings = [
-        [*motion.doubts(terms), *([lag.sentence] if lag.is_large else [])]
-        for motion, lag in zip(motions, lags, strict=True)]
+        [*motion.doubts(terms), *filter(None, [load, lag.sentence if lag.is_large else ''])]
+        for motion, load, lag in zip(motions, loads, lags, strict=True)]
     file = output / _robot_file(robot)
     with replacing(output, _contents(robot), force=options.force) as folder:
         folder.mkdir()
@@ -134,10 +139,14 @@ def run(options: argparse.Namespace) -> int:
         write_summary(
             robot, found, validation, doubtful, pairs, folder / 'identification.json',
             findings=findings)
-    for (one, count), lag in zip(pairs, lags, strict=True):
+    for (one, count), load, lag in zip(pairs, loads, lags, strict=True):
         small = '' if lag.is_large else lag.sentence
         for sentence in filter(None, [*count.sentences, small]):
             console.print(f'• {one.path}: {sentence}')
+        if load:
+            console.print(
+                f'! {one.path}: {load} No payload on {robot.bodies[-1].name} explains it.',
+                style='bold')
         if lag.is_large:
             console.print(
                 f'! {one.path}: {lag.sentence} {_LATE.format(remedy=lag.remedy)}', style='bold')
@@ -160,7 +169,7 @@ def run(options: argparse.Namespace) -> int:
             *doubtful.unexplained}
         has_doubts = bool(found.changes or implausible) or any(
             lag.is_large for lag in lags) or any(
-                motion.gravity_doubt(terms) for motion in motions)
+                motion.gravity_doubt(explaining) for motion in motions)
         console.print(verdict(robot, validation, doubted, has_doubts=has_doubts), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 

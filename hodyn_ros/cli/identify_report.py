@@ -158,8 +158,8 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
         if not np.isclose(comparable, before, equal_nan=True))
     if changed:
         console.print(
-            '• The errors in the column "before" use the given gains. With the gains found they '
-            f'would be, N m: {changed}; the last line compares with these.')
+            '• The errors in the column "before" are in N m by the given gains. By the gains '
+            f'found the same errors are, N m: {changed}; the last line compares with these.')
 
 
 def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]:

@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.base_reference import CLOCK_SET_BACK
 from hodyn_ros.feedforward.controller import FeedforwardController
@@ -193,8 +194,7 @@ class Supervisor(StateMachine):
         for body in self._wrenches.silent(controller, at):
             self.reasons.tell('warning', f'external_wrench on {body} fell silent: it fades away')
         if self.stream.fell_silent(at) and controller.reference.streaming:
-            self.reasons.tell('warning', (
-                'the streamed reference fell silent: it ends where its last sample leads'))
+            self.reasons.tell('warning', 'the streamed reference fell silent: it stops')
         timeout = self.arrivals.timeout
         told, again_at = self._told_timeout
         if self.arrivals.period and at > again_at and abs(timeout - told) > 0.2 * told:
@@ -211,9 +211,8 @@ class Supervisor(StateMachine):
         if self.state in HEARING and self.arrivals.are_lost(at):
             self.clock.skip_to(self.stamp_at(at))
             was_idle = controller.reference.is_idle(controller.now) and not self._planner.busy
-            before = self.reasons.why
-            usable = ' that can be used' if self.why_no_state else ''
-            self._go(Cause.LOST, seconds=silence, usable=usable)
+            before, which = self.reasons.why, ' that can be used' if self.why_no_state else ''
+            self._go(Cause.LOST, seconds=silence, which=which)
             if was_idle:  # nothing was interrupted
                 self.reasons.why = before
             self._plausible.lose()
@@ -257,16 +256,20 @@ class Supervisor(StateMachine):
 
     def take_stiffness(self, stiffness: Array) -> None:
         """Request the stiffness, N m/rad, of the variable joints, in their order."""
-        controller = self._ready()
-        motors = controller.motors
-        if motors is None or not motors.actuators.variable.any():
-            raise HodynError('no joint of this robot has a variable stiffness')
-        wanted = motors.actuators.constant_stiffness()[0]
-        wanted[motors.actuators.variable] = stiffness
+        actuators = self.check_stiffness_varies()
+        wanted = actuators.constant_stiffness()[0]
+        wanted[actuators.variable] = stiffness
         if np.any(stiffness <= 0.0):
             wrong = int(np.argmax(wanted <= 0.0))
             raise HodynError(f'stiffness of joint {self._joints[wrong]!r} must be above 0')
-        controller.set_stiffness(wanted)
+        self._running.set_stiffness(wanted)
+
+    def check_stiffness_varies(self) -> Actuators:
+        """Return the actuators; raise HodynError if no joint has a variable stiffness."""
+        motors = self._ready().motors
+        if motors is None or not motors.actuators.variable.any():
+            raise HodynError('no joint of this robot has a variable stiffness')
+        return motors.actuators
 
     # What follows
 

@@ -66,7 +66,7 @@ TABLE = (
     Transition((State.WAITING,), Cause.FOUND, State.RUNNING),
     Transition(
         HEARING, Cause.LOST, State.LOST, 'stop', gives_up=True, drops_wrenches=True, level='error',
-        says='no joint state{usable} for {seconds:.3f} s: stopping',
+        says='no joint state{which} for {seconds:.3f} s: stopping',
         reason='joint states were lost'),
     Transition((State.LOST,), Cause.AT_REST, State.SILENT),
     Transition(

@@ -127,10 +127,14 @@ def blank(names: tuple[str, ...], count: int) -> NDArray[Any]:
 class JointStateReader:
     """Reads a robot's joints from serialized joint states, in the robot's order."""
 
-    def __init__(self, names: JointFinder, *, one_sender: bool = False) -> None:
-        """Take the finder of joints, and whether only the first sender's names are accepted."""
+    def __init__(self, names: JointFinder, *, measured: bool = False) -> None:
+        """Take the finder of joints, and whether the joints are measured.
+
+        Measured joints are accepted from the first sender only, and their velocities may be NaN:
+        joint_state_broadcaster writes this where the hardware has none.
+        """
         self._joint_names = names
-        self._one_sender = one_sender
+        self._are_measured = measured
         self._layout: Layout | None = None
         self._indices = np.empty(0, dtype=np.intp)
 
@@ -153,7 +157,8 @@ class JointStateReader:
         """
         layout = self._map(data)
         position = self._field(data, layout, 'position')
-        if 'velocity' not in layout.offsets:
+        if 'velocity' not in layout.offsets or (self._are_measured and np.isnan(
+                layout.field(data, 'velocity').take(self._indices)).any()):
             return position, None
         return position, self._field(data, layout, 'velocity')
 
@@ -167,7 +172,7 @@ class JointStateReader:
             layout = Layout.of(data)
             indices = self._joint_names.indices(layout.names)
             first = self.names[:1]
-            if self._one_sender and first and layout.names[indices[0]] != first[0]:
+            if self._are_measured and first and layout.names[indices[0]] != first[0]:
                 raise HodynError(
                     f'{layout.names[indices[0]]!r} and the others are of another arm than '
                     f'{first[0]!r}; choose one by joint_prefix')

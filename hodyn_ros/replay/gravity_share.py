@@ -10,6 +10,9 @@ _OF_A_TOOL = 1.5
 _VARIES = 0.05
 """Least varying share of the gravity torques' squares, to distinguish offsets from gravity."""
 
+_GLITCH = 20.0
+"""Multiple of a joint's median error beyond which an effort is a glitch, and is left out."""
+
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
 _ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
 
@@ -17,12 +20,20 @@ _ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained
 def share_of_gravity(gravity: Array, rest: Array) -> float:
     """Return the share of gravity torques (T, n) in the rest of the efforts, by least squares.
 
-    `rest`, (T, n), is effort minus the model's other torques; NaN where it is not measured. If the
-    share is neither near 0 or 1 nor that of a missing tool, it is fitted again along with constant
-    offsets of the joints; if it is near 0 or 1 then, the offsets are the cause, and this share is
-    returned. NaN if there is no gravity torque.
+    `rest`, (T, n), is effort minus the model's other torques; NaN where it is not measured.
+    Glitches, far beyond a joint's usual error, are left out. If the share is neither near 0 or 1
+    nor that of a missing tool, it is fitted again along with constant offsets of the joints; if it
+    is near 0 or 1 then, the offsets are the cause, and this share is returned. NaN if there is no
+    gravity torque.
     """
     known = np.isfinite(rest)
+    gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
+    share, whole = _regression(gravity, rest)
+    if not whole:
+        return share
+    error = np.abs(rest - share * gravity)
+    for joint in np.flatnonzero(known.any(axis=0)):
+        known[:, joint] &= error[:, joint] <= _GLITCH * np.median(error[known[:, joint], joint])
     gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
     share, whole = _regression(gravity, rest)
     if not is_clear(share):

@@ -5,13 +5,19 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin, both
-from hodyn_ros.replay.comparison import Lag, common_lag, milliseconds
+from hodyn_ros.replay.comparison import JointComparison, Lag, common_lag, milliseconds
 from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
 from hodyn_ros.replay.replay_bag import Replay
 
 _POOR = 0.3  # ratio of error to effort within the bandwidth from which to warn
 _FRICTION = 0.5  # share of the error's variance from which friction counts as its cause
+# Share of the effort that friction would leave unexplained, from which to warn of the rest; share
+# of an error from which it is called constant
+_BESIDE_FRICTION, _CONSTANT = 0.5, 0.9
 _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does not matter
+# Single efforts leap if this share of the error changes from one message to the next, and the
+# largest error is more than so many times the RMS. Of white noise it is 4 to 5 times.
+_FAST, _GLITCH = 0.9, 8.0
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
 _MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
 _SCATTERED = 0.3  # jitter, in periods, from which a clock may only seem to have jumped
@@ -139,29 +145,42 @@ def _about_model(result: Replay) -> list[str]:
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
     least = _NOTABLE * result.torque_rms[0].max()
     efforts = result.diagnosis.efforts
+    leaping = [joint for joint in result.joints if (
+        joint.rms_error > least and joint.rms_fast_error > _FAST * joint.rms_error
+        and abs(joint.max_error) > _GLITCH * joint.rms_error)]
     named = {
-        *constant, *result.diagnosis.beyond_limits,
+        *constant, *(joint.name for joint in leaping), *result.diagnosis.beyond_limits,
         *np.array(result.names)[np.isfinite(efforts.gear_ratios)]}
     poor = [joint for joint in result.joints if joint.slow_share > _POOR and (
         joint.rms_slow_error > least) and joint.name not in named]
-    rubbing = [joint.name for joint in poor if joint.friction_share > _FRICTION]
+    rubbing = [] if result.friction_modelled else [joint for joint in poor if (
+        joint.friction_share > _FRICTION and max(joint.coulomb_left, joint.viscous_left) >= 0.0)]
+    unexplained = [joint for joint in poor if joint not in rubbing or _beside_friction(
+        joint) > _BESIDE_FRICTION]
     said = []
     if constant:
         said.append(
             f'The recorded effort of {", ".join(constant)} never changes, so it cannot be '
             'compared with the prediction. Check whether the driver reports it, or cuts it at '
             'this value.')
+    if leaping:
+        worst = max(leaping, key=lambda joint: abs(joint.max_error) / joint.rms_error)
+        said.append(
+            f'Single efforts of {", ".join(joint.name for joint in leaping)} leap: the largest '
+            f'error of {worst.name} is {abs(worst.max_error) / worst.rms_error:.0f} times its '
+            'RMS. Were there impacts, or does the driver sometimes read them wrongly?')
     if not result.diagnosis.is_comparable or is_opposite(efforts.gravity_share):
         return said
-    if rubbing and not result.friction_modelled:
+    if rubbing:
         said.append(
             f'The model has no friction, and friction would explain most of the error of '
-            f'{", ".join(rubbing)}: `hodyn identify` finds a friction law and writes it to the '
-            'robot file.')
-    elif poor:
-        still = {*np.array(result.names)[result.still]} & {joint.name for joint in poor}
+            f'{", ".join(joint.name for joint in rubbing)}: `hodyn identify` finds a friction law '
+            'and writes it to the robot file.')
+    if unexplained:
+        still = {*np.array(result.names)[result.still]} & {joint.name for joint in unexplained}
         shares = ', '.join(
-            f'{100 * joint.slow_share:.0f} % of the effort of {joint.name}' for joint in poor)
+            f'{100 * joint.slow_share:.0f} % of the effort of {joint.name}'
+            f'{" (nearly constant)" if _is_constant(joint) else ""}' for joint in unexplained)
         said += [
             f'The positions of {", ".join(sorted(still))} do not change, and the model does not '
             'explain the efforts there: were these joints at rest, or did their encoders fail?'
@@ -175,6 +194,17 @@ def _about_model(result: Replay) -> list[str]:
                 ' Positions are assumed to be those of the links: if they are those of the '
                 'motors, subtract Q/K of each joint from them.')
     return said
+
+
+def _beside_friction(joint: JointComparison) -> float:
+    """Return the share of the effort that friction would leave unexplained, RMS."""
+    constant = min(abs(joint.bias) / joint.rms_slow_error, 1.0) ** 2
+    return float(joint.slow_share * np.sqrt(
+        constant + (1.0 - joint.friction_share) * (1.0 - constant)))
+
+
+def _is_constant(joint: JointComparison) -> bool:
+    return abs(joint.bias) > _CONSTANT * joint.rms_slow_error
 
 
 def facts(result: Replay) -> list[str]:

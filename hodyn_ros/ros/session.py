@@ -60,7 +60,7 @@ class Session:
         self._neighbours = Neighbours(node, self.monitor)
         self._names = JointNames(
             robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model)
-        self._reader = JointStateReader(TopicNames(self._names), one_sender=True)
+        self._reader = JointStateReader(TopicNames(self._names), measured=True)
         self._stream_reader = self._stiffness_reader = JointStateReader(self._names)
         self._motor_reader: JointStateReader | None = None
         self._locked: SomePositions | None = None
@@ -97,8 +97,7 @@ class Session:
                 return
             is_answered = supervisor.take_state(position, velocity, stamp, begin)
         except HodynError as error:
-            # Not logged: another driver may share the topic. `why_waiting` reports it if none has
-            # sent the robot's joints.
+            # Not logged, as another driver may share the topic: `why_waiting` reports it.
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
                 if isinstance(error, OtherArmError) and not self._settings.joint_prefix:
@@ -155,8 +154,7 @@ class Session:
 
     def on_stiffness(self, data: bytes) -> None:
         """Take the stiffness of variable joints, a serialized joint state."""
-        self._take('stiffness', data, MAX_STATE_BYTES, lambda data: (
-            self.supervisor.take_stiffness(self._stiffness_reader.effort(data))))
+        self._take('stiffness', data, MAX_STATE_BYTES, self._stiffness)
 
     def on_motor_state(self, data: bytes) -> None:
         """Take the state of the motors, a serialized joint state."""
@@ -297,6 +295,10 @@ class Session:
         self.supervisor.take_sample(
             position, velocity, cdr.stamp(data) or None, time.monotonic())
 
+    def _stiffness(self, data: bytes) -> None:
+        self.supervisor.check_stiffness_varies()
+        self.supervisor.take_stiffness(self._stiffness_reader.effort(data))
+
     def _wrench(self, data: bytes) -> None:
         link, wrench = frame_and_wrench(data)
         robot = self.supervisor.feedforward.robot
@@ -385,8 +387,7 @@ class Session:
             self._outputs.annotated(supervisor.annotated)
             supervisor.annotated = b''
         state, reason = supervisor.report(time.monotonic())
-        if state == 'waiting':
-            reason = reason or self._why_waiting
+        reason = reason or (self._why_waiting if state == 'waiting' else '')
         # Notices that are shown for a while were logged when they began.
         logged = reason if state == 'waiting' or not reason else supervisor.why
         self._report(
@@ -394,7 +395,6 @@ class Session:
         events.clear()
 
     def _report(self, state: str, reason: str, logged: str = '') -> None:
-        if self._neighbours.fault:
-            reason = joined(reason, self._neighbours.fault)
         self._outputs.report(
-            self.supervisor.feedforward.robot.name, state, reason, logged=logged)
+            self.supervisor.feedforward.robot.name, state,
+            joined(reason, self._neighbours.fault), logged=logged)

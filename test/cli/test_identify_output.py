@@ -152,12 +152,12 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
 
 
 @pytest.mark.parametrize(('found', 'options', 'said', 'unsaid'), [
-    (OFFSETS, {}, (), ('prismatic', 'they would be', '• A is twice', 'joints that stand')),
+    (OFFSETS, {}, (), ('prismatic', 'the same errors are', '• A is twice', 'joints that stand')),
     (LINKS, {'terms': ('links',)}, ('Of the 43 combinations', 'determines 12 better'), ()),
     (OFFSETS, {'robot': SLIDE}, ('prismatic joints: N for N m, m for rad',), ()),
     (OFFSETS, {'validation': replace(
         GOOD, before_by_gains_found=BEFORE * np.array([12.0, *[1.0] * (N - 1)]))},
-     (f'they would be, N m: joint1 {12.0 * BEFORE[0]:.3g}; the last line',), ()),
+     (f'the same errors are, N m: joint1 {12.0 * BEFORE[0]:.3g}; the last line',), ()),
     (replace(OFFSETS, joints={'amplitude': BEFORE}, intervals={'amplitude': 0.1 * BEFORE}), {},
      ('• A is twice the Coulomb friction',), ()),
     (replace(OFFSETS, held=(('amplitude', ('joint1', 'joint2')),),

@@ -48,6 +48,21 @@ def test_of_a_misread_recording_what_replay_says_is_said_first(tmp_path, hodyn, 
             'fit)')
 
 
+def test_a_load_on_another_link_is_suspected_where_no_payload_is_found(tmp_path, capsys):
+    """The doubt went unsaid, since a payload was among the terms."""
+    carrying = PANDA.with_payload('link3', 6.0, [0.05, 0.0, 0.1])
+    _, said = Spoiled(
+        'on link 3', made=of(12.0, robot=carrying, bandwidth=0.6),
+        options=('--terms', 'payload', 'friction', 'offsets')).printed(
+            'identify', tmp_path, capsys)
+    assert 'No payload on link7, the last body' in said
+    assert 'The arm may carry a load that the model lacks' in said
+    assert 'No payload on link7 explains it.' in said
+    assert 'resolve the doubts above' in said
+    summary = json.loads((tmp_path / 'out/identification.json').read_text())
+    assert any('may carry a load' in one for one in summary['recordings'][0]['findings'])
+
+
 def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):
     earlier = tmp_path / 'out/panda_identified.yaml'
     earlier.parent.mkdir()

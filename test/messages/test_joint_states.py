@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from serialized import assert_read_in_the_robots_order, joint_state
 
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages import cdr
 from hodyn_ros.messages.joint_states import (
     JointStateReader,
@@ -129,8 +130,24 @@ def test_large_numbers_that_are_possible_are_read(reader):
     np.testing.assert_array_equal(reader.state(state_of_panda(position=[9e5] * 7))[0], 9e5)
 
 
+@pytest.mark.parametrize('unknown', [slice(0, 7), slice(2, 3)])
+def test_measured_velocities_that_are_nan_count_as_missing(panda, unknown):
+    """joint_state_broadcaster writes NaN for what the hardware does not measure."""
+    velocity = np.ones(7)
+    velocity[unknown] = np.nan
+    data = state_of_panda(position=[0.1] * 7, velocity=velocity.tolist())
+    measured = JointStateReader(JointNames(panda), measured=True)
+    position, found = measured.state(data)
+    np.testing.assert_array_equal(position, 0.1)
+    assert found is None
+    with pytest.raises(HodynError, match=r'velocity of joint .* is not finite'):
+        JointStateReader(JointNames(panda)).state(data)
+    with pytest.raises(HodynError, match=r'velocity of joint .* is not finite'):
+        measured.state(state_of_panda(position=[0.1] * 7, velocity=[np.inf] * 7))
+
+
 def test_the_first_arm_on_a_topic_is_the_only_one(panda):
-    reader = JointStateReader(JointNames(panda), one_sender=True)
+    reader = JointStateReader(JointNames(panda), measured=True)
 
     def state(prefix, position):
         return joint_state((0, 0), '', [prefix + name for name in PANDA], [position] * 7, [], [])

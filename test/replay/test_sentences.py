@@ -141,7 +141,14 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      'Errors within the bandwidth of the motion are 31 % of the effort of b, RMS. `hodyn'),
     ({'joints': [joint('a'), RUBS], 'friction_modelled': False},
      'The model has no friction, and friction would explain most of the error of b:'),
+    # Friction that drives is none.
+    ({'joints': [joint('a'), replace(RUBS, coulomb_left=-0.1, viscous_left=-3.0)],
+      'friction_modelled': False}, 'Errors within the bandwidth of the motion are 31 %'),
+    ({'joints': [joint('a'), joint('b', slow_share=0.7, bias=-0.0099)]},
+     'Errors within the bandwidth of the motion are 70 % of the effort of b (nearly constant)'),
     ({'joints': [CONSTANT, joint('b')]}, 'The recorded effort of a never changes'),
+    ({'joints': [joint('a'), joint('b', max_error=-0.41, slow_share=0.31)]},
+     'Single efforts of b leap: the largest error of b is 8 times its RMS. Were there impacts'),
     ({'velocity_lag': (5e-3, 1e-3)}, 'velocities run behind the positions by 5 ± 2 ms'),
     ({'velocity_lag': (-5e-3, 1e-3)}, 'velocities run ahead of the positions by 5 ± 2 ms'),
     ({'extremes': [extreme(1)]}, 'velocity of a, 2.512 where 2 is allowed, once.'),
@@ -156,6 +163,20 @@ def test_what_calls_a_result_in_question_is_a_warning_and_no_fact(changes, said)
     assert not any('The bag is damaged' in fact for fact in facts(result(**changes)))
 
 
+@pytest.mark.parametrize('other', [
+    joint('b', slow_share=0.9, friction_share=0.2),
+    joint('b', slow_share=0.6, friction_share=0.9, bias=0.0099),
+    joint('b', slow_share=0.9, friction_share=0.6)])
+def test_a_joint_with_friction_silences_no_other_error(other):
+    """An offset of 60 N m went unsaid beside friction of 5 N m."""
+    rubs, more = warnings(result(
+        joints=[joint('a', slow_share=0.4, friction_share=0.9), other], friction_modelled=False))
+    assert 'friction would explain most of the error of a' in rubs
+    assert f'Errors within the bandwidth of the motion are {100 * other.slow_share:.0f} % of' in (
+        more)
+    assert 'effort of a' not in more
+
+
 @pytest.mark.parametrize('changes', [
     {'gravity_share': 0.91}, {'gravity_share': 1.09}, {'gravity_share': 0.09},
     {'gravity_share': -0.09},
@@ -164,6 +185,8 @@ def test_what_calls_a_result_in_question_is_a_warning_and_no_fact(changes, said)
     {'joints': [joint('a'), joint('b', friction_share=0.9)], 'friction_modelled': False},
     {'joints': [joint('a'), POOR], 'friction_modelled': True,
      'gravity_share': 1.0, 'velocity_lag': (0.9e-3, 1e-4)},
+    {'joints': [joint('a'), joint('b', max_error=0.39)]},
+    {'joints': [joint('a'), joint('b', max_error=0.9, rms_fast_error=0.04)]},
     {'velocity_lag': (2.9e-3, 1e-3)}, {'velocity_lag': (0.9e-3, 1e-5)},
     {'timing_statistics': timing(misfit=0.9e-3)},
     {'timing_statistics': timing(misfit=9e-3, sampling_period=0.01)},

@@ -45,7 +45,7 @@ def test_a_slow_slider_and_a_single_sample_are_reached_without_overshoot(live, h
         np.testing.assert_allclose(way[-1], goal, atol=1e-6)
         assert not np.any(node.messages['torque'][-1].velocity)
         begin = goal
-    assert 'the streamed reference fell silent: it ends where its last sample leads' in node.log
+    assert 'the streamed reference fell silent: it stops' in node.log
     assert not set(node.states) & {'stopping', 'fault'}
     assert_within_limits(node)
     assert_no_step(node)
@@ -358,7 +358,7 @@ def test_a_streamed_reference(live, home):
         assert node.answer(t, home) is not None
         time.sleep(0.002)
     assert '2 nodes publish it' in node.log
-    node.wait_log('the streamed reference fell silent: it ends where its last sample leads')
+    node.wait_log('the streamed reference fell silent: it stops')
     np.testing.assert_allclose(node.messages['torque'][-1].position, goal, atol=1e-4)
     other.destroy_node()
     assert node.spin_until(
