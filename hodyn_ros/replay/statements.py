@@ -19,6 +19,7 @@ _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does n
 # largest error is more than so many times the RMS. Of white noise it is 4 to 5 times.
 _FAST, _GLITCH = 0.9, 8.0
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
+_NO_LAG = 0.2  # lag of velocities, s, beyond which another cause is likelier than a filter
 _MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
 _SCATTERED = 0.3  # jitter, in periods, from which a clock may only seem to have jumped
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
@@ -88,7 +89,11 @@ def warnings(result: Replay) -> list[str]:
             f'{late.sentence} Friction and inertia identified from them would be wrong: '
             f'{late.remedy}.')
     lag, deviation = result.velocity_lag
-    if abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
+    if abs(lag) > _NO_LAG:
+        said.append(
+            'Recorded velocities contradict the positions: no lag below 200 ms explains them. '
+            'Check what the driver writes there.')
+    elif abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
         said.append(
             f'Recorded velocities run {"behind" if lag > 0.0 else "ahead of"} the positions by '
             f'{milliseconds(lag, deviation)} (two standard deviations), as if the '

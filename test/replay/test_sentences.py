@@ -150,6 +150,7 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
     ({'joints': [joint('a'), joint('b', max_error=-0.41, slow_share=0.31)]},
      'Single efforts of b leap: the largest error of b is 8 times its RMS. Were there impacts'),
     ({'velocity_lag': (5e-3, 1e-3)}, 'velocities run behind the positions by 5 ± 2 ms'),
+    ({'velocity_lag': (-1.0, 1e-2)}, 'velocities contradict the positions: no lag below 200 ms'),
     ({'velocity_lag': (-5e-3, 1e-3)}, 'velocities run ahead of the positions by 5 ± 2 ms'),
     ({'extremes': [extreme(1)]}, 'velocity of a, 2.512 where 2 is allowed, once.'),
     ({'extremes': [extreme(), extreme(3)]}, 'velocity of a, 2.512 where 2 is allowed, 3 times.'),
