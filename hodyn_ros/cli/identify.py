@@ -83,6 +83,7 @@ def run(options: argparse.Namespace) -> int:
     from hodyn_ros.identification.robot_writer import write_robot
     from hodyn_ros.identification.summary import write_summary
     from hodyn_ros.identification.validation import validate
+    from hodyn_ros.replay.statements import OF_LINKS
     from hodyn_ros.robot.files import load_robot
 
     robot, terms, output = load_robot(options.robot), options.terms, options.output
@@ -139,7 +140,7 @@ def run(options: argparse.Namespace) -> int:
         write_summary(
             robot, found, validation, doubtful, pairs, folder / 'identification.json',
             findings=findings)
-    for (one, count), load, lag in zip(pairs, loads, lags, strict=True):
+    for (one, count), motion, load, lag in zip(pairs, motions, loads, lags, strict=True):
         small = '' if lag.is_large else lag.sentence
         for sentence in filter(None, [*count.sentences, small]):
             console.print(f'• {one.path}: {sentence}')
@@ -149,7 +150,8 @@ def run(options: argparse.Namespace) -> int:
                 style='bold')
         if lag.is_large:
             console.print(
-                f'! {one.path}: {lag.sentence} {_LATE.format(remedy=lag.remedy)}', style='bold')
+                f'! {one.path}: {lag.sentence} {_LATE.format(remedy=lag.remedy)}'
+                f'{OF_LINKS if motion.diagnosis.has_springs else ""}', style='bold')
         say_what_is_lost(f'identify: {one.path}', count)
     implausible = implausible_links(robot, found, terms)
     for sentence in (

@@ -363,7 +363,7 @@ def _print_payload(
             f'• The motion does not determine {unknown} of its centre of mass: values '
             'close to 0 are assumed, which does not change the recorded torques.')
     console.print(
-        f'• The interval allows for links that are off by {100 * found.link_level:.1g}%'
+        f'• The interval allows for links that are off by {float(f"{100 * found.link_level:.1g}"):g}%'
         + ('' if math.isnan(found.gain_level)
            else f' and gains of drives by {found.gain_level:.1%}')
         + ', which the recordings do not rule out' + (

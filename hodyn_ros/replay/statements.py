@@ -9,6 +9,11 @@ from hodyn_ros.replay.comparison import JointComparison, Lag, common_lag, millis
 from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
 from hodyn_ros.replay.replay_bag import Replay
 
+OF_LINKS = (
+    ' Positions are assumed to be those of the links: if they are those of the motors, subtract '
+    'Q/K of each joint from them.')
+"""What is added, for a robot with springs, to what positions of motors look like."""
+
 _POOR = 0.3  # ratio of error to effort within the bandwidth from which to warn
 _FRICTION = 0.5  # share of the error's variance from which friction counts as its cause
 # Share of the effort that friction would leave unexplained, from which to warn of the rest; share
@@ -87,7 +92,7 @@ def warnings(result: Replay) -> list[str]:
     if late.is_large:
         said.append(
             f'{late.sentence} Friction and inertia identified from them would be wrong: '
-            f'{late.remedy}.')
+            f'{late.remedy}.{OF_LINKS if diagnosis.has_springs else ""}')
     lag, deviation = result.velocity_lag
     if abs(lag) > _NO_LAG:
         said.append(
@@ -195,9 +200,7 @@ def _about_model(result: Replay) -> list[str]:
             'fit the model to this arm: by default friction, a payload and offsets, with `--terms '
             'zeros` also wrong zeros, with `--terms links` the links.')
         if result.diagnosis.has_springs:
-            said[-1] += (
-                ' Positions are assumed to be those of the links: if they are those of the '
-                'motors, subtract Q/K of each joint from them.')
+            said[-1] += OF_LINKS
     return said
 
 

@@ -237,6 +237,18 @@ def test_an_error_that_is_none_beside_the_weight_is_no_warning():
     assert warnings(result(joints=[joint('a'), rests])) == []
 
 
+@pytest.mark.parametrize('changes', [
+    {'joints': [joint('a'), POOR]},
+    {'joints': [joint(name, lag=0.02, lag_deviation=1e-3) for name in NAMES]}])
+def test_of_an_arm_with_springs_positions_of_motors_are_a_possible_cause(changes):
+    words = 'if they are those of the motors, subtract Q/K of each joint'
+    (rigid,) = warnings(result(**changes))
+    assert words not in rigid
+    (elastic,) = warnings(result(
+        diagnosis=replace(diagnosis(Fit(0.01)), has_springs=True), **changes))
+    assert words in elastic
+
+
 def timed(**changes):
     return {'timing_statistics': timing(**changes)}
 
