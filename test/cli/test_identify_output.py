@@ -176,7 +176,7 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
         'do not rule out.'), ('another tip',)),
     (replace(LOADED, inertia_excited=True, gain_level=np.nan), PAYLOAD, (
         'inertia [0.004 0.005 0.003] kg m², diagonal', 'add friction to the --terms',
-        'off by 5%, which the recordings do not rule out, and assumes the friction of'),
+        'off by 40%, which the recordings do not rule out, and assumes the friction of'),
      ('of its centre of mass', 'which has none')),
     (LOADED, {**PAYLOAD, 'robot': replace(PANDA, friction=None)}, ('which has none',), ()),
     (replace(LOADED, com_determined=np.array([True, False, False])), PAYLOAD,
