@@ -260,7 +260,7 @@ SPOILED = [
         f'those of all moving joints are about {factor} times the estimated ones, so the stamps, '
         'or all velocities, are wrong by this factor: were the stamps made for another sampling '
         'rate? Correct the driver.',), commands=commands) for factor, commands in (
-            (2, ('replay', 'identify')), (1.25, ('replay',)))),
+            (2, ('identify', 'replay')), (1.25, ('replay',)))),
     on_slide('an encoder that fails', frozen, (re.compile(
         r'Positions stand still while the recorded velocities go on: elbow \(for \S+ s or more'
         r'\)\. Did an encoder, or the driver, fail\?'),)),
