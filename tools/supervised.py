@@ -1,5 +1,6 @@
 """A supervisor with a driver, plans and goals, and what must be so of it in each cycle."""
 from collections import Counter
+import contextlib
 from dataclasses import replace
 
 from controllers import HOME, still
@@ -286,7 +287,7 @@ class World:
         self.pass_time(elapsed)
         if self.deck is not None and self.is_measured:
             self.odometry()
-        is_answered, supervisor = False, self.supervisor
+        supervisor = self.supervisor
         if supervisor.controller is not None:
             q = supervisor.controller.q
             most = elapsed * (PUSH + np.abs(q[1]))
@@ -295,12 +296,11 @@ class World:
         speed = (
             np.zeros(7) if supervisor.controller is None or position is not None
             else supervisor.controller.q[1].copy())
-        try:
+        is_answered = False
+        with contextlib.suppress(hd.HodynError):  # a stamp that is not newer than the last
             is_answered = supervisor.take_state(
                 self.arm.copy() if position is None else position,
                 speed if velocity is None else velocity, self.stamp, self.at)
-        except hd.HodynError as error:
-            supervisor.why_no_state = supervisor.why_no_state or str(error)
         if is_answered:
             self.cycle(self.stamp)
             supervisor.compare(self.stamp, self.at)

@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
         print_identified,
         verdict,
     )
-    from hodyn_ros.cli.identify_warnings import changed_parts, implausible_links
+    from hodyn_ros.cli.identify_warnings import changed_parts, implausible_links, load_elsewhere
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.identification.doubts import doubtful_joints
     from hodyn_ros.identification.identify import identify
@@ -125,11 +125,7 @@ def run(options: argparse.Namespace) -> int:
         raise HodynError('; '.join([str(error), *damages])) from None
     doubtful = doubtful_joints(robot, data, found, validation.held_out_less_mean)
     lags = [source.lag_with(one, found.payload) for one in recordings]
-    # A payload that is a term, but was not found, explains no doubt.
-    explaining = {*terms} - ({'payload'} if found.payload is None else set())
-    loads = [
-        '' if motion.gravity_doubt(terms) else motion.gravity_doubt(explaining)
-        for motion in motions]
+    loads = [load_elsewhere(robot, found, validation, data, motion, terms) for motion in motions]
     findings = [
         [*motion.doubts(terms), *filter(None, [load, lag.sentence if lag.is_large else ''])]
         for motion, load, lag in zip(motions, loads, lags, strict=True)]
@@ -145,9 +141,7 @@ def run(options: argparse.Namespace) -> int:
         for sentence in filter(None, [*count.sentences, small]):
             console.print(f'• {one.path}: {sentence}')
         if load:
-            console.print(
-                f'! {one.path}: {load} No payload on {robot.bodies[-1].name} explains it.',
-                style='bold')
+            console.print(f'! {one.path}: {load}', style='bold')
         if lag.is_large:
             console.print(
                 f'! {one.path}: {lag.sentence} {_LATE.format(remedy=lag.remedy)}'
@@ -169,9 +163,9 @@ def run(options: argparse.Namespace) -> int:
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
-        has_doubts = bool(found.changes or implausible) or any(
+        has_doubts = bool(found.changes or implausible) or any(loads) or any(
             lag.is_large for lag in lags) or any(
-                motion.gravity_doubt(explaining) for motion in motions)
+                motion.gravity_doubt(terms) for motion in motions)
         console.print(verdict(robot, validation, doubted, has_doubts=has_doubts), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 

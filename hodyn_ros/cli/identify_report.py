@@ -362,8 +362,9 @@ def _print_payload(
         console.print(
             f'• The motion does not determine {unknown} of its centre of mass: values '
             'close to 0 are assumed, which does not change the recorded torques.')
+    links = float(f'{100 * found.link_level:.1g}')
     console.print(
-        f'• The interval allows for links that are off by {float(f"{100 * found.link_level:.1g}"):g}%'
+        f'• The interval allows for links that are off by {links:g}%'
         + ('' if math.isnan(found.gain_level)
            else f' and gains of drives by {found.gain_level:.1%}')
         + ', which the recordings do not rule out' + (

@@ -7,10 +7,41 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from hodyn_ros.identification.changes import Change
+    from hodyn_ros.identification.data import Data
     from hodyn_ros.identification.estimate import Estimate
+    from hodyn_ros.identification.recordings import Motion
+    from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
 
+_LEFT = 0.1  # share of the efforts from which an error calls the model in question
 _FACTOR = 3.0  # ratio of the found and the given mass beyond which a link is implausible
+
+
+def load_elsewhere(
+    robot: Robot, found: Estimate, validation: Validation, data: Data, motion: Motion,
+    terms: Collection[str],
+) -> str:
+    """Return a sentence on a load that no payload of the last link explains; empty if none is.
+
+    The efforts of such a recording contain too much gravity, and offsets do not explain it either.
+    """
+    import numpy as np
+
+    others = {*terms} - {'payload'}
+    if found.payload is not None or motion.gravity_doubt(terms) or (
+            not motion.gravity_doubt(others)):
+        return ''
+    known = np.isfinite(data.effort)
+    efforts = np.sqrt(
+        np.sum(np.where(known, data.effort, 0.0) ** 2, axis=0) / np.maximum(known.sum(axis=0), 1))
+    left = np.nan_to_num(validation.held_out_less_mean)
+    if np.linalg.norm(left) < _LEFT * np.linalg.norm(efforts):
+        return ''
+    return (
+        f"The efforts contain {motion.diagnosis.efforts.gravity_share:.2f} of the model's gravity "
+        f'torque, and no payload on {robot.bodies[-1].name} explains it. Does another link carry '
+        'a load? Try it by `hodyn replay --payload LINK KG`, and write it to the robot file. '
+        'Otherwise masses, the direction of gravity or zeros of joints may be wrong.')
 
 
 def changed_parts(robot: Robot, found: Estimate, bags: Sequence[Path]) -> list[str]:

@@ -71,10 +71,11 @@ class PlausibleState:
 
     A joint can move no faster than twice its velocity limit, and moves about as fast as measured.
     A state that contradicts the last believed one is left out. If no state comes from the former
-    place for `STAY`, states are astray, until they come from there again. They are believed at
-    another place only if three in a row agree with each other where the caller expects the arm, or
-    if they agree for `SETTLED` where the arm may have moved unseen: after a silence, if it was
-    measured at the former place for less than `KNOWN`, or while a driver repeated a state.
+    place for `STAY`, states are astray, until three in a row come from there again. They are
+    believed at another place only if three in a row agree with each other where the caller expects
+    the arm, or if they agree for `SETTLED` where the arm may have moved unseen: after a silence,
+    if it was measured at the former place for less than `KNOWN`, or while a driver repeated a
+    state.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -90,8 +91,9 @@ class PlausibleState:
         self._agreeing = self._agreeing_positions = 0
         # For how long, ns, states have agreed, and the arm has been believed at this place.
         self._agreed_for = self._believed_for = 0
-        # Stamps of the last state, and of the first that was repeated since, bit for bit.
-        self._heard = self._repeated_since = 0
+        # Stamps of the last state, and of the first at this position and, if states have one, with
+        # this velocity: a driver may repeat them.
+        self._heard = self._moved = self._repeated = 0
         self._is_unseen = self._is_refused = False
         self._first: _State = self._low, self._low, 0  # the first since states have agreed
         #: `is_astray`, `may_settle`: whether positions have contradicted those of the former place
@@ -158,9 +160,10 @@ class PlausibleState:
         if self.is_there:
             if self._there is not None:
                 self._believed_for += min(max(0, stamp - self._there[2]), round(STAY * 1e9))
-            if self._there is None or any(
-                    (new != old).any() for new, old in zip(state[:2], self._there, strict=False)):
-                self._repeated_since = stamp
+            if self._there is None or (position != self._there[0]).any():
+                self._moved = self._repeated = stamp
+            elif has_velocity and (given != self._there[1]).any():
+                self._repeated = stamp
             self._there, self._is_unseen = state, False
         is_believed = self.is_there and (self._agreeing >= PERSISTENCE or (
             agrees if self._believed is last
@@ -191,11 +194,13 @@ class PlausibleState:
         if is_expected:
             return agree
         # States that agree stay where they began: time brings them no nearer.
-        began = min((self._first[2] - self._repeated_since) * 1e-9, STAY) / FACTOR
-        # A velocity with a position that stays is an old one: the arm went on meanwhile.
-        went_on = np.abs(there[1]).max() * (there[2] - self._repeated_since) * 1e-9
-        self.may_settle = (
-            self._is_unseen or self._believed_for < KNOWN * 1e9 or went_on > UNMEASURED
+        began = min((self._first[2] - self._moved) * 1e-9, STAY) / FACTOR
+        # A velocity with a position that stays may be an old one: the arm went on meanwhile.
+        way = FACTOR * np.abs(there[1]) * (self._first[2] - self._repeated) * 1e-9
+        went_on = way.max() > UNMEASURED and (
+            np.abs(self._first[0] - there[0]) <= way + UNMEASURED).all()
+        self.may_settle = bool(
+            self._is_unseen or self._believed_for < KNOWN * 1e9 or went_on
             or self._reaches(there, self._first[0], began))
         has_settled = self.may_settle and self._agreed_for >= SETTLED * 1e9
         if has_settled:

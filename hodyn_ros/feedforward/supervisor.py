@@ -275,7 +275,9 @@ class Supervisor(StateMachine):
 
     def _refuse(self, why: str, position: Array) -> NoReturn:
         """Refuse a state with a position that no arm can have."""
-        raise HodynError(joined(why, self._wraps(position)))
+        why = joined(why, self._wraps(position))
+        self.why_no_state = self.why_no_state or why  # `~/state` shows the first one
+        raise HodynError(why)
 
     def _may_be_at(self, position: Array) -> bool:
         """Return whether the arm may have leapt to a position: it is simulated, or follows."""

@@ -130,8 +130,8 @@ class JointStateReader:
     def __init__(self, names: JointFinder, *, measured: bool = False) -> None:
         """Take the finder of joints, and whether the joints are measured.
 
-        Measured joints are accepted from the first sender only, and their velocities may be NaN:
-        joint_state_broadcaster writes this where the hardware has none.
+        Measured joints are accepted from the first sender only. If any of their velocities is NaN,
+        which joint_state_broadcaster writes where the hardware has none, all count as missing.
         """
         self._joint_names = names
         self._are_measured = measured
@@ -157,10 +157,12 @@ class JointStateReader:
         """
         layout = self._map(data)
         position = self._field(data, layout, 'position')
-        if 'velocity' not in layout.offsets or (self._are_measured and np.isnan(
-                layout.field(data, 'velocity').take(self._indices)).any()):
+        if 'velocity' not in layout.offsets:
             return position, None
-        return position, self._field(data, layout, 'velocity')
+        velocity: Array = layout.field(data, 'velocity').take(self._indices)
+        if self._are_measured and np.isnan(velocity).any():
+            return position, None
+        return position, self._checked(velocity, 'velocity')
 
     def effort(self, data: bytes) -> Array:
         """Return the efforts, (n,); raises the same errors as `state`."""
@@ -182,7 +184,9 @@ class JointStateReader:
     def _field(self, data: bytes, layout: Layout, field: str) -> Array:
         if field not in layout.offsets:
             raise HodynError(f'{len(layout.names)} names but 0 entries of {field}')
-        values: Array = layout.field(data, field).take(self._indices)
+        return self._checked(layout.field(data, field).take(self._indices), field)
+
+    def _checked(self, values: Array, field: str) -> Array:
         magnitudes = np.abs(values)
         i = int(magnitudes.argmax())  # the index of a NaN, if there is one
         if magnitudes.size and not magnitudes.item(i) <= cdr.MAX_VALUE:

@@ -54,7 +54,7 @@ class JointComparison:
     rms_slow_error: float
     slow_share: float
     #: Share of the variance of the error that Coulomb and viscous friction of this joint would
-    #: explain
+    #: explain; 0 if this friction would drive the joint
     friction_share: float
     #: `coulomb_left`, `viscous_left`: Coefficients of this friction, which the prediction lacks, N
     #: m and N m s/rad
@@ -218,13 +218,17 @@ class EffortComparison:
         self._shifted.add(instants, predicted, recorded, motion, rate)
 
     def _frictions(self) -> Array:
-        """Return the share of the error that friction explains, and its coefficients, (3, n)."""
+        """Return the share of the error that friction explains, and its coefficients, (3, n).
+
+        The share is 0 where the friction would drive the joint.
+        """
         fit = self._shifted.unshifted
         left = fit.left[:, -1, -1] / _positive(fit.samples)
         there = np.where(fit.samples > 0.0, 1.0, np.nan)
+        drives = fit.power(-fit.friction) < 0.0
         return np.array([
-            1.0 - left / _positive(fit.variance), -there * fit.friction[:, COULOMB],
-            -there * fit.friction[:, VISCOUS]])
+            np.where(drives, 0.0, 1.0 - left / _positive(fit.variance)),
+            -there * fit.friction[:, COULOMB], -there * fit.friction[:, VISCOUS]])
 
     @property
     def joints(self) -> list[JointComparison]:

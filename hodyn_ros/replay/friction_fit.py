@@ -122,10 +122,16 @@ class FrictionFit:
             signals - means[:, :, np.newaxis] * means[:, np.newaxis] / count, signals)
         left, gains = _beside(self._left(factors), sign, gain)
         friction = sign * factors[:, :, 1] - gains[:, np.newaxis] * factors[:, :, 0]
-        by_velocity = products[:, VISCOUS, COULOMB:_FRICTION.stop]
-        power = np.sum(friction[:, COULOMB:] * by_velocity, axis=1)
-        left = np.where(power < 0.0, _beside(about_mean, sign, gain)[0], left)
+        left = np.where(self.power(friction) < 0.0, _beside(about_mean, sign, gain)[0], left)
         return np.asarray(left / np.maximum(about_mean[:, 1, 1], 1e-300))
+
+    def power(self, friction: Array) -> Array:
+        """Return the power, (n,), that goes into friction of coefficients (n, 3), in all samples.
+
+        It is negative for friction that would drive the joint.
+        """
+        by_velocity = self._products[:, VISCOUS, COULOMB:_FRICTION.stop]
+        return np.asarray(np.sum(friction[:, COULOMB:] * by_velocity, axis=1))
 
     @property
     def clear(self) -> Flags:

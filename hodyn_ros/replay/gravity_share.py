@@ -10,8 +10,8 @@ _OF_A_TOOL = 1.5
 _VARIES = 0.05
 """Least varying share of the gravity torques' squares, to distinguish offsets from gravity."""
 
-_GLITCH = 20.0
-"""Multiple of a joint's median error beyond which an effort is a glitch, and is left out."""
+_USUAL, _GLITCH = 0.98, 5.0
+"""Efforts whose errors are more than `_GLITCH` times this quantile of a joint's are glitches."""
 
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
 _ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
@@ -33,7 +33,8 @@ def share_of_gravity(gravity: Array, rest: Array) -> float:
         return share
     error = np.abs(rest - share * gravity)
     for joint in np.flatnonzero(known.any(axis=0)):
-        known[:, joint] &= error[:, joint] <= _GLITCH * np.median(error[known[:, joint], joint])
+        usual = np.quantile(error[known[:, joint], joint], _USUAL)
+        known[:, joint] &= (error[:, joint] <= _GLITCH * usual) | (usual == 0.0)
     gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
     share, whole = _regression(gravity, rest)
     if not is_clear(share):

@@ -94,7 +94,7 @@ def warnings(result: Replay) -> list[str]:
             f'{late.sentence} Friction and inertia identified from them would be wrong: '
             f'{late.remedy}.{OF_LINKS if diagnosis.has_springs else ""}')
     lag, deviation = result.velocity_lag
-    if abs(lag) > _NO_LAG:
+    if abs(lag) > max(_CERTAIN * deviation, _NO_LAG):
         said.append(
             'Recorded velocities contradict the positions: no lag below 200 ms explains them. '
             'Check what the driver writes there.')
@@ -164,7 +164,7 @@ def _about_model(result: Replay) -> list[str]:
     poor = [joint for joint in result.joints if joint.slow_share > _POOR and (
         joint.rms_slow_error > least) and joint.name not in named]
     rubbing = [] if result.friction_modelled else [joint for joint in poor if (
-        joint.friction_share > _FRICTION and max(joint.coulomb_left, joint.viscous_left) >= 0.0)]
+        joint.friction_share > _FRICTION)]
     unexplained = [joint for joint in poor if joint not in rubbing or _beside_friction(
         joint) > _BESIDE_FRICTION]
     said = []

@@ -182,7 +182,18 @@ def a_place_beside_a_still_arm(world):
     world.states(100, position=HOME + 0.23 * (np.arange(7) == 0))
 
 
+def zeros_after_a_state_that_was_repeated_in_a_plan(world):
+    world.states(250, velocity=0.35 * (np.arange(7) == 0), position=HOME)
+    zeros(world, 2.0)
+
+
+def zeros_after_velocities_that_are_a_little_off(world):
+    world.states(1500, velocity=0.01 * (np.arange(7) == 0), position=HOME)
+    zeros(world, 2.0)
+
+
 @pytest.mark.parametrize('spell', [
+    zeros_after_a_state_that_was_repeated_in_a_plan, zeros_after_velocities_that_are_a_little_off,
     a_pause_and_zeros, zeros_as_the_clock_is_set_ahead, zeros_as_the_clock_is_set_back,
     zeros_after_the_clock_was_set_back_by_an_hour, zeros_twice_after_a_silence,
     a_silence_and_one_joint_beside, a_ramp_to_zero, zeros_with_a_stamp_out_of_order,
@@ -200,9 +211,11 @@ def test_no_pause_and_no_clock_makes_false_states_right(spell, state_timeout):
 
 def led(world, speed, seconds):
     """Lead the first joint by hand."""
+    arm = world.arm.copy()
     for _ in range(round(seconds / 0.004)):
-        world.arm[0] += 0.004 * speed
-        world.state(position=world.arm.copy(), velocity=speed * (np.arange(7) == 0))
+        arm[0] += 0.004 * speed
+        world.state(position=arm.copy(), velocity=speed * (np.arange(7) == 0))
+    world.arm = arm
 
 
 def a_driver_that_repeats_its_last_state(world):
@@ -228,6 +241,22 @@ def an_arm_led_fast_whose_driver_repeats_its_last_state(world):
     world.arm = world.arm + 0.3 * velocity
 
 
+def positions_that_stand_still_while_velocities_decay(world):
+    led(world, 1.0, 0.1)
+    arm = world.arm.copy()
+    for k in range(25):
+        world.state(position=arm, velocity=0.9 ** k * (np.arange(7) == 0))
+    world.arm = arm + 0.17 * (np.arange(7) == 0)
+
+
+def positions_that_stand_still_while_velocities_have_noise(world):
+    led(world, 1.0, 0.1)
+    arm, noise = world.arm.copy(), np.random.default_rng(1)
+    for _ in range(200):
+        world.state(position=arm, velocity=1e-3 * noise.standard_normal(7))
+    world.arm = arm + 0.17 * (np.arange(7) == 0)
+
+
 def a_driver_that_sends_zeros_as_it_ends(world):
     zeros(world, 0.3)
     world.pass_time(5.0)
@@ -243,7 +272,9 @@ def a_clock_that_stands_still_as_the_arm_is_led(world):
 
 @pytest.mark.parametrize('spell', [
     a_driver_that_repeats_its_last_state, a_driver_that_repeats_its_last_state_in_a_plan,
-    an_arm_led_fast_whose_driver_repeats_its_last_state, a_driver_that_sends_zeros_as_it_ends,
+    an_arm_led_fast_whose_driver_repeats_its_last_state,
+    positions_that_stand_still_while_velocities_decay,
+    positions_that_stand_still_while_velocities_have_noise, a_driver_that_sends_zeros_as_it_ends,
     a_clock_that_stands_still_as_the_arm_is_led])
 def test_an_arm_that_was_moved_meanwhile_is_found_again(spell):
     world = World()

@@ -4,7 +4,7 @@ import json
 import numpy as np
 import pytest
 from recordings import PANDA
-from spoiled_recordings import MISREAD, Spoiled, of, shifted
+from spoiled_recordings import MISREAD, Spoiled, of, offset, shifted
 
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
@@ -56,11 +56,19 @@ def test_a_load_on_another_link_is_suspected_where_no_payload_is_found(tmp_path,
         options=('--terms', 'payload', 'friction', 'offsets')).printed(
             'identify', tmp_path, capsys)
     assert 'No payload on link7, the last body' in said
-    assert 'The arm may carry a load that the model lacks' in said
-    assert 'No payload on link7 explains it.' in said
+    assert 'and no payload on link7 explains it. Does another link carry a load?' in said
     assert 'resolve the doubts above' in said
     summary = json.loads((tmp_path / 'out/identification.json').read_text())
-    assert any('may carry a load' in one for one in summary['recordings'][0]['findings'])
+    assert any('Does another link' in one for one in summary['recordings'][0]['findings'])
+
+
+def test_of_offsets_that_are_found_no_load_is_suspected(tmp_path, capsys):
+    """Offsets may look like gravity, as long as they are not found."""
+    _, said = Spoiled('offsets', offset(0.0, -3.1, 0.0, 2.54, 0.0, 0.0, 0.0), options=(
+        '--terms', 'payload', 'friction', 'offsets')).printed('identify', tmp_path, capsys)
+    assert 'No payload on link7, the last body' in said
+    assert 'another link' not in said
+    assert 'resolve the doubts' not in said
 
 
 def test_a_misread_recording_replaces_no_earlier_file(tmp_path, capsys):

@@ -14,6 +14,7 @@ from hodyn_ros.estimation.timing import MIN_RUN, Run
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStates
 from hodyn_ros.replay import recorded_torques
+from hodyn_ros.replay.gravity_share import share_of_gravity
 from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError
 
@@ -155,6 +156,14 @@ def test_glitches_of_efforts_pass_for_no_load():
     recording.effort[::100] *= 50.0
     found = RecordedTorques(Bag(states(recording)), FEEDFORWARD)
     assert found.efforts.gravity_share == pytest.approx(1.0, abs=0.05)
+
+
+def test_an_arm_that_mostly_rests_without_gravity_has_its_share_from_the_motion():
+    """Errors of 0, of rests, made the errors of all motion glitches."""
+    gravity = np.zeros((400, 7))
+    gravity[300:, 1] = 30.0 * np.sin(np.linspace(0.0, 9.0, 100))
+    rest = np.round(gravity + 0.03, 1)
+    assert share_of_gravity(gravity, rest) == pytest.approx(1.0, abs=0.02)
 
 
 @pytest.mark.parametrize('length', [100, 110, 120])
