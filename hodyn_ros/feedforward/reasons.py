@@ -27,6 +27,9 @@ HELD_BACK = 'the streamed target is not followed: the motion to it would exceed 
 CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
 NOT_FINITE = 'the torque is not finite: check the reference and the payload'
 UNLIKE = 'for three joint states in a row that agree with each other'
+APART = (
+    'for joint states whose stamps are less than 2 s apart: do their stamps have seconds and '
+    'nanoseconds?')
 ELSEWHERE = 'they come from another place than before: the arm is held there if they stay'
 ZEROS = 'velocities of the joint states are 0 though positions move'
 ASTRAY = (

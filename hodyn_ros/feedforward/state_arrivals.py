@@ -6,6 +6,9 @@ from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
 # Longest period of a driver, s (a longer interval is a silence), and least timeout, in periods.
 MAX_PERIOD = 0.2
 SILENT_PERIODS = 5.0
+# Timeout of states that come, or have new stamps, less often than a slowest driver's, s: a plan
+# must not be followed in steps that an arm feels.
+SLOW = 0.3
 # Timeout while the period of the driver is not known yet, s.
 FIRST_SILENCE = 1.0
 # If no timeout is given: its least and largest value, s; its ratio to the second longest pause;
@@ -29,7 +32,8 @@ class StateArrivals:
     """Times of arrival, on a monotonic clock, s.
 
     `timeout`, s, is the longest time without a state, at least five periods. 0 chooses it by their
-    arrivals: twice the second longest pause within a minute, between 0.05 and 0.25 s.
+    arrivals: twice the second longest pause within a minute, between 0.05 and 0.25 s, or five
+    periods if these are longer, but 0.3 s for a period of 0.2 s or more.
     """
 
     def __init__(self, timeout: float) -> None:
@@ -41,7 +45,7 @@ class StateArrivals:
         self._is_late = False
         self._watched_at = 0.0
         self._is_excused = False
-        self._same_stamps = self._coarse_stamps = self._repeats = 0
+        self._stamp = self._same_stamps = self._coarse_stamps = self._repeats = 0
         self._stands_still = False
 
     @property
@@ -50,22 +54,39 @@ class StateArrivals:
         return self._intervals.value
 
     @property
+    def said_period(self) -> str:
+        """The period in words: a longer one than a slowest driver's is not known."""
+        said = f'{1e3 * self.period:.3g} ms'
+        return f'{said} or more' if self.period >= MAX_PERIOD else said
+
+    @property
     def timeout(self) -> float:
         """Longest time without a state at present, s."""
         period = self.period
         timeout = max(self._timeout, SILENT_PERIODS * period if period else FIRST_SILENCE)
+        if self.are_coarse:
+            return min(timeout, SLOW)
         if self._timeout:
             return timeout
+        if period >= MAX_PERIOD:
+            return SLOW
         pauses = sorted(pause for _, pause in self._pauses)
         usual = pauses[-2] if len(pauses) > 1 else 0.0
         return max(timeout, min(max(SHORTEST, PAUSES * usual), LONGEST))
 
-    def arrived(self, at: float) -> None:
-        """Note the time at which a state arrived."""
+    def arrived(self, at: float, stamp: int = 0) -> None:
+        """Note the time at which a state arrived, and its stamp, ns, if it is known.
+
+        Lost states are compared with each other until they agree, so several with the same stamp
+        may come here.
+        """
+        if stamp and stamp == self._stamp:
+            self._same_stamps += 1
+            return
+        self._stamp = stamp
         interval, self.last = at - self.last if self.last else 0.0, at
         self._is_late = self._stands_still = False
-        is_coarse = self._same_stamps > 1 and interval < STILL
-        self._coarse_stamps = self._coarse_stamps + 1 if is_coarse else 0
+        self._coarse_stamps = self._coarse_stamps + 1 if self._same_stamps > 1 else 0
         self._repeats, self._same_stamps = self._same_stamps, 0
         if interval > 0.0:
             self.gaps += 0.0 < MAX_PERIODS * self.period < interval
@@ -78,12 +99,18 @@ class StateArrivals:
     def stale(self, at: float, *, is_same: bool) -> str:
         """Note a state with the last stamp or an older one; return what is wrong with it."""
         self._same_stamps = self._same_stamps + 1 if is_same else 0
-        self._stands_still = self._same_stamps >= SAME_STAMPS and at - self.last > STILL
-        if is_same and not self._stands_still and self._coarse_stamps >= COARSE_STAMPS:
+        self._stands_still = (
+            self._same_stamps >= SAME_STAMPS and at - self.last > STILL and not self.are_coarse)
+        if is_same and self.are_coarse:
             return (
                 f'the stamps are coarse: {self._repeats + 1} states in a row have the same one, '
                 'and only the first is answered. Let the driver stamp them more finely')
         return self.stands_still or 'a stamp is not newer than the last'
+
+    @property
+    def are_coarse(self) -> bool:
+        """Whether several states in a row had each of the last stamps."""
+        return self._coarse_stamps >= COARSE_STAMPS
 
     @property
     def stands_still(self) -> str:

@@ -19,7 +19,7 @@ from hodyn_ros.feedforward.plausible_state import (
     ZeroVelocities,
     beyond_range,
 )
-from hodyn_ros.feedforward.reasons import ASTRAY, ELSEWHERE, UNLIKE, joined
+from hodyn_ros.feedforward.reasons import APART, ASTRAY, ELSEWHERE, UNLIKE, joined
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
@@ -68,7 +68,6 @@ class Supervisor(StateMachine):
             self._plausible.restart()
         self._heard_at = at
         starts = self.state in (State.WAITING, State.LOST, State.SILENT)
-        at_measurement = self.settings.controller.at_measurement
         if self.state is not State.WAITING:
             if self._plausible.is_nowhere(position):
                 self._plausible.leave_out(stamp)
@@ -82,14 +81,14 @@ class Supervisor(StateMachine):
         if self._plausible.is_astray:
             self._refuse(ELSEWHERE if self._plausible.may_settle else ASTRAY.format(
                 joint=self._joints[self._plausible.joint]), position)
-        self.arrivals.arrived(at)
+        self.arrivals.arrived(at, stamp)
         self.why_no_state = ''
         if given is not None and is_believed:
             self._zeros.see(position, given)
             if self._zeros.joint >= 0:
                 self.reasons.notice_zeros(self._joints[self._zeros.joint], at)
         if starts and not is_believed:
-            self.why_waiting = UNLIKE
+            self.why_waiting = UNLIKE if self._plausible.joint >= 0 else APART
             return False
         if self.state is State.WAITING and not self._begin(position, stamp, at):
             return False
@@ -99,7 +98,7 @@ class Supervisor(StateMachine):
         self._has_velocity = velocity is not None
         if velocity is not None:
             self.measured[1] = velocity
-        elif at_measurement:
+        elif self.settings.controller.at_measurement:
             self.reasons.notice_no_velocity(at)
         if is_believed:
             self._believed[:] = self.measured
@@ -200,8 +199,8 @@ class Supervisor(StateMachine):
         if self.arrivals.period and at > again_at and abs(timeout - told) > 0.2 * told:
             self._told_timeout = timeout, at + TIMEOUT_PERIOD
             self.reasons.tell('info', (
-                f'joint states come every {1e3 * self.arrivals.period:.3g} ms: they count as lost '
-                f'after {timeout:.3g} s without one'))
+                f'joint states come every {self.arrivals.said_period}: they count as lost after '
+                f'{timeout:.3g} s without one'))
         silence = at - self.arrivals.last
         if self.arrivals.is_late(at) and self.state is not State.LOST:
             self.reasons.notice('late', '', at, 'warning', (
@@ -290,8 +289,7 @@ class Supervisor(StateMachine):
     def _expected(self) -> Array:
         """Where the arm is measured if it follows the reference, which is ahead of it, (n,)."""
         q = self._running.q
-        expected: Array = q[0] - self.settings.lookahead * q[1]
-        return expected
+        return np.asarray(q[0] - self.settings.lookahead * q[1])
 
     def _begin(self, position: Array, stamp: int, at: float) -> bool:
         """Hold a position; return False if the arm cannot be held there, see `why_waiting`."""

@@ -231,7 +231,9 @@ class DiagnosisSamples:
         robot = feedforward.robot
         moved, fitted = _some(*(
             np.concatenate(values) for values in zip(*self._fitted, strict=True)))
-        factors, fit = _lengths_and_fit(feedforward, moved, fitted, efforts.gear_ratios)
+        factors, fit = (
+            _lengths_and_fit(feedforward, moved, fitted, efforts.gear_ratios) if len(moved)
+            else (np.ones(robot.n), Fit(np.nan)))  # an arm with springs, and too short
         # Recorded velocities of a joint may be in m/s although its positions are not in m.
         are_right = velocities.are_slower(factors)
         misplaced = tuple(np.array(names)[mostly_outside(robot, q[:, 0])].tolist())

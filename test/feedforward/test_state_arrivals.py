@@ -44,6 +44,30 @@ def test_states_are_lost_after_the_timeout_and_five_periods():
     assert arrivals.are_lost(at + 1.01)
 
 
+@pytest.mark.parametrize(('period', 'timeout'), [
+    (0.1, 0.5), (0.19, 0.95), (0.25, 0.3), (1.0, 0.3)])
+def test_a_driver_slower_than_the_slowest_is_lost_before_its_next_state(period, timeout):
+    """A plan was followed once a second, in steps of 0.4 rad."""
+    arrivals, at = arrive([period] * 20, timeout=0.0)
+    assert arrivals.timeout == pytest.approx(timeout)
+    assert arrivals.are_lost(at + 0.99) or period < 0.2
+    assert arrivals.said_period.endswith(' ms or more') == (period >= 0.2)
+
+
+@pytest.mark.parametrize('given', [0.0, 2.0])
+def test_stamps_of_whole_seconds_are_coarse_and_lost_between(given):
+    arrivals, at, said = StateArrivals(given), 1.0, ''
+    for k in range(1500):
+        if k % 250 == 0:
+            arrivals.arrived(at)
+        else:
+            said = arrivals.stale(at, is_same=True)
+        at += 0.004
+    assert said.startswith('the stamps are coarse: 250 states in a row have the same one')
+    assert not arrivals.stands_still
+    assert arrivals.are_lost(arrivals.last + 0.31)
+
+
 def test_one_hiccup_moves_nothing_and_those_that_recur_are_waited_for():
     hiccup = [1e-3] * 50 + [0.08]
     assert arrive(9 * hiccup, timeout=0.05)[0].timeout == 0.05, 'given'

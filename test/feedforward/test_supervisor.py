@@ -256,6 +256,17 @@ def test_an_arm_staying_beyond_its_range_is_held_at_the_end_of_it():
     np.testing.assert_allclose(world.controller.q[0], HOME, atol=1e-9)
 
 
+def test_stamps_far_apart_are_named_while_it_waits():
+    """Of stamps with milliseconds as seconds, states never agreed, and nothing said why."""
+    world = World()
+    for _ in range(20):
+        world.offset += 4_000_000_000
+        world.state()
+    assert world.report == ('waiting', (
+        'for joint states whose stamps are less than 2 s apart: do their stamps have seconds and '
+        'nanoseconds?'))
+
+
 def test_a_driver_that_becomes_slow_is_taken_as_it_is():
     """From 500 Hz to 5 Hz at once: each pause was a loss, for ever."""
     world = World()

@@ -49,6 +49,21 @@ def found(robot, q, effort):
         gear_ratios=np.full(robot.n, np.nan))).fit
 
 
+def test_of_a_short_recording_nothing_is_claimed():
+    """The ends of a filter were taken for degrees and swapped joints."""
+    robot = with_example_actuators(ROBOTS[0], 'sea', 300.0)
+    q, effort = recorded(robot, 300.0)
+    few = DiagnosisSamples(robot)
+    few.add(SimpleNamespace(
+        q=q[300:400], slow=np.stack([effort, effort], axis=1)[300:400],
+        instants=np.round(1e9 * TIME[300:400]).astype(np.int64), begins=np.arange(100) == 0,
+        states=SimpleNamespace(position=q[300:400, 0], velocity=q[300:400, 1])))
+    fit = few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
+        gear_ratios=np.full(robot.n, np.nan))).fit
+    assert np.isnan(fit.unexplained)
+    assert fit.reading is None
+
+
 def causes(robot, q, effort):
     reading = found(robot, q, effort).reading
     return [] if reading is None else reading.causes(robot.joint_names)

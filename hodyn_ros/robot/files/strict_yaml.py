@@ -61,7 +61,7 @@ def dump(data: Any) -> str:
     return text
 
 
-_BRACKETS = ("','", "']'", "'}'")
+_TOKENS = ("','", "']'", "'}'", "':'", "'-'")
 
 
 def _cause(error: yaml.MarkedYAMLError) -> str:
@@ -69,8 +69,9 @@ def _cause(error: yaml.MarkedYAMLError) -> str:
     if isinstance(error, _OwnError):
         return f': {error.problem}'
     cause = re.sub(
-        r"'(?!<)[^']*'?", lambda quoted: quoted[0] if quoted[0] in _BRACKETS else '…',
+        r"'(?!<)[^']*'?", lambda quoted: quoted[0] if quoted[0] in _TOKENS else '…',
         error.problem or '')
+    cause = cause.replace('start any token', 'start any token (a tab, @ or `)')
     return f': {cause}' if cause else ''
 
 

@@ -280,13 +280,15 @@ def test_a_robot_has_so_many_bodies_that_move(count):
     ('!!python/object/apply:os.system [ls]', 'not valid YAML'),
     ('? [a]\n: b\n', 'not valid YAML'),
     ('name: [unclosed\n', 'not valid YAML'),
+    ('a:\n  - 1\n  b: 2\n', "not valid YAML: did not find expected '-' indicator|expected <"),
+    ('a:\n\t- 1\n', r'not valid YAML: .*start any token \(a tab, @ or `\)'),
     ('just text', 'a robot file is a mapping'),
     ('- just\n- a list\n', 'a robot file is a mapping'),
     ('name: a\n---\nname: b\n', 'holds 2 YAML documents; keep one'),
     # Comments by the thousand: telling MJCF by a pattern doubled the time with each.
     *((f'{comment * 10000}<robot/>', 'not valid XML|has no name') for comment in (
         '<!--===== a -->\n', '<!---->', '<?a?>', '<!-- -- -->')),
-], ids=range(16))
+], ids=range(18))
 def test_files_are_read_strictly(text, words, tmp_path):
     path = tmp_path / 'robot.yaml'
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
