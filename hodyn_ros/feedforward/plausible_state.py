@@ -196,9 +196,10 @@ class PlausibleState:
         # States that agree stay where they began: time brings them no nearer.
         began = min((self._first[2] - self._moved) * 1e-9, STAY) / FACTOR
         # A velocity with a position that stays may be an old one: the arm went on meanwhile.
-        way = FACTOR * np.abs(there[1]) * (self._first[2] - self._repeated) * 1e-9
-        went_on = way.max() > UNMEASURED and (
-            np.abs(self._first[0] - there[0]) <= way + UNMEASURED).all()
+        seconds = min((self._first[2] - self._repeated) * 1e-9, LONGEST)
+        way = FACTOR * np.abs(there[1]) * seconds
+        went_on = way.max() > UNMEASURED and (np.abs(self._first[0] - there[0]) <= np.maximum(
+            way + UNMEASURED, self._fastest * began)).all()
         self.may_settle = bool(
             self._is_unseen or self._believed_for < KNOWN * 1e9 or went_on
             or self._reaches(there, self._first[0], began))

@@ -3,11 +3,10 @@ from collections import deque
 
 from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
 
-# Longest period of a driver, s (a longer interval is a silence), and least timeout, in periods.
-MAX_PERIOD = 0.2
+# Least timeout, in periods.
 SILENT_PERIODS = 5.0
-# Timeout of states that come, or have new stamps, less often than a slowest driver's, s: a plan
-# must not be followed in steps that an arm feels.
+# Period of a driver that is too slow, s, and timeout of its states: a plan must not be followed in
+# steps that an arm feels. A longer interval is a silence.
 SLOW = 0.3
 # Timeout while the period of the driver is not known yet, s.
 FIRST_SILENCE = 1.0
@@ -33,13 +32,14 @@ class StateArrivals:
 
     `timeout`, s, is the longest time without a state, at least five periods. 0 chooses it by their
     arrivals: twice the second longest pause within a minute, between 0.05 and 0.25 s, or five
-    periods if these are longer, but 0.3 s for a period of 0.2 s or more.
+    periods if these are longer. If states come, or have new stamps, every 0.3 s or less often, it
+    is 0.3 s, or `timeout` if this is longer; but not in a simulation, which may be slow.
     """
 
-    def __init__(self, timeout: float) -> None:
+    def __init__(self, timeout: float, *, is_simulated: bool = False) -> None:
         self.last = 0.0  #: When the last state came
         self.gaps = 0  #: How often two states were more than three periods apart
-        self._timeout = timeout
+        self._timeout, self._is_simulated = timeout, is_simulated
         self._intervals = TypicalInterval(0.5)
         self._pauses: deque[tuple[float, float]] = deque(maxlen=16)
         self._is_late = False
@@ -55,21 +55,19 @@ class StateArrivals:
 
     @property
     def said_period(self) -> str:
-        """The period in words: a longer one than a slowest driver's is not known."""
+        """The period in words: a longer one than that of a driver that is too slow is unknown."""
         said = f'{1e3 * self.period:.3g} ms'
-        return f'{said} or more' if self.period >= MAX_PERIOD else said
+        return f'{said} or more' if self.period >= SLOW else said
 
     @property
     def timeout(self) -> float:
         """Longest time without a state at present, s."""
         period = self.period
         timeout = max(self._timeout, SILENT_PERIODS * period if period else FIRST_SILENCE)
-        if self.are_coarse:
-            return min(timeout, SLOW)
+        if period >= SLOW and not self._is_simulated:
+            return max(self._timeout, SLOW)
         if self._timeout:
             return timeout
-        if period >= MAX_PERIOD:
-            return SLOW
         pauses = sorted(pause for _, pause in self._pauses)
         usual = pauses[-2] if len(pauses) > 1 else 0.0
         return max(timeout, min(max(SHORTEST, PAUSES * usual), LONGEST))
@@ -90,7 +88,7 @@ class StateArrivals:
         self._repeats, self._same_stamps = self._same_stamps, 0
         if interval > 0.0:
             self.gaps += 0.0 < MAX_PERIODS * self.period < interval
-            self._intervals.add(min(interval, MAX_PERIOD))
+            self._intervals.add(min(interval, SLOW))
             while self._pauses and at - self._pauses[0][0] > MEMORY:
                 self._pauses.popleft()
             if 0.5 * SHORTEST < interval < LONGEST:

@@ -76,7 +76,8 @@ class StateMachine:
         #: `why_waiting`, `why_no_state`: why no joint state was taken so far (empty before the
         #: first one), and why one was refused since the last one was taken (empty if none was)
         self.why_waiting = self.why_no_state = ''
-        self.arrivals = StateArrivals(settings.state_timeout)
+        self.arrivals = StateArrivals(
+            settings.state_timeout, is_simulated=settings.is_simulated)
         #: Where the locked joints are measured
         self.locked = LockedWatch(locks_that_matter(robot))
         #: The measured state of a moving base; None, as `base_reference`, for a fixed one

@@ -10,8 +10,11 @@ _OF_A_TOOL = 1.5
 _VARIES = 0.05
 """Least varying share of the gravity torques' squares, to distinguish offsets from gravity."""
 
-_USUAL, _GLITCH = 0.98, 5.0
-"""Efforts whose errors are more than `_GLITCH` times this quantile of a joint's are glitches."""
+_GLITCH, _LOADED = 20.0, 0.05
+"""Efforts whose errors are more than `_GLITCH` times a joint's median are glitches. The median is
+that of samples in which gravity is more than the share `_LOADED` of its largest torque."""
+_ROUNDS = 2
+"""How often glitches are left out: the first share still contains them."""
 
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
 _ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
@@ -31,12 +34,14 @@ def share_of_gravity(gravity: Array, rest: Array) -> float:
     share, whole = _regression(gravity, rest)
     if not whole:
         return share
-    error = np.abs(rest - share * gravity)
-    for joint in np.flatnonzero(known.any(axis=0)):
-        usual = np.quantile(error[known[:, joint], joint], _USUAL)
-        known[:, joint] &= (error[:, joint] <= _GLITCH * usual) | (usual == 0.0)
-    gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
-    share, whole = _regression(gravity, rest)
+    for _ in range(_ROUNDS):
+        error = np.abs(rest - share * gravity)
+        loaded = known & (np.abs(gravity) > _LOADED * np.abs(gravity).max(axis=0))
+        for joint in np.flatnonzero(loaded.any(axis=0)):
+            usual = np.median(error[loaded[:, joint], joint])
+            known[:, joint] &= (error[:, joint] <= _GLITCH * usual) | (usual == 0.0)
+        gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
+        share, whole = _regression(gravity, rest)
     if not is_clear(share):
         count = np.maximum(known.sum(axis=0), 1)
         beside, varying = _regression(*(

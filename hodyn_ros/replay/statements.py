@@ -21,9 +21,9 @@ _FRICTION = 0.5  # share of the error's variance from which friction counts as i
 _BESIDE_FRICTION, _CONSTANT = 0.5, 0.9
 _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does not matter
 # Single efforts leap if this share of the error changes from one message to the next, and the
-# largest error is more than so many times its RMS, of white noise 4 to 5, and the effort's RMS.
-# Friction that reverses between two messages is an error of up to twice itself.
-_FAST, _GLITCH, _LARGE = 0.9, 8.0, 3.0
+# largest error is more than so many times its RMS, of white noise 4 to 5. Friction that reverses
+# between two messages leaps, too, but is a smaller share of the effort's RMS than the last number.
+_FAST, _GLITCH, _LARGE = 0.9, 8.0, 0.02
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
 _NO_LAG = 0.2  # lag of velocities, s, beyond which another cause is likelier than a filter
 _MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
@@ -157,8 +157,9 @@ def _about_model(result: Replay) -> list[str]:
     least = _NOTABLE * result.torque_rms[0].max()
     efforts = result.diagnosis.efforts
     leaping = [joint for joint in result.joints if (
-        joint.rms_error > least and joint.rms_fast_error > _FAST * joint.rms_error
-        and abs(joint.max_error) > max(_GLITCH * joint.rms_error, _LARGE * joint.rms_effort))]
+        joint.rms_error > max(least, _LARGE * joint.rms_effort)
+        and joint.rms_fast_error > _FAST * joint.rms_error
+        and abs(joint.max_error) > _GLITCH * joint.rms_error)]
     named = {
         *constant, *(joint.name for joint in leaping), *result.diagnosis.beyond_limits,
         *np.array(result.names)[np.isfinite(efforts.gear_ratios)]}

@@ -241,6 +241,12 @@ def an_arm_led_fast_whose_driver_repeats_its_last_state(world):
     world.arm = world.arm + 0.3 * velocity
 
 
+def a_joint_that_starts_while_another_one_s_state_is_repeated(world):
+    led(world, 1.0, 0.1)
+    world.states(125, position=world.arm.copy(), velocity=np.arange(7) == 0)
+    world.arm = world.arm + 0.5 * (np.arange(7) == 0) + 0.12 * (np.arange(7) == 3)
+
+
 def positions_that_stand_still_while_velocities_decay(world):
     led(world, 1.0, 0.1)
     arm = world.arm.copy()
@@ -273,6 +279,7 @@ def a_clock_that_stands_still_as_the_arm_is_led(world):
 @pytest.mark.parametrize('spell', [
     a_driver_that_repeats_its_last_state, a_driver_that_repeats_its_last_state_in_a_plan,
     an_arm_led_fast_whose_driver_repeats_its_last_state,
+    a_joint_that_starts_while_another_one_s_state_is_repeated,
     positions_that_stand_still_while_velocities_decay,
     positions_that_stand_still_while_velocities_have_noise, a_driver_that_sends_zeros_as_it_ends,
     a_clock_that_stands_still_as_the_arm_is_led])

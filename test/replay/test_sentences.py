@@ -184,7 +184,7 @@ def test_a_joint_with_friction_silences_no_other_error(other):
     {'joints': [joint('a'), POOR], 'friction_modelled': True,
      'gravity_share': 1.0, 'velocity_lag': (0.9e-3, 1e-4)},
     {'joints': [joint('a'), joint('b', rms_effort=0.1, max_error=0.39)]},
-    {'joints': [joint('a'), joint('b', rms_effort=0.5, max_error=0.9)]},
+    {'joints': [joint('a'), joint('b', rms_effort=2.6, max_error=0.9)]},
     {'joints': [joint('a'), joint('b', rms_effort=0.1, max_error=0.9, rms_fast_error=0.04)]},
     {'velocity_lag': (-26.0, 21.0)},
     {'velocity_lag': (2.9e-3, 1e-3)}, {'velocity_lag': (0.9e-3, 1e-5)},
