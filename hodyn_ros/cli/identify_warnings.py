@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from hodyn_ros.robot import Robot
 
 _LEFT = 0.1  # share of the efforts from which an error calls the model in question
-_ANOTHER_UNIT = 5.0  # a larger share of gravity is not explained by any load
 _FACTOR = 3.0  # ratio of the found and the given mass beyond which a link is implausible
 
 
@@ -28,12 +27,14 @@ def load_elsewhere(
     """
     import numpy as np
 
+    from hodyn_ros.replay.gravity_share import ANOTHER_UNIT
+
     others = {*terms} - {'payload'}
     if found.payload is not None or motion.gravity_doubt(terms) or (
             not motion.gravity_doubt(others)):
         return ''
     share = motion.diagnosis.efforts.gravity_share
-    if share > _ANOTHER_UNIT:
+    if share > ANOTHER_UNIT:
         return motion.gravity_doubt(others)
     known = np.isfinite(data.effort)
     efforts = np.sqrt(
@@ -42,8 +43,8 @@ def load_elsewhere(
     if np.linalg.norm(left) < _LEFT * np.linalg.norm(efforts):
         return ''
     return (
-        f"The efforts contain {share:.2f} of the model's gravity "
-        f'torque, and no payload on {robot.bodies[-1].name} explains it. Does another link carry '
+        f"The efforts contain {share:.2f} of the model's gravity torque, "
+        f'and no payload on {robot.bodies[-1].name} explains it. Does another link carry '
         'a load? Try it by `hodyn replay --payload LINK KG`, and write it to the robot file. '
         'Otherwise masses, the direction of gravity or zeros of joints may be wrong.')
 

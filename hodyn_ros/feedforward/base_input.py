@@ -67,7 +67,8 @@ class BaseInput:
     """
 
     def __init__(self, robot: Robot, timeout: float, bandwidth: float) -> None:
-        self.arrivals = StateArrivals(timeout)  #: When the believed readings came
+        #: When the believed readings came; odometry may be slow
+        self.arrivals = StateArrivals(timeout, may_be_slow=True)
         #: `frame`, `stamp`: reference frame of the believed readings, and stamp, ns, of the last
         self.frame, self.stamp = '', 0
         #: `rotation`, `position`: (3, 3), from the axes of the base's body to the world's; (3,):

@@ -33,13 +33,13 @@ class StateArrivals:
     `timeout`, s, is the longest time without a state, at least five periods. 0 chooses it by their
     arrivals: twice the second longest pause within a minute, between 0.05 and 0.25 s, or five
     periods if these are longer. If states come, or have new stamps, every 0.3 s or less often, it
-    is 0.3 s, or `timeout` if this is longer; but not in a simulation, which may be slow.
+    is 0.3 s, or `timeout` if this is longer, unless they `may_be_slow`, as in a simulation.
     """
 
-    def __init__(self, timeout: float, *, is_simulated: bool = False) -> None:
+    def __init__(self, timeout: float, *, may_be_slow: bool = False) -> None:
         self.last = 0.0  #: When the last state came
         self.gaps = 0  #: How often two states were more than three periods apart
-        self._timeout, self._is_simulated = timeout, is_simulated
+        self._timeout, self._may_be_slow = timeout, may_be_slow
         self._intervals = TypicalInterval(0.5)
         self._pauses: deque[tuple[float, float]] = deque(maxlen=16)
         self._is_late = False
@@ -64,7 +64,7 @@ class StateArrivals:
         """Longest time without a state at present, s."""
         period = self.period
         timeout = max(self._timeout, SILENT_PERIODS * period if period else FIRST_SILENCE)
-        if period >= SLOW and not self._is_simulated:
+        if period >= SLOW and not self._may_be_slow:
             return max(self._timeout, SLOW)
         if self._timeout:
             return timeout

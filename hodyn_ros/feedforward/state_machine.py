@@ -77,7 +77,7 @@ class StateMachine:
         #: first one), and why one was refused since the last one was taken (empty if none was)
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(
-            settings.state_timeout, is_simulated=settings.is_simulated)
+            settings.state_timeout, may_be_slow=settings.is_simulated)
         #: Where the locked joints are measured
         self.locked = LockedWatch(locks_that_matter(robot))
         #: The measured state of a moving base; None, as `base_reference`, for a fixed one

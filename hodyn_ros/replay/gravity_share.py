@@ -17,7 +17,7 @@ _ROUNDS = 2
 """How often glitches are left out: the first share still contains them."""
 
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
-_ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
+ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
 
 
 def share_of_gravity(gravity: Array, rest: Array) -> float:
@@ -86,7 +86,7 @@ def gravity_doubt(share: float) -> str:
             'base_pose (or gravity) in the robot file; if it stands, correct the sign of the axis '
             'or of the effort of the joints that carry weight. On joints whose gravity torque '
             'hardly varies, such as a vertical slide, offsets of the efforts look the same.')
-    if share > _ANOTHER_UNIT:
+    if share > ANOTHER_UNIT:
         return said + (
             'far more than all: they seem to be in another unit than N m. `hodyn identify '
             '--terms gains` finds the factor; write it to the robot file as `effort_gain`.')

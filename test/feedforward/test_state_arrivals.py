@@ -57,7 +57,7 @@ def test_a_driver_slower_than_the_slowest_is_lost_before_its_next_state(period, 
 
 
 def test_a_simulation_may_be_slow():
-    arrivals, at = StateArrivals(0.0, is_simulated=True), 1.0
+    arrivals, at = StateArrivals(0.0, may_be_slow=True), 1.0
     for _ in range(20):
         arrivals.arrived(at)
         at += 0.4
