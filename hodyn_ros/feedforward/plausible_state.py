@@ -247,8 +247,15 @@ class ZeroVelocities:
         self.joint = -1
         self._from: Array | None = None
 
-    def see(self, position: Array, velocity: Array) -> None:
+    def leave_out(self, velocity: Array | None) -> Array | None:
+        """Return a velocity, (n,), or None in place of one that positions contradict."""
+        is_wrong = self.joint >= 0 and velocity is not None and not velocity.any()
+        return None if is_wrong else velocity
+
+    def see(self, position: Array, velocity: Array | None) -> None:
         """Take a state that is believed, (n,) each."""
+        if velocity is None:
+            return
         if velocity.any():
             self.forget()
         elif self._from is None:

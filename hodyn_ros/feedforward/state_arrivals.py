@@ -60,6 +60,16 @@ class StateArrivals:
         return f'{said} or more' if self.period >= SLOW else said
 
     @property
+    def too_slow(self) -> str:
+        """Why no motion can be followed with states as rare as these; empty if one can."""
+        if self.period < SLOW or self._may_be_slow or self._timeout > SLOW:
+            return ''
+        rare = 'have a new stamp' if self.are_coarse else 'come'
+        return (
+            f'the joint states {rare} only every {self.said_period}, and no motion is followed in '
+            f'steps: the driver must send and stamp them at least every {1e3 * SLOW:g} ms')
+
+    @property
     def timeout(self) -> float:
         """Longest time without a state at present, s."""
         period = self.period

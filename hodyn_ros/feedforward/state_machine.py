@@ -15,6 +15,7 @@ from hodyn_ros.feedforward.plan_answer import PlanMaker
 from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, cause_of, joined
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
+from hodyn_ros.feedforward.stamp_pace import StampPace
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
 from hodyn_ros.feedforward.stream_schedule import StreamSchedule
 from hodyn_ros.feedforward.torque import FeedForward
@@ -23,7 +24,6 @@ from hodyn_ros.feedforward.trajectory_goals import (
     ACTION,
     PLAN,
     ErrorCode,
-    Goal,
     TrajectoryGoals,
 )
 from hodyn_ros.feedforward.transitions import DEACTIVATED, HEARING, TRANSITIONS, Cause, State
@@ -31,7 +31,6 @@ from hodyn_ros.feedforward.wrench_inputs import WrenchInputs
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.locked_joints import locks_that_matter
 
-STREAMING = 'a streamed reference is followed; let it end first'
 JOINT_STATES_LOST = 'joint states are lost'
 WAITS = 'a plan waits for its start'
 NOTABLE_WAIT = 1.0  # a plan that waits longer, s, is reported as waiting
@@ -78,6 +77,8 @@ class StateMachine:
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(
             settings.state_timeout, may_be_slow=settings.is_simulated)
+        #: Whether the stamps of the joint states advance as time does
+        self.pace = StampPace(is_simulated=settings.is_simulated)
         #: Where the locked joints are measured
         self.locked = LockedWatch(locks_that_matter(robot))
         #: The measured state of a moving base; None, as `base_reference`, for a fixed one
@@ -279,21 +280,6 @@ class StateMachine:
         if np.abs(tilt - self._planned_tilt).max() > SAME_TILT:
             self._planned_tilt = tilt.copy()
             self._planner.change_robot(self.feedforward.planned_robot)
-
-    def why_no_plan(self) -> str:
-        """Return why no trajectory can be taken now; empty if one can."""
-        try:
-            controller = self._ready()
-        except HodynError as error:
-            return str(error)
-        return STREAMING if controller.reference.streaming else ''
-
-    def cancel(self, goal: Goal) -> None:
-        """Give up a goal, and stop if it is followed."""
-        if self.goals.is_prepared(goal):
-            self._planner.cancel()
-        if self.goals.cancel(goal):
-            self._go(Cause.CANCELED)
 
     def report(self, at: float) -> tuple[str, str]:
         """Return the state and its reason, as `~/state` reports them."""

@@ -6,11 +6,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.base_reference import CLOCK_SET_BACK
 from hodyn_ros.feedforward.controller import FeedforwardController
-from hodyn_ros.feedforward.plan_answer import PlanMaker, Refused
+from hodyn_ros.feedforward.plan_answer import PlanMaker
 from hodyn_ros.feedforward.plausible_state import (
     PERSISTENCE,
     RESTART,
@@ -21,11 +20,10 @@ from hodyn_ros.feedforward.plausible_state import (
 )
 from hodyn_ros.feedforward.reasons import APART, ASTRAY, ELSEWHERE, UNLIKE, joined
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
+from hodyn_ros.feedforward.requests import Requests
 from hodyn_ros.feedforward.settings import SupervisorSettings
-from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
-from hodyn_ros.feedforward.stream_schedule import check_range
 from hodyn_ros.feedforward.torque import FeedForward
-from hodyn_ros.feedforward.trajectory_goals import PLAN, REPLACED, ErrorCode, Goal
+from hodyn_ros.feedforward.trajectory_goals import ErrorCode
 from hodyn_ros.feedforward.transitions import HEARING, Cause, State
 from hodyn_ros.robot import HodynError
 
@@ -36,7 +34,7 @@ AT_REST = 1e-3
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
-class Supervisor(StateMachine):
+class Supervisor(Requests):
     """One arm's feed-forward from activation to the end of its deactivation.
 
     Instants (`now`, `stamp`) are ns on the clock of the joint states' stamps; times of arrival
@@ -74,18 +72,16 @@ class Supervisor(StateMachine):
                 self._refuse(
                     beyond_range(self.feedforward.robot, self._joints, position)[0], position)
             self._check_stamp(stamp, at)
-        given = velocity
-        if velocity is not None and self._zeros.joint >= 0 and not velocity.any():
-            velocity = None
+        given, velocity = velocity, self._zeros.leave_out(velocity)
         is_believed = self._plausible.believe(position, velocity, stamp, self._may_be_at)
         if self._plausible.is_astray:
             self._refuse(ELSEWHERE if self._plausible.may_settle else ASTRAY.format(
                 joint=self._joints[self._plausible.joint]), position)
         self.arrivals.arrived(at, stamp)
         self.why_no_state = ''
-        if given is not None and is_believed:
+        if is_believed:
             self._zeros.see(position, given)
-            if self._zeros.joint >= 0:
+            if given is not None and self._zeros.joint >= 0:
                 self.reasons.notice_zeros(self._joints[self._zeros.joint], at)
         if starts and not is_believed:
             self.why_waiting = UNLIKE if self._plausible.joint >= 0 else APART
@@ -111,6 +107,7 @@ class Supervisor(StateMachine):
         if self.state in (State.LOST, State.SILENT):
             is_new = self.state is State.SILENT and at - self._rested_at > RESTART + SETTLED
             self.clock.resume_at(stamp)
+            self.pace.forget()
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned):
@@ -122,6 +119,7 @@ class Supervisor(StateMachine):
         controller, clock = self._running, self.clock
         if stamp != clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
+            self._watch_pace(at)
         now = max(clock.now, controller.now)
         if self.state is State.RUNNING:
             self._take_plan(now)
@@ -223,53 +221,6 @@ class Supervisor(StateMachine):
         elapsed = round((at - self._answered_at) * 1e9)
         return max(self._last_stamp + elapsed, self.clock.stamp)
 
-    def take_trajectory(self, data: bytes, goal: Goal | None, *, annotate: bool) -> None:
-        """Have a serialized trajectory planned: a goal's, or the topic's if `goal` is None."""
-        if refusal := self.why_no_plan():
-            raise HodynError(refusal)
-        controller = self._running
-        if self._planner.busy and not self.goals.prepares:
-            self.reasons.tell('error', REPLACED, PLAN)
-        self._plan_on_base()
-        self._planner.submit(
-            data, controller.reference, controller.now, annotate=annotate,
-            left_out=self.clock.left_out)
-        self.goals.prepare(goal)
-
-    def take_sample(
-        self, position: Array, velocity: Array | None, stamp: int | None, at: float,
-    ) -> None:
-        """Follow a streamed sample, (n,) each, once it is due; `stamp` is its sender's, ns."""
-        controller = self._ready()
-        check_range(self.feedforward.robot.limits, self._joints, position, velocity)
-        self.stream.check_pause()
-        controller.reference.check_free(controller.now)
-        self.stream.add(stamp, controller.now, position, velocity, at)
-
-    def take_wrench(self, link: str, wrench: Array, at: float) -> None:
-        """Take an external wrench, (6,), on a link, in its axes about its origin."""
-        if line := self._wrenches.take(self._ready(), link, wrench, at):
-            self.counts['scaled wrenches'] += 1
-            self.reasons.notice(
-                'wrench', 'external_wrench is scaled down: see the log', at, 'warning', line)
-
-    def take_stiffness(self, stiffness: Array) -> None:
-        """Request the stiffness, N m/rad, of the variable joints, in their order."""
-        actuators = self.check_stiffness_varies()
-        wanted = actuators.constant_stiffness()[0]
-        wanted[actuators.variable] = stiffness
-        if np.any(stiffness <= 0.0):
-            wrong = int(np.argmax(wanted <= 0.0))
-            raise HodynError(f'stiffness of joint {self._joints[wrong]!r} must be above 0')
-        self._running.set_stiffness(wanted)
-
-    def check_stiffness_varies(self) -> Actuators:
-        """Return the actuators; raise HodynError if no joint has a variable stiffness."""
-        motors = self._ready().motors
-        if motors is None or not motors.actuators.variable.any():
-            raise HodynError('no joint of this robot has a variable stiffness')
-        return motors.actuators
-
     # What follows
 
     def _refuse(self, why: str, position: Array) -> NoReturn:
@@ -330,38 +281,6 @@ class Supervisor(StateMachine):
                 # A goal's plan is the last accepted one, so it is among the dropped plans.
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
 
-    def _take_plan(self, now: int) -> None:
-        """Let the reference follow a plan if one is ready."""
-        answer = self._planner.poll(self._running.reference, now)
-        if answer is None:
-            return
-        topic = self._topic
-        self.goals.take(answer)
-        if isinstance(answer, Refused):
-            self.reasons.tell('error', answer.why, topic)
-            if answer.traceback:
-                self.reasons.tell('error', answer.traceback)
-            return
-        waits = f'; it starts in {answer.wait:.1f} s' if answer.wait > NOTABLE_WAIT else ''
-        self.reasons.tell('info', f'trajectory accepted: {answer.summary}{waits}')
-        if answer.dropped:
-            self.reasons.tell('warning', (
-                f'{answer.dropped} waiting '
-                + ('plan is dropped: this plan replaces it' if answer.dropped == 1
-                   else 'plans are dropped: this plan replaces them')), PLAN)
-        self.annotated = answer.message
-
-    def _take_samples(self, now: int) -> None:
-        """Let the reference follow the streamed samples that are due."""
-        sample = self.stream.take(now)
-        if sample is None:
-            return
-        try:
-            self._running.stream(now, sample.position, sample.velocity, sample.until)
-        except HodynError as error:
-            self.stream.clear()
-            self.reasons.tell('error', str(error), 'reference')
-
     def _latch(self, when: str = '', *, is_new: bool = False) -> None:
         """Hold the arm where it is; `is_new`: its driver may have been restarted there."""
         position = self.measured[0]
@@ -374,6 +293,17 @@ class Supervisor(StateMachine):
         if (is_new or self._was_reset) and self._running.motors is not None:
             # Else the motors' reference would start from their former positions and pull the arm.
             self._running.motors.restart()
+
+    def _watch_pace(self, at: float) -> None:
+        """Stop if the reference is ahead of time, and report it, as if it is far behind."""
+        controller, pace = self._running, self.pace
+        pace.see(self.clock.now, at)
+        if pace.too_fast:
+            self.reasons.notice('pace', pace.too_fast, at, 'error')
+            if self.state is State.RUNNING and not controller.reference.is_idle(controller.now):
+                self._go(Cause.AHEAD, why=pace.too_fast)
+        elif pace.too_slow:
+            self.reasons.notice('pace', pace.too_slow, at, 'warning')
 
     def _leave_time_out(self, seconds: float, at: float) -> None:
         """Report time, s, that the reference left out; it is negative if a clock was set back."""

@@ -124,7 +124,8 @@ class Parameters:
     state_timeout: float = _row(
         0.0, 'Time without a joint state, at least five periods, after which the reference '
         'stops, s; 0 chooses twice the second longest pause of the last minute, at least 0.05 '
-        'and at most 0.25.', bounds=(0.0, 60.0))
+        'and at most 0.25. No motion is followed with states every 0.3 s or less often, except '
+        'in a simulation.', bounds=(0.0, 60.0))
     max_time_step: float = _row(
         0.01, 'Largest step between stamps of joint states, at least three periods, s; a '
         'longer gap (a hold-up, lost states, a clock that was set) counts as one period: the '

@@ -1,0 +1,119 @@
+"""What an active node is asked to do: plans, streams, stiffness; and wrenches on the arm."""
+import numpy as np
+
+from hodyn_ros.actuators.joint_actuators import Actuators
+from hodyn_ros.common.arrays import Array
+from hodyn_ros.feedforward.plan_answer import Refused
+from hodyn_ros.feedforward.reasons import joined
+from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
+from hodyn_ros.feedforward.stream_schedule import check_range
+from hodyn_ros.feedforward.trajectory_goals import PLAN, REPLACED, Goal
+from hodyn_ros.feedforward.transitions import Cause
+from hodyn_ros.robot import HodynError
+
+STREAMING = 'a streamed reference is followed; let it end first'
+
+
+class Requests(StateMachine):
+    """Takes requests, which it refuses by HodynError, and lets the reference follow them."""
+
+    def take_trajectory(self, data: bytes, goal: Goal | None, *, annotate: bool) -> None:
+        """Have a serialized trajectory planned: a goal's, or the topic's if `goal` is None."""
+        if refusal := self.why_no_plan():
+            raise HodynError(refusal)
+        controller = self._running
+        if self._planner.busy and not self.goals.prepares:
+            self.reasons.tell('error', REPLACED, PLAN)
+        self._plan_on_base()
+        self._planner.submit(
+            data, controller.reference, controller.now, annotate=annotate,
+            left_out=self.clock.left_out)
+        self.goals.prepare(goal)
+
+    def take_sample(
+        self, position: Array, velocity: Array | None, stamp: int | None, at: float,
+    ) -> None:
+        """Follow a streamed sample, (n,) each, once it is due; `stamp` is its sender's, ns."""
+        controller = self._ready()
+        if why := self._why_no_motion:
+            raise HodynError(why)
+        check_range(self.feedforward.robot.limits, self._joints, position, velocity)
+        self.stream.check_pause()
+        controller.reference.check_free(controller.now)
+        self.stream.add(stamp, controller.now, position, velocity, at)
+
+    def take_wrench(self, link: str, wrench: Array, at: float) -> None:
+        """Take an external wrench, (6,), on a link, in its axes about its origin."""
+        if line := self._wrenches.take(self._ready(), link, wrench, at):
+            self.counts['scaled wrenches'] += 1
+            self.reasons.notice(
+                'wrench', 'external_wrench is scaled down: see the log', at, 'warning', line)
+
+    def take_stiffness(self, stiffness: Array) -> None:
+        """Request the stiffness, N m/rad, of the variable joints, in their order."""
+        actuators = self.check_stiffness_varies()
+        wanted = actuators.constant_stiffness()[0]
+        wanted[actuators.variable] = stiffness
+        if np.any(stiffness <= 0.0):
+            wrong = int(np.argmax(wanted <= 0.0))
+            raise HodynError(f'stiffness of joint {self._joints[wrong]!r} must be above 0')
+        self._running.set_stiffness(wanted)
+
+    def check_stiffness_varies(self) -> Actuators:
+        """Return the actuators; raise HodynError if no joint has a variable stiffness."""
+        motors = self._ready().motors
+        if motors is None or not motors.actuators.variable.any():
+            raise HodynError('no joint of this robot has a variable stiffness')
+        return motors.actuators
+
+    def why_no_plan(self) -> str:
+        """Return why no trajectory can be taken now; empty if one can."""
+        try:
+            controller = self._ready()
+        except HodynError as error:
+            return joined(str(error), self._why_no_motion)
+        return STREAMING if controller.reference.streaming else self._why_no_motion
+
+    @property
+    def _why_no_motion(self) -> str:
+        """Why the joint states do not allow that a motion is followed; empty if they do."""
+        return self.arrivals.too_slow or self.pace.too_fast
+
+    def cancel(self, goal: Goal) -> None:
+        """Give up a goal, and stop if it is followed."""
+        if self.goals.is_prepared(goal):
+            self._planner.cancel()
+        if self.goals.cancel(goal):
+            self._go(Cause.CANCELED)
+
+    def _take_plan(self, now: int) -> None:
+        """Let the reference follow a plan if one is ready."""
+        answer = self._planner.poll(self._running.reference, now)
+        if answer is None:
+            return
+        topic = self._topic
+        self.goals.take(answer)
+        if isinstance(answer, Refused):
+            self.reasons.tell('error', answer.why, topic)
+            if answer.traceback:
+                self.reasons.tell('error', answer.traceback)
+            return
+        waits = f'; it starts in {answer.wait:.1f} s' if answer.wait > NOTABLE_WAIT else ''
+        self.reasons.tell('info', f'trajectory accepted: {answer.summary}{waits}')
+        if answer.dropped:
+            self.reasons.tell('warning', (
+                f'{answer.dropped} waiting '
+                + ('plan is dropped: this plan replaces it' if answer.dropped == 1
+                   else 'plans are dropped: this plan replaces them')), PLAN)
+        self.annotated = answer.message
+
+    def _take_samples(self, now: int) -> None:
+        """Let the reference follow the streamed samples that are due."""
+        sample = self.stream.take(now)
+        if sample is None:
+            return
+        try:
+            self._running.stream(now, sample.position, sample.velocity, sample.until)
+        except HodynError as error:
+            self.stream.clear()
+            self.reasons.tell('error', str(error), 'reference')

@@ -1,0 +1,104 @@
+"""Stamps of joint states that do not advance as time does: the reference follows them."""
+from hypothesis import given
+from hypothesis import strategies as st
+import numpy as np
+import pytest
+from supervised import PERIOD, World, running
+
+import hodyn_ros as hd
+from hodyn_ros.feedforward.stamp_pace import StampPace
+
+
+def states_at_pace(world, seconds, pace):
+    """Send states for a time, with stamps that advance by `pace`, in s per s."""
+    for _ in range(round(seconds / PERIOD)):
+        world.offset += round((pace - 1.0) * PERIOD * 1e9)
+        world.state()
+
+
+@pytest.mark.parametrize('pace', [1.6, 3.0, 10.0])
+def test_a_motion_ends_soon_when_stamps_advance_faster_than_time(pace):
+    """A driver whose stamps count in another unit had plans run ten times too fast."""
+    world = running()
+    world.plan(b'0.5')
+    world.states(round(0.5 / PERIOD))
+    assert world.report[0] == 'following'
+    before = world.controller.now
+    states_at_pace(world, 2.0, pace)
+    assert world.report[0] in ('stopping', 'holding')
+    assert f'advance faster than time, by {pace:.2g}' in world.report[1]
+    assert world.said('advance faster than time') == 1
+    states_at_pace(world, 3.0, pace)
+    assert world.report[0] == 'holding'
+    with pytest.raises(hd.HodynError, match=r'advance faster than time.*use_sim_time: true'):
+        world.plan(b'0.0')
+    with pytest.raises(hd.HodynError, match='advance faster than time'):
+        world.supervisor.take_sample(world.controller.q[0], None, None, world.at)
+    assert world.controller.now > before
+    world.states(round(6.0 / PERIOD))  # the clock is right again
+    world.plan(b'0.0')
+    world.states(round(0.5 / PERIOD))
+    assert world.report[0] == 'following'
+
+
+def test_stamps_with_microseconds_in_their_nanoseconds_are_named():
+    """A plan was followed a thousand times too slowly, and nothing but gaps were logged."""
+    world = running()
+    for _ in range(round(4.0 / PERIOD)):
+        stamp = round((world.at + PERIOD) * 1e9)
+        within = stamp % 1_000_000_000
+        world.offset = within // 1000 - within
+        world.state()
+    assert world.said('as the stamps of the joint states stay behind time') == 1
+    assert 'check the seconds and nanoseconds of the stamps' in world.report[1]
+
+
+def test_a_simulation_runs_at_any_pace():
+    for pace in (0.1, 5.0):
+        world = World(is_simulated=True)
+        states_at_pace(world, 4.0, pace)
+        world.plan(b'0.1')
+        states_at_pace(world, 2.0, pace)
+        assert not world.said('stamps of the joint states')
+
+
+@given(
+    st.floats(0.999, 1.001), st.integers(0, 2**32 - 1), st.floats(0.0, 0.3), st.floats(1e-3, 0.1))
+def test_no_wrong_pace_is_claimed_of_true_clocks_that_drift_and_arrive_in_bursts(
+        drift, seed, wait, period):
+    """States wait at most 0.3 s, as longer ones are lost, and then come together."""
+    rng = np.random.default_rng(seed)
+    pace = StampPace(is_simulated=False)
+    at = free_at = 0.0
+    for k in range(round(min(20.0 / period, 3000))):
+        now = k * period
+        if now > free_at and rng.random() < 0.02:
+            free_at = now + rng.uniform(0.0, wait)
+        at = max(at, now * drift, free_at)
+        pace.see(round(now * 1e9), 100.0 + at)
+        assert not pace.too_fast
+        assert not pace.too_slow
+
+
+@pytest.mark.parametrize('whole_seconds', [False, True])
+def test_no_motion_is_followed_with_states_that_are_too_rare(whole_seconds):
+    """Plans were accepted, and dropped 0.3 s later."""
+    world = World()
+    for k in range(2400):
+        if whole_seconds:
+            world.offset = -round((world.at + 0.01) * 1e9) % -1_000_000_000
+        if whole_seconds or k % 50 == 0:
+            world.state(elapsed=0.01)
+        else:
+            world.pass_time(0.01)
+    while world.report[0] == 'fault':
+        if whole_seconds:
+            world.offset = -round((world.at + 0.01) * 1e9) % -1_000_000_000
+        world.state(elapsed=0.01)
+    for request in (
+            lambda: world.plan(b'0.1'),
+            lambda: world.supervisor.take_sample(world.arm, None, None, world.at)):
+        with pytest.raises(hd.HodynError, match=(
+                f'{"have a new stamp" if whole_seconds else "come"} only every 300 ms or more, '
+                'and no motion is followed in steps')):
+            request()
