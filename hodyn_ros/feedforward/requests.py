@@ -35,8 +35,8 @@ class Requests(StateMachine):
     ) -> None:
         """Follow a streamed sample, (n,) each, once it is due; `stamp` is its sender's, ns."""
         controller = self._ready()
-        if why := self._why_no_motion:
-            raise HodynError(why)
+        if self.arrivals.too_slow:
+            raise HodynError(self.arrivals.too_slow)
         check_range(self.feedforward.robot.limits, self._joints, position, velocity)
         self.stream.check_pause()
         controller.reference.check_free(controller.now)
@@ -71,13 +71,8 @@ class Requests(StateMachine):
         try:
             controller = self._ready()
         except HodynError as error:
-            return joined(str(error), self._why_no_motion)
-        return STREAMING if controller.reference.streaming else self._why_no_motion
-
-    @property
-    def _why_no_motion(self) -> str:
-        """Why the joint states do not allow that a motion is followed; empty if they do."""
-        return self.arrivals.too_slow or self.pace.too_fast
+            return joined(str(error), self.arrivals.too_slow)
+        return STREAMING if controller.reference.streaming else self.arrivals.too_slow
 
     def cancel(self, goal: Goal) -> None:
         """Give up a goal, and stop if it is followed."""

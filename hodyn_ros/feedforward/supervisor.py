@@ -119,7 +119,8 @@ class Supervisor(Requests):
         controller, clock = self._running, self.clock
         if stamp != clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
-            self._watch_pace(at)
+            if why := self.pace.wrong(clock.now, at):
+                self.reasons.notice('pace', '', at, 'warning', why)
         now = max(clock.now, controller.now)
         if self.state is State.RUNNING:
             self._take_plan(now)
@@ -293,17 +294,6 @@ class Supervisor(Requests):
         if (is_new or self._was_reset) and self._running.motors is not None:
             # Else the motors' reference would start from their former positions and pull the arm.
             self._running.motors.restart()
-
-    def _watch_pace(self, at: float) -> None:
-        """Stop if the reference is ahead of time, and report it, as if it is far behind."""
-        controller, pace = self._running, self.pace
-        pace.see(self.clock.now, at)
-        if pace.too_fast:
-            self.reasons.notice('pace', pace.too_fast, at, 'error')
-            if self.state is State.RUNNING and not controller.reference.is_idle(controller.now):
-                self._go(Cause.AHEAD, why=pace.too_fast)
-        elif pace.too_slow:
-            self.reasons.notice('pace', pace.too_slow, at, 'warning')
 
     def _leave_time_out(self, seconds: float, at: float) -> None:
         """Report time, s, that the reference left out; it is negative if a clock was set back."""

@@ -29,7 +29,6 @@ class Cause(Enum):
     DEPARTED = 'the arm is beyond tracking_tolerance of a reference that moves'
     ELSEWHERE = 'the arm is beyond tracking_tolerance of a reference at rest'
     EXCEEDED = 'the motion needs an effort beyond its limit'
-    AHEAD = 'the stamps of the joint states advance faster than time'
     HELD = 'a hold is requested'
     CANCELED = 'the goal that is followed is canceled'
     ABORTED = 'the arm left the tolerances of the goal that is followed'
@@ -94,7 +93,6 @@ TABLE = (
     Transition(
         # No log line: `Reasons` logs an excess when it begins, also at rest.
         (State.RUNNING,), Cause.EXCEEDED, None, 'stop', gives_up=True, reason='{why}'),
-    Transition((State.RUNNING,), Cause.AHEAD, None, 'stop', gives_up=True, reason='{why}'),
     Transition(
         _ACTIVE, Cause.HELD, None, 'stop', gives_up=True, level='info', says='{why}',
         reason='{why}'),
