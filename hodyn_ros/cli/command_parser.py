@@ -8,6 +8,8 @@ from pathlib import Path
 import re
 from typing import Any, NoReturn
 
+from hodyn_ros.common.errors import did_you_mean
+
 _LISTS = {'--lock': 1, '--payload': 2, '--stop-at': 1, '--terms': 1}
 """Options with lists of values that are not files, and the least number of values."""
 _NUMBERS = ('--lock', '--payload')  # options whose further values are numbers, or JOINT=NUMBER
@@ -29,7 +31,10 @@ class CommandParser(argparse.ArgumentParser):
         self._words = list(args or ())
         options, unknown = super().parse_known_args(_files_first(args or ()), namespace)
         if unknown:
-            self.error(f'unrecognized arguments: {" ".join(unknown)}')
+            near = next(filter(None, (
+                did_you_mean(word.partition('=')[0], self._option_string_actions)
+                for word in unknown if word.startswith('--'))), '')
+            self.error(f'unrecognized arguments: {" ".join(unknown)}{near}')
         return options, unknown
 
     def error(self, message: str) -> NoReturn:

@@ -91,6 +91,9 @@ def _run(options: argparse.Namespace) -> int:
             text = ' '.join(_said(error).split())
             for word, option in _OPTIONS.items():
                 text = text.replace(word, option)
+            if not getattr(options, 'robot_is_given', True) and '--robot' not in text and (
+                    f'robot {options.robot!r}' in text):
+                text += f'; {options.robot!r} is the default: give your robot with --robot'
             if isinstance(error, ModuleNotFoundError):
                 missing = (error.name or '').partition('.')[0]
                 text += f'; {_BY_PIP.get(missing, _EXTRAS)}'

@@ -1,6 +1,7 @@
 """Errors that a user can fix, the check of choices, and how to install extras."""
 
 from collections.abc import Iterable, Sequence
+import difflib
 import reprlib
 
 # Largest number of characters in a line, and number kept of its end, which may say what to do.
@@ -20,6 +21,12 @@ class HodynError(ValueError):
         if len(line) > _LONGEST:
             line = f'{line[:_LONGEST - _END - 3]} … {line[-_END:]}'
         super().__init__(line)
+
+
+def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """Return the end of a message with the most similar known name, or empty."""
+    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return f'; did you mean {near[0]!r}?' if near else ''
 
 
 def check_choice(value: object, name: str, choices: Sequence[str]) -> None:

@@ -7,8 +7,10 @@ from typing import Any
 
 # The child runs this before slow imports. The system sends the signal when the thread that started
 # the child ends. If the parent died before `prctl`, no signal comes: the child checks for that.
+# Until the module handles Ctrl-C, it ends the child without a traceback.
 _BEGIN = """
-import ctypes, os, runpy, sys
+import ctypes, os, runpy, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 number, parent, module = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 if sys.platform == 'linux':
     ctypes.CDLL(None).prctl(1, number)

@@ -107,7 +107,9 @@ def _read_yaml(path: Path) -> JointWaypoints:
         if document is not None
     ]
     if len(documents) != 1:
-        raise HodynError(f'{path}: holds {len(documents)} documents; keep one trajectory')
+        raise HodynError(
+            f'{path}: holds {len(documents)} documents; keep one trajectory' if documents
+            else f'{path}: is empty; write a trajectory to it')
     return _from_mapping(documents[0], path)
 
 

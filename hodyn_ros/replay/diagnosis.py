@@ -173,7 +173,8 @@ class Diagnosis:
             f'The zero of {name} seems to be off: with {zero.turn:+.2g} rad added to its '
             f'positions, {100 * zero.left:.2g} % of the efforts would be unexplained instead of '
             f'{100 * zero.unexplained:.2g} %. `hodyn identify --terms zeros friction` finds the '
-            'angle; wrong links may have the same effect.')
+            f'angle{", with a robot file without actuators" * self.has_springs}; wrong links may '
+            'have the same effect.')
 
     @property
     def _misread(self) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from hodyn_ros.common.errors import did_you_mean
 from hodyn_ros.feedforward.settings import longest_end
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import robot_names
@@ -124,7 +125,7 @@ def check_names(given: Iterable[str], declared: Iterable[Argument]) -> list[str]
     names = [argument.name for argument in declared]
     others = sorted(set(given) - set(names))
     for name in others:
-        if near := parameter_file.did_you_mean(name, names, cutoff=0.8):
+        if near := did_you_mean(name, names, cutoff=0.8):
             raise HodynError(f'there is no launch argument {name!r}{near}')
     return [
         f'{name} is a parameter of the node, not an argument of this launch file, and is not '
@@ -138,4 +139,4 @@ def _check_robot(robot: str, source: str) -> None:
         return
     raise HodynError(
         f'{source}: no robot {robot!r}: neither a file nor one of {", ".join(names)}'
-        f'{parameter_file.did_you_mean(robot, names)}')
+        f'{did_you_mean(robot, names)}')

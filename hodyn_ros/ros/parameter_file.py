@@ -1,11 +1,12 @@
 """Checks parameter files before ROS reads them: ROS would ignore unknown parameters."""
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import difflib
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from hodyn_ros.common.errors import did_you_mean
 from hodyn_ros.common.input_files import check_file
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
@@ -85,12 +86,6 @@ def unknown(name: str, known: Sequence[str]) -> str:
     if name in known or name in OF_EVERY_NODE or name.startswith(OF_EVERY_TOPIC):
         return ''
     return f'unknown parameter {name!r}{did_you_mean(name, known)}'
-
-
-def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Return the end of a message with the most similar known name, or empty."""
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
-    return f'; did you mean {near[0]!r}?' if near else ''
 
 
 def _entries(

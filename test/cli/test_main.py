@@ -92,4 +92,6 @@ def test_a_command_runs_in_any_thread(handlers):
 def test_a_word_unknown_is_told_with_the_usage_of_its_command(hodyn):
     error = hodyn.rejects('info', 'panda', '--payloads', 'link7', '1')
     assert error.startswith('usage: hodyn info')
-    assert error.endswith('hodyn info: error: unrecognized arguments: --payloads link7 1\n')
+    assert error.endswith(
+        "unrecognized arguments: --payloads link7 1; did you mean '--payload'?\n")
+    assert hodyn.rejects('info', 'panda', '--xyz', '1').endswith('arguments: --xyz 1\n')

@@ -41,6 +41,15 @@ def test_the_robot_of_a_recording_is_in_the_first_line(hodyn):
         assert said.splitlines()[0] == f'bag, {DEFAULT}'
 
 
+def test_the_default_robot_is_named_where_joints_do_not_match_it(hodyn):
+    write('bag', {'/joint_states': messages(record(
+        duration=1.0, robot=hd.load_robot('ur10e'), prefix=''))})
+    for command in ('replay', 'identify'):
+        said = "'panda' is the default: give your robot with --robot"
+        assert said in hodyn.refuses(command, 'bag')
+        assert said not in hodyn.refuses(command, 'bag', '--robot', 'panda')
+
+
 @pytest.mark.slow
 def test_the_robot_of_many_plans_is_in_the_first_line(hodyn):
     Path('plans').mkdir()

@@ -1,5 +1,6 @@
 """Nodes in processes of their own, as `hodyn demo` runs them."""
 import os
+from pathlib import Path
 import signal
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import time
 import pytest
 
 rclpy = pytest.importorskip('rclpy')
+from hodyn_ros.plans import child_process  # noqa: E402
 from hodyn_ros.ros import node_processes  # noqa: E402
 from hodyn_ros.ros.node_processes import local_ros, process, spin  # noqa: E402
 from hodyn_ros.ros.spinning import StopFlag  # noqa: E402
@@ -121,3 +123,13 @@ def test_a_flag_for_signals_leaves_neither_handlers_nor_descriptors():
     while len(os.listdir('/proc/self/fd')) > descriptors and time.monotonic() < end:
         time.sleep(0.01)
     assert len(os.listdir('/proc/self/fd')) == descriptors
+
+
+@pytest.mark.skipif(sys.platform != 'linux', reason='/proc shows what the child has loaded')
+@pytest.mark.parametrize('module', ['hodyn_ros.ros.feedforward_node', 'hodyn_ros.plans.worker'])
+def test_a_child_that_still_imports_ends_at_ctrl_c_without_a_traceback(module):
+    child = child_process.start(module, end_signal=signal.SIGKILL, stderr=subprocess.PIPE)
+    while '/numpy/' not in Path(f'/proc/{child.pid}/maps').read_text():
+        assert child.poll() is None
+    child.send_signal(signal.SIGINT)
+    assert child.communicate(timeout=60.0) == (None, b'')
