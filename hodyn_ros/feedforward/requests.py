@@ -37,7 +37,7 @@ class Requests(StateMachine):
         controller = self._ready()
         if self.arrivals.too_slow:
             raise HodynError(self.arrivals.too_slow)
-        check_range(self.feedforward.robot.limits, self._joints, position, velocity)
+        check_range(self.feedforward.robot, self._joints, position, velocity)
         self.stream.check_pause()
         controller.reference.check_free(controller.now)
         self.stream.add(stamp, controller.now, position, velocity, at)

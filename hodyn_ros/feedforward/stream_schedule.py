@@ -7,8 +7,9 @@ import math
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
+from hodyn_ros.feedforward.plausible_state import beyond_range
 from hodyn_ros.limits.margins import both
-from hodyn_ros.robot import HodynError, Limits
+from hodyn_ros.robot import HodynError, Robot
 
 MAX_WAITING = 1000
 # Largest relative error of the rate of a sender's clock.
@@ -148,9 +149,13 @@ class StreamSchedule:
 
 
 def check_range(
-    limits: Limits, joints: Sequence[str], position: Array, velocity: Array | None,
+    robot: Robot, joints: Sequence[str], position: Array, velocity: Array | None,
 ) -> None:
     """Raise HodynError for a streamed sample, (n,) each, that the arm cannot reach."""
+    limits = robot.limits
+    far, may_be = beyond_range(robot, joints, position)
+    if not may_be:
+        raise HodynError(far)
     beyond = (position < limits.position_min) | (position > limits.position_max)
     if beyond.any():
         i = int(beyond.argmax())

@@ -1,4 +1,5 @@
 """Streamed samples are ordered and timed by their stamps, and refused beyond the limits."""
+from controllers import HOME
 import numpy as np
 import pytest
 
@@ -100,8 +101,13 @@ def test_between_distant_samples_the_reference_moves_all_the_time():
 
 def test_a_slider_at_its_end_is_within_the_limits(panda):
     limits = panda.limits
-    check_range(limits, panda.joint_names, limits.position_min.copy(), limits.velocity.copy())
-    check_range(limits, panda.joint_names, limits.position_max.copy(), -limits.velocity)
+    check_range(panda, panda.joint_names, limits.position_min.copy(), limits.velocity.copy())
+    check_range(panda, panda.joint_names, limits.position_max.copy(), -limits.velocity)
+
+
+def test_a_stream_in_degrees_is_asked_about(panda):
+    with pytest.raises(HodynError, match='positions are in rad: are these degrees'):
+        check_range(panda, panda.joint_names, np.rad2deg(HOME), None)
 
 
 @pytest.mark.parametrize('joint', range(7))
@@ -116,4 +122,4 @@ def test_what_is_beyond_a_limit_is_refused_by_joint_and_value(
     sample[row, joint] = np.nextafter(sign * limit if row else limit, sign * np.inf)
     with pytest.raises(HodynError, match=(
             f"{('position', 'velocity')[row]} .* of joint 'joint{joint + 1}' {words}")):
-        check_range(limits, panda.joint_names, sample[0], sample[1] if row else None)
+        check_range(panda, panda.joint_names, sample[0], sample[1] if row else None)
