@@ -7,9 +7,6 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.limits.velocity_bounds import velocity_bounds_of
 
-TRACKING_ERROR = 0.2
-"""Tracking tolerance of a joint without a known `tracking_error`, rad or m."""
-
 
 @dataclass(frozen=True, eq=False)
 class Limits:
@@ -59,11 +56,6 @@ class Limits:
         """Which joints have velocity limits that depend on their position, (n,)."""
         depend: Flags = np.isfinite(self.stopping_deceleration)
         return depend
-
-    @property
-    def tracking_tolerance(self) -> Array:
-        """How far each joint may be from its reference before the arm is stopped, (n,), finite."""
-        return np.where(np.isfinite(self.tracking_error), self.tracking_error, TRACKING_ERROR)
 
     @cached_property
     def velocity_law(self) -> Array:

@@ -224,6 +224,13 @@ class Robot:
         return len(self.coupling.carried)
 
     @property
+    def tracking_tolerance(self) -> Array:
+        """How far joints may be from their reference, (n,), by default 0.2 rad and 0.05 m."""
+        known = self.limits.tracking_error
+        default = [0.05 if body.type == 'prismatic' else 0.2 for body in self.joint_bodies]
+        return np.where(np.isfinite(known), known, default)
+
+    @property
     def serial(self) -> bool:
         """Whether this is a fixed-base chain: each body's parent is the body before it."""
         return not self.floating and all(

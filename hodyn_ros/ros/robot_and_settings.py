@@ -107,7 +107,7 @@ def supervisor_settings(
         raise HodynError(
             f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
             'for all or one per joint')
-    tolerance = np.where(given > 0.0, given, robot.limits.tracking_tolerance)
+    tolerance = np.where(given > 0.0, given, robot.tracking_tolerance)
 
     def named(*names: str) -> dict[str, Any]:
         return {name: getattr(settings, name) for name in names}

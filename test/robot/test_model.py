@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 from random_robots import random_inertia, random_mapping, random_motion, random_pose, random_robot
+from robot_texts import chain
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -99,3 +100,11 @@ def test_a_robot_is_immutable_and_survives_pickling():
 def test_a_name_is_no_robot():
     with pytest.raises(hd.HodynError, match="a Robot from load_robot, got 'panda'"):
         hd.inverse_dynamics('panda', np.zeros((3, 7)))
+
+
+def test_a_slide_may_be_less_far_from_its_reference_than_a_turning_joint():
+    kinds = 'prismatic', 'revolute', 'prismatic'
+    assert hd.load_robot(chain(*kinds)).tracking_tolerance.tolist() == [0.05, 0.2, 0.05]
+    limits = {'tracking_error': [0.01, 0.1, None]}
+    assert hd.load_robot(chain(*kinds, limits=limits)).tracking_tolerance.tolist() == [
+        0.01, 0.1, 0.05]
