@@ -8,7 +8,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.joint_state_bag import some_positions
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.coupling import Mimic
-from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere, index_of, locks_that_matter
+from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere, index_of, watched_locks
 
 _MOSTLY = 0.5  # share of samples in which a follower must be elsewhere to be reported
 
@@ -36,8 +36,7 @@ def dependent_but_elsewhere(
         Prefix of the joint names of one arm among several.
 
     """
-    locked = locks_that_matter(robot) | {
-        joint: at for joint, at in robot.locked if joint in robot.shifting_locks}
+    locked = watched_locks(robot)
     mimics = {body.joint: body.mimic for body in robot.bodies if body.mimic is not None}
     joints = {*locked, *mimics, *(mimic.joint for mimic in mimics.values())}
 

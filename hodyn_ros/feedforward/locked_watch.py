@@ -1,5 +1,5 @@
 """Compares the measured positions of locked joints with their locks."""
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere
 
@@ -14,12 +14,15 @@ class LockedWatch:
     Parameters
     ----------
     locked : mapping of str to float
-        Joints and the positions where they are locked, rad or m.
+        Joints on whose position torques depend, and where they are locked, rad or m.
+    shifting : collection of str
+        Locked joints of which only the acceleration changes torques, such as a lift.
 
     """
 
-    def __init__(self, locked: Mapping[str, float]) -> None:
+    def __init__(self, locked: Mapping[str, float], shifting: Collection[str] = ()) -> None:
         self._locked = dict(locked)
+        self._first: dict[str, float | None] = dict.fromkeys(shifting)
         self._measured: dict[str, float] = {}
         self._apart: set[str] = set()
         self._told: set[tuple[str, bool]] = set()
@@ -28,7 +31,10 @@ class LockedWatch:
     def take(self, measured: Mapping[str, float]) -> None:
         """Take measured positions, rad or m, by joint."""
         self._measured.update(measured)
-        for joint in measured:
+        for joint in measured.keys() & self._first.keys():
+            if self._first[joint] is None:
+                self._first[joint] = measured[joint]
+        for joint in measured.keys() & self._locked.keys():
             # The bound has a hysteresis, so that noise does not make the report flicker.
             bound = 0.5 * APART if joint in self._apart else APART
             (self._apart.add if self._distance(joint) > bound else self._apart.discard)(joint)
@@ -55,8 +61,15 @@ class LockedWatch:
                if (is_far := self._distance(joint) > FAR) or (joint, True) not in self._told
                } - self._told
         self._told |= new
-        return '; '.join(self._said(joint) for joint, _ in sorted(new)) + (
+        left = '; '.join(self._said(joint) for joint, _ in sorted(new)) + (
             ': the torque is still computed for the lock') if new else ''
+        shifted = sorted(
+            joint for joint, first in self._first.items()
+            if first is not None and abs(self._measured[joint] - first) > APART)
+        for joint in shifted:
+            del self._first[joint]  # said once
+        return '; '.join(filter(None, (left, f'{", ".join(shifted)} moves, though it is locked: '
+            'its accelerations are left out of the torque' if shifted else '')))
 
     @property
     def doubt(self) -> str:

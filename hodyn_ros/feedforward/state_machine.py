@@ -80,7 +80,7 @@ class StateMachine:
         #: Whether the stamps of the joint states advance as time does
         self.pace = StampPace(is_simulated=settings.is_simulated)
         #: Where the locked joints are measured
-        self.locked = LockedWatch(locks_that_matter(robot))
+        self.locked = LockedWatch(locks_that_matter(robot), robot.shifting_locks)
         #: The measured state of a moving base; None, as `base_reference`, for a fixed one
         self.base = BaseInput(
             robot, settings.base_timeout, settings.base_acceleration_bandwidth,
@@ -342,8 +342,7 @@ class StateMachine:
             self.goals.stop(CODES.get(cause, ErrorCode.INVALID_GOAL), why)
         if controller is not None:
             if row.reference:
-                # The plan of the canceled goal needs no line: its client gets the answer.
-                self._drop_waiting(why, told=cause is Cause.CANCELED)
+                self._drop_waiting(why)
             if row.reference == 'stop' and not controller.reference.is_idle(controller.now):
                 controller.stop(controller.now)
             elif row.reference == 'latch':
@@ -372,10 +371,12 @@ class StateMachine:
             self.reasons.tell('error', why, self._topic)
             self.goals.drop(why)
 
-    def _drop_waiting(self, why: str, *, told: bool = False) -> bool:
-        """Drop the plans that wait for their start; if `told`, a client knows of the last one."""
-        count = self._running.reference.drop_waiting()
-        if count > told:
+    def _drop_waiting(self, why: str) -> bool:
+        """Drop the plans that wait for their start; the client of a goal gets its own answer."""
+        controller = self._running
+        is_told = self.goals.waits(controller)
+        count = controller.reference.drop_waiting()
+        if count > is_told:
             self.reasons.tell(
                 'error', f'plans that wait for their start are dropped: {why}', PLAN)
         return count > 0

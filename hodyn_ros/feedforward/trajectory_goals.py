@@ -124,6 +124,14 @@ class TrajectoryGoals:
         """Whether the plan of this goal is being prepared."""
         return goal is self._prepared and self._taken is None
 
+    def waits(self, controller: FeedforwardController) -> bool:
+        """Whether the plan of the followed goal waits for its start."""
+        self._catch_up()
+        if self._followed is None:
+            return False
+        elapsed = controller.reference.elapsed(self._followed.plan, controller.now)
+        return elapsed is not None and elapsed < 0.0
+
     def prepare(self, goal: Goal | None) -> None:
         """Drop the goal in preparation, and set the next one; None for a plan from the topic."""
         self.drop(REPLACED)

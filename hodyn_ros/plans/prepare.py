@@ -40,6 +40,7 @@ from hodyn_ros.plans.waypoints import (
     OtherJointsError,
     accept,
     motion_at_end,
+    motion_at_start,
     with_resting_ends,
 )
 from hodyn_ros.reference import Plan, fit_plan, overshoot
@@ -246,7 +247,9 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     robot, settings = request.robot, request.settings
     try:
         points = accepted_points(request)
-        points, resting = with_resting_ends(points, first=request.start is None)
+        starts = request.start is None or not (points.times[0] or request.start[1:].any())
+        begins = motion_at_start(points, request.start)
+        points, resting = with_resting_ends(points, first=starts)
         moving, rests = motion_at_end(points), ''
         if settings.allow_nonzero_velocity_at_end:
             moving, rests = '', moving and 'the points end in motion; the plan ends at rest'
@@ -280,7 +283,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     if meets_samples and not limit_report.within_limits:
         jumps = jitter(robot, points) or jumps
     note = '; '.join(filter(None, (
-        unchecked, doubt, contradiction, resting, jumps, others,
+        unchecked, doubt, contradiction, begins * (retimed is None), resting, jumps, others,
         note, used, *notes)))
     factor: float | None = 1.0
     lines = [moving] if moving else []

@@ -20,6 +20,7 @@ REST = 1e-3
 
 joint_trajectory_controller is stricter, 1.2e-7, but MoveIt Servo ends at 5e-5.
 """
+_SAME_MOTION = 0.1  # difference of velocities at a start that is not noted, as a share
 _ROUND_OFF = 1e-6  # smaller values, rad/s, rad/s², m/s, m/s², are dropped without a note
 
 QUANTITIES = ('positions', 'velocities', 'accelerations')
@@ -103,6 +104,27 @@ def motion_at_end(points: AcceptedWaypoints) -> str:
     return (
         f'the last point, joint {points.names[joint]!r}: velocity {last[joint]:.6g} is not zero; '
         'end at rest')
+
+
+def motion_at_start(points: AcceptedWaypoints, start: Array | None) -> str:
+    """Return how the motion of the first point differs from the start; empty if it does not.
+
+    `start` is as in `PlanRequest`: None for a plan that begins as its first point says.
+    """
+    given = None if points.velocities is None else points.velocities[0]
+    if given is None or (start is not None and points.times[0]):
+        return ''
+    has = np.zeros_like(given) if start is None else start[1]
+    differs = np.abs(given - has)
+    joint = int(differs.argmax())
+    if differs[joint] <= REST + _SAME_MOTION * abs(given[joint]):
+        return ''
+    moves = f'{points.names[joint]} at {given[joint]:.3g}'
+    return (
+        f'the points begin in motion, {moves}, but the node lets a plan begin as its reference '
+        'moves, at rest as a rule' if start is None else
+        f'the first point moves, {moves}, but the plan begins as the reference moves, at '
+        f'{has[joint]:.3g}')
 
 
 def with_resting_ends(

@@ -31,9 +31,15 @@ def locks_that_matter(robot: Robot) -> dict[str, float]:
         joint: at for joint, at in robot.locked if joint not in robot.harmless_locks}
 
 
+def watched_locks(robot: Robot) -> dict[str, float]:
+    """Return `locks_that_matter`, and those of the joints whose accelerations change torques."""
+    return locks_that_matter(robot) | {
+        joint: at for joint, at in robot.locked if joint in robot.shifting_locks}
+
+
 def locked_indices(robot: Robot, names: Sequence[str], prefix: str) -> dict[str, int]:
-    """Return the index, in a driver's names, of each of `locks_that_matter` that it names."""
-    found = {joint: index_of(joint, names, prefix) for joint in locks_that_matter(robot)}
+    """Return the index, in a driver's names, of each of `watched_locks` that it names."""
+    found = {joint: index_of(joint, names, prefix) for joint in watched_locks(robot)}
     return {joint: index for joint, index in found.items() if index is not None}
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from supervised import HOME, PANDA, World, running
 
-from hodyn_ros.feedforward.locked_watch import LISTEN
+from hodyn_ros.feedforward.locked_watch import LISTEN, LockedWatch
 from hodyn_ros.feedforward.moving_base import feedforward_of
 
 
@@ -149,3 +149,16 @@ def test_a_robot_without_locked_joints_has_nothing_to_say_of_them():
     world = world_with()
     assert report_after(world, 0.1) == ('holding', '')
     assert 'locked joints elsewhere' not in world.supervisor.statistics()
+
+
+def test_a_locked_lift_that_moves_is_said_once():
+    """Only its acceleration changes torques, so it may stand anywhere."""
+    watch = LockedWatch({'grip': 0.02}, {'lift'})
+    for position in (0.5, 0.505):
+        watch.take({'lift': position, 'grip': 0.02})
+        assert watch.news() == ''
+    watch.take({'lift': 0.52})
+    assert watch.news() == (
+        'lift moves, though it is locked: its accelerations are left out of the torque')
+    watch.take({'lift': 0.6})
+    assert watch.news() == watch.doubt == watch.refusal == ''

@@ -185,6 +185,22 @@ class Later(Plans):
         return Accepted(plan, summary='a plan', wait=wait, dropped=dropped)
 
 
+@pytest.mark.parametrize('of_goal', [False, True])
+def test_the_client_of_a_waiting_goal_is_told_that_it_is_dropped_and_no_topic_is(of_goal):
+    """The log said so of the topic, also if a goal brought the plan."""
+    world = running()
+    world.supervisor._planner = Later()
+    if of_goal:
+        goal = world.goal(b'30')
+    else:
+        world.plan(b'30')
+    world.state()
+    world.supervisor.hold('held')
+    world.states(50)
+    assert world.said('plans that wait for their start are dropped: held') == (not of_goal)
+    assert not of_goal or goal.outcome == (ErrorCode.INVALID_GOAL, 'held')
+
+
 def test_a_plan_that_waits_is_said_and_so_is_one_that_is_dropped():
     world = running()
     world.supervisor._planner = Later()

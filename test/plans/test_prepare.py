@@ -170,6 +170,26 @@ def test_a_plan_that_joins_a_motion_keeps_what_is_given_at_its_first_point(reque
     assert 'the last point' in prepared.note
 
 
+def test_a_first_point_in_motion_is_said_to_begin_as_the_reference_moves(request_):
+    """The node dropped its velocity without a word, and the check of the file kept it."""
+    velocities = [[0.2, *[0.0] * 6], [0.0] * 7]
+    trajectory = JointWaypoints(NAMES, [0.0, 2.5], [START, np.add(START, 0.1)], velocities)
+    said = prepare_plan(replace(request_, trajectory=trajectory)).note
+    assert 'the points begin in motion, fer_joint1 at 0.2, but the node lets a plan begin' in said
+    start = np.zeros((5, 7))
+    start[0] = START
+    note = 'the first point moves, fer_joint1 at 0.2, but the plan begins as the reference moves'
+    for speed, is_said in ((0.0, True), (0.1, True), (0.2, False)):
+        start[1, 0] = speed
+        prepared = prepare_plan(replace(request_, trajectory=trajectory, start=start))
+        assert (note in prepared.note) == is_said
+    trajectory = replace(trajectory, velocities=[[0.0] * 7] * 2, accelerations=[[0.4] * 7] * 2)
+    start[1, 0] = 0.0
+    for given in (None, start):
+        prepared = prepare_plan(replace(request_, trajectory=trajectory, start=given))
+        assert 'the first point is at rest: the accelerations there' in prepared.note
+
+
 def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     """A gripper's joint is left out of a file's plan, never of one that the node is sent."""
     middle = [0.5 * (a + b) for a, b in zip(START, RATE_BREAKING, strict=True)]

@@ -31,6 +31,10 @@ def test_locked_joints_are_found_by_the_prefix_of_the_arm():
     robot = replace(hd.load_robot('panda'), locked=(('grip', 0.02), ('tool', 1.0)))
     assert locked_indices(robot, ['left_grip', 'tool'], 'left_') == {'grip': 0, 'tool': 1}
     assert locked_indices(robot, ['right_grip', 'grip_r'], 'left_') == {}
+    robot = replace(robot, harmless_locks=frozenset({'grip', 'tool'}))
+    assert not locked_indices(robot, ['left_grip', 'tool'], 'left_')
+    robot = replace(robot, shifting_locks=frozenset({'grip'}))
+    assert locked_indices(robot, ['left_grip', 'tool'], 'left_') == {'grip': 0}
     assert locked_position(robot, 'left_grip', 'left_') == 0.02
     assert locked_position(robot, 'biggrip', '') is None
 
