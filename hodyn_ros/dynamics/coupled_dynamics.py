@@ -21,10 +21,10 @@ def hybrid_dynamics_batch(
 ) -> int:
     """Write the unknown accelerations and torques, as the kernel of the same name does.
 
-    Arguments and return value are those of `articulated_body.hybrid_dynamics_batch`, but the robot
-    replaces the arrays of its model and the memory, `state`, (T, 2, n), is the kernel's `q`, and
-    `round_off`, (T, n), gets only the bound, from the condition of M. The arrays of a fixed base
-    are not read.
+    Arguments and return value are those of `articulated_body.hybrid_dynamics_batch`, except that
+    `robot` stands for the kernel's model arrays and memory; `state`, (T, 2, n), is its `q`; and
+    `round_off`, (T, n), gets only each joint's bound, here from the condition of M. For a fixed
+    base, the arrays of the base are not read.
     """
     floating, base = robot.floating, 6 * robot.floating
     acting = wrenches if wrenches.shape[1] else None

@@ -5,7 +5,7 @@ from hodyn_ros.common.arrays import Array, Flags, Indices
 
 # Messages whose stamps are closer than this share of a period were delivered together.
 _TOGETHER = 0.1
-# Messages come in bursts if at least this share of the deliveries has several messages.
+# Messages come in bursts if more than this share of the deliveries has several messages.
 _IN_BURSTS = 0.4
 # A message held up in a pause is stamped less than this share of a period after the one before.
 _AFTER_PAUSE = 0.5
@@ -21,13 +21,16 @@ def ends_of_deliveries(steps: Array, period: float) -> Indices:
 
 
 def burst_size(steps: Array, period: float) -> int:
-    """Return the mean number of messages delivered together; 1 if they do not come in bursts."""
+    """Return the mean size of deliveries, rounded, at least 2; 1 if there are no bursts."""
     sizes = np.diff(ends_of_deliveries(steps, period), prepend=-1)
     return max(2, round(float(np.mean(sizes)))) if np.mean(sizes > 1) > _IN_BURSTS else 1
 
 
 def were_held_up(steps: Array, period: float) -> Flags:
-    """Return which steps are pauses whose samples come all at once afterwards."""
+    """Return which steps, if they are pauses, are followed at once by the samples due in them.
+
+    Usual steps are among them: the caller knows which steps are pauses.
+    """
     pauses = np.append(np.flatnonzero(steps > _AFTER_PAUSE * period), len(steps))
     at_once = pauses[np.searchsorted(pauses, np.arange(len(steps)), side='right').clip(
         max=len(pauses) - 1)] - np.arange(len(steps))

@@ -33,7 +33,7 @@ class Requests(StateMachine):
     def take_sample(
         self, position: Array, velocity: Array | None, stamp: int | None, at: float,
     ) -> None:
-        """Follow a streamed sample, (n,) each, once it is due; `stamp` is its sender's, ns."""
+        """Follow a streamed position and velocity, (n,), once due; `stamp`: the sender's, ns."""
         controller = self._ready()
         if self.arrivals.too_slow:
             raise HodynError(self.arrivals.too_slow)

@@ -118,7 +118,7 @@ class StiffnessReference:
         if not possible[0].all():
             begin = np.where(possible[0], start, self._filter.state[0])
             way, possible = self._way(begin, wanted, q, torque)
-        # If the first steps are not possible, they count as possible up to one that is.
+        # Impossible steps before the first possible one count as possible.
         found, is_begun = possible.any(axis=0), possible[0]
         is_before = ~np.logical_or.accumulate(possible, axis=0)
         last = np.logical_and.accumulate(possible | is_before, axis=0).sum(axis=0) - 1

@@ -1,4 +1,4 @@
-"""Measured wrenches: scaled to their limits, and faded out when their messages stop."""
+"""Measured wrenches: scaled down to their limits, and faded out when their messages stop."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array

@@ -108,7 +108,7 @@ def _found(
 
 
 def _once(matches: Iterable[tuple[str, Path]]) -> list[tuple[str, Path]]:
-    """Return each file once: under its own name, or that of the link in the fewest folders."""
+    """Return each file once: under its own name, else under that of the least nested link."""
     found: dict[str, tuple[bool, int, str, Path]] = {}
     for name, path in matches:
         place = os.path.realpath(path)

@@ -121,7 +121,7 @@ def _title(name: str, joint: JointComparison, of: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """Return 0.32 %, 4.7 %, 48 % or 694 %: two digits, and never a power of ten for large ones."""
+    """Return 0.32 %, 4.7 %, 48 % or 694 %: two digits, but all digits of a large number."""
     value = 100.0 * share
     return f'{value:.0f} %' if value >= 10.0 else f'{value:.2g} %'
 
@@ -142,7 +142,7 @@ def rate_figure(result: Replay, robot: Robot) -> Figure:
             if known:
                 _curve(axis, trace, column, PREDICTED, '', 0.9)
             set_title(axis, f'{name}: {("Q̇", "Q̈")[order]}' + (
-                '' if known else ', not resolved: bounds of its slow part'))
+                '' if known else ', not resolved: uncertainty of its slow part'))
             axis.set_ylabel(unit(robot, i, 'effort') + per, fontsize=8)
     _label_once(axes, _time_label(trace))
     return figure

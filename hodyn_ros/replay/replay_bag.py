@@ -91,8 +91,8 @@ class Curves:
 
     def __init__(self, robot: Robot, names: tuple[str, ...], first: Chunk) -> None:
         n = robot.n
-        #: `torques`: predicted effort (n), recorded effort (n) and their difference (n), N m;
-        #: `rates`: Q̇ (n), Q̈ (n), and their standard deviations (2 n)
+        #: `torques`: predicted effort (n), recorded effort (n) and their difference (n), NaN where
+        #: the effort is cut, N m; `rates`: Q̇ (n), Q̈ (n), and their standard deviations (2 n)
         self.torques, self.rates = Trace(3 * n), Trace(4 * n)
         self.comparison = EffortComparison(names)  #: Statistics of the errors, with their spectrum
         reach = np.nanmax(np.abs(first.q[:, 1]), axis=0) * 1.3 + 1e-6
@@ -158,8 +158,8 @@ def replay(
     payload : sequence of str
         The loads given for this replay; if the model fits badly, they are named as suspects.
     moving_locked : sequence of str
-        Sentences about locked or following joints that are elsewhere in the recording, from
-        `dependent_but_elsewhere`.
+        Sentences about locked or following joints that the recording shows where the model does
+        not have them, from `dependent_but_elsewhere`.
     force : bool
         Whether existing files are replaced, see `common.output_files.replacing`.
 

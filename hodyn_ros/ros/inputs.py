@@ -1,4 +1,4 @@
-"""The topics that the node subscribes to."""
+"""The topics that the node subscribes to, except `robot_description`."""
 from collections.abc import Callable
 from functools import partial
 from typing import Any

@@ -201,7 +201,7 @@ def read_xml(text: str, context: str) -> Element:
         parser.Parse(encoded[skipped:], True)
     except expat.ExpatError as error:
         # The parser's words would quote names, and the text may be another file, given by mistake.
-        cause = _CAUSES.get(error.code, 'not written as XML is')
+        cause = _CAUSES.get(error.code, 'a rule of XML is broken here')
         if open_elements and error.code in _UNCLOSED:
             cause += f', which begins in line {open_elements[-1].line}'
         raise HodynError(

@@ -33,7 +33,7 @@ types: Any = _types
 
 
 class _Number:
-    """A number in a formula: its type and, while code is written, its registers."""
+    """A number in a formula: its type and, while code is generated, its registers."""
 
     def __init__(self, kind: Any, registers: Any = None, builder: Any = None) -> None:
         self.kind, self.registers, self.builder = kind, registers, builder
@@ -98,7 +98,7 @@ class _Number:
 
 
 class Memory:
-    """An array of doubles; while code is written, the address of its data.
+    """An array of doubles; while code is generated, it has the address of the data.
 
     Indices are integers of the kernel, unknown until it runs.
     """
