@@ -51,8 +51,7 @@ from hodyn_ros.ros.spinning import run, spin_once
 from hodyn_ros.ros.trajectory_action import INACTIVE, IS_AVAILABLE, TrajectoryAction
 
 NAME = 'feedforward'
-REPORT_PERIOD = 1.0
-RESULT_TIME = 0.1
+REPORT_PERIOD, RESULT_TIME = 1.0, 0.1  # s
 COMPILES = 'the kernels are compiled, once on this machine: 10 to 30 s, longer while it is busy'
 WORKER_TIMEOUT = 120.0  # s; the process for plans compiles at its first start
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -80,14 +79,14 @@ class FeedforwardNode(LifecycleNode):
             self, lambda: self._session, self._reject_goal) if IS_AVAILABLE else None
         try:
             parameters.declare(self)
-            self._files_at_start: dict[str, str] = {
-                name: self.get_parameter(name).value for name in ('robot', 'limits_file')}
+            self._files_at_start = {
+                name: str(self.get_parameter(name).value) for name in ('robot', 'limits_file')}
             if hasattr(self, 'add_pre_set_parameters_callback'):  # older releases have none
                 self.add_pre_set_parameters_callback(parameters.as_declared)
             self.add_on_set_parameters_callback(self._on_parameters)
             if self.get_parameter('robot').value == DESCRIPTION:
                 self._description.listen()
-            elif self.get_parameter('auto_activate').value and not self._start_up():
+            elif not self._start_up():
                 raise HodynError('not started: see the error above')
         except BaseException:
             self.destroy_node()
@@ -150,7 +149,10 @@ class FeedforwardNode(LifecycleNode):
         super().destroy_node()
 
     def _start_up(self) -> bool:
-        return bool(self.trigger_configure() == SUCCESS and self.trigger_activate() == SUCCESS)
+        if self.get_parameter('auto_activate').value:
+            return self.trigger_configure() == SUCCESS == self.trigger_activate()
+        self.get_logger().info('auto_activate is false: configure and activate this node')
+        return True
 
     def _send_results(self) -> None:
         """Let the client library send the results of goals, which it does in callbacks."""
@@ -331,8 +333,8 @@ class FeedforwardNode(LifecycleNode):
             self._watches = not self._watches
             (self._watch.reset if self._watches else self._watch.cancel)()
 
-    def _log_failure(self, session: Session, what: str, error: Exception) -> None:
-        if session.failed(what, error):
+    def _log_failure(self, session: Session | None, what: str, error: Exception) -> None:
+        if session is not None and session.failed(what, error):
             self.get_logger().error(printable(traceback.format_exc(), keep='\n'))
 
     def _every(self, period: float, callback: Callable[[Session], None]) -> Timer:
@@ -348,14 +350,12 @@ class FeedforwardNode(LifecycleNode):
         self._diagnostics.publish(message)
 
     def _on_hold(self, request: Trigger.Request, _: Trigger.Response) -> Trigger.Response:
-        refusal = INACTIVE
         session = self._session
-        if session is not None:
-            try:
-                refusal = session.hold('held on request')
-            except Exception as error:  # the client must get an answer
-                refusal = f'{type(error).__name__}: {error}'
-                self._log_failure(session, 'hold', error)
+        try:
+            refusal = INACTIVE if session is None else session.hold('held on request')
+        except Exception as error:  # the client must get an answer
+            refusal = f'{type(error).__name__}: {error}'
+            self._log_failure(session, 'hold', error)
         return Trigger.Response(success=not refusal, message=refusal or 'stops and holds')
 
     def _on_description(self, is_another: bool) -> None:
@@ -364,7 +364,7 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().warning(
                 f'another robot came on {DESCRIPTION}; the node keeps its robot until it is '
                 f'{"activated" if loads else "cleaned up and configured again"}')
-        elif self._planner is None and self.get_parameter('auto_activate').value:
+        elif self._planner is None:
             self._start_up()
 
     def _on_parameters(self, changes: Sequence[Parameter[Any]]) -> SetParametersResult:

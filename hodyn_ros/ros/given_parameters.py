@@ -16,6 +16,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hodyn_ros.common.closed_pipe import discard_output
+from hodyn_ros.common.errors import did_you_mean
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.ros import parameter_file
@@ -189,4 +190,7 @@ def _options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:
         elif ':=' in word and not word.startswith('-'):
             raise HodynError(
                 f'argument {word!r}: write -p {word} for a parameter, -r {word} for a topic')
+        elif not word.startswith(('--enable-', '--disable-')):
+            near = did_you_mean(word, OF_ROS)
+            raise HodynError(f'argument {word!r} after --ros-args is unknown to ROS{near}')
     return options, others

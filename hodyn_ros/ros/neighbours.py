@@ -64,7 +64,7 @@ class Neighbours:
                 namesakes > 0 or set(self._senders(self._torque)) != {name}):
             self.fault = (
                 f'{self.publishers(self._torque)} all publish {self._torque}: end all but one, '
-                f'or give each a name or namespace of its own; {UNTIL_LEFT}')
+                f'or give each a name, namespace or remapping of its own; {UNTIL_LEFT}')
         elif namesakes > 0:
             self._say('namesakes', (
                 f'{namesakes + 1} nodes have the name {name}: a request for a service or a '

@@ -75,6 +75,8 @@ def _fault_of_array(name: str, value: Any, default: tuple[Any, ...], entries: st
         return ''
     if len(default) > 1 and len(value) != len(default):
         return f'{name} has {len(value)} numbers; expected {len(default)}'
+    if not len(value):
+        return f'{name} is empty; expected at least one number'
     if not all(_is_finite(entry) and ENTRIES[entries](entry) for entry in value):
         return f'{name} is {list(value)}; expected finite numbers{entries and ": " + entries}'
     return ''

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -31,7 +32,10 @@ POLL = 0.05
 _HINTS = {
     'Sequence should be of same type':
         'a list has numbers with and without a point; write 0.0 for 0: ',
-    'Error parsing a': 'in lists, write texts with a colon in quotes, as ["a:b"]: '}
+    'Error parsing a': 'in lists, write texts with a colon in quotes, as ["a:b"]: ',
+    "remap rule: '-r __ns:=": 'a namespace begins with /: ',
+    'error not set': 'with ROS_SECURITY_ENABLE, check ROS_SECURITY_KEYSTORE and the enclave: ',
+    'security libraries': 'unset ROS_SECURITY_ENABLE, or use a ROS 2 with SROS: '}
 
 
 class Interrupted(BaseException):
@@ -141,9 +145,8 @@ def until_signal(argv: Sequence[str] | None) -> Iterator[StopFlag]:
             args=None if argv is None else list(argv),
             signal_handler_options=SignalHandlerOptions.NO)
     except RuntimeError as error:
-        hint = ''.join(hint for words, hint in _HINTS.items() if words in str(error))
         where = 'parameter file' if 'params file' in str(error) else 'command line'
-        raise HodynError(f'{where}: {hint}{error}') from None
+        raise HodynError(f'{where}: {_with_hint(error)}') from None
     stop = StopFlag()
     stop.is_moving = lambda: False
     try:
@@ -158,6 +161,10 @@ def until_signal(argv: Sequence[str] | None) -> Iterator[StopFlag]:
         rclpy.try_shutdown()
         context.destroy()
         stop.close(at_end=True)
+
+
+def _with_hint(error: RuntimeError) -> str:
+    return ''.join(hint for words, hint in _HINTS.items() if words in str(error)) + str(error)
 
 
 def make_executor() -> Executor:
@@ -200,13 +207,16 @@ def run(
     """Run a node until a signal ends it; return the exit code.
 
     A moving node is brought to an orderly end by `finish`. A HodynError of `make_node`, such as
-    for wrong parameters, is logged and gives 2.
+    for wrong parameters, or an error of ROS is logged and gives 2.
     """
     with until_signal(argv) as stop:
         try:
             node = make_node()
         except HodynError as error:
             rclpy.logging.get_logger('hodyn').fatal(str(error))
+            return 2
+        except rclpy_implementation.RCLError as error:
+            rclpy.logging.get_logger('hodyn').fatal(' '.join(_with_hint(error).split()))
             return 2
         stop.is_moving = partial(is_moving, node)
         with executor_of(node) as executor:

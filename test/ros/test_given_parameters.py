@@ -1,6 +1,7 @@
 """Parameters of a node's command line: -p wins over files, the last over others."""
 import json
 from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -49,6 +50,33 @@ def test_a_wrong_value_after_a_file_is_one_line_and_no_node(capfd, words, messag
     error = capfd.readouterr().err
     assert message in error
     assert error.count('\n') == 1
+
+
+@pytest.mark.parametrize(('words', 'message'), [
+    (['--params_file', 'a.yaml'],
+     "argument '--params_file' after --ros-args is unknown to ROS; did you mean '--params-file'?"),
+    (['-p', 'robot:=panda', 'x'], "argument 'x' after --ros-args is unknown to ROS"),
+    (['--disable-stdout-logs', '--log-level', 'warn', '-p', 'robot:=panda'], '')])
+def test_words_that_ros_does_not_know_are_named(words, message):
+    if not message:
+        assert given(*words) == {'robot': 'panda'}
+        return
+    with pytest.raises(HodynError) as error:
+        given(*words)
+    assert str(error.value) == message
+
+
+@pytest.mark.live
+def test_security_that_this_ros_does_not_have_is_one_line(
+        ros_environment, capfd, monkeypatch, tmp_path):
+    """It was a traceback."""
+    (tmp_path / 'enclaves' / 'arm').mkdir(parents=True)
+    for name, value in (('ENABLE', 'true'), ('STRATEGY', 'Enforce'), ('KEYSTORE', tmp_path)):
+        monkeypatch.setenv(f'ROS_SECURITY_{name}', str(value))
+    assert main(['node', '--ros-args', '-p', 'robot:=panda', '--enclave', '/arm']) == 2
+    said = capfd.readouterr().err
+    assert 'Traceback' not in said
+    assert re.search('FATAL.*error creating node', said)
 
 
 @pytest.mark.live

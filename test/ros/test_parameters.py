@@ -117,6 +117,7 @@ def test_places_and_inertias_may_be_below_0(name):
 @pytest.mark.parametrize(('name', 'value', 'expected'), [
     ('tracking_tolerance', [-0.2], 'expected finite numbers: -1, 0 or above 0'),
     ('tracking_tolerance', [0.1, -1.0, 0.0], ''),
+    ('tracking_tolerance', [], 'tracking_tolerance is empty; expected at least one num'),
     ('base_tolerance', [0.1, 0.0, 0.2, 0.2], 'expected finite numbers: above 0'),
     ('motor_inertia', [0.0, 1e-9], ''),
     ('cpu_affinity', [-2], 'expected finite numbers: -1, 0 or above 0'),
