@@ -127,7 +127,7 @@ class FeedforwardNode(LifecycleNode):
         return self._guarded('released', self._release, foreseen=())
 
     def finish(self) -> None:
-        """Stop, fade out and leave the active state; called before the process ends."""
+        """Stop, fade out and leave the active state: a program calls it before ROS shuts down."""
         if self._session is not None:
             self.trigger_deactivate()
             self._send_results()
