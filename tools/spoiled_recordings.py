@@ -149,6 +149,11 @@ def filtered_velocities(recording):
         velocity[k] = velocity[k - 1] + share * (velocity[k] - velocity[k - 1])
 
 
+def stuck_velocity(recording):
+    """Let the velocities of the second joint stay at one value."""
+    recording.velocity[:, 1] = 0.3
+
+
 def exchanged(recording):
     """Exchange velocities and efforts."""
     recording.velocity, recording.effort = recording.effort, recording.velocity
@@ -264,6 +269,10 @@ SPOILED = [
     on_slide('an encoder that fails', frozen, (re.compile(
         r'Positions stand still while the recorded velocities go on: elbow \(for \S+ s or more'
         r'\)\. Did an encoder, or the driver, fail\?'),)),
+    on_slide('a velocity that stays', stuck_velocity, (re.compile(
+        r'those of shoulder fit in no way: they are \S+ rad/s \(RMS\) off the estimated ones, '
+        r'which are \S+ rad/s, and hardly count\. Correct the driver\.'),),
+        (re.compile('those of (?!shoulder)'), 'does not fit the'), commands=('replay',)),
     on_slide('exchanged', exchanged, ('efforts seem to be exchanged',), ('does not fit the',), 2),
     on_slide('filtered velocities', filtered_velocities, unsaid=('another sampling rate',)),
     on_slide('one late joint', late(1), LAG, ('for all',)),

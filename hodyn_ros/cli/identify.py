@@ -125,7 +125,9 @@ def run(options: argparse.Namespace) -> int:
         raise HodynError('; '.join([str(error), *damages])) from None
     doubtful = doubtful_joints(robot, data, found, validation.held_out_less_mean)
     lags = [source.lag_with(one, found.payload) for one in recordings]
-    loads = [load_elsewhere(robot, found, validation, data, motion, terms) for motion in motions]
+    loads = [
+        load_elsewhere(robot, found, validation, data, motion, bag, terms)
+        for bag, motion in enumerate(motions)]
     findings = [
         [*motion.doubts(terms), *filter(None, [load, lag.sentence if lag.is_large else ''])]
         for motion, load, lag in zip(motions, loads, lags, strict=True)]

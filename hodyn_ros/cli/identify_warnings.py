@@ -18,12 +18,13 @@ _FACTOR = 3.0  # ratio of the found and the given mass beyond which a link is im
 
 
 def load_elsewhere(
-    robot: Robot, found: Estimate, validation: Validation, data: Data, motion: Motion,
+    robot: Robot, found: Estimate, validation: Validation, data: Data, motion: Motion, bag: int,
     terms: Collection[str],
 ) -> str:
     """Return a sentence on a load that no payload of the last link explains; empty if none is.
 
-    The efforts of such a recording contain too much gravity, and offsets do not explain it either.
+    The efforts of such a recording, the one with this number and motion, contain too much gravity,
+    and offsets do not explain it either.
     """
     import numpy as np
 
@@ -36,10 +37,11 @@ def load_elsewhere(
     share = motion.diagnosis.efforts.gravity_share
     if share > ANOTHER_UNIT:
         return motion.gravity_doubt(others)
-    known = np.isfinite(data.effort)
+    effort = data.effort[data.bag == bag]
+    known = np.isfinite(effort)
     efforts = np.sqrt(
-        np.sum(np.where(known, data.effort, 0.0) ** 2, axis=0) / np.maximum(known.sum(axis=0), 1))
-    left = np.nan_to_num(validation.held_out_less_mean)
+        np.sum(np.where(known, effort, 0.0) ** 2, axis=0) / np.maximum(known.sum(axis=0), 1))
+    left = np.nan_to_num(validation.held_out_of_bags[bag])
     if np.linalg.norm(left) < _LEFT * np.linalg.norm(efforts):
         return ''
     return (

@@ -6,14 +6,16 @@ standard deviations. The prior deviations of links and gains are estimated from 
 evidence of the linearised model (MacKay, Neural Computation 1992).
 
 Intervals come from the sandwich estimator over blocks of time, since the errors of neighbouring
-samples are correlated. They include the errors of the priors. Considered parameters keep the
-robot's values; the intervals of the offsets include the effect of their prior deviations.
+samples are correlated; see `correlated_errors` for errors that last too long for such blocks. They
+include the errors of the priors. Considered parameters keep the robot's values; the intervals of
+the offsets include the effect of their prior deviations.
 """
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hodyn_ros.common.arrays import Array, Flags, Indices
+from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.identification.correlated_errors import design_effects, sums_over_blocks
 from hodyn_ros.identification.terms import Terms
 
 NORMAL_90 = 1.6449
@@ -95,7 +97,7 @@ def fit(terms: Terms, theta: Array, *, settle: bool = True, like: Fit | None = N
         if like is not None and not settle:
             break
         before, spread = spread, _spread(terms, value)
-        design = _design_effects(terms, value, spread)
+        design = design_effects(_cut(terms, value, spread), terms.data.block)
         former = levels
         if settle:
             levels = _best_levels(
@@ -145,24 +147,10 @@ def _spread(terms: Terms, value: Array) -> Array:
     return spread
 
 
-def _design_effects(terms: Terms, value: Array, spread: Array) -> Array:
-    """Return how many samples of each joint count as one, (n,), at least 1.
-
-    This is the variance of the errors' sums over blocks of time, divided by its value for
-    independent errors.
-    """
+def _cut(terms: Terms, value: Array, spread: Array) -> Array:
+    """Return residuals over their standard deviations, (T, n), cut as by Huber's loss."""
     left = np.where(terms.known, (value - terms.data.effort) / spread, 0.0)
-    left = np.clip(left, -_HUBER, _HUBER)
-    sums = _sums_over_blocks(left, terms.data.block)
-    return np.asarray(np.maximum(
-        1.0, np.sum(sums ** 2, axis=0) / np.maximum(np.sum(left ** 2, axis=0), 1e-300)))
-
-
-def _sums_over_blocks(values: Array, block: Indices) -> Array:
-    order = np.unique(block, return_inverse=True)[1]
-    sums = np.zeros((order.max() + 1, values.shape[1]))
-    np.add.at(sums, order, values)
-    return sums
+    return np.clip(left, -_HUBER, _HUBER)
 
 
 def _weighed(
@@ -277,8 +265,13 @@ def _covariance(
     terms: Terms, left: Array, slope: Array, curvature: Array, precision: Array, design: Array,
 ) -> Array:
     bound = _bound(terms, design)
-    sums = _sums_over_blocks(
-        slope * np.clip(left, -bound, bound)[:, None], np.repeat(terms.data.block, terms.robot.n))
+    block = terms.data.block
+    # Sums over blocks leave out the correlation of errors in neighbouring blocks.
+    left = np.clip(left, -bound, bound).reshape(len(block), -1)
+    longer = design * np.sum(left ** 2, axis=0) / np.maximum(
+        np.sum(sums_over_blocks(left, block) ** 2, axis=0), 1e-300)
+    left = left * np.sqrt(np.maximum(longer, 1.0))
+    sums = sums_over_blocks(slope * left.reshape(-1, 1), np.repeat(block, terms.robot.n))
     posterior = inverse(curvature + np.diag(precision))
     count = len(sums)
     meat = sums.T @ sums * count / max(count - 1, 1)

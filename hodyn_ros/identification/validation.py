@@ -37,6 +37,7 @@ class Validation:
     held_out: Array
     #: (n,): `held_out` without each recording's mean error: the offset of a sensor
     held_out_less_mean: Array
+    held_out_of_bags: list[Array]  #: list of (n,) arrays: the same for each recording
     #: (n,): whether `held_out` exceeds `before_by_gains_found` by more than 1 % and by two
     #: standard deviations over blocks of time
     worse: Flags
@@ -158,10 +159,13 @@ def validate(
     of_bags = errors.of_bags()
     together = np.sum(list(of_bags.values()), axis=0)
     before, after, held_out = _rms(together)
-    together[2] -= np.sum([
-        sums[1] ** 2 / np.maximum(sums[0], 1.0) for sums in of_bags.values()], axis=0)
+    less_mean = {
+        bag: np.stack([*sums[:2], sums[2] - sums[1] ** 2 / np.maximum(sums[0], 1.0)])
+        for bag, sums in of_bags.items()}
+    bags = range(len(recordings))
     worse = (held_out > _WORSE * gain_factors * before) & errors.excess(2, 0, gain_factors)
     return Validation(
         before, after, gain_factors * before,
-        [_rms(of_bags[bag])[1] for bag in range(len(recordings))], held_out, _rms(together)[2],
-        worse, folds.by_bag)
+        [_rms(of_bags[bag])[1] for bag in bags], held_out,
+        _rms(np.sum(list(less_mean.values()), axis=0))[2],
+        [_rms(less_mean[bag])[2] for bag in bags], worse, folds.by_bag)

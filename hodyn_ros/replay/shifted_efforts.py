@@ -14,6 +14,7 @@ _SPACING = 0.01  # time between compared samples, s: dense enough for the bandwi
 # Gaps that are longer than _GAP, s, and than _PERIODS median periods are not interpolated.
 _GAP, _PERIODS = 0.05, 3.0
 _MOST = 0.5  # least share of the samples that must remain after a shift
+_LEAST_FALL = 0.2  # share of a shift by which the lag left falls at least
 _TINY = 1e-12  # share of the effort's square below which squared errors are round-off
 
 
@@ -31,6 +32,8 @@ class ShiftedEfforts:
         # The torques of each fit are the sigmoids of the other widths, q̈ and the rate.
         self._fits = [FrictionFit(n, len(_WIDTHS) + 2) for _ in range(2 * STEPS + 1)]
         self._compared, self._square = np.zeros((2, n))  # samples to shift; squared efforts
+
+        self._are_rare = False  # whether samples are farther apart than the shifts
 
     @property
     def unshifted(self) -> FrictionFit:
@@ -61,6 +64,7 @@ class ShiftedEfforts:
         if not spacings.size:
             return
         period = float(np.median(spacings))
+        self._are_rare |= period > STEP
         breaks = (spacings <= 0.0) | (spacings > max(_GAP, _PERIODS * period))
         stride = max(1, int(_SPACING / period)) if period > 0.0 else 1
         for run in np.split(there, np.flatnonzero(breaks) + 1):
@@ -86,9 +90,9 @@ class ShiftedEfforts:
         used = self._square > 0.0
         k = _first_minimum([float(np.mean(size[used])) if used.any() else np.inf
                             for size in self._sizes(variance)])
-        lag, moved, left = _lag(self._fits[k])
+        lag, moved, left = self._lag_about(k)
         left = left + self._fits[k].samples * variance
-        return STEP * (k - STEPS) + lag, np.sqrt(left * moved)
+        return lag, np.sqrt(left * moved)
 
     def own(self, variance: Array, fast: Array) -> tuple[Array, Array, Array]:
         """Return each joint's own lag and its deviation, s, and the share of the error it leaves.
@@ -104,13 +108,29 @@ class ShiftedEfforts:
         for joint in np.flatnonzero(self._square > 0.0):
             k = _first_minimum(sizes[:, joint].tolist())
             fit, left = self._fits[k], np.exp(sizes[k, joint])
-            lag, moved, _ = _lag(fit)
+            lag, moved, _ = self._lag_about(k)
             free = max(samples[joint] * min(1.0, fast[joint] / left), 1.0)
             found[:, joint] = (
-                STEP * (k - STEPS) + lag[joint],
-                np.sqrt(moved[joint] * left * fit.samples[joint] / free), left / start[joint])
+                lag[joint], np.sqrt(moved[joint] * left * fit.samples[joint] / free),
+                left / start[joint])
         lags, deviations, shares = found
         return lags, deviations, shares
+
+    def _lag_about(self, k: int) -> tuple[Array, Array, Array]:
+        """Return the lags of a fit, their variances for unit errors, and the squares left, (n,).
+
+        If samples are rare, noise of the predicted rates makes the lag of a fit too small. Fits at
+        the neighbouring shifts show by how much: from one to the other, the lag left must fall by
+        the difference of their shifts.
+        """
+        lag, moved, left = _lag(self._fits[k])
+        if not self._are_rare:
+            return STEP * (k - STEPS) + lag, moved, left
+        before, after = max(k - 1, 0), min(k + 1, len(self._fits) - 1)
+        fall = (_lag(self._fits[before])[0] - _lag(self._fits[after])[0]) / (
+            STEP * (after - before))
+        fall = np.where(np.isfinite(fall), np.clip(fall, _LEAST_FALL, 1.0), 1.0)
+        return STEP * (k - STEPS) + lag / fall, moved / fall ** 2, left
 
     def _sizes(self, variance: Array) -> list[Array]:
         """Return the logarithms of the errors that the lag leaves, for each shift."""

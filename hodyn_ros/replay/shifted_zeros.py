@@ -13,8 +13,10 @@ MAX_SAMPLES = 120
 """Number of samples that are enough to determine a quarter turn."""
 
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
-# A turn must lower the sum of the logarithms of the unexplained shares by more than this.
-_WORTH = 0.05
+# A turn must lower the sum of the logarithms of the unexplained shares by more than _WORTH, and by
+# more than _CERTAIN over the number of samples: noise of efforts that gravity hardly changes, with
+# a correlation time of 0.5 s, favours a wrong turn by up to 22.
+_WORTH, _CERTAIN = 0.05, 25.0
 # Angles tried for each joint, rad: the minimum of a parabola through 0 and ± _STEP, limited to
 # ± _FARTHEST, and ± _FAR.
 _STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6
@@ -117,10 +119,11 @@ class ZeroSearch:
         whose turn explains little more keeps its zero.
         """
         robot, turnable = self._feedforward.robot, self._turnable
+        worth = max(_WORTH, _CERTAIN / max(len(self._q), 1))
 
         def cost(turn: Array) -> float:
             left = np.log(np.maximum(self.unexplained(turn), 1e-12)).sum()
-            return float(left) + _WORTH * np.count_nonzero(turn)
+            return float(left) + worth * np.count_nonzero(turn)
 
         best = np.zeros(robot.n)
         least = cost(best)

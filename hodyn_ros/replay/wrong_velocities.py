@@ -16,6 +16,9 @@ _OTHER = 0.4  # logarithm from which the factor of one joint differs from 1
 # A common factor of all joints differs from 1 from a smaller logarithm if all correlations are
 # higher than this: a filter with such a gain would also delay the velocities, which lowers them.
 _ALL_OTHER, _NO_FILTER = 0.06, 0.99
+# Recorded velocities fit in no way if their correlation is below _UNLIKE, and if the estimated
+# ones are so large, rad/s or m/s (RMS), that usual noise is smaller.
+_UNLIKE, _QUICK = 0.5, 0.05
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
 # Efforts are velocities if all differ from the estimated ones by less than this share of their
 # square, and recorded velocities by many times as much, and those of a joint by more.
@@ -101,7 +104,8 @@ class RecordedVelocities:
     def clauses(self, names: tuple[str, ...]) -> list[str]:
         """Return one clause per kind of difference.
 
-        Velocities may have the opposite sign, another unit or scale, or be another joint's.
+        Velocities may have the opposite sign, another unit or scale, be another joint's, or fit in
+        no way, as if they were noise or stood still.
         """
         own = np.diag(self._like)
         said = [
@@ -128,9 +132,19 @@ class RecordedVelocities:
             said.append(
                 f'those of {_listed(names, alike)} are about {factor:.2g} times the estimated '
                 'ones')
+        unlike = (np.abs(own) < _UNLIKE) & ~self._are_zero
         for i, j in combinations(range(len(names)), 2):
             if min(self._like[i, j], self._like[j, i]) > _LIKE and max(own[i], own[j]) < _LIKE:
                 said.append(f'those of {names[i]} and {names[j]} are swapped')
+                unlike[[i, j]] = False
+        moved, error = (
+            np.sqrt(np.mean(some ** 2, axis=0)) if len(some) else np.zeros(len(names))
+            for some in (self._moved, self._recorded - self._moved))
+        for joint in np.flatnonzero(unlike & (moved > _QUICK)):
+            unit = 'rad/s' if self._turns[joint] else 'm/s'
+            said.append(
+                f'those of {names[joint]} fit in no way: they are {error[joint]:.2g} {unit} (RMS) '
+                f'off the estimated ones, which are {moved[joint]:.2g} {unit}, and hardly count')
         return said
 
     @property

@@ -21,7 +21,7 @@ N = 7
 BEFORE = 1.0 + np.arange(N)
 GOOD = Validation(
     BEFORE, 0.1 * BEFORE, BEFORE, [0.1 * BEFORE], 0.2 * BEFORE, 0.05 * BEFORE,
-    np.zeros(N, bool), False)
+    [0.05 * BEFORE], np.zeros(N, bool), False)
 BAGS = [Path('day/one'), Path('day/two')]
 
 
@@ -197,7 +197,7 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
     # The joint to lock is the leader of a finger that follows.
     (replace(OFFSETS, offset=TWO, offset_interval=TWO, standing=TWO), {
         **PAYLOAD, 'robot': GRIPPER,
-        'validation': Validation(TWO, TWO, TWO, [TWO], TWO, TWO, TWO > 1.0, False)},
+        'validation': Validation(TWO, TWO, TWO, [TWO], TWO, TWO, [TWO], TWO > 1.0, False)},
      (f'{LOCK}finger1=…',), ()),
 ])
 def test_what_was_found_is_said_once_and_nothing_else(found, options, said, unsaid):

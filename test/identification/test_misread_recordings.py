@@ -1,9 +1,10 @@
 """Of a recording that is not what it is taken for nothing is identified, and the cause is said."""
 import json
 
+from known_recordings import RATE
 import numpy as np
 import pytest
-from recordings import PANDA
+from recordings import PANDA, messages, record, write
 from spoiled_recordings import MISREAD, Spoiled, of, offset, shifted
 
 from hodyn_ros.estimation.open_recording import open_recording
@@ -60,6 +61,22 @@ def test_a_load_on_another_link_is_suspected_where_no_payload_is_found(tmp_path,
     assert 'resolve the doubts above' in said
     summary = json.loads((tmp_path / 'out/identification.json').read_text())
     assert any('Does another link' in one for one in summary['recordings'][0]['findings'])
+
+
+@pytest.mark.slow
+def test_the_one_recording_with_a_load_on_another_link_is_named(hodyn):
+    """Its errors were hidden by those of the recordings without a load."""
+    carrying = PANDA.with_payload('link3', 6.0, [0.05, 0.0, 0.1])
+    paths = []
+    for number in range(6):
+        recording = record(
+            RATE, 12.0, robot=carrying if number == 4 else PANDA, prefix='fer_', bandwidth=0.6,
+            seed=number)
+        paths.append(write(f'bag{number}', {'/joint_states': messages(recording)}))
+    said = hodyn(
+        'identify', *paths, '--terms', 'payload', 'friction', 'offsets', '--output', 'out').words
+    assert '! bag4: The efforts contain' in said
+    assert said.count('Does another link carry a load?') == 1
 
 
 def test_of_offsets_that_are_found_no_load_is_suspected(tmp_path, capsys):

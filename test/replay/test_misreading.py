@@ -288,6 +288,31 @@ def test_one_factor_of_all_velocities_asks_for_the_times(seed, factor, turns, sa
         'rate?'] if said else [])
 
 
+@pytest.mark.parametrize(('change', 'is_said'), [
+    (lambda rng, q: rng.standard_normal(len(q)), True), (lambda rng, q: 0.5 + 0.0 * q[:, 1], True),
+    (lambda rng, q: 1e-3 + 0.0 * q[:, 1], True),
+    (lambda rng, q: q[:, 1] + 0.5 * np.std(q[:, 1]) * rng.standard_normal(len(q)), False)])
+@pytest.mark.parametrize('seed', range(5))
+def test_velocities_that_fit_in_no_way_are_named_with_their_distance(seed, change, is_said):
+    rng = np.random.default_rng(seed)
+    q = motion(rng, ROBOTS[0])
+    found = q[:, 1].copy()
+    found[:, 3] = change(rng, q[:, :, 3])
+    size, off = (
+        np.sqrt(np.mean(each ** 2)) for each in (q[:, 1, 3], found[:, 3] - q[:, 1, 3]))
+    assert wrong_velocities(q[:, 1], found, tuple('abcdefg'), np.arange(7) != 3) == ([
+        f'those of d fit in no way: they are {off:.2g} m/s (RMS) off the estimated ones, which '
+        f'are {size:.2g} m/s, and hardly count'] if is_said else [])
+
+
+def test_noise_of_velocities_of_joints_that_hardly_move_is_sound():
+    rng = np.random.default_rng(1)
+    moved = motion(rng, ROBOTS[0])[:, 1]
+    moved *= 0.02 / np.std(moved, axis=0)
+    found = moved + 0.05 * rng.standard_normal(moved.shape)
+    assert wrong_velocities(moved, found, tuple('abcdefg'), np.ones(7, bool)) == []
+
+
 @pytest.mark.parametrize('seed', range(40))
 def test_velocities_that_are_filtered_and_noisy_are_sound(seed):
     rng = np.random.default_rng(seed)
