@@ -7,7 +7,8 @@ from hodyn_ros.replay.recorded_torques import Chunk
 from hodyn_ros.robot import Robot
 
 _BANDWIDTH = 6.0  # Hz: the motion is slower, and the noise of efforts, differentiated twice, small
-_SHORTEST = 3.0  # s: of a shorter run, the filter's ends are too large a part
+SHORTEST = 3.0
+"""Least length of a run, s: in a shorter one, the ends of the filter are too large a part."""
 _MARGIN = 0.3  # time at each end of a run in which derivatives are poor, s
 
 
@@ -33,7 +34,7 @@ def with_rates(used: Chunk) -> tuple[Array, Array]:
         if len(run) < 2:
             continue
         time = np.asarray(used.instants[run] - used.instants[run[0]], dtype=float) * 1e-9
-        if time[-1] < _SHORTEST:
+        if time[-1] < SHORTEST:
             continue
         margin = min(int(_MARGIN * len(run) / time[-1]), len(run) // 4)
         inner = slice(margin, len(run) - margin)

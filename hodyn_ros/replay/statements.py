@@ -7,12 +7,15 @@ from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin, both
 from hodyn_ros.replay.comparison import JointComparison, Lag, common_lag, milliseconds
 from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
+from hodyn_ros.replay.motor_positions import SHORTEST
 from hodyn_ros.replay.replay_bag import Replay
 
 OF_LINKS = (
     ' Positions are assumed to be those of the links: if they are those of the motors, subtract '
     'Q/K of each joint from them.')
 """What is added, for a robot with springs, to what positions of motors look like."""
+_TOO_SHORT = (
+    f' Mistakes such as swapped joints are only sought in {SHORTEST:g} s or more without a gap.')
 
 _POOR = 0.3  # ratio of error to effort within the bandwidth from which to warn
 _FRICTION = 0.5  # share of the error's variance from which friction counts as its cause
@@ -202,7 +205,7 @@ def _about_model(result: Replay) -> list[str]:
             'fit the model to this arm: by default friction, a payload and offsets, with `--terms '
             'zeros` also wrong zeros, with `--terms links` the links.')
         if result.diagnosis.has_springs:
-            said[-1] += OF_LINKS
+            said[-1] += OF_LINKS + _TOO_SHORT * bool(np.isnan(result.diagnosis.fit.unexplained))
     return said
 
 
