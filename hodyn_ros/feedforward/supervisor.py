@@ -72,6 +72,11 @@ class Supervisor(Requests):
                 self._refuse(
                     beyond_range(self.feedforward.robot, self._joints, position)[0], position)
             self._check_stamp(stamp, at)
+        self.pace.see(stamp, at)
+        if self.pace.skips:
+            self._refuse(self.pace.skips, position)
+        if self.pace.wrong:
+            self.reasons.notice('pace', '', at, 'warning', self.pace.wrong)
         given, velocity = velocity, self._zeros.leave_out(velocity)
         is_believed = self._plausible.believe(position, velocity, stamp, self._may_be_at)
         if self._plausible.is_astray:
@@ -107,7 +112,6 @@ class Supervisor(Requests):
         if self.state in (State.LOST, State.SILENT):
             is_new = self.state is State.SILENT and at - self._rested_at > RESTART + SETTLED
             self.clock.resume_at(stamp)
-            self.pace.forget()
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned):
@@ -119,8 +123,6 @@ class Supervisor(Requests):
         controller, clock = self._running, self.clock
         if stamp != clock.stamp:
             self._leave_time_out(clock.move_to(stamp, at), at)
-            if why := self.pace.wrong(clock.now, at):
-                self.reasons.notice('pace', '', at, 'warning', why)
         now = max(clock.now, controller.now)
         if self.state is State.RUNNING:
             self._take_plan(now)

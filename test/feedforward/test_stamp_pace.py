@@ -27,15 +27,47 @@ def test_stamps_that_advance_faster_than_time_are_named(pace):
     assert world.said(f'the motion runs at {pace:.2g} s per s of time') == 2
 
 
-def test_stamps_with_microseconds_in_their_nanoseconds_are_named():
-    """A plan was followed a thousand times too slowly, and only gaps were logged."""
+@pytest.mark.parametrize('divisor', [1000, 1_000_000])
+@pytest.mark.parametrize('begins', ['before', 'in motion'])
+def test_stamps_with_microseconds_in_their_nanoseconds_count_as_lost(divisor, begins):
+    """A plan was followed a thousand times too slowly, with the velocities of the plan."""
     world = running()
-    for _ in range(round(4.0 / PERIOD)):
-        stamp = round((world.at + PERIOD) * 1e9)
-        within = stamp % 1_000_000_000
-        world.offset = within // 1000 - within
+    if begins == 'in motion':
+        world.plan(b'0.5')
+        world.states(round(0.5 / PERIOD))
+        assert world.report[0] == 'following'
+    for _ in range(round(6.0 / PERIOD)):
+        within = round((world.at + PERIOD) * 1e9) % 1_000_000_000
+        world.offset = within // divisor - within
         world.state()
-    assert world.said('as the stamps of the joint states do: check their seconds and nanosec') == 1
+    assert world.report[0] == 'fault'
+    assert 'the stamps of the joint states skip nearly all of the time' in world.report[1]
+    np.testing.assert_array_equal(world.controller.q[1], 0.0)
+    with pytest.raises(hd.HodynError, match='joint states are lost'):
+        world.plan(b'0.0')
+    world.offset = 0
+    world.states(round(4.0 / PERIOD))
+    assert world.report[0] == 'holding'
+    world.plan(b'0.0')
+    world.states(10)
+    assert world.report[0] == 'following'
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(1e-3, 0.03), st.floats(0.0, 0.7))
+def test_hold_ups_of_less_than_most_of_the_time_lose_no_states(seed, period, share):
+    """The process is held up for a share of the time, and once for long; a clock is set once."""
+    rng = np.random.default_rng(seed)
+    pace, at, offset = StampPace(0.01, is_simulated=False), 100.0, 0.0
+    for k in range(1500):
+        at += period
+        if rng.random() < share * period / 0.15:
+            at += rng.uniform(0.05, 0.15)
+        if k == 700:
+            at += 5.0
+        if k == 1400:
+            offset = rng.choice([-3600.0, 3600.0])
+        pace.see(round((at + offset) * 1e9), at)
+        assert not pace.skips
 
 
 def test_a_simulation_runs_at_any_pace():
@@ -53,14 +85,16 @@ def test_no_wrong_pace_is_claimed_of_true_clocks_that_drift_and_arrive_in_bursts
         drift, seed, wait, period):
     """States wait at most 0.3 s, as longer ones are lost, and then come together."""
     rng = np.random.default_rng(seed)
-    pace = StampPace(is_simulated=False)
+    pace = StampPace(0.01, is_simulated=False)
     at = free_at = 0.0
     for k in range(round(min(20.0 / period, 3000))):
         now = k * period
         if now > free_at and rng.random() < 0.02:
             free_at = now + rng.uniform(0.0, wait)
         at = max(at, now * drift, free_at)
-        assert not pace.wrong(round(now * 1e9), 100.0 + at)
+        pace.see(round(now * 1e9), 100.0 + at)
+        assert not pace.wrong
+        assert not pace.skips
 
 
 @pytest.mark.parametrize('whole_seconds', [False, True])
