@@ -32,7 +32,7 @@ class StampPace:
         self._clock = ReferenceClock(0, max_step, 0.0)
         self._is_simulated = is_simulated
         self._ahead = self._behind = self._skipped = 0.0
-        self._last_at = 0.0
+        self._last_at = self._skipped_at = 0.0
         self._since = 0.0, 0
 
     def see(self, stamp: int, at: float) -> None:
@@ -53,7 +53,9 @@ class StampPace:
             step = (clock.now - before) * 1e-9
             self._ahead = min(max(self._ahead + step - FASTEST * passed, 0.0), 2.0 * AHEAD)
             self._behind = min(max(self._behind + SLOWEST * passed - step, 0.0), 2.0 * BEHIND)
-        skipped = min(max((clock.left_out - left_out) * 1e-9, 0.0), ONE_SKIP)
+        skipped = max((clock.left_out - left_out) * 1e-9, 0.0)
+        if skipped:  # a clock that was set has not skipped more than the time since the last skip
+            skipped, self._skipped_at = min(skipped, at - self._skipped_at, ONE_SKIP), at
         self._skipped = min(max(self._skipped + skipped - SKIPPED * passed, 0.0), 2.0 * SPARE)
         if not self._ahead and not self._behind:
             self._since = at, clock.now

@@ -33,8 +33,6 @@ class ShiftedEfforts:
         self._fits = [FrictionFit(n, len(_WIDTHS) + 2) for _ in range(2 * STEPS + 1)]
         self._compared, self._square = np.zeros((2, n))  # samples to shift; squared efforts
 
-        self._are_rare = False  # whether samples are farther apart than the shifts
-
     @property
     def unshifted(self) -> FrictionFit:
         """The fit of all samples to efforts that are not shifted."""
@@ -64,7 +62,6 @@ class ShiftedEfforts:
         if not spacings.size:
             return
         period = float(np.median(spacings))
-        self._are_rare |= period > STEP
         breaks = (spacings <= 0.0) | (spacings > max(_GAP, _PERIODS * period))
         stride = max(1, int(_SPACING / period)) if period > 0.0 else 1
         for run in np.split(there, np.flatnonzero(breaks) + 1):
@@ -119,13 +116,11 @@ class ShiftedEfforts:
     def _lag_about(self, k: int) -> tuple[Array, Array, Array]:
         """Return the lags of a fit, their variances for unit errors, and the squares left, (n,).
 
-        If samples are rare, noise of the predicted rates makes the lag of a fit too small. Fits at
-        the neighbouring shifts show by how much: from one to the other, the lag left must fall by
-        the difference of their shifts.
+        Noise of the predicted rates, and friction, which is late as well, make the lag of a fit
+        too small. Fits at the neighbouring shifts show by how much: from one to the other, the lag
+        left must fall by the difference of their shifts.
         """
         lag, moved, left = _lag(self._fits[k])
-        if not self._are_rare:
-            return STEP * (k - STEPS) + lag, moved, left
         before, after = max(k - 1, 0), min(k + 1, len(self._fits) - 1)
         fall = (_lag(self._fits[before])[0] - _lag(self._fits[after])[0]) / (
             STEP * (after - before))
