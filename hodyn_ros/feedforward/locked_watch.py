@@ -1,4 +1,5 @@
 """Compares the measured positions of locked joints with their locks."""
+from collections import Counter
 from collections.abc import Collection, Mapping
 
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere
@@ -22,7 +23,8 @@ class LockedWatch:
 
     def __init__(self, locked: Mapping[str, float], shifting: Collection[str] = ()) -> None:
         self._locked = dict(locked)
-        self._first: dict[str, float | None] = dict.fromkeys(shifting)
+        self._stood: dict[str, float | None] = dict.fromkeys(shifting)
+        self._shifts: Counter[str] = Counter()
         self._measured: dict[str, float] = {}
         self._apart: set[str] = set()
         self._told: set[tuple[str, bool]] = set()
@@ -31,9 +33,12 @@ class LockedWatch:
     def take(self, measured: Mapping[str, float]) -> None:
         """Take measured positions, rad or m, by joint."""
         self._measured.update(measured)
-        for joint in measured.keys() & self._first.keys():
-            if self._first[joint] is None:
-                self._first[joint] = measured[joint]
+        for joint in measured.keys() & self._stood.keys():
+            stood, self._stood[joint] = self._stood[joint], measured[joint]
+            if stood is not None and abs(measured[joint] - stood) <= APART:
+                self._stood[joint] = stood
+            elif stood is not None:
+                self._shifts[joint] += 1
         for joint in measured.keys() & self._locked.keys():
             # The bound has a hysteresis, so that noise does not make the report flicker.
             bound = 0.5 * APART if joint in self._apart else APART
@@ -63,13 +68,13 @@ class LockedWatch:
         self._told |= new
         left = '; '.join(self._said(joint) for joint, _ in sorted(new)) + (
             ': the torque is still computed for the lock') if new else ''
-        shifted = sorted(
-            joint for joint, first in self._first.items()
-            if first is not None and abs(self._measured[joint] - first) > APART)
+        # A wrong reading shifts a joint there and back.
+        shifted = sorted(joint for joint, count in self._shifts.items() if count > 2)
         for joint in shifted:
-            del self._first[joint]  # said once
-        return '; '.join(filter(None, (left, f'{", ".join(shifted)} moves, though it is locked: '
-            'its accelerations are left out of the torque' if shifted else '')))
+            del self._stood[joint], self._shifts[joint]  # said once
+        return '; '.join([*filter(None, [left]), *(
+            f'{joint} moves, though it is locked: its accelerations are left out of the torque'
+            for joint in shifted)])
 
     @property
     def doubt(self) -> str:

@@ -62,7 +62,7 @@ class StateArrivals:
     @property
     def too_slow(self) -> str:
         """Why no motion can be followed with states as rare as these; empty if one can."""
-        if self.period < SLOW or self._may_be_slow or self._timeout > SLOW:
+        if self.period < SLOW or self._may_be_slow:
             return ''
         rare = 'have a new stamp' if self.are_coarse else 'come'
         return (

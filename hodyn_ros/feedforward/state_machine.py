@@ -78,7 +78,7 @@ class StateMachine:
         self.arrivals = StateArrivals(
             settings.state_timeout, may_be_slow=settings.is_simulated)
         #: Whether the stamps of the joint states advance as time does
-        self.pace = StampPace(settings.max_time_step, is_simulated=settings.is_simulated)
+        self.pace = StampPace(is_simulated=settings.is_simulated)
         #: Where the locked joints are measured
         self.locked = LockedWatch(locks_that_matter(robot), robot.shifting_locks)
         #: The measured state of a moving base; None, as `base_reference`, for a fixed one

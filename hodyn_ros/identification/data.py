@@ -6,7 +6,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags, Indices
 
 BLOCK = 1.0
-"""Length of the blocks of time, s; errors in different blocks count as independent."""
+"""Length of the blocks of time, s, over which errors are summed: see `correlated_errors`."""
 
 
 @dataclass(frozen=True, eq=False)

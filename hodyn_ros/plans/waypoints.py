@@ -112,19 +112,22 @@ def motion_at_start(points: AcceptedWaypoints, start: Array | None) -> str:
     `start` is as in `PlanRequest`: None for a plan that begins as its first point says.
     """
     given = None if points.velocities is None else points.velocities[0]
-    if given is None or (start is not None and points.times[0]):
+    if given is None or points.times[0]:
         return ''
     has = np.zeros_like(given) if start is None else start[1]
     differs = np.abs(given - has)
     joint = int(differs.argmax())
     if differs[joint] <= REST + _SAME_MOTION * abs(given[joint]):
         return ''
-    moves = f'{points.names[joint]} at {given[joint]:.3g}'
+    name = points.names[joint]
+    moves = f'{name} at {given[joint]:.3g}'
+    if start is None:
+        return (
+            f'the points begin in motion, {moves}, but the node lets a plan begin as its '
+            'reference moves, at rest as a rule')
+    how = f'moves, {moves}' if abs(given[joint]) > REST else f'has {name} at rest'
     return (
-        f'the points begin in motion, {moves}, but the node lets a plan begin as its reference '
-        'moves, at rest as a rule' if start is None else
-        f'the first point moves, {moves}, but the plan begins as the reference moves, at '
-        f'{has[joint]:.3g}')
+        f'the first point {how}, but the plan begins as the reference moves, at {has[joint]:.3g}')
 
 
 def with_resting_ends(

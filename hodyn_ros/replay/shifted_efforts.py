@@ -14,7 +14,7 @@ _SPACING = 0.01  # time between compared samples, s: dense enough for the bandwi
 # Gaps that are longer than _GAP, s, and than _PERIODS median periods are not interpolated.
 _GAP, _PERIODS = 0.05, 3.0
 _MOST = 0.5  # least share of the samples that must remain after a shift
-_LEAST_FALL = 0.2  # share of a shift by which the lag left falls at least
+_FALL = 0.2, 5.0  # least and largest share of a shift by which the lag left falls
 _TINY = 1e-12  # share of the effort's square below which squared errors are round-off
 
 
@@ -116,15 +116,17 @@ class ShiftedEfforts:
     def _lag_about(self, k: int) -> tuple[Array, Array, Array]:
         """Return the lags of a fit, their variances for unit errors, and the squares left, (n,).
 
-        Noise of the predicted rates, and friction, which is late as well, make the lag of a fit
-        too small. Fits at the neighbouring shifts show by how much: from one to the other, the lag
-        left must fall by the difference of their shifts.
+        Noise of the predicted rates makes the lag of a fit too small, friction too large. Fits at
+        the neighbouring shifts show by how much: from one to the other, the lag left must fall by
+        the difference of their shifts. Best is one that leaves a lag of the other sign.
         """
         lag, moved, left = _lag(self._fits[k])
-        before, after = max(k - 1, 0), min(k + 1, len(self._fits) - 1)
-        fall = (_lag(self._fits[before])[0] - _lag(self._fits[after])[0]) / (
-            STEP * (after - before))
-        fall = np.where(np.isfinite(fall), np.clip(fall, _LEAST_FALL, 1.0), 1.0)
+        before, after = (_lag(self._fits[i])[0] for i in (
+            max(k - 1, 0), min(k + 1, len(self._fits) - 1)))
+        other = np.where(lag > 0.0, after, before)
+        fall = np.where(
+            lag * other < 0.0, np.abs(lag - other) / STEP, 0.5 * (before - after) / STEP)
+        fall = np.where(np.isfinite(fall), np.clip(fall, *_FALL), 1.0)
         return STEP * (k - STEPS) + lag / fall, moved / fall ** 2, left
 
     def _sizes(self, variance: Array) -> list[Array]:

@@ -16,7 +16,7 @@ _OTHER = 0.4  # logarithm from which the factor of one joint differs from 1
 # A common factor of all joints differs from 1 from a smaller logarithm if all correlations are
 # higher than this: a filter with such a gain would also delay the velocities, which lowers them.
 _ALL_OTHER, _NO_FILTER = 0.06, 0.99
-# Recorded velocities fit in no way if their correlation is below _UNLIKE, and if the estimated
+# Recorded velocities do not fit if their correlation is below _UNLIKE, and if the estimated
 # ones are so large, rad/s or m/s (RMS), that usual noise is smaller.
 _UNLIKE, _QUICK = 0.5, 0.05
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
@@ -104,8 +104,8 @@ class RecordedVelocities:
     def clauses(self, names: tuple[str, ...]) -> list[str]:
         """Return one clause per kind of difference.
 
-        Velocities may have the opposite sign, another unit or scale, be another joint's, or fit in
-        no way, as if they were noise or stood still.
+        Velocities may have the opposite sign, another unit or scale, be another joint's, or not
+        fit, as if they were noise or stood still.
         """
         own = np.diag(self._like)
         said = [
@@ -141,9 +141,13 @@ class RecordedVelocities:
             np.sqrt(np.mean(some ** 2, axis=0)) if len(some) else np.zeros(len(names))
             for some in (self._moved, self._recorded - self._moved))
         for joint in np.flatnonzero(unlike & (moved > _QUICK)):
+            other = int(self._like[joint].argmax())
+            if self._like[joint, other] > _LIKE:
+                said.append(f'those of {names[joint]} are those of {names[other]}')
+                continue
             unit = 'rad/s' if self._turns[joint] else 'm/s'
             said.append(
-                f'those of {names[joint]} fit in no way: they are {error[joint]:.2g} {unit} (RMS) '
+                f'those of {names[joint]} do not fit: they are {error[joint]:.2g} {unit} (RMS) '
                 f'off the estimated ones, which are {moved[joint]:.2g} {unit}, and hardly count')
         return said
 

