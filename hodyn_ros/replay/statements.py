@@ -28,6 +28,7 @@ _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does n
 # between two messages leaps, too, but is a smaller share of the effort's RMS than the last number.
 _FAST, _GLITCH, _LARGE = 0.9, 8.0, 0.02
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
+_SURE = 5.0  # and of efforts some of which leap, which feigns a lag
 _NO_LAG = 0.2  # lag of velocities, s, beyond which another cause is likelier than a filter
 _MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
 _SCATTERED = 0.3  # jitter, in periods, from which a clock may only seem to have jumped
@@ -93,10 +94,12 @@ def warnings(result: Replay) -> list[str]:
             'N mm, or are the limits of the robot file too small?')
     said += _about_model(result)
     late = _lag(result)
-    if late.is_large:
+    if late.is_large and not (
+            _leaping(result) and abs(late.seconds) < _SURE * late.deviation):
+        wrong = 'Friction and inertia identified from them would be wrong'
         said.append(
-            f'{late.sentence} Friction and inertia identified from them would be wrong: '
-            f'{late.remedy}.{OF_LINKS if diagnosis.has_springs else ""}')
+            f'{late.sentence}{OF_LINKS} Otherwise {late.remedy}. {wrong}.' if diagnosis.has_springs
+            else f'{late.sentence} {wrong}: {late.remedy}.')
     lag, deviation = result.velocity_lag
     if abs(lag) > max(_CERTAIN * deviation, _NO_LAG):
         said.append(
@@ -154,15 +157,21 @@ def _astray(result: Replay) -> str:
     return f'{said} Check the driver for faulty reads of encoders and rows of zeros.'
 
 
+def _leaping(result: Replay) -> list[JointComparison]:
+    """Return the joints with single efforts that leap."""
+    least = _NOTABLE * result.torque_rms[0].max()
+    return [joint for joint in result.joints if (
+        joint.rms_error > max(least, _LARGE * joint.rms_effort)
+        and joint.rms_fast_error > _FAST * joint.rms_error
+        and abs(joint.max_error) > _GLITCH * joint.rms_error)]
+
+
 def _about_model(result: Replay) -> list[str]:
     constant = [joint.name for joint in result.joints if (
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
     least = _NOTABLE * result.torque_rms[0].max()
     efforts = result.diagnosis.efforts
-    leaping = [joint for joint in result.joints if (
-        joint.rms_error > max(least, _LARGE * joint.rms_effort)
-        and joint.rms_fast_error > _FAST * joint.rms_error
-        and abs(joint.max_error) > _GLITCH * joint.rms_error)]
+    leaping = _leaping(result)
     named = {
         *constant, *(joint.name for joint in leaping), *result.diagnosis.beyond_limits,
         *np.array(result.names)[np.isfinite(efforts.gear_ratios)]}

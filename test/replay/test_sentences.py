@@ -364,3 +364,15 @@ def test_on_the_page_commands_are_code_and_no_backtick_is_left():
     assert '`hodyn identify`' in said
     assert '<code>hodyn identify</code>' in _marked_up(said)
     assert _marked_up('`--payload <b>` & x') == '<code>--payload &lt;b&gt;</code> &amp; x'
+
+
+@pytest.mark.parametrize(('deviation', 'is_said'), [(2e-3, True), (6e-3, False)])
+def test_a_lag_that_efforts_that_leap_may_feign_must_be_sure(deviation, is_said):
+    """Four wrong readings of each joint were called a lag of 12 ± 4 ms."""
+    leaps = {'rms_effort': 0.1, 'max_error': -0.41, 'slow_share': 0.31}
+    lag = {'lag': 0.02, 'lag_deviation': deviation}
+    said = warnings(result(joints=[joint(name, **leaps, **lag) for name in NAMES]))
+    assert 'Single efforts of a, b leap' in said[0]
+    assert any('run behind' in each for each in said) == is_said
+    said = warnings(result(joints=[joint(name, **lag) for name in NAMES]))
+    assert any('run behind' in each for each in said)
