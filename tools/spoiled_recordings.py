@@ -270,7 +270,7 @@ SPOILED = [
         r'Positions stand still while the recorded velocities go on: elbow \(for \S+ s or more'
         r'\)\. Did an encoder, or the driver, fail\?'),)),
     on_slide('a velocity that stays', stuck_velocity, (re.compile(
-        r'those of shoulder fit in no way: they are \S+ rad/s \(RMS\) off the estimated ones, '
+        r'those of shoulder do not fit: they are \S+ rad/s \(RMS\) off the estimated ones, '
         r'which are \S+ rad/s, and hardly count\. Correct the driver\.'),),
         (re.compile('those of (?!shoulder)'), 'does not fit the'), commands=('replay',)),
     on_slide('exchanged', exchanged, ('efforts seem to be exchanged',), ('does not fit the',), 2),

@@ -48,7 +48,8 @@ def load_elsewhere(
         f"The efforts contain {share:.2f} of the model's gravity torque, "
         f'and no payload on {robot.bodies[-1].name} explains it. Does another link carry '
         'a load? Try it by `hodyn replay --payload LINK KG`, and write it to the robot file. '
-        'Otherwise masses, the direction of gravity or zeros of joints may be wrong.')
+        'Otherwise masses, the direction of gravity, zeros of joints (`--terms zeros`) or torque '
+        'constants (`--terms gains`) may be wrong.')
 
 
 def changed_parts(robot: Robot, found: Estimate, bags: Sequence[Path]) -> list[str]:

@@ -35,6 +35,10 @@ ZEROS = 'velocities of the joint states are 0 though positions move'
 ASTRAY = (
     'positions of {joint} have leapt as no arm moves: joint states count as lost until they come '
     'from where the arm was, or the node is activated again')
+MISSES_MOST = (
+    'the reference leaves out more than half of the time, so motions are slower than their '
+    'velocities: if the joint states come in groups, let the driver send them evenly, or set '
+    'max_time_step above the time between groups; else find out what holds this process up')
 NOT_TURNED = 'motors stay where they are, and no plan is followed until the joint is back'
 NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
 GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s

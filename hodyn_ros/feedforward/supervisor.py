@@ -18,7 +18,14 @@ from hodyn_ros.feedforward.plausible_state import (
     ZeroVelocities,
     beyond_range,
 )
-from hodyn_ros.feedforward.reasons import APART, ASTRAY, ELSEWHERE, UNLIKE, joined
+from hodyn_ros.feedforward.reasons import (
+    APART,
+    ASTRAY,
+    ELSEWHERE,
+    MISSES_MOST,
+    UNLIKE,
+    joined,
+)
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.requests import Requests
 from hodyn_ros.feedforward.settings import SupervisorSettings
@@ -31,6 +38,8 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
+# By how much more than half of the time the reference leaves out, s, until it is said.
+MOSTLY = 2.0
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
@@ -55,6 +64,7 @@ class Supervisor(Requests):
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
         self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
+        self._left_out_lately = self._left_out_at = 0.0
 
     # Cycles
 
@@ -74,7 +84,8 @@ class Supervisor(Requests):
             self._check_stamp(stamp, at)
         self.pace.see(stamp, at)
         if self.pace.skips:
-            self._refuse(self.pace.skips, position)
+            self.why_no_state = self.why_no_state or self.pace.skips
+            raise HodynError(self.pace.skips)
         if self.pace.wrong:
             self.reasons.notice('pace', '', at, 'warning', self.pace.wrong)
         given, velocity = velocity, self._zeros.leave_out(velocity)
@@ -305,6 +316,12 @@ class Supervisor(Requests):
             return
         self.counts['time left out'] += 1
         self.left_out += abs(seconds)
+        since, self._left_out_at = at - self._left_out_at, at
+        # A clock that was set, or a process that was stopped once, is no habit.
+        lately = self._left_out_lately + min(seconds, since, 1.0) - 0.5 * since
+        self._left_out_lately = max(lately, 0.0)
+        if self._left_out_lately > MOSTLY:
+            self.reasons.notice('mostly', '', at, 'warning', MISSES_MOST)
         self.reasons.notice_missing_time(seconds, at, is_continued=moves)
 
     def _leave_out(self, at: float) -> None:

@@ -116,18 +116,26 @@ class ShiftedEfforts:
     def _lag_about(self, k: int) -> tuple[Array, Array, Array]:
         """Return the lags of a fit, their variances for unit errors, and the squares left, (n,).
 
-        Noise of the predicted rates makes the lag of a fit too small, friction too large. Fits at
-        the neighbouring shifts show by how much: from one to the other, the lag left must fall by
-        the difference of their shifts. Best is one that leaves a lag of the other sign.
+        Noise of the predicted rates makes the lag of a fit too small, friction too large. So a lag
+        is sought between two shifts of which one leaves it above 0 and the other below. If none
+        beside the fit do, another cause than a lag is likely, and that of the fit is returned.
         """
         lag, moved, left = _lag(self._fits[k])
-        before, after = (_lag(self._fits[i])[0] for i in (
-            max(k - 1, 0), min(k + 1, len(self._fits) - 1)))
-        other = np.where(lag > 0.0, after, before)
-        fall = np.where(
-            lag * other < 0.0, np.abs(lag - other) / STEP, 0.5 * (before - after) / STEP)
-        fall = np.where(np.isfinite(fall), np.clip(fall, *_FALL), 1.0)
-        return STEP * (k - STEPS) + lag / fall, moved / fall ** 2, left
+        found, fall = STEP * (k - STEPS) + lag, np.ones_like(lag)
+        for joint in np.flatnonzero(np.isfinite(lag) & (lag != 0.0)):
+            way = 1 if lag[joint] > 0.0 else -1
+            here, own = k, lag[joint]
+            for beside in (k + way, k + 2 * way, k + 3 * way):
+                if not 0 <= beside < len(self._fits):
+                    break
+                other = _lag(self._fits[beside])[0][joint]
+                if own * other < 0.0:
+                    fall[joint] = abs(own - other) / STEP
+                    found[joint] = STEP * (here - STEPS) + own / fall[joint]
+                if not abs(other) < abs(own) or own * other < 0.0:
+                    break
+                here, own = beside, other
+        return found, moved / np.clip(fall, *_FALL) ** 2, left
 
     def _sizes(self, variance: Array) -> list[Array]:
         """Return the logarithms of the errors that the lag leaves, for each shift."""

@@ -212,7 +212,8 @@ def _about_model(result: Replay) -> list[str]:
         said.append(
             f'Errors within the bandwidth of the motion are {shares}, RMS. `hodyn identify` can '
             'fit the model to this arm: by default friction, a payload and offsets, with `--terms '
-            'zeros` also wrong zeros, with `--terms links` the links.')
+            'zeros` wrong zeros, with `--terms gains` torque constants, with `--terms links` the '
+            'links.')
         if result.diagnosis.has_springs:
             said[-1] += OF_LINKS + _TOO_SHORT * bool(np.isnan(result.diagnosis.fit.unexplained))
     return said

@@ -12,10 +12,10 @@ EXCHANGED = (
 _LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, up to a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
 _SAME = 0.03  # difference of logarithms below which factors are so alike that they have one cause
-_OTHER = 0.4  # logarithm from which the factor of one joint differs from 1
-# A common factor of all joints differs from 1 from a smaller logarithm if all correlations are
-# higher than this: a filter with such a gain would also delay the velocities, which lowers them.
-_ALL_OTHER, _NO_FILTER = 0.06, 0.99
+# Logarithms from which the factor of one joint differs from 1, and that of all joints: the last
+# two if correlations are higher than _NO_FILTER, since a filter with such a gain would also delay
+# the velocities, which lowers them.
+_OTHER, _SURELY_OTHER, _ALL_OTHER, _NO_FILTER = 0.4, 0.2, 0.06, 0.99
 # Recorded velocities do not fit if their correlation is below _UNLIKE, and if the estimated
 # ones are so large, rad/s or m/s (RMS), that usual noise is smaller.
 _UNLIKE, _QUICK = 0.5, 0.05
@@ -118,7 +118,8 @@ class RecordedVelocities:
                 f'those of all moving joints are about {factor:.3g} times the estimated ones, so '
                 'the stamps, or all velocities, are wrong by this factor: were the stamps made '
                 'for another sampling rate?']
-        left = self._alike & ~self._are(1.0, _OTHER)
+        left = self._alike & ~np.where(
+            own > _NO_FILTER, self._are(1.0, _SURELY_OTHER), self._are(1.0, _OTHER))
         for of_unit, units in ((self._turns, _OF_TURNS), (~self._turns, _OF_SLIDES)):
             for factor, unit in units:
                 is_in_unit = of_unit & left & self._are(factor)

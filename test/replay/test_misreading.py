@@ -305,6 +305,17 @@ def test_velocities_that_fit_in_no_way_are_named_with_their_distance(seed, chang
         f'are {size:.2g} m/s, and hardly count'] if is_said else [])
 
 
+@pytest.mark.parametrize(('factor', 'is_said'), [
+    (1.3, True), (0.75, True), (1.1, False), (0.9, False)])
+def test_a_factor_of_one_joint_is_named_if_nothing_else_differs(factor, is_said):
+    moved = motion(np.random.default_rng(2), ROBOTS[0])[:, 1]
+    found = moved + 0.01 * np.std(moved, axis=0) * np.random.default_rng(3).standard_normal(
+        moved.shape)
+    found[:, 2] *= factor
+    assert wrong_velocities(moved, found, tuple('abcdefg'), np.arange(7) != 3) == ([
+        f'those of c are about {factor:.2g} times the estimated ones'] if is_said else [])
+
+
 def test_noise_of_velocities_of_joints_that_hardly_move_is_sound():
     rng = np.random.default_rng(1)
     moved = motion(rng, ROBOTS[0])[:, 1]

@@ -213,8 +213,8 @@ def test_each_cause_is_logged_at_most_once_a_second(live, home):
     assert 2 <= said(node, 'reference rejected: position 3.') <= seconds + 1.0
     assert 2 <= said(node, 'external_wrench on link7 fell silent') <= seconds + 1.0
     # Another cause is said at once, in the second of the last line.
-    stream.publish(JointState(name=node.joints, position=[*home[:6], 5.0]))
-    node.drive(20.0, home, until=lambda: "position 5 of joint 'fer_joint7' is above" in node.log)
+    stream.publish(JointState(name=node.joints, position=[*home[:6], 4.0]))
+    node.drive(20.0, home, until=lambda: "position 4 of joint 'fer_joint7' is above" in node.log)
     stream.publish(JointState(name=node.joints, position=home, velocity=[9.0] + [0.0] * 6))
     node.drive(20.0, home, until=lambda: 'reference rejected: velocity 9 of joint' in node.log)
     assert said(node, 'reference rejected') <= seconds + 3.0
