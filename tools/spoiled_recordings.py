@@ -6,6 +6,27 @@ import re
 
 from known_recordings import RATE, lifted_arm, scara
 import numpy as np
+from recording_mistakes import (
+    FRICTION,
+    STIFFNESS,
+    exchanged,
+    filtered_velocities,
+    following,
+    frozen,
+    late,
+    of_no_arm,
+    offset,
+    on_a_wall,
+    read_at_the_motors,
+    renamed,
+    rubbing_and_swapped,
+    scaled,
+    shifted,
+    standing,
+    stretched,
+    stuck_velocity,
+    unchanged,
+)
 from recordings import PANDA, messages, motion, record, write
 
 import hodyn_ros as hd
@@ -15,19 +36,15 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.simulation.examples import with_example_actuators
 
 DEGREES = 180.0 / np.pi
-STIFFNESS = 150.0  # N m/rad, of the springs of the elastic Panda
 SCARA, ARM = scara(), lifted_arm()
 TWOLINK, SLOW = hd.load_robot('twolink'), 0.04
 TURNS = np.array([True, True, False, True])  # of the SCARA
-FRICTION = np.array([1.0, 0.3, 0.2, 0.05])  # of the arm on a slide
 HUNG_SCARA = SCARA.with_base_pose(np.diag([1.0, -1.0, -1.0, 1.0]))
 ELASTIC_PANDA = with_example_actuators(PANDA, 'sea', STIFFNESS)
 RUBBING_TWOLINK = replace(
     with_example_actuators(TWOLINK, 'sea', STIFFNESS), friction=SigmoidFriction(
         amplitude=[6.0, 2.0], slope=[20.0, 20.0], velocity_offset=[0.0, 0.0], viscous=[0.4, 0.2]))
 LOADED_PANDA = PANDA.with_payload('link7', 1.3, [0.02, -0.01, 0.1])
-WALL = PANDA.with_base_pose(
-    np.array([[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]]))
 # The follower has no mass, so that no torque depends on it.
 COUPLED_ARM = lifted_arm({
     'name': 'pointer', 'joint': 'pointer_joint', 'type': 'revolute', 'axis': [0.0, 1.0, 0.0],
@@ -72,120 +89,6 @@ def of_rough_panda():
     recording = record(duration=12.0, bandwidth=0.6, prefix='fer_')
     recording.effort += 0.3 * np.tanh(recording.velocity / 0.02)
     return recording
-
-
-def unchanged(recording):
-    """Change nothing."""
-
-
-def scaled(joint=slice(None), **factors):
-    """Return a change that multiplies the columns of one or all joints in arrays."""
-    def change(recording):
-        for name, factor in factors.items():
-            getattr(recording, name)[:, joint] *= factor
-    return change
-
-
-def shifted(**angles):
-    """Return a change that adds angles to the positions of joints."""
-    def change(recording):
-        for name, angle in angles.items():
-            recording.position[:, recording.names.index(f'fer_{name}')] += angle
-    return change
-
-
-def late(*joints):
-    """Return a change that delays the efforts of joints by 0.1 s."""
-    def change(recording):
-        recording.effort[10:, joints] = recording.effort[:-10, joints]
-    return change
-
-
-def offset(*efforts):
-    """Return a change that adds constants to the efforts of the joints."""
-    def change(recording):
-        recording.effort += np.array(efforts)
-    return change
-
-
-def standing(joint, positions):
-    """Return a change after which a joint has these positions, and no velocity."""
-    def change(recording):
-        recording.position[:, joint], recording.velocity[:, joint] = positions, 0.0
-    return change
-
-
-def following(sign):
-    """Return a change that adds the pointer's joint, at its due position or at the opposite."""
-    def change(recording):
-        due = -1.1 * recording.position[:, 3] + 0.05
-        recording.names = [*recording.names, 'pointer_joint']
-        for name, column in (
-                ('position', sign * due), ('velocity', -1.1 * recording.velocity[:, 3]),
-                ('effort', 0.0 * due)):
-            setattr(recording, name, np.column_stack([getattr(recording, name), column]))
-    return change
-
-
-def stretched(factor):
-    """Return a change that makes all times longer by a factor."""
-    def change(recording):
-        begin = recording.stamp[0]
-        recording.stamp = begin + (factor * (recording.stamp - begin)).astype(np.int64)
-        recording.received = recording.stamp + 250_000
-    return change
-
-
-def frozen(recording):
-    """Let the positions of the third joint stay from the half on."""
-    half = len(recording.position) // 2
-    recording.position[half:, 2] = recording.position[half, 2]
-
-
-def filtered_velocities(recording):
-    """Filter the velocities by a low pass of first order with a time constant of 50 ms."""
-    velocity, share = recording.velocity, 1.0 - np.exp(-1.0 / (0.05 * 100.0))
-    for k in range(1, len(velocity)):
-        velocity[k] = velocity[k - 1] + share * (velocity[k] - velocity[k - 1])
-
-
-def stuck_velocity(recording):
-    """Let the velocities of the second joint stay at one value."""
-    recording.velocity[:, 1] = 0.3
-
-
-def exchanged(recording):
-    """Exchange velocities and efforts."""
-    recording.velocity, recording.effort = recording.effort, recording.velocity
-
-
-def rubbing_and_swapped(recording):
-    """Swap two joints; their friction explains the efforts, whatever the order."""
-    recording.effort += 20.0 * FRICTION * np.tanh(recording.velocity / 0.03)
-    for values in (recording.position, recording.velocity, recording.effort):
-        values[:, [0, 1]] = values[:, [1, 0]]
-
-
-def renamed(recording):
-    """Swap the names of two joints."""
-    recording.names[1], recording.names[3] = recording.names[3], recording.names[1]
-
-
-def read_at_the_motors(recording):
-    """Add the deflection of springs to the positions."""
-    recording.position += recording.torque[:, 0] / STIFFNESS
-    recording.velocity += recording.torque[:, 1] / STIFFNESS
-
-
-def on_a_wall(recording):
-    """Add the torque of an arm that is mounted on a wall."""
-    recording.effort += FeedForward(WALL).torque(recording.q)[:, 0] - recording.torque[:, 0]
-
-
-def of_no_arm(recording):
-    """Replace the efforts by a random walk."""
-    recording.effort = np.cumsum(
-        np.random.default_rng(3).standard_normal(recording.effort.shape), axis=0)
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class LockedWatch:
 
     def __init__(self, locked: Mapping[str, float], shifting: Collection[str] = ()) -> None:
         self._locked = dict(locked)
+        # Where shifting joints stood, None if unknown, and how often they moved on by `APART`.
         self._stood: dict[str, float | None] = dict.fromkeys(shifting)
         self._shifts: Counter[str] = Counter()
         self._measured: dict[str, float] = {}

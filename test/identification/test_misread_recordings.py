@@ -4,8 +4,9 @@ import json
 from known_recordings import RATE
 import numpy as np
 import pytest
+from recording_mistakes import offset, shifted
 from recordings import PANDA, messages, record, write
-from spoiled_recordings import MISREAD, Spoiled, of, offset, shifted
+from spoiled_recordings import MISREAD, Spoiled, of
 
 from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
