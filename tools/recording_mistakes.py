@@ -8,6 +8,10 @@ STIFFNESS = 150.0  # N m/rad, of the springs of the elastic Panda
 FRICTION = np.array([1.0, 0.3, 0.2, 0.05])  # of the arm on a slide
 WALL = PANDA.with_base_pose(
     np.array([[0, 0, 1, 0], [0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1]]))
+TILT = np.radians(15.0)  # about y
+TILTED = PANDA.with_base_pose(np.array([
+    [np.cos(TILT), 0, np.sin(TILT), 0], [0, 1, 0, 0], [-np.sin(TILT), 0, np.cos(TILT), 0],
+    [0, 0, 0, 1]]))
 
 
 def unchanged(recording):
@@ -85,6 +89,11 @@ def filtered_velocities(recording):
         velocity[k] = velocity[k - 1] + share * (velocity[k] - velocity[k - 1])
 
 
+def biased_velocity(recording):
+    """Add a constant to the velocities of the third joint."""
+    recording.velocity[:, 2] += 0.15
+
+
 def stuck_velocity(recording):
     """Let the velocities of the second joint stay at one value."""
     recording.velocity[:, 1] = 0.3
@@ -113,9 +122,11 @@ def read_at_the_motors(recording):
     recording.velocity += recording.torque[:, 1] / STIFFNESS
 
 
-def on_a_wall(recording):
-    """Add the torque of an arm that is mounted on a wall."""
-    recording.effort += FeedForward(WALL).torque(recording.q)[:, 0] - recording.torque[:, 0]
+def mounted(robot):
+    """Return a change after which the efforts are those of an arm that is mounted otherwise."""
+    def change(recording):
+        recording.effort += FeedForward(robot).torque(recording.q)[:, 0] - recording.torque[:, 0]
+    return change
 
 
 def of_no_arm(recording):

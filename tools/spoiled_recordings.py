@@ -9,14 +9,17 @@ import numpy as np
 from recording_mistakes import (
     FRICTION,
     STIFFNESS,
+    TILTED,
+    WALL,
+    biased_velocity,
     exchanged,
     filtered_velocities,
     following,
     frozen,
     late,
+    mounted,
     of_no_arm,
     offset,
-    on_a_wall,
     read_at_the_motors,
     renamed,
     rubbing_and_swapped,
@@ -176,6 +179,8 @@ SPOILED = [
         r'those of shoulder do not fit: they are \S+ rad/s \(RMS\) off the estimated ones, '
         r'which are \S+ rad/s, and hardly count\. Correct the driver\.'),),
         (re.compile('those of (?!shoulder)'), 'does not fit the'), commands=('replay',)),
+    on_slide('an offset of a velocity', biased_velocity, (
+        'those of elbow have an offset of +0.15 rad/s',), ('does not fit the', 'do not fit')),
     on_slide('exchanged', exchanged, ('efforts seem to be exchanged',), ('does not fit the',), 2),
     on_slide('filtered velocities', filtered_velocities, unsaid=('another sampling rate',)),
     on_slide('one late joint', late(1), LAG, ('for all',)),
@@ -288,6 +293,9 @@ SPOILED = [
       for terms, *more in (
           (('friction',), LOAD), (('friction', 'payload'), (), LOAD),
           (('links', 'friction'), (), LOAD), (('gains',), (), LOAD))),
+    Spoiled('on a tilted base', mounted(TILTED), (re.compile(
+        r'The base seems to be tilted by 15 degrees: with gravity along \[2\.5\d+, \S+, '
+        r'-9\.4\d+\], 0?\.?\d+ % of the efforts would be unexplained'),), ('does not fit',)),
 ]
 # Their motion or their efforts are another: the first sentence says it.
 MISREAD = [
@@ -297,7 +305,7 @@ MISREAD = [
             code=2),
     Spoiled('sign of an effort', scaled(1, effort=-1.0),
             ('fer_joint2 has efforts of the opposite sign',), code=2),
-    Spoiled('on a wall', on_a_wall, (
+    Spoiled('on a wall', mounted(WALL), (
         'left if the base is mounted so that gravity points along +x of its axes. Give the '
         'base_pose in the robot file, or write gravity: [9.807, 0, 0] there.',), code=2),
     Spoiled('zeros a quarter turn off', shifted(joint2=0.5 * np.pi, joint4=-0.5 * np.pi), (

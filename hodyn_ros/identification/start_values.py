@@ -9,6 +9,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.payload import rigid_body
 from hodyn_ros.identification.terms import Terms
+from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 
@@ -28,8 +29,8 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
     if 'zeros' in model.terms:
         if begin is None:
             arm = FeedForward(robot if data.gravity else robot.with_gravity((0.0, 0.0, 0.0)))
-            quarters = ZeroSearch(
-                arm, data.q, data.effort, gains='gains' in model.terms).turns()
+            quarters = ZeroSearch(arm, EffortSamples(
+                data.q, data.effort), gains='gains' in model.terms).turns()
         else:
             quarters = _QUARTER * np.round(begin.parameters['zero'] / _QUARTER)
         model.of('zero', theta)[:] = model.of('zero', model.start)[:] = quarters

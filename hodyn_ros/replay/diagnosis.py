@@ -6,6 +6,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.effort_samples import MAX_SAMPLES, EffortSamples
 from hodyn_ros.replay.effort_unit import (
     AGREE,
     in_another_unit,
@@ -18,12 +19,15 @@ from hodyn_ros.replay.gravity_share import gravity_doubt
 from hodyn_ros.replay.misreading import Fit, find_misreading
 from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostly_outside
+from hodyn_ros.replay.reading import rounded
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
-from hodyn_ros.replay.shifted_zeros import MAX_SAMPLES, SmallZero, ZeroSearch
+from hodyn_ros.replay.shifted_zeros import SmallZero, ZeroSearch
+from hodyn_ros.replay.tilted_base import TiltedBase, find_tilt
 from hodyn_ros.replay.wrong_velocities import EXCHANGED, RecordedVelocities
 from hodyn_ros.robot import Robot
 
 _FEW = 8  # number of pieces at the beginning of a recording that are judged
+_CLEARER = 0.5  # greatest part that a tilt may leave of what the best zero leaves
 _SAME = 0.02  # difference below which unexplained shares of the efforts count as equal
 
 
@@ -44,6 +48,8 @@ class Diagnosis:
     #: A joint's zero that is off by a small angle, which explains most of the error. Wrong links
     #: may have the same effect, so the recording does not count as misread.
     zero: SmallZero | None = None
+    #: A tilt of the base that explains most of the error, and clearly more than any such zero
+    tilt: TiltedBase | None = None
     #: How many times too large the positions of each joint are: 1, or the factor of a unit in
     #: `LENGTHS`; empty if unknown
     lengths: tuple[float, ...] = ()
@@ -137,6 +143,7 @@ class Diagnosis:
                 'encoder, or the driver, fail? Leave this part out, or record it again.')
         said += [self._misread] if self.fit.is_wrong else []
         said += [] if self.zero is None else [self._small_zero(self.zero)]
+        said += [] if self.tilt is None else [self._tilted(self.tilt)]
         if self.wrong_velocities:
             clauses = '; '.join(self.wrong_velocities)
             said.append(
@@ -173,8 +180,15 @@ class Diagnosis:
             f'The zero of {name} seems to be off: with {zero.turn:+.2g} rad added to its '
             f'positions, {100 * zero.left:.2g} % of the efforts would be unexplained instead of '
             f'{100 * zero.unexplained:.2g} %. `hodyn identify --terms zeros friction` finds the '
-            f'angle{", with a robot file without actuators" * self.has_springs}; wrong links may '
-            'have the same effect.')
+            f'angle{", with a robot file without actuators" * self.has_springs}; wrong links, or '
+            'a tilted base, may have the same effect.')
+
+    def _tilted(self, tilt: TiltedBase) -> str:
+        return (
+            f'The base seems to be tilted by {np.degrees(tilt.angle):.2g} degrees: with gravity '
+            f'along {rounded(tilt.gravity)}, {100 * tilt.left:.2g} % of the efforts would be '
+            f'unexplained instead of {100 * tilt.unexplained:.2g} %. Write this gravity, or the '
+            'base_pose, to the robot file; wrong links may have the same effect.')
 
     @property
     def _misread(self) -> str:
@@ -247,11 +261,17 @@ class DiagnosisSamples:
                 or not np.isfinite(velocity).any()):
             fit = replace(fit, reading=replace(reading, are_velocities_scaled=False))
             velocities = RecordedVelocities(q[:, 1] / reading.factors(turns), velocity, turns)
-        zero = None if fit.is_wrong or np.isnan(fit.unexplained) else ZeroSearch(
-            feedforward, q, in_joint_units(effort, efforts.gear_ratios), gains=False).small()
+        zero = tilt = None
+        if not fit.is_wrong and not np.isnan(fit.unexplained):
+            samples = EffortSamples(q, in_joint_units(effort, efforts.gear_ratios))
+            zero = ZeroSearch(feedforward, samples, gains=False).small()
+            tilt = find_tilt(feedforward, samples)
+            # A zero changes one number and a tilt two, so a tilt must explain more.
+            if zero is not None and tilt is not None:
+                zero, tilt = (None, tilt) if tilt.left < _CLEARER * zero.left else (zero, None)
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            self._has_springs, zero,
+            self._has_springs, zero, tilt,
             tuple(factors.tolist()), misplaced, self._encoders.named(names))
 
 
@@ -282,8 +302,9 @@ def _lengths_and_fit(
     # The gear ratios hold only for the motion as recorded, without factors. With a free gain, the
     # efforts of a joint hardly determine the size of its motion.
     left = [
-        float(np.sum(ZeroSearch(feedforward, q / factors, effort, gains=False).unexplained(
-            np.zeros(robot.n)))) for factors in units.values()]
+        float(np.sum(ZeroSearch(
+            feedforward, EffortSamples(q / factors, effort), gains=False,
+        ).unexplained(np.zeros(robot.n)))) for factors in units.values()]
     factors = next(
         factors for factors, one in zip(units.values(), left, strict=True)
         if not one > min(left) + _SAME)

@@ -8,6 +8,8 @@ _MOVES = 0.05  # least velocity that counts, rad/s or m/s: drivers' velocities a
 _NET = 0.6  # least ratio of net to total travel by the velocities: noise has little net travel
 _LONG = 1.0  # shortest standstill that counts, s: some drivers refresh positions rarely
 _FAR = 0.05  # least net travel by the velocities during the standstill, rad or m
+_STEP = 0.1  # longest time, s, that a recorded velocity counts for
+_SAME = 0.5  # relative difference (RMS) up to which velocities are those of a constant error
 _STEPS = 100.0  # least net travel, over the resolution of the positions
 
 
@@ -22,9 +24,9 @@ class FrozenEncoders:
         position, velocity = used.states.position, used.states.velocity
         if len(position) < 2:
             return
-        time, steps = 1e-9 * (used.instants - used.instants[0]), np.abs(np.diff(position, axis=0))
+        time, steps = 1e-9 * (used.instants - used.instants[0]), np.diff(position, axis=0)
         # A message that repeats the last state says nothing.
-        is_new = (steps > 0.0).any(axis=1) | (np.diff(velocity, axis=0) != 0.0).any(axis=1)
+        is_new = steps.any(axis=1) | (np.diff(velocity, axis=0) != 0.0).any(axis=1)
         found = np.array([
             _longest(time, steps[is_new, joint], np.append(0, np.flatnonzero(is_new) + 1), one)
             for joint, one in enumerate(velocity.T)])
@@ -42,17 +44,24 @@ def _longest(time: Array, steps: Array, index: Indices, velocity: Array) -> floa
 
     `steps` are the changes of its position between the messages `index`.
     """
-    moves = steps > 0.0
-    resolution = float(steps[moves].min()) if moves.any() else 0.0
-    fast = np.where(np.abs(velocity[index[1:]]) > _MOVES, velocity[index[1:]], 0.0)
-    step = np.where(
-        moves, 0.0, np.nan_to_num(fast) * np.minimum(np.diff(time[index]), 0.1))
+    moves, recorded = steps != 0.0, np.nan_to_num(velocity[index[1:]])
+    resolution = float(np.abs(steps[moves]).min()) if moves.any() else 0.0
+    fast = np.where(np.abs(recorded) > _MOVES, recorded, 0.0)
+    seconds_each = np.minimum(np.diff(time[index]), _STEP)
+    step = np.where(moves, 0.0, fast * seconds_each)
     travel, length = np.cumsum(step), np.cumsum(np.abs(step))
     begins, ends = np.flatnonzero(np.diff(moves, prepend=True, append=True)).reshape(-1, 2).T
     seconds = time[index[ends]] - time[index[begins]]
     # A joint that has not moved before may be at rest, whatever its recorded velocities.
     longest, lasts = 0.0, (begins > 0) & (seconds > _LONG)
+    stands = np.zeros(len(steps), np.bool_)
     for begin, end in zip(begins[lasts], ends[lasts], strict=True):
+        stands[begin:end] = True
+    offset = float(np.sum((recorded * seconds_each - steps)[~stands])) / max(
+        float(np.sum(seconds_each[~stands])), _STEP)
+    for begin, end in zip(begins[lasts], ends[lasts], strict=True):
+        if np.sqrt(np.mean((recorded[begin:end] - offset) ** 2)) < _SAME * abs(offset):
+            continue  # these velocities are also off by this much while the joint moves
         passed = time[index[begin:end + 1]]
         # A return cancels the net travel: also judge from where the velocity changes its sign.
         here, total = travel[begin - 1:end], length[begin - 1:end]

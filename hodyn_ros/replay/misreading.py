@@ -8,6 +8,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
 from hodyn_ros.replay.motor_positions import series_compliance
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
@@ -272,9 +273,9 @@ class _Trial:
     def quarters(self, reading: Reading) -> tuple[int, ...]:
         """Return the quarter turns of the zeros that explain most."""
         plain = replace(reading, quarters=len(reading.quarters) * (0,))
-        turns = ZeroSearch(
-            self._model(reading), self._motion(plain),
-            np.where(self.judged, plain.effort(self._effort), np.nan)).turns()
+        turns = ZeroSearch(self._model(reading), EffortSamples(
+            self._motion(plain), np.where(self.judged, plain.effort(self._effort), np.nan),
+        )).turns()
         return tuple(np.round(turns / (0.5 * np.pi)).astype(int).tolist())
 
     def load(self, reading: Reading) -> tuple[float, ...] | None:

@@ -193,7 +193,7 @@ class Reading:
              'Give this load by `--payload LINK KG`, or find it by `hodyn identify --terms '
              'payload`.'),
             (self.mounting is not None, 'Give the base_pose in the robot file' + (
-                f', or write gravity: {_rounded(self.mounting.gravity)} there.'
+                f', or write gravity: {rounded(self.mounting.gravity)} there.'
                 if self.mounting is not None else '')),
         ) if is_so]
 
@@ -204,7 +204,8 @@ def _off(quarter: int) -> str:
         f'0.5 π rad too {"small" if quarter > 0 else "large"}')
 
 
-def _rounded(values: tuple[float, ...]) -> str:
+def rounded(values: tuple[float, ...]) -> str:
+    """Return numbers as a list of YAML."""
     return f'[{", ".join(f"{value + 0.0:.4g}" for value in np.round(values, 9))}]'
 
 

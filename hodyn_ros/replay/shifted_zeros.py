@@ -7,10 +7,10 @@ from scipy.optimize import minimize_scalar
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
-from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
+from hodyn_ros.replay.effort_samples import EffortSamples
 
-MAX_SAMPLES = 120
-"""Number of samples that are enough to determine a quarter turn."""
+SHOWS, BETTER = 0.01, 0.25
+"""Least unexplained share, and greatest part of it that an angle may leave which explains it."""
 
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
 # A turn must lower the sum of the logarithms of the unexplained shares by more than _WORTH, and by
@@ -20,7 +20,6 @@ _WORTH, _CERTAIN = 0.05, 25.0
 # Angles tried for each joint, rad: the minimum of a parabola through 0 and ± _STEP, limited to
 # ± _FARTHEST, and ± _FAR.
 _STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6
-_SHOWS, _BETTER = 0.01, 0.25  # least unexplained share, and part of it that a zero may leave
 
 
 @dataclass(frozen=True)
@@ -39,57 +38,46 @@ class ZeroSearch:
     """Searches for turns of joints with which a model explains recorded efforts.
 
     Bias and friction of each joint are fitted as well, with `gains` also a gain, for efforts in an
-    unknown unit. Of the motion, (S, 5, n), at most `MAX_SAMPLES` samples are used; only efforts,
-    (S, n), with gravity determine zeros.
+    unknown unit. Only efforts with gravity determine zeros.
     """
 
     def __init__(
-        self, feedforward: FeedForward, q: Array, effort: Array, *, gains: bool = True,
+        self, feedforward: FeedForward, samples: EffortSamples, *, gains: bool = True,
     ) -> None:
-        self._feedforward, self._gains = feedforward, gains
-        rows = np.flatnonzero(np.isfinite(q).all(axis=(1, 2)) & np.isfinite(effort).any(axis=1))
-        rows = rows[::len(rows) // MAX_SAMPLES + 1]
-        self._q, self._effort = q[rows], effort[rows]
-        known = np.isfinite(self._effort)
-        self._judged = (known.sum(axis=0) >= 5 * effort.shape[1]) & is_measured(self._effort)
-        self._known = known & self._judged
+        self._feedforward, self._samples, self._gains = feedforward, samples, gains
 
     def unexplained(self, turn: Array) -> Array:
         """Return the unexplained share of the variance of each measured effort.
 
         `turn`, (n,), rad, is added to the recorded positions.
         """
-        q, torque = self._predicted(turn)
-        fit = FrictionFit(len(turn), 1)
-        fit.add(q[:, 1], (torque,), self._effort, self._known)
-        left: Array = fit.unexplained(gain=None if self._gains else 1.0)[self._judged]
-        return left
+        return self._samples.unexplained(self._predicted(turn), None if self._gains else 1.0)
 
-    def _predicted(self, turn: Array) -> tuple[Array, Array]:
-        q = self._q.copy()
+    def _predicted(self, turn: Array) -> Array:
+        q = self._samples.q.copy()
         q[:, 0] += turn
-        return q, self._feedforward.torque(q, friction=False)[:, 0]
+        return self._feedforward.torque(q, friction=False)[:, 0]
 
     @property
     def _turnable(self) -> list[int]:
         bodies = self._feedforward.robot.joint_bodies
-        return [j for j in np.flatnonzero(self._judged).tolist() if bodies[j].type == 'revolute']
+        return [j for j in np.flatnonzero(self._samples.judged).tolist()
+                if bodies[j].type == 'revolute']
 
     def small(self) -> SmallZero | None:
         """Return the one small angle that explains most of the error, if one does."""
         if not self._turnable:
             return None
-        variance = np.var(
-            np.where(self._known, self._effort, np.nan)[:, self._judged], axis=0)
-        variance = np.nan_to_num(variance) / max(float(np.nansum(variance)), 1e-300)
+        joints = np.arange(self._feedforward.robot.n)
+
+        def turned(joint: int, angle: float) -> Array:
+            return self._predicted(np.where(joints == joint, angle, 0.0))
 
         def share(joint: int, angle: float) -> float:
-            turn = np.zeros(self._feedforward.robot.n)
-            turn[joint] = angle
-            return float(self.unexplained(turn) @ variance)
+            return self._samples.share(turned(joint, angle))
 
         start = share(self._turnable[0], 0.0)
-        if not start > _SHOWS:
+        if not start > SHOWS:
             return None
         tried = []
         for joint in self._turnable:
@@ -101,16 +89,10 @@ class ZeroSearch:
         best = minimize_scalar(
             lambda turn: share(joint, turn), bounds=(angle - 0.2, angle + 0.2), method='bounded',
             options={'xatol': 1e-3})
-        turn = np.zeros(self._feedforward.robot.n)
         # If links are wrong, an angle may explain changes of efforts, but contradict their means.
-        is_better = best.fun < _BETTER * start and self._square(
-            np.where(np.arange(len(turn)) == joint, best.x, 0.0)) < self._square(turn)
+        is_better = best.fun < BETTER * start and self._samples.square(
+            turned(joint, best.x)) < self._samples.square(turned(joint, 0.0))
         return SmallZero(joint, float(best.x), start, float(best.fun)) if is_better else None
-
-    def _square(self, turn: Array) -> float:
-        """Return the sum of the squares of the errors, without bias and friction."""
-        error = np.where(self._known, self._effort - self._predicted(turn)[1], 0.0)
-        return float(np.sum(error ** 2))
 
     def turns(self) -> Array:
         """Return the turns of the joints, (n,), rad.
@@ -119,7 +101,7 @@ class ZeroSearch:
         whose turn explains little more keeps its zero.
         """
         robot, turnable = self._feedforward.robot, self._turnable
-        worth = max(_WORTH, _CERTAIN / max(len(self._q), 1))
+        worth = max(_WORTH, _CERTAIN / max(len(self._samples.q), 1))
 
         def cost(turn: Array) -> float:
             left = np.log(np.maximum(self.unexplained(turn), 1e-12)).sum()

@@ -302,7 +302,8 @@ def facts(result: Replay) -> list[str]:
 def _lag(result: Replay) -> Lag:
     """Return the lag of the efforts; NaN if they do not determine it, as with a wrong zero."""
     diagnosis = result.diagnosis
-    is_judged = diagnosis.is_comparable and diagnosis.zero is None and not diagnosis.of_motors
+    is_judged = diagnosis.is_comparable and not diagnosis.of_motors and (
+        diagnosis.zero is None and diagnosis.tilt is None)
     return common_lag(result.joints) if is_judged else Lag()
 
 

@@ -23,6 +23,9 @@ _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
 # Efforts are velocities if all differ from the estimated ones by less than this share of their
 # square, and recorded velocities by many times as much, and those of a joint by more.
 _EXCHANGED, _MANY = 0.2, 10.0
+# An offset counts from this velocity, rad/s or m/s, and from this many times the median deviation;
+# errors that deviate by more than _USUAL times as much are glitches.
+_OFFSET, _FAR_OFF, _USUAL = 0.02, 5.0, 10.0
 _DEGREES = 180.0 / np.pi
 _OF_TURNS = (
     (_DEGREES, 'in degrees per second'), (30.0 / np.pi, 'in revolutions per minute'),
@@ -37,6 +40,8 @@ class RecordedVelocities:
         """Take estimated and recorded velocities, (S, n) each, and which joints turn, (n,)."""
         known = np.isfinite(moved).all(axis=1) & np.isfinite(recorded).all(axis=1)
         moved, recorded = moved[known], recorded[known]
+        self._offset = _offsets(moved, recorded)
+        recorded = recorded - self._offset
         squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
         product = recorded.T @ moved
         self._moved, self._recorded, self._known = moved, recorded, known
@@ -104,17 +109,22 @@ class RecordedVelocities:
     def clauses(self, names: tuple[str, ...]) -> list[str]:
         """Return one clause per kind of difference.
 
-        Velocities may have the opposite sign, another unit or scale, be another joint's, or not
-        fit, as if they were noise or stood still.
+        Velocities may have an offset, the opposite sign, another unit or scale, be another
+        joint's, or not fit, as if they were noise or stood still.
         """
         own = np.diag(self._like)
         said = [
             f'those of {names[joint]} have the opposite sign'
             for joint in np.flatnonzero(own < -_LIKE)]
+        for joint in np.flatnonzero(self._offset):
+            unit = 'rad/s' if self._turns[joint] else 'm/s'
+            said.append(
+                f'those of {names[joint]} have an offset of {self._offset[joint]:+.2g} {unit}')
         if self._are_zero.any():
             said.append(f'those of {_listed(names, self._are_zero)} are 0')
         if np.isfinite(factor := self._common_factor):
             return [
+                *said,
                 f'those of all moving joints are about {factor:.3g} times the estimated ones, so '
                 'the stamps, or all velocities, are wrong by this factor: were the stamps made '
                 'for another sampling rate?']
@@ -158,6 +168,25 @@ class RecordedVelocities:
 
     def _are(self, factor: float, apart: float = _NEAR) -> Flags:
         return np.asarray(np.abs(np.log(np.maximum(self._factor, 1e-9) / factor)) < apart)
+
+
+def _offsets(moved: Array, recorded: Array) -> Array:
+    """Return the constant error of each joint's recorded velocities, (n,); 0 if it has none."""
+    if not len(moved):
+        return np.zeros(moved.shape[1])
+    error = recorded - moved
+    middle = np.median(error, axis=0)
+    scatter = np.median(np.abs(error - middle), axis=0)
+    is_usual = np.abs(error - middle) <= _USUAL * scatter + 1e-9
+    count = is_usual.sum(axis=0)
+    velocity = np.where(is_usual, moved - np.sum(moved * is_usual, axis=0) / count, 0.0)
+    # Velocities that are a factor too large are further off the faster the joint is.
+    slope = np.sum(velocity * error, axis=0) / np.maximum(np.sum(velocity ** 2, axis=0), 1e-12)
+    at_rest = np.sum((error - slope * moved) * is_usual, axis=0) / count
+    follows = (np.abs(slope) < 0.5) & (np.abs(at_rest - middle) < 0.5 * np.abs(middle))
+    is_offset = (np.abs(middle) > np.maximum(_OFFSET, _FAR_OFF * scatter)) & (
+        follows | (np.mean(moved ** 2, axis=0) < _MOVES ** 2))
+    return np.where(is_offset, middle, 0.0)
 
 
 def _listed(names: tuple[str, ...], those: Flags) -> str:

@@ -7,6 +7,7 @@ from recordings import PANDA
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.correlated_errors import design_effects
+from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 
 
@@ -46,8 +47,8 @@ def test_few_samples_count_one_by_one(rows):
 def test_noise_turns_no_joint_that_gravity_hardly_loads(seed):
     """Guards quarter turns of joint7 with narrow intervals, in one of ten recordings."""
     given, _ = recording(seed, ('zeros', 'friction'), 0.2)
-    found = ZeroSearch(FeedForward(PANDA), given.q, given.effort, gains=False).turns()
-    assert not found.any()
+    samples = EffortSamples(given.q, given.effort)
+    assert not ZeroSearch(FeedForward(PANDA), samples, gains=False).turns().any()
 
 
 @pytest.mark.siege

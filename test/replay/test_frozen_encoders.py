@@ -58,3 +58,14 @@ def test_states_that_are_repeated_for_seconds_are_no_standstill():
     of = np.arange(4000)
     of[1000:1300] = 1000
     assert found(np.sin(TIME), np.cos(TIME), of) == {}
+
+
+@pytest.mark.parametrize('offset', [0.06, -0.3, 1.0])
+@pytest.mark.parametrize('seed', range(5))
+def test_velocities_that_are_off_all_the_time_are_no_frozen_encoder(seed, offset):
+    """It was named as failed wherever the joint rested."""
+    rng = np.random.default_rng(seed)
+    phase = np.clip(TIME % 10.0, 0.0, 5.0) + 5.0 * (TIME // 10.0)  # rests for 5 s in every 10 s
+    position = np.sin(1.3 * phase)
+    velocity = np.gradient(position, TIME) + offset
+    assert found(position, velocity + 0.1 * offset * rng.standard_normal(len(TIME))) == {}

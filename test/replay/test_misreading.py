@@ -8,9 +8,11 @@ from rough_recordings import ROBOTS, motion, recorded
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.comparison import EffortComparison, common_lag
+from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.misreading import find_misreading, mountings
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
+from hodyn_ros.replay.tilted_base import find_tilt
 
 FAULTS = (
     'mounting', 'joints', 'positions', 'efforts', 'sign of an effort', 'sign of a position',
@@ -111,7 +113,9 @@ def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
         fit = find_misreading(FeedForward(robot), q, effort)
         assert fit.reading is None, (seed, fit, fit.reading.causes(robot.joint_names))
         assert not fit.is_wrong, (seed, fit)
-        assert ZeroSearch(FeedForward(robot), q, effort, gains=False).small() is None, seed
+        samples = EffortSamples(q, effort)
+        assert ZeroSearch(FeedForward(robot), samples, gains=False).small() is None, seed
+        assert find_tilt(FeedForward(robot), samples) is None, seed
 
 
 @pytest.mark.parametrize('seeds', [
@@ -134,7 +138,7 @@ def small_zero(seed):
     q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.05]))
     joint, turn = int(rng.integers(robot.n)), rng.uniform(0.1, 0.5) * rng.choice([-1, 1])
     q[:, 0, joint] -= turn
-    search = ZeroSearch(FeedForward(robot), q, effort, gains=False)
+    search = ZeroSearch(FeedForward(robot), EffortSamples(q, effort), gains=False)
     found = search.small()
     true = np.where(np.arange(robot.n) == joint, turn, 0.0)
     before, after = (
@@ -151,6 +155,33 @@ def test_a_zero_that_is_off_by_a_small_angle_is_found(seeds):
     shown = [found for shows, found in results if shows]
     assert len(shown) > 0.2 * len(results)
     assert np.mean(shown) >= 0.95
+
+
+def tilted(seed):
+    """Return whether a tilt of the base shows, how far from it the one found is, and any zero."""
+    rng, robot = np.random.default_rng(seed), ROBOTS[seed % len(ROBOTS)]
+    q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.05]))
+    tilt, about = rng.uniform(0.12, 0.55), rng.uniform(0.0, 2.0 * np.pi)
+    gravity = 9.80665 * np.array([
+        np.sin(tilt) * np.cos(about), np.sin(tilt) * np.sin(about), -np.cos(tilt)])
+    upright, true = FeedForward(robot), FeedForward(replace(robot, gravity=gravity))
+    effort += true.torque(q)[:, 0] - upright.torque(q)[:, 0]
+    samples = EffortSamples(q, effort)
+    before, after = (
+        samples.share(model.torque(samples.q, friction=False)[:, 0]) for model in (upright, true))
+    found, zero = find_tilt(upright, samples), ZeroSearch(upright, samples, gains=False).small()
+    error = np.nan if found is None else np.linalg.norm(found.gravity - gravity) / 9.80665
+    return before > 0.01 and after < 0.2 * before, error, zero is not None and (
+        found is None or found.left > 0.5 * zero.left)
+
+
+@SEEDS
+def test_a_tilted_base_is_found_with_its_angle(seeds):
+    results = [tilted(seed) for seed in seeds]
+    shown = [error < 0.1 for shows, error, _ in results if shows]
+    assert len(shown) > 0.6 * len(results)
+    assert np.mean(shown) >= 0.95
+    assert np.mean([is_zero for *_, is_zero in results]) <= 0.05
 
 
 def carries(robot, q, effort):

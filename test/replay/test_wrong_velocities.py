@@ -119,3 +119,18 @@ def test_velocities_that_are_not_those_of_the_positions_are_named():
         'those of b have the opposite sign', 'those of c and f are swapped']
     assert wrong_velocities(moved, np.full_like(moved, np.nan), names, turns) == []
     assert wrong_velocities(0.0 * moved, 0.0 * moved, names, turns) == []
+
+
+@pytest.mark.parametrize('seed', range(10))
+@pytest.mark.parametrize('rests', [False, True])
+def test_a_constant_error_of_one_joints_velocities_is_named(seed, rests):
+    rng = np.random.default_rng(seed)
+    moved = motion(rng, ROBOTS[0])[:, 1]
+    joint, offset = int(rng.integers(7)), rng.choice([-1.0, 1.0]) * rng.uniform(0.05, 0.5)
+    if rests:
+        moved[:, joint] = 1e-3 * rng.standard_normal(len(moved))
+    found = moved + 5e-3 * rng.standard_normal(moved.shape)
+    found[:, joint] += offset
+    (said,) = wrong_velocities(moved, found, tuple('abcdefg'), np.ones(7, np.bool_))
+    assert said.startswith(f'those of {"abcdefg"[joint]} have an offset of ')
+    assert float(said.split()[-2]) == pytest.approx(offset, rel=0.1)
