@@ -34,7 +34,8 @@ ELSEWHERE = 'they come from another place than before: the arm is held there if 
 ZEROS = 'velocities of the joint states are 0 though positions move'
 ASTRAY = (
     'positions of {joint} have leapt as no arm moves: joint states count as lost until they come '
-    'from where the arm was, or the node is activated again')
+    'from where the arm was. If the new positions are right, restart the driver (its silence must '
+    'last longer than 1 s), or activate the node again')
 MISSES_MOST = (
     'the reference leaves out more than half of the time, so motions are slower than their '
     'velocities: if the joint states come in groups, let the driver send them evenly, or set '

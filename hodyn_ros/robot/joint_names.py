@@ -173,5 +173,5 @@ class JointNames:
             f'joint {", ".join(repr(prefix + joint) for joint in missing)} of robot '
             f'{self.robot.name!r} missing among the names'
             + (f', which have {", ".join(map(repr, others[:8]))} instead' if others else ''),
-            '' if self.joints != self.robot.joint_names
+            '' if self.joints != self.robot.joint_names or self.driver_prefix is not None
             else 'lock joints that do not move (locked_joints)')

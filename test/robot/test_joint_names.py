@@ -85,3 +85,12 @@ def test_a_command_is_in_the_controllers_order(panda):
         assert left.command_order(order).tolist() == FIRST[::-1]
     with pytest.raises(ValueError, match="command_joints: it names 6 joints; 'panda' has 7"):
         joints.command_order(FER[:6])
+
+
+def test_joints_of_an_active_arm_that_a_message_lacks_are_not_advised_to_be_locked(panda):
+    """A stiffness or motor states may be for some joints; the robot has not changed."""
+    names = [f'fer_joint{k}' for k in range(1, 7)]
+    with pytest.raises(hd.HodynError, match=r'lock joints that do not move'):
+        JointNames(panda).indices(names)
+    with pytest.raises(hd.HodynError, match=r'missing among the names$'):
+        JointNames(panda, driver_prefix='fer_').indices(names)

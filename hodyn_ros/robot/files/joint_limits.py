@@ -1,7 +1,6 @@
 """Limits from a separate file, with keys as in a robot file, or MoveIt's joint_limits.yaml."""
 from collections.abc import Mapping
 from dataclasses import replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 import warnings
@@ -9,7 +8,7 @@ import warnings
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, did_you_mean
 from hodyn_ros.common.input_files import check_file
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
@@ -67,7 +66,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         index = known[str(name)]
         if index is None:
             what = _why_left_out(robot, str(name))
-            warnings.warn(f'{context}: joint {name!r} {what}: left out', stacklevel=2)
+            warnings.warn(f'{context}: joint {name!r} is left out: it {what}', stacklevel=2)
             continue
         for key, value in read(entry, f'{context}, joint {name!r}').items():
             values[key][index] = value
@@ -110,8 +109,7 @@ def _why_left_out(robot: Robot, name: str) -> str:
     for prefix in ('', *robot.joint_prefixes):
         if why := dependence(robot, name, prefix):
             return why
-    near = get_close_matches(name, robot.joint_names, 1, 0.8)
-    return f'is not a joint of {robot.name!r}' + (f' (did you mean {near[0]!r}?)' if near else '')
+    return f'is not a joint of {robot.name!r}' + did_you_mean(name, robot.joint_names, cutoff=0.8)
 
 
 def _entry(entry: Any, context: str) -> dict[str, float]:

@@ -137,7 +137,7 @@ def test_an_effort_limit_of_0_of_a_joint_without_motor_is_no_warning():
 
 def test_limits_of_followers_in_a_file_are_left_out_with_a_warning():
     robot = hd.load_robot(hand(WIDE, mimic('j0')))
-    with pytest.warns(UserWarning, match="joint 'j1' follows j0: left out"):
+    with pytest.warns(UserWarning, match="joint 'j1' is left out: it follows j0"):
         robot = with_limits(robot, {'limits': {'j0': {'velocity': 1.0}, 'j1': {'velocity': 2.0}}})
     assert robot.limits.velocity.tolist() == [1.0]
 
