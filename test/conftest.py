@@ -57,6 +57,12 @@ def panda():
 
 
 @pytest.fixture
+def undrawn(monkeypatch):
+    """Let reports have no pictures, which take longer than all the rest of a replay."""
+    monkeypatch.setattr('hodyn_ros.replay.pictures.pictures', lambda result, robot: [])
+
+
+@pytest.fixture
 def hodyn(capsys):
     """Return `hodyn`, to be called with the words of a command."""
     from commands import Commands  # not before the folder of the kernels is set

@@ -5,6 +5,7 @@ import pytest
 from spoiled_recordings import SPOILED, contains
 
 
+@pytest.mark.usefixtures('undrawn')
 @pytest.mark.parametrize(('row', 'command'), [
     pytest.param(row, command, id=f'{row.name}-{command}', marks=(
         pytest.mark.siege if len(row.commands) > 1 and command != row.commands[index % 2] else ()))

@@ -11,7 +11,7 @@ from hodyn_ros.robot.files.xml_elements import first_tag, read_xml
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize('first', [0, 20000])
+@pytest.mark.parametrize('first', [0, pytest.param(20000, marks=pytest.mark.siege)])
 def test_a_damaged_file_is_read_right_or_refused_in_a_line(tmp_path, first):
     """Files of other seeds: tools/robot_fuzz.py."""
     pytest.importorskip('pinocchio')
