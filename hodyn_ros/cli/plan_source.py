@@ -38,7 +38,7 @@ def add_plan_options(parser: argparse.ArgumentParser) -> None:
         help='interpolation between the points (default: auto)')
     parser.add_argument(
         '--sample-tolerance', type=float, default=0.0, metavar='RAD',
-        help='distance by which the plan may miss samples that are at most 5 ms apart, to smooth '
+        help='distance by which the plan may miss samples that are at most 20 ms apart, to smooth '
         'their jitter; at most 0.01 (default: 0)')
     parser.add_argument(
         '--commands', choices=('effort', 'position'), default='effort',

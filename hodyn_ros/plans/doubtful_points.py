@@ -27,6 +27,8 @@ MIN_SAMPLES = 20
 # the largest one, and most of these change sign from each to the next. Jitter below LEAST_JITTER,
 # rad or m, does no harm. The largest third difference is about AMPLIFIED times the tolerance that
 # lets a plan be smooth (and 4 to 8 times the largest jitter).
+# Third differences of rounded samples are at most ROUNDING steps of the rounding beside a motion.
+ROUNDING = 5.0
 OFTEN, SEEN, ALTERNATING, LEAST_JITTER, AMPLIFIED = 0.3, 0.05, 0.6, 1e-7, 2.5
 # Least number of points for a check of the ends, and number of points that the check uses; those
 # beyond the first two distinguish motion from jitter.
@@ -36,6 +38,9 @@ MIN_POINTS, STEPS = 4, 5
 # LONGEST, s. Plans in ms are recognized up to three times the limits (3 rad/s without a limit).
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
+_SMOOTH = (
+    ': a smooth plan through all samples follows that in acceleration, jerk and torque rate; a '
+    'plan that may miss them a little (--sample-tolerance {tolerance:g}) does not')
 CONTRADICTION = 'its velocities contradict its positions'
 COUPLING = 'positions of coupled joints contradict their coupling'
 # Distance, rad or m, between a coupled joint and its coupling that still counts as rounding.
@@ -117,10 +122,14 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
 def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
     """Return by how much the samples of a motion jitter, as rounded ones do.
 
-    Empty if they do not, or if this does not lead beyond the limits of jerk or acceleration.
+    Empty if they do not, or if this does not lead beyond the limits of jerk or acceleration. Of
+    samples that are rounded to a decimal, and so slow that rounding decides their third
+    differences, this is said whatever the limits are.
     """
     if not _is_sampled(points):
         return ''
+    if step := _decimal(points.positions):
+        return f'the positions are rounded to {step:g}{_SMOOTH.format(tolerance=step)}'
     times, jerks = points.times, points.positions
     for order in (1, 2, 3):
         apart = (times[order:] - times[:-order])[:, None] / order
@@ -143,9 +152,22 @@ def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
         return ''
     return (
         f'the samples of {points.names[joint]} jitter, or are rounded, by about {size:g} '
-        f"{unit(robot, joint, 'position')}: a smooth plan through all samples follows that in "
-        'acceleration, jerk and torque rate; a plan that may miss them a little '
-        f'(--sample-tolerance {size:g}) does not')
+        f"{unit(robot, joint, 'position')}{_SMOOTH.format(tolerance=size)}")
+
+
+def _decimal(positions: Array) -> float:
+    """Return the decimal step to which slow samples, (S, n), are rounded; 0 if they are not.
+
+    It is 0 as well if the motion itself, and not the rounding, decides the third differences.
+    """
+    moved = positions[:, np.ptp(positions, axis=0) > 0.0]
+    largest = np.abs(np.diff(moved, 3, axis=0)).max(initial=0.0)
+    for digits in range(2, 7):
+        step = 10.0 ** -digits
+        counts = moved / step
+        if np.abs(counts - np.round(counts)).max(initial=0.0) < 1e-6:
+            return step if moved.size and largest <= ROUNDING * step else 0.0
+    return 0.0
 
 
 def _is_sampled(points: AcceptedWaypoints) -> bool:

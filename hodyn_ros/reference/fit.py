@@ -22,7 +22,7 @@ START_TOLERANCE = 0.01
 START_SPEED = 20.0
 # Largest time between points that are samples of a motion rather than waypoints, s, and round-off
 # of times in whole nanoseconds.
-DENSE = 5e-3
+DENSE = 0.02
 TIME_ROUND_OFF = 1e-8
 # Number of bisections for the cut-off frequency of a smoothed plan.
 BAND_STEPS = 16
@@ -89,7 +89,7 @@ def fit_plan(
         rad/s or m/s. Give np.inf for plans of other quantities, such as stiffness.
     sample_tolerance : float
         Distance by which points may be missed, rad or m, at most 0.01, for 'auto' and 'global'. If
-        it is positive and three or more points are at most 5 ms apart, only the ends are met
+        it is positive and three or more points are at most 20 ms apart, only the ends are met
         exactly, and velocities and accelerations of the others are not used: so the jitter of
         samples does not become snap. Unless 'auto' rejects it, the interpolation is then 'band'.
     names : n names

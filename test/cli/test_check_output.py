@@ -48,9 +48,9 @@ def test_a_tolerance_is_named_only_for_samples_that_are_rounded(hodyn, to_joint1
     ways = (0.4 - 0.4 * math.cos(math.pi * i / 400) for i in range(401))
     name = to_joint1(*((0.005 * i, round(way, digits)) for i, way in enumerate(ways)))
     said = hodyn('check', name, '--robot', 'panda', code=1 if digits == 3 else 0).out
-    assert ('jitter, or are rounded, by about 0.0008 rad' in said) == (digits == 3)
-    smoothed = hodyn('check', name, '--robot', 'panda', '--sample-tolerance', '0.0008').out
-    assert 'jitter' not in smoothed
+    assert ('the positions are rounded to 0.001: ' in said) == (digits == 3)
+    smoothed = hodyn('check', name, '--robot', 'panda', '--sample-tolerance', '0.001').out
+    assert 'rounded' not in smoothed
 
 
 def test_figures_on_the_standard_output_are_alone_there(hodyn, plan):

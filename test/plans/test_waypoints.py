@@ -1,4 +1,6 @@
 """Acceptance: joint_trajectory_controller's rules, each with its line."""
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
@@ -159,24 +161,39 @@ def sampled(joints, motion, step, decimals, duration=2.0):
     return accept(trajectory(times=times, positions=(ROW + moved).round(decimals)), joints)
 
 
+def smooths(robot, points, tolerance):
+    """Return whether a plan through the samples exceeds the limits of jerk that one near keeps."""
+    def share(tolerance):
+        plan = fit_plan(points.times, points.positions, sample_tolerance=tolerance)
+        return (np.abs(plan.evaluate(points.times)[:, 3]) / robot.limits.jerk).max()
+    return share(tolerance) < 1.0 < share(0.0)
+
+
 @pytest.mark.parametrize('motion', [cosine, trapezoid])
 @pytest.mark.parametrize('step', [0.001, 0.002, 0.004, 0.005])
-def test_rounded_samples_are_said_to_jitter_by_a_tolerance_that_smooths_them(
+def test_samples_rounded_to_no_decimal_jitter_by_a_tolerance_that_smooths_them(
         joints, motion, step):
+    """As those that were rounded in degrees."""
     points = sampled(joints, motion, step, 3)
+    points = replace(points, positions=points.positions * np.pi / 3.0)
     said = jitter(joints.robot, points)
     assert said.startswith('the samples of fer_joint')
     size = float(said.split('by about ')[1].split(' rad')[0])
     assert f'--sample-tolerance {size:g})' in said
     assert 0.0005 <= size <= 0.002
-    limit = joints.robot.limits.jerk
+    assert smooths(joints.robot, points, size)
 
-    def jerk_share(tolerance):
-        plan = fit_plan(points.times, points.positions, sample_tolerance=tolerance)
-        return (np.abs(plan.evaluate(points.times)[:, 3]) / limit).max()
 
-    assert jerk_share(0.0) > 1.0
-    assert jerk_share(size) < 1.0
+@pytest.mark.parametrize('motion', [cosine, trapezoid])
+@pytest.mark.parametrize('step', [0.001, 0.002, 0.004, 0.005, 0.01])
+@pytest.mark.parametrize('decimals', [3, 4])
+def test_samples_are_said_to_be_rounded_with_a_tolerance_that_smooths_them(
+        joints, motion, step, decimals):
+    points, size = sampled(joints, motion, step, decimals), 10.0 ** -decimals
+    said = jitter(joints.robot, points)
+    assert said.startswith(f'the positions are rounded to {size:g}: ')
+    assert f'--sample-tolerance {size:g})' in said
+    assert smooths(joints.robot, points, size) or (decimals == 4 and step > 0.004)
 
 
 @pytest.mark.parametrize('motion', [cosine, trapezoid, bang_bang])
