@@ -302,9 +302,17 @@ def check(
     allowed = {
         'robot': tuple(dict.fromkeys(filter(None, (robot, DESCRIPTION, *robot_names())))),
         'limits_file': tuple(dict.fromkeys((limits_file, '')))}
+    while_active = '{}: cannot change while active; deactivate the node first'
     for change in changes:
         row = row_of(change.name)
-        if row is None or _is_equal(change.value, current(change.name)):
+        # With another clock, stamps and the node's time would differ by years.
+        is_clock = change.name == 'use_sim_time'
+        if (not is_clock and row is None) or _is_equal(change.value, current(change.name)):
+            continue
+        if row is None:
+            if active:
+                return SetParametersResult(
+                    successful=False, reason=while_active.format(change.name))
             continue
         later = allowed.get(change.name, (change.value,))
         if change.value not in later:
@@ -315,8 +323,7 @@ def check(
                     f'in a parameter file; later it may be {values}'))
         if active and not row.metadata['runtime']:
             return SetParametersResult(
-                successful=False,
-                reason=f'{change.name}: cannot change while active; deactivate the node first')
+                successful=False, reason=while_active.format(change.name))
         if wrong := fault_of(change.name, change.value, row):
             return SetParametersResult(successful=False, reason=wrong)
     return SetParametersResult(successful=True)

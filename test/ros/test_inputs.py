@@ -289,7 +289,8 @@ def test_a_wrench_of_any_size_keeps_the_torque_within_limits_and_is_said(live, h
         largest = max(largest, np.abs(efforts - held).max())
     assert largest > 1.0
     assert 'external_wrench is scaled down' in node.reason
-    assert node.set(max_force=10.0).startswith('max_force: cannot change while active')
+    for name, value in (('max_force', 10.0), ('use_sim_time', True)):
+        assert node.set(**{name: value}).startswith(f'{name}: cannot change while active')
 
 
 def test_a_wrench_is_cut_by_what_the_effort_limits_leave(live, home):
