@@ -5,15 +5,35 @@
 FASTEST, SLOWEST, WINDOW = 1.25, 0.5, 5.0
 # Difference of a step of the stamps from the time between their states from which it is a jump, s.
 JUMP = 0.1
-# Share of the time that jumps ahead may skip, how much more they may, s, and how much one counts
-# for: a clock that was set is no fault.
-SKIPPED, SPARE, ONE_JUMP = 0.5, 1.5, 1.0
+# Share of the time that may be missing, how much more, s, and how much of it one event counts for:
+# a clock that was set, or a process that was stopped once, is no habit.
+MISSING, SPARE, ONE_EVENT = 0.5, 1.5, 1.0
 WRONG = (
     'the stamps of the joint states advance by {pace:.2g} s per s of time, and so do motions: '
     'check their seconds and nanoseconds, or set use_sim_time: true in a simulation')
 SKIPS = (
     'the stamps of the joint states skip most of the time: the states count as lost, as motions '
     'would be far slower than their velocities. Check the seconds and nanoseconds of the stamps')
+
+
+class MissingTime:
+    """Judges whether more than half of the time of late is missing."""
+
+    def __init__(self) -> None:
+        self._seconds = self._at = 0.0
+
+    def add(self, seconds: float, at: float) -> None:
+        """Note time, s, that is missing, or that comes back if it is negative, and when, s."""
+        # Time cannot be missing twice, and jumps back and ahead are those of two clocks.
+        counts = max(min(seconds, at - self._at, ONE_EVENT), -ONE_EVENT)
+        self._seconds, self._at = min(max(self._left(at) + counts, 0.0), 2.0 * SPARE), at
+
+    def is_most(self, at: float) -> bool:
+        """Return whether most of the time before `at`, s, is missing."""
+        return self._left(at) > SPARE
+
+    def _left(self, at: float) -> float:
+        return max(self._seconds - MISSING * (at - self._at), 0.0)
 
 
 class StampPace:
@@ -26,8 +46,7 @@ class StampPace:
         self.skips = ''
         self._is_simulated = is_simulated
         self._last = self._since = 0, 0.0  # stamps, ns, and times, s
-        self._was_wrong = False
-        self._skipped = self._jumped_at = 0.0
+        self._was_wrong, self._skipped = False, MissingTime()
 
     def see(self, stamp: int, at: float) -> None:
         """Note a stamp, ns, and the time at which it came, s; a repeated stamp is no news."""
@@ -40,11 +59,8 @@ class StampPace:
         if not last or abs(jump) > JUMP:
             self._since, self._was_wrong = self._last, False
         if abs(jump) > JUMP:
-            # Time cannot be skipped twice, and jumps back and ahead are those of two clocks.
-            jump = max(min(jump, at - self._jumped_at, ONE_JUMP), -ONE_JUMP)
-            self._skipped, self._jumped_at = self._skipped + jump, at
-        self._skipped = min(max(self._skipped - SKIPPED * passed, 0.0), 2.0 * SPARE)
-        self.skips = SKIPS if self._skipped > SPARE else ''
+            self._skipped.add(jump, at)
+        self.skips = SKIPS if self._skipped.is_most(at) else ''
         since, since_at = self._since
         if at - since_at > WINDOW:
             pace = (stamp - since) * 1e-9 / (at - since_at)

@@ -29,6 +29,7 @@ from hodyn_ros.feedforward.reasons import (
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.requests import Requests
 from hodyn_ros.feedforward.settings import SupervisorSettings
+from hodyn_ros.feedforward.stamp_pace import MissingTime
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.feedforward.trajectory_goals import ErrorCode
 from hodyn_ros.feedforward.transitions import HEARING, Cause, State
@@ -38,8 +39,6 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
-# By how much more than half of the time the reference leaves out, s, until it is said.
-MOSTLY = 2.0
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
@@ -64,7 +63,7 @@ class Supervisor(Requests):
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
         self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
-        self._left_out_lately = self._left_out_at = 0.0
+        self._lately = MissingTime()
 
     # Cycles
 
@@ -316,11 +315,8 @@ class Supervisor(Requests):
             return
         self.counts['time left out'] += 1
         self.left_out += abs(seconds)
-        since, self._left_out_at = at - self._left_out_at, at
-        # A clock that was set, or a process that was stopped once, is no habit.
-        lately = self._left_out_lately + min(seconds, since, 1.0) - 0.5 * since
-        self._left_out_lately = max(lately, 0.0)
-        if self._left_out_lately > MOSTLY:
+        self._lately.add(seconds, at)
+        if self._lately.is_most(at):
             self.reasons.notice('mostly', '', at, 'warning', MISSES_MOST)
         self.reasons.notice_missing_time(seconds, at, is_continued=moves)
 
