@@ -1,12 +1,14 @@
-"""Zeros and gains found from noise that lasts: how often 90 % intervals contain them.
+"""Zeros, gains and offsets found from noise that lasts: how often 90 % intervals contain them.
 
     python tools/coloured_cases.py --terms zeros friction --times 0 0.05 0.2 0.5 --cases 200
 
-Exciting motions of the Panda whose links are right, friction of 2 % of the limits of effort, and
-noise of 1 % with an autocorrelation that falls by e in each of the --times, s. Zeros are off by up
-to 0.05 rad, or gains by 30 ± 3 %. The first case is --first.
+Exciting motions of the Panda whose links are right and whose friction, of 2 % of the limits of
+effort, is unknown, with noise of 1 %, whose autocorrelation falls by e in each of the --times, s.
+Zeros are off by up to 0.05 rad, gains by 30 ± 3 %, or there are offsets of up to 1 %. The first
+case is --first.
 """
 import argparse
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -34,27 +36,30 @@ def recording(seed, terms, time):
     rng = np.random.default_rng([seed, 77])
     instants, shown = exciting(rng)
     n, most = PANDA.n, PANDA.limits.effort
-    truth = {'zero': np.zeros(n), 'effort_gain': np.ones(n)}
+    truth = {'zero': np.zeros(n), 'effort_gain': np.ones(n), 'offset': np.zeros(n)}
     if 'zeros' in terms:
         truth['zero'][1:6] = rng.uniform(-0.05, 0.05, 5)
     if 'gains' in terms:
         truth['effort_gain'] = 1.3 * (1.0 + 0.03 * rng.standard_normal(n))
+    if 'offsets' in terms:
+        truth['offset'] = rng.uniform(-0.01, 0.01, n) * most
     q = shown.copy()
     q[:, 0] += truth['zero']
     law = SigmoidFriction(0.02 * most, np.full(n, 30.0), np.zeros(n))
     effort = FeedForward(PANDA).torque(q, friction=False)[:, 0] + law.torque(q)[:, 0]
-    effort += 0.01 * most * coloured(rng, len(instants), n, time)
+    effort += truth['offset'] + 0.01 * most * coloured(rng, len(instants), n, time)
     return Data(shown, effort / truth['effort_gain'], instants.astype(np.intp)), truth
 
 
 def inside(seed, terms, time):
-    """Return whether the interval of each zero or gain that is found contains the truth."""
+    """Return whether the interval of each value that is found contains the truth."""
     given, truth = recording(seed, terms, time)
-    found = identify(PANDA, given, terms)
+    found = identify(replace(PANDA, friction=None), given, terms)
+    values = {**found.joints, **({'offset': found.offset} if found.offset.size else {})}
+    intervals = {**found.intervals, 'offset': found.offset_interval}
     return np.concatenate([
-        np.abs(found.joints[key] - truth[key])[stated] < found.intervals[key][stated]
-        for key in truth if key in found.joints
-        for stated in [np.isfinite(found.intervals[key])]])
+        np.abs(values[key] - truth[key])[stated] < intervals[key][stated]
+        for key in truth if key in values for stated in [np.isfinite(intervals[key])]])
 
 
 def main():
