@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
 
-_LEFT = 0.1  # share of the efforts from which an error calls the model in question
+_LEFT = 0.1  # least share of the efforts at which errors call the model in question
 _FACTOR = 3.0  # ratio of the found and the given mass beyond which a link is implausible
 
 
@@ -21,10 +21,10 @@ def load_elsewhere(
     robot: Robot, found: Estimate, validation: Validation, data: Data, motion: Motion, bag: int,
     terms: Collection[str],
 ) -> str:
-    """Return a sentence on a load that no payload of the last link explains; empty if none is.
+    """Return a sentence on a load that no payload of the last link explains, or an empty string.
 
-    The efforts of such a recording, the one with this number and motion, contain too much gravity,
-    and offsets do not explain it either.
+    `bag` and `motion` are the number and the motion of the recording. With such a load, its
+    efforts contain too much gravity, which offsets do not explain either.
     """
     import numpy as np
 
@@ -88,7 +88,7 @@ def changed_parts(robot: Robot, found: Estimate, bags: Sequence[Path]) -> list[s
 def implausible_links(robot: Robot, found: Estimate, terms: Collection[str]) -> list[str]:
     """Return a warning about links whose mass is far from the given one.
 
-    If the last link is heavier and no payload was found, a load is the first cause.
+    If the last link is heavier and no payload was found, it first suggests a load.
     """
     far = {
         body.name: f'{body.name} {link.mass:.3g} ± {width[0]:.2g} kg instead of {body.mass:.3g}'

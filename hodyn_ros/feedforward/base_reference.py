@@ -22,9 +22,10 @@ class BaseReference:
     """Decides at each reading of the odometry whether a planned motion of the base is followed.
 
     While a plan is followed, the accelerations of the base come from the plan; the measured pose
-    and twist correct it. Without a plan, a filter of `bandwidth`, rad/s, estimates them; 0 assumes
-    none. `tolerance`, (4,), is how far position, orientation, velocity and angular velocity of the
-    base may be from the plan: m, rad, m/s, rad/s. Stamps are ns on the clock of the odometry.
+    and twist correct it. Without a plan, a filter of `bandwidth`, rad/s, estimates them; if it
+    is 0, so are they. `tolerance`, (4,), is how far position, orientation, velocity and angular
+    velocity of the base may be from the plan: m, rad, m/s, rad/s. Stamps are ns on the clock of
+    the odometry.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class BaseReference:
     def _begin(
         self, controller: FeedforwardController, plan: FollowedBase, ahead: int,
     ) -> None:
-        """Follow a plan whose start has come if the base is where the plan is."""
+        """Follow a plan that is due, if the base is where the plan is."""
         self._waiting = None
         if self._base.stamp >= plan.end:
             self._reasons.tell('error', 'it ended before it could be followed', BASE_PLAN)

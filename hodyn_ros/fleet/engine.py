@@ -24,7 +24,7 @@ Before each file it asks whether to stop; when a file begins, it calls the last 
 _TIMEOUT = 20  # s to find the scheduler, and to see a first worker
 _RETRIES = 1  # retries after a local worker died; other clusters have a setting of their own
 _SETTINGS: dict[str, Any] = {
-    # Dask must not retry: the file could wait behind one that kills the worker, and be blamed.
+    # Dask must not retry: it could queue the file behind one that kills workers, and blame it.
     'distributed.scheduler.allowed-failures': 0,
     'distributed.scheduler.worker-ttl': None,  # else all workers are lost when the machine sleeps
     'distributed.scheduler.http.routes': [], 'distributed.worker.http.routes': [],

@@ -1,4 +1,4 @@
-"""The plan: piecewise polynomials of degree 9, continuous to the fourth derivative."""
+"""The plan: piecewise polynomials of degree 9, continuous to q⁗, or to q̈ if quintic."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -90,7 +90,7 @@ class Plan:
         """Return q … q⁗ at t: (5, n) for one instant, (T, 5, n) for an array of instants.
 
         Outside its knots the plan holds its end positions, with zero derivatives. With `out`, a
-        C-contiguous float64 array of the result's shape, nothing is allocated.
+        C-contiguous float64 array of the result's shape, no result is allocated.
         """
         if isinstance(t, (float, int)):
             if t != t:
@@ -164,7 +164,7 @@ def _evaluate(times: Array, coefficients: Array, ends: Array, t: float, out: Arr
         d2 = 0.0
         d3 = 0.0
         d4 = 0.0
-        # Horner's method for p and its derivatives, each divided by k!.
+        # Horner's method for p and its derivatives, the k-th divided by k!.
         for k in range(8, -1, -1):
             d4 = d4 * s + d3
             d3 = d3 * s + d2

@@ -80,7 +80,7 @@ def take(memory: Array, start: int, shape: tuple[int, ...]) -> tuple[Array, int]
 
 @step
 def check_shapes(q: Array, out: Array, n: int, size: int, needed: int) -> None:
-    """Raise HodynError unless q is (r + 3, n), out (r + 1, n) and the workspace made for this r.
+    """Raise HodynError unless q is (r + 3, n), out is (r + 1, n), and the workspace fits them.
 
     `size` is the size of the workspace, and `needed` the size that the order of `out` needs.
     """

@@ -28,8 +28,8 @@ from hodyn_ros.plans.retiming.time_law import (
 from hodyn_ros.reference import Plan
 
 SAMPLES_PER_KNOT = 4
-# Shares of a piece, from the motion's start or end, at which the first two and the last two pieces
-# of the rate have more samples: the motion changes quickly there.
+# Places of additional samples in each of the first two and last two pieces of the rate, where the
+# motion changes quickly: shares of the piece, from its side that is nearer to that end.
 END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
 # Dense samples between the even ones find peaks that are shorter than a piece; only peaks above
 # the share PEAK of a limit count. DENSE_STEP is in s.

@@ -43,14 +43,14 @@ ROOM = 0.95
 PRISMATIC = 0.1
 """Overshoot of prismatic joints, m, for each rad of revolute ones."""
 SPACINGS = 16.0, 4.0
-"""Distances, in tolerances, between the samples that are kept first: few follow no jitter."""
+"""Distances between kept samples, in tolerances, tried in turn: fewer samples jitter less."""
 SHARES = ROOM, 0.8
-"""Shares of the tolerance by which these samples may be missed, as dropped ones are missed by
-more."""
+"""Shares of the tolerance by which kept samples may be missed, tried in turn: dropped samples are
+missed by more."""
 REFINEMENTS = 4
 """Number of searches for the place nearest to a point, each 10 times finer."""
 COARSE = 2
-"""The same, for a point that then is near enough."""
+"""The same, for a point that these searches show to be near enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +88,7 @@ def points_of(robot: Robot, positions: ArrayLike, times: ArrayLike | None) -> Ac
 
 
 def comparable_speed(robot: Robot) -> Array:
-    """Return the joints' velocity limits, (n,), rad/s or m/s; 1 if a joint has none, or 0."""
+    """Return the joints' velocity limits, (n,), rad/s or m/s; 1 where it is missing or 0."""
     limit = robot.limits.velocity
     speed: Array = np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0)
     return speed
@@ -116,9 +116,9 @@ def path_of(
     """Return the path through two or more points.
 
     The path goes through all points, with the directions of given velocities and the curvatures of
-    given accelerations. From `MIN_SAMPLES` points on, it may miss points by the tolerance, rad or
-    m: if they are dense, or if that makes it much smoother. If there are fewer points, no stops,
-    and the first point is in motion, the path is the curve in time.
+    given accelerations. With `MIN_SAMPLES` points or more it may miss them by the tolerance, rad
+    or m: if they are dense, or if that makes it much smoother. With fewer points, without stops,
+    and with a first point in motion, the path is the curve in time.
 
     The path is cut at the points `stop_at`, from 0, so that a motion along it rests there.
     `interpolation`, between points that are met, and `abrupt_ends`, for the curves in time, are as
@@ -244,7 +244,7 @@ def _note_of_repeated(points: list[int]) -> tuple[str, ...]:
 
 
 def _rests(points: AcceptedWaypoints, same: list[int]) -> list[tuple[int, int]]:
-    """Return the first and last points of rests of `PAUSE`, without those at the ends.
+    """Return the first and last points of rests of at least `PAUSE`, except those at the ends.
 
     `same` are the points that repeat the one before.
     """
@@ -324,10 +324,10 @@ def _through_few(samples: Array, speed: Array, tolerance: float) -> Plan | None:
 def _missed_in_order(
     plan: Plan, samples: Array, kept: Indices, least: float,
 ) -> tuple[float, float]:
-    """Return the largest distance of a sample from the path between the kept ones around it.
+    """Return the largest distances of samples from the path, and from a motion along it.
 
-    It is exact if it is larger than `least`. Also returns the distance from a motion along the
-    path that does not turn back where samples do.
+    A sample is compared with the path between the kept samples around it; the first distance is
+    exact only above `least`. The motion never turns back, although samples may.
     """
     after = np.searchsorted(kept, np.arange(len(samples)), side='right')
     last = len(kept) - 1

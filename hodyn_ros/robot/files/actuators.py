@@ -72,7 +72,7 @@ def with_actuators(
     -------
     Robot
         A robot with only these actuators. Its `rotor_inertia` is None: motors of inertia 0 at
-        rigid joints get the inertia from it, and the others keep their own.
+        rigid joints get that of `robot`, and the others keep their own.
 
     Raises
     ------
