@@ -82,6 +82,11 @@ def frozen(recording):
     recording.position[half:, 2] = recording.position[half, 2]
 
 
+def slipped(recording):
+    """Let the encoder of the third joint slip by 0.1 rad at 12 s."""
+    recording.position[1200:, 2] += 0.1
+
+
 def filtered_velocities(recording):
     """Filter the velocities by a low pass of first order with a time constant of 50 ms."""
     velocity, share = recording.velocity, 1.0 - np.exp(-1.0 / (0.05 * 100.0))

@@ -50,6 +50,7 @@ def diagnosed(q, effort, velocity):
     few = DiagnosisSamples(ROBOTS[0])
     few.add(SimpleNamespace(
         q=q, slow=np.stack([effort, effort], axis=1), instants=100_000_000 * np.arange(len(q)),
+        leap=np.zeros_like(effort),
         states=SimpleNamespace(position=q[:, 0], velocity=velocity)))
     return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
         SimpleNamespace(gear_ratios=np.full(7, np.nan)))

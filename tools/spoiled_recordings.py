@@ -25,6 +25,7 @@ from recording_mistakes import (
     rubbing_and_swapped,
     scaled,
     shifted,
+    slipped,
     standing,
     stretched,
     stuck_velocity,
@@ -179,6 +180,9 @@ SPOILED = [
         r'those of shoulder do not fit: they are \S+ rad/s \(RMS\) off the estimated ones, '
         r'which are \S+ rad/s, and hardly count\. Correct the driver\.'),),
         (re.compile('those of (?!shoulder)'), 'does not fit the'), commands=('replay',)),
+    on_slide('an encoder that slips', slipped, (
+        'Positions of elbow leap by +0.1 rad at t = 12 s, as no joint moves, and stay there.',),
+        ('does not fit the', 'jumped', 'sampled by a clock', 'stand still', 'zero of')),
     on_slide('an offset of a velocity', biased_velocity, (
         'those of elbow have an offset of +0.15 rad/s',), ('does not fit the', 'do not fit')),
     on_slide('exchanged', exchanged, ('efforts seem to be exchanged',), ('does not fit the',), 2),

@@ -69,6 +69,7 @@ class MotionPiece:
     instants: NDArray[np.int64]
     used: Flags  #: (T,): whether the motion is known at these messages
     begins: Flags  #: (T,): first messages of runs
+    leap: Array  #: (T, n): by how much positions leap before each message, rad or m; else 0
     #: `q`, `q_deviation`: (T, 5, n): the estimated motion and its standard deviation, rad/sᵏ; NaN
     #: where not used
     q: Array
@@ -181,7 +182,7 @@ class RecordedMotion:
         timing.status[~used & (timing.status <= StampStatus.AFTER_RESET)] = StampStatus.NO_MOTION
         self.timing_statistics.add(states, timing, inner)
         return MotionPiece(
-            states, timing.stamps, instants, used, begins, q, deviation), runs, inner
+            states, timing.stamps, instants, used, begins, timing.leap, q, deviation), runs, inner
 
 
 def samples(states: JointStates, run: Run) -> Samples:

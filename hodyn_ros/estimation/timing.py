@@ -16,6 +16,7 @@ from hodyn_ros.common.jit import njit
 from hodyn_ros.estimation.astray_positions import astray
 from hodyn_ros.estimation.deliveries import burst_size, were_held_up
 from hodyn_ros.estimation.period_count import MAX_MOVE
+from hodyn_ros.estimation.position_leaps import leaps
 from hodyn_ros.estimation.repeated_states import repeats, seen_before, torn
 from hodyn_ros.estimation.sampling_clock import Instants, sampling_instants
 from hodyn_ros.messages.joint_state_bag import JointStates
@@ -60,6 +61,7 @@ class StampStatus(IntEnum):
     """How a message's stamp follows the previous one, or why the message is not used.
 
     AFTER_STEP: the samples show that the clock was set, by less than the length of a gap.
+    AFTER_LEAP: a joint's position leaps before this message, and stays there.
     NO_MOTION: the run cannot be smoothed; this status is set last. STALE: the state
     repeats an earlier message, with a different one in between. TORN: positions of one sample with
     velocities of another. ASTRAY: a position is far off the positions before and after.
@@ -68,14 +70,15 @@ class StampStatus(IntEnum):
     FOLLOWS = 0
     AFTER_GAP = 1
     AFTER_STEP = 2
-    AFTER_RESET = 3
-    DUPLICATE = 4
-    REVERSED = 5
-    NO_MOTION = 6
-    LONE = 7
-    STALE = 8
-    TORN = 9
-    ASTRAY = 10
+    AFTER_LEAP = 3
+    AFTER_RESET = 4
+    DUPLICATE = 5
+    REVERSED = 6
+    NO_MOTION = 7
+    LONE = 8
+    STALE = 9
+    TORN = 10
+    ASTRAY = 11
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,7 @@ class Timing:
     #: (T,): messages that repeat the previous state, bit for bit, under a new stamp
     republished: Flags
     off: Array  #: (T, n): how far astray positions are off their neighbours, rad; 0 for others
+    leap: Array  #: (T, n): by how much positions leap before each message, rad or m; else 0
     runs: tuple[Run, ...]  #: Stretches without a gap
 
 
@@ -123,20 +127,27 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     begins = np.flatnonzero((status[index] == StampStatus.AFTER_RESET) | (
         (status[index] == StampStatus.AFTER_GAP) & apart))
     republished = np.zeros(len(states), dtype=bool)
-    off = np.zeros_like(states.position)
+    off, leap = np.zeros((2, *states.position.shape))
     runs: list[Run] = []
     for begin, end in zip(begins, np.append(begins, len(index))[1:], strict=True):
         message = index[begin:end]
         off[message] = astray(1e-9 * stamps[message].astype(np.float64), states.position[message])
         fits = ~off[message].any(axis=1)
         status[message[~fits]] = StampStatus.ASTRAY
-        for run in _runs(states, message[fits], stamps, status, longest * 1e-9):
-            if len(run.time) < MIN_RUN:
-                status[run.message] = StampStatus.LONE
-                continue
-            republished[run.message[1:]] = np.diff(run.sample) == 0
-            runs.append(run)
-    return Timing(clock, stamps, period, status, republished, off, tuple(runs))
+        message = message[fits]
+        leap[message] = leaps(
+            1e-9 * (stamps[message] - stamps[message[:1]]), states.position[message])
+        for part in np.split(message, np.flatnonzero(leap[message].any(axis=1))):
+            found = _runs(states, part, stamps, status, longest * 1e-9)
+            if leap[part[0]].any() and status[part[0]] <= StampStatus.AFTER_RESET:
+                status[part[0]] = StampStatus.AFTER_LEAP
+            for run in found:
+                if len(run.time) < MIN_RUN:
+                    status[run.message] = StampStatus.LONE
+                    continue
+                republished[run.message[1:]] = np.diff(run.sample) == 0
+                runs.append(run)
+    return Timing(clock, stamps, period, status, republished, off, leap, tuple(runs))
 
 
 def typical_period(stamps: NDArray[np.int64]) -> float:

@@ -56,6 +56,10 @@ class Diagnosis:
     misplaced: tuple[str, ...] = ()  #: Joints mostly outside their ranges
     #: Joints whose positions stand still while their velocities go on, and for how long, s
     frozen: Mapping[str, float] = field(default_factory=dict)
+    #: Where positions leap and stay: time since the first message, s, index of the joint, and by
+    #: how much, rad or m
+    leaps: tuple[tuple[float, int, float], ...] = ()
+    units: tuple[str, ...] = ()  #: The unit of each joint's positions
     are_exchanged: bool = False  #: Whether velocities and efforts seem to be exchanged
 
     @property
@@ -141,6 +145,7 @@ class Diagnosis:
             said.append(
                 f'Positions stand still while the recorded velocities go on: {frozen}. Did an '
                 'encoder, or the driver, fail? Leave this part out, or record it again.')
+        said += [self._leaping] if self.leaps else []
         said += [self._misread] if self.fit.is_wrong else []
         said += [] if self.zero is None else [self._small_zero(self.zero)]
         said += [] if self.tilt is None else [self._tilted(self.tilt)]
@@ -173,6 +178,18 @@ class Diagnosis:
                 f'Positions of {", ".join(names)} are about {factor:g} times as large as {whose}: '
                 f'are they in {LENGTHS[factor]}? Let the driver send metres.')
         return said
+
+    @property
+    def _leaping(self) -> str:
+        passed, joint, size = max(self.leaps, key=lambda each: abs(each[2]))
+        names = ', '.join(self.names[k] for k in sorted({joint for _, joint, _ in self.leaps}))
+        largest = f'by {size:+.2g} {self.units[joint]} at t = {passed:.4g} s'
+        many = len(self.leaps) > 1
+        return (
+            f'Positions of {names} leap {f"{len(self.leaps)} times" if many else largest}, as no '
+            f'joint moves, and stay there{f": {self.names[joint]} {largest}" if many else ""}. Did '
+            'an encoder slip, or a drive stop to report for a while? Between leaps the motion is '
+            'smoothed separately; zeros may differ. Use only a part without a leap.')
 
     def _small_zero(self, zero: SmallZero) -> str:
         name = self.names[zero.joint]
@@ -220,11 +237,18 @@ class DiagnosisSamples:
         self._pieces: list[tuple[Array, ...]] = []
         self._fitted: list[tuple[Array, ...]] = []  # motion and efforts that are fitted
         self._encoders = FrozenEncoders()
+        self._begin: int | None = None
+        self._leaps: list[tuple[float, int, float]] = []
         self._has_springs = bool(series_compliance(robot).any())
 
     def add(self, used: Chunk) -> None:
         """Add the next used messages."""
         self._encoders.add(used)
+        if self._begin is None and len(used.instants):
+            self._begin = int(used.instants[0])
+        for i, joint in np.argwhere(used.leap).tolist():
+            passed = 1e-9 * float(used.instants[i] - (self._begin or 0))
+            self._leaps.append((passed, joint, float(used.leap[i, joint])))
         if len(used.q) and len(self._pieces) < _FEW:
             fitted = with_rates(used) if self._has_springs else (used.q, used.slow[:, 1:])
             self._fitted.append(_some(*fitted))
@@ -262,7 +286,8 @@ class DiagnosisSamples:
             fit = replace(fit, reading=replace(reading, are_velocities_scaled=False))
             velocities = RecordedVelocities(q[:, 1] / reading.factors(turns), velocity, turns)
         zero = tilt = None
-        if not fit.is_wrong and not np.isnan(fit.unexplained):
+        # A leap changes a zero within the recording, so no other one fits.
+        if not fit.is_wrong and not np.isnan(fit.unexplained) and not self._leaps:
             samples = EffortSamples(q, in_joint_units(effort, efforts.gear_ratios))
             zero = ZeroSearch(feedforward, samples, gains=False).small()
             tilt = find_tilt(feedforward, samples)
@@ -272,7 +297,8 @@ class DiagnosisSamples:
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
             self._has_springs, zero, tilt,
-            tuple(factors.tolist()), misplaced, self._encoders.named(names))
+            tuple(factors.tolist()), misplaced, self._encoders.named(names), tuple(self._leaps),
+            tuple('rad' if turning else 'm' for turning in turns))
 
 
 def _some(*values: Array) -> tuple[Array, ...]:

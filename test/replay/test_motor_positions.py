@@ -43,7 +43,7 @@ def found(robot, q, effort):
     few.add(SimpleNamespace(
         q=q[every], slow=np.stack([slow, slow], axis=1)[every],
         instants=np.round(1e9 * TIME).astype(np.int64)[every],
-        begins=np.isin(every, (0, 700)) & first,
+        begins=np.isin(every, (0, 700)) & first, leap=np.zeros((len(every), robot.n)),
         states=SimpleNamespace(position=q[every, 0], velocity=q[every, 1])))
     return few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
         gear_ratios=np.full(robot.n, np.nan))).fit
@@ -57,6 +57,7 @@ def test_of_a_short_recording_nothing_is_claimed():
     few.add(SimpleNamespace(
         q=q[300:400], slow=np.stack([effort, effort], axis=1)[300:400],
         instants=np.round(1e9 * TIME[300:400]).astype(np.int64), begins=np.arange(100) == 0,
+        leap=np.zeros((100, robot.n)),
         states=SimpleNamespace(position=q[300:400, 0], velocity=q[300:400, 1])))
     fit = few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
         gear_ratios=np.full(robot.n, np.nan))).fit

@@ -31,8 +31,8 @@ def chunk():
     begins = np.zeros(COUNT, dtype=bool)
     begins[[0, 20]] = True
     return Chunk(
-        states, stamps, stamps - 7, used, begins, numbers(5), numbers(5), numbers(3), numbers(3),
-        states.effort, numbers(2), numbers(2))
+        states, stamps, stamps - 7, used, begins, 0.0 * numbers(), numbers(5), numbers(5),
+        numbers(3), numbers(3), states.effort, numbers(2), numbers(2))
 
 
 def test_each_column_of_the_table_is_what_its_title_says(tmp_path, chunk):
