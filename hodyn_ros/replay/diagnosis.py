@@ -187,9 +187,9 @@ class Diagnosis:
         many = len(self.leaps) > 1
         return (
             f'Positions of {names} leap {f"{len(self.leaps)} times" if many else largest}, as no '
-            f'joint moves, and stay there{f": {self.names[joint]} {largest}" if many else ""}. Did '
-            'an encoder slip, or a drive stop to report for a while? Between leaps the motion is '
-            'smoothed separately; zeros may differ. Use only a part without a leap.')
+            f'joint moves, and stay there{f": {self.names[joint]} {largest}" if many else ""}. '
+            'Did an encoder slip, or a drive stop to report for a while? Between leaps the motion '
+            'is smoothed separately; zeros may differ. Use only a part without a leap.')
 
     def _small_zero(self, zero: SmallZero) -> str:
         name = self.names[zero.joint]
