@@ -263,7 +263,7 @@ class ZeroVelocities:
         if velocity is None:
             return
         since, self._stamp = (stamp - self._stamp) * 1e-9, stamp
-        if velocity.any() or not 0.0 <= since <= SLOW:
+        if velocity.any() or abs(since) > SLOW:
             self.forget()  # nothing is known about the velocities in a silence
             if velocity.any():
                 return
