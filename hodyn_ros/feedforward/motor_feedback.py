@@ -23,8 +23,8 @@ LATEST = 0.005
 IMPLAUSIBLE = 2.0
 """Largest spring torque that is believed, in units of the joint's effort limit."""
 FIRST = 200_000_000
-"""How long missing motor states go unreported after the first cycle, how long a rejected state is
-named as the reason, and how long a gap makes `ZeroVelocities` forget, ns."""
+"""How long missing motor states go unreported after the first cycle, and how long a rejected state
+is named as the reason, ns."""
 
 
 class MotorFeedback:
@@ -51,7 +51,7 @@ class MotorFeedback:
         self._share = OutputStage(np.zeros((3, 1)), none, none, fade, 0.0)
         self._is_used = False
         self._motors: Array | None = None
-        self._zeros = ZeroVelocities()
+        self._zeros = ZeroVelocities(robot.limits.velocity[actuators.motor_joints])
         # The motors' reference when their measured positions last changed.
         self._still_from: Array | None = None
         self._stamp, self._now, self._begin = 0, -1, -1
@@ -66,11 +66,9 @@ class MotorFeedback:
     def take(self, position: Array, velocity: Array, stamp: int) -> None:
         """Take a state of the motors, (m,) each, in link-side units, with its stamp, ns."""
         self._rejected = '', -FIRST
-        if abs(stamp - self._stamp) >= FIRST:
-            self._zeros.forget()  # nothing is known about the velocities in between
         if self._motors is None or not np.array_equal(position, self._motors[0]):
             self._still_from = None
-        self._zeros.see(position, velocity)
+        self._zeros.see(position, velocity, stamp)
         self._motors, self._stamp = np.stack([position, velocity]), stamp
 
     def reject(self, why: str) -> None:

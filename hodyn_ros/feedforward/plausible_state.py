@@ -6,6 +6,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.limit_table import question_of_units, unit
+from hodyn_ros.feedforward.state_arrivals import SLOW
 from hodyn_ros.robot import Limits, Robot
 
 _State = tuple[Array, Array, int]
@@ -79,8 +80,7 @@ class PlausibleState:
     """
 
     def __init__(self, limits: Limits) -> None:
-        self._fastest = FACTOR * np.where(
-            np.isfinite(limits.velocity), limits.velocity, FREE_VELOCITY / FACTOR)
+        self._fastest = _fastest(limits.velocity)
         # Limits are read-only arrays, for which another kernel would be compiled: hence copies.
         self._low, self._high = limits.position_min.copy(), limits.position_max.copy()
         #: The joint for which a state was last left out; −1 if its stamp was far from the last
@@ -236,34 +236,51 @@ class PlausibleState:
 
 
 class ZeroVelocities:
-    """Detects velocities that are 0 for all joints although positions move."""
+    """Detects velocities that are 0 for all joints although positions move.
 
-    def __init__(self) -> None:
+    `velocity` are their velocity limits, (n,). A position that leaps, for instance to other units
+    or to another place after a silence, has not moved.
+    """
+
+    def __init__(self, velocity: Array) -> None:
+        self._fastest, self._stamp = _fastest(velocity), 0
         self.forget()
 
     def forget(self) -> None:
-        """Forget the last position and the joint."""
+        """Forget the last positions and the joint."""
         #: A joint that has moved since the last velocity other than 0; −1 if none has
         self.joint = -1
-        self._from: Array | None = None
+        self._from: Array | None = None  # where it began to move
+        self._last: Array | None = None
 
     def leave_out(self, velocity: Array | None) -> Array | None:
         """Return a velocity, (n,), or None in place of one that positions contradict."""
         is_wrong = self.joint >= 0 and velocity is not None and not velocity.any()
         return None if is_wrong else velocity
 
-    def see(self, position: Array, velocity: Array | None) -> None:
-        """Take a state that is believed, (n,) each."""
+    def see(self, position: Array, velocity: Array | None, stamp: int) -> None:
+        """Take a state that is used, (n,) each, with its stamp in ns."""
         if velocity is None:
             return
-        if velocity.any():
-            self.forget()
-        elif self._from is None:
-            self._from = position.copy()
+        since, self._stamp = (stamp - self._stamp) * 1e-9, stamp
+        if velocity.any() or abs(since) > SLOW:
+            self.forget()  # nothing is known about the velocities in a silence
+            if velocity.any():
+                return
+        last, self._last = self._last, position.copy()
+        if self._from is None or last is None or (
+                # Stamps may jitter, so small steps are no leaps.
+                np.abs(position - last) > np.maximum(self._fastest * since, UNMEASURED)).any():
+            self._from = self._last
         elif self.joint < 0:
             moved = np.abs(position - self._from)
             if moved.max() > UNMEASURED:
                 self.joint = int(moved.argmax())
+
+
+def _fastest(velocity: Array) -> Array:
+    """Return the largest velocities that are believed, by the velocity limits, (n,)."""
+    return FACTOR * np.where(np.isfinite(velocity), velocity, FREE_VELOCITY / FACTOR)
 
 
 @njit()

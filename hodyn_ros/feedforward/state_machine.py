@@ -48,7 +48,8 @@ OF_STATES = (
     'set back', 'hold-up', 'gap', 'set ahead', 'state', 'velocity', 'no velocity', 'still')
 # Names in `~/state` of the states that are not named by the reference's mode.
 NAMES = {
-    State.SILENT: 'fault', State.ENDING: 'stopping', State.FADING: 'fading'}
+    State.LOST: 'stopping', State.SILENT: 'fault', State.ENDING: 'stopping',
+    State.FADING: 'fading'}
 CODES = {
     Cause.DEPARTED: ErrorCode.PATH_TOLERANCE_VIOLATED,
     Cause.ELSEWHERE: ErrorCode.PATH_TOLERANCE_VIOLATED}
@@ -110,6 +111,12 @@ class StateMachine:
         if self.state in (State.LOST, State.SILENT) and not self.why_no_state:
             self.why_no_state = f'{why}; if they are those of this arm, activate the node again'
             self.reasons.tell('error', self.why_no_state, 'joint_states')
+
+    def reject_state(self, why: str) -> None:
+        """Note why a state was refused: shown is the last cause while waiting, else the first."""
+        if self.why_waiting:  # empty: the node waits for a first state, and says so itself
+            self.why_waiting = why
+        self.why_no_state = self.why_no_state or why
 
     def bind(self, joints: Sequence[str]) -> None:
         """Set the names of the joints in the joint states."""

@@ -58,7 +58,7 @@ class Supervisor(Requests):
         #: The last accepted plan, annotated, if that was requested; its publisher empties it
         self.annotated = b''
         self._plausible = PlausibleState(feedforward.robot.limits)
-        self._zeros = ZeroVelocities()
+        self._zeros = ZeroVelocities(feedforward.robot.limits.velocity)
         self._has_velocity = self._was_reset = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
@@ -83,7 +83,7 @@ class Supervisor(Requests):
             self._check_stamp(stamp, at)
         self.pace.see(stamp, at)
         if self.pace.skips:
-            self.why_no_state = self.why_no_state or self.pace.skips
+            self.reject_state(self.pace.skips)
             raise HodynError(self.pace.skips)
         if self.pace.wrong:
             self.reasons.notice('pace', '', at, 'warning', self.pace.wrong)
@@ -94,10 +94,6 @@ class Supervisor(Requests):
                 joint=self._joints[self._plausible.joint]), position)
         self.arrivals.arrived(at, stamp)
         self.why_no_state = ''
-        if is_believed:
-            self._zeros.see(position, given)
-            if given is not None and self._zeros.joint >= 0:
-                self.reasons.notice_zeros(self._joints[self._zeros.joint], at)
         if starts and not is_believed:
             self.why_waiting = UNLIKE if self._plausible.joint >= 0 else APART
             return False
@@ -112,6 +108,9 @@ class Supervisor(Requests):
         elif self.settings.controller.at_measurement:
             self.reasons.notice_no_velocity(at)
         if is_believed:
+            self._zeros.see(position, given, stamp)
+            if given is not None and self._zeros.joint >= 0:
+                self.reasons.notice_zeros(self._joints[self._zeros.joint], at)
             self._believed[:] = self.measured
             self._readings, self._unbelieved = self._unbelieved + 1, 0
         else:
@@ -239,7 +238,7 @@ class Supervisor(Requests):
     def _refuse(self, why: str, position: Array) -> NoReturn:
         """Refuse a state with a position that no arm can have."""
         why = joined(why, self._wraps(position))
-        self.why_no_state = self.why_no_state or why  # `~/state` shows the first one
+        self.reject_state(why)
         raise HodynError(why)
 
     def _may_be_at(self, position: Array) -> bool:

@@ -104,7 +104,7 @@ class Session:
                     supervisor.see_other_arm(str(error))
                 return
             self.monitor.reject('joint_states', error)
-            supervisor.why_no_state = supervisor.why_no_state or printable(str(error))
+            supervisor.reject_state(printable(str(error)))
             return
         if is_answered:
             if self._settings.trigger == 'joint_state':

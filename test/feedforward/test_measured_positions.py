@@ -38,6 +38,51 @@ def test_of_joint_states_that_come_back_in_degrees_it_is_asked():
     assert len(reasons) <= 2, 'the topic of the state is not flooded'
 
 
+@pytest.mark.parametrize('seconds', [0.0, 1.0, 3.0])
+def test_refused_states_and_the_place_after_a_restart_are_no_motion(seconds):
+    """An arm that rested was said to have moved, by a driver that had sent degrees."""
+    world = World(at_measurement=True)
+    world.states(50, position=np.degrees(HOME), velocity=np.zeros(7))
+    assert world.report[0] == 'waiting'
+    world.pass_time(seconds)
+    world.states(400)
+    assert not world.said('are 0 though'), world.logged
+    assert world.report == ('holding', '')
+
+
+@pytest.mark.parametrize('refused', [0, 50])
+def test_another_place_after_a_silence_is_no_motion(refused):
+    """The states count as lost after 1 s only."""
+    world = running(state_timeout=1.0, at_measurement=True)
+    world.states(50, velocity=np.zeros(7))
+    world.states(refused, position=np.degrees(HOME), velocity=np.zeros(7))
+    world.pass_time(0.5)
+    world.states(200, position=HOME + 0.06, velocity=np.zeros(7))
+    assert not world.said('stopping')
+    assert not world.said('are 0 though'), world.logged
+
+
+def test_while_it_waits_the_latest_refusal_is_shown():
+    """A driver in degrees left out a joint later, and the node still asked about degrees."""
+    world = World()
+    supervisor = world.supervisor
+    supervisor.reject_state('position of joint4 is not finite')
+    assert world.report == ('waiting', ''), 'the node says what it waits for'
+    world.arm = np.degrees(HOME)
+    world.states(50)
+    assert 'are these degrees?' in world.report[1]
+    supervisor.reject_state("joint 'joint7' is missing among the names")
+    assert world.report == ('waiting', "joint 'joint7' is missing among the names")
+    world.states(1)
+    assert 'are these degrees?' in world.report[1]
+    world.arm = HOME.copy()
+    world.states(50)
+    world.pass_time(1.0)
+    for why in ('the first', 'another'):
+        supervisor.reject_state(why)
+    assert world.report == ('fault', 'joint states are lost: the first')
+
+
 @pytest.mark.parametrize('at_measurement', [False, True])
 def test_joint_states_that_become_degrees_count_as_none(at_measurement):
     """The arm was held at the ends of its ranges, with the torque of that pose."""

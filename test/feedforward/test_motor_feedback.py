@@ -176,6 +176,22 @@ def test_velocities_of_before_a_gap_say_nothing_about_the_motion_in_it():
     assert world.feedback.why == ''
 
 
+def test_other_units_or_names_of_motors_at_rest_are_no_motion():
+    """It was said that they had moved; the units were not asked about."""
+    world = acting(arm(), has_loop=True)
+
+    def at_rest(change):
+        return lambda arm, stamp: (change(arm.theta).copy(), np.zeros(2), stamp)
+
+    world.run(0.2, send=at_rest(lambda theta: theta))
+    world.run(FADE + 0.6, send=at_rest(lambda theta: 100.0 * theta))
+    assert 'check units (link-side), zeros and names' in world.feedback.why
+    world.run(FADE + 0.6, send=at_rest(lambda theta: theta))
+    assert world.feedback.why == ''
+    world.run(0.01, send=at_rest(lambda theta: theta[::-1]))
+    assert 'their positions move' not in world.feedback.why
+
+
 def test_a_rejected_motor_state_is_the_reason_why_none_is_used():
     world = acting(arm(), has_loop=True)
     with pytest.raises(hd.HodynError, match='it has no stamp'):

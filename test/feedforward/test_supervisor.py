@@ -104,6 +104,27 @@ def test_velocities_of_zero_while_positions_move_are_said_once_and_not_used(at_m
     assert 'no velocity' not in world.report[1]
 
 
+@pytest.mark.parametrize('data', ['', b'0.3'])
+def test_what_fades_while_states_are_lost_is_a_stop(data):
+    """It was called holding, as if the node were ready."""
+    world = running()
+    if data:
+        world.plan(data)
+    world.states(50)
+    world.supervisor.change_model(loaded(PANDA, 2.0))
+    world.states(10)
+    seen = []
+    for _ in range(600):
+        world.pass_time(0.005)
+        seen.append(world.report)
+    seen = [report for report in seen if 'are lost' in report[1]]
+    assert seen.count(('stopping', 'joint states are lost')) > 10
+    assert {name for name, _ in seen} == {'stopping', 'fault'}
+    assert seen[-1] == ('fault', 'joint states are lost')
+    world.states(50)
+    assert world.report[0] == 'holding'
+
+
 def test_repeated_hold_ups_by_a_busy_machine_are_logged_as_one_line():
     world = running()
     for _ in range(200):
