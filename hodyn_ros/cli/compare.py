@@ -57,7 +57,7 @@ def _print(title: str, results: dict[str, Any], output: Path) -> None:
             case, *(f'{row[method]:.2e}' for method in methods),
             f'{row["rigid"] / row["full"]:.3g}')
     console = make_console()
-    console.print(f'{title}\nRMS error of the worst link joint (rad)')
+    console.print(f'{title}\nRMS link-side error of the worst joint (rad)')
     console.print(table)
     if why := results.get('no_flatness'):
         console.print(f'no flatness-based feedback: {why}')

@@ -48,8 +48,13 @@ def check_values(
     wrong = ~(np.abs(values) <= largest)
     if wrong.any():
         i = int(wrong.argmax())
-        what = f'{values[i]:g}' if np.isfinite(values[i]) else 'not finite'
-        raise HodynError(f'{names[i]} is {what}')
+        most = np.broadcast_to(largest, wrong.shape)
+        raise HodynError(f'{names[i]} {fault_of(values[i], most[i])}')
+
+
+def fault_of(value: float, largest: float = MAX_VALUE) -> str:
+    """Return what is wrong with a value that is not finite, or beyond ±`largest`."""
+    return f'is {value:g}, beyond {largest:g}' if np.isfinite(value) else 'is not finite'
 
 
 def byte_order(data: bytes) -> str:

@@ -190,8 +190,7 @@ class JointStateReader:
         magnitudes = np.abs(values)
         i = int(magnitudes.argmax())  # the index of a NaN, if there is one
         if magnitudes.size and not magnitudes.item(i) <= cdr.MAX_VALUE:
-            what = f'is {values[i]:g}' if np.isfinite(values[i]) else 'is not finite'
-            raise HodynError(f'{field} of joint {self.names[i]!r} {what}')
+            raise HodynError(f'{field} of joint {self.names[i]!r} {cdr.fault_of(values[i])}')
         return values
 
 

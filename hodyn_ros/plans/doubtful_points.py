@@ -88,7 +88,8 @@ def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
             said = (
                 f'point {i}, joint {points.names[joint]!r}: velocity {velocity[joint]:.3g} '
                 f"{unit(robot, joint, 'velocity')}, but between the points around it the joint "
-                f'moves at {ways}: a plan with this velocity turns back between the points')
+                f'moves at {ways}: a plan with this velocity turns back between the points: '
+                'correct sign and unit of the velocities, or leave them out')
     return said
 
 

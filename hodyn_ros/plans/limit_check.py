@@ -7,7 +7,6 @@ All quantities are sampled densely enough for the plan's polynomials, and their 
 (`limits.peaks`). Limits apply to the full torque, with gravity and friction, even if the published
 torque leaves these out.
 """
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +16,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable, question_of_units, unit
 from hodyn_ros.limits.margins import LimitMargin, margins
 from hodyn_ros.limits.peaks import largest
+from hodyn_ros.limits.quantities import QUANTITIES
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.extrema import sample_times
 from hodyn_ros.robot import Robot
@@ -42,9 +42,15 @@ class LimitReport:
 
     @property
     def violations(self) -> tuple[LimitMargin, ...]:
-        """Entries beyond their limits, the largest excess relative to the limit first."""
+        """Entries beyond their limits: joints first, then motors and springs.
+
+        In each group the largest excess relative to the limit is first. What a motion asks of
+        motors and springs follows from the joints' motion; some of their limits are 0, and any
+        excess over these would be the largest.
+        """
         beyond = [entry for entry in self.worst if entry.exceeded]
-        return tuple(sorted(beyond, key=lambda e: e.margin / max(abs(e.limit), 1e-12)))
+        return tuple(sorted(beyond, key=lambda e: (
+            QUANTITIES[e.quantity].of != 'joint', e.margin / max(abs(e.limit), 1e-12))))
 
     @property
     def within_limits(self) -> bool:
@@ -52,16 +58,10 @@ class LimitReport:
         return not self.violations
 
     @property
-    def doubt(self) -> str:
-        """A question about positions that are probably in degrees or mm; empty if none are."""
-        return _question((entry.unit, entry.value, -entry.margin) for entry in self.violations
-                         if entry.quantity == 'position')
-
-    @property
     def summary(self) -> str:
-        """The largest violation, the number of others, and the doubt; empty without violations."""
+        """The first violation and the number of others; empty without violations."""
         worst, *others = self.violations or ('',)
-        return f'{worst}{f" (and {len(others)} more)" if others else ""}{self.doubt}'
+        return f'{worst}{f" (and {len(others)} more)" if others else ""}'
 
     @property
     def knows_limits(self) -> bool:
@@ -81,22 +81,20 @@ class LimitReport:
 
 
 def doubt_of_units(robot: Robot, positions: Array) -> str:
-    """Return a question about positions, (m, n), rad or m, in other units; empty if none are."""
+    """Return a question about points, (m, n), that are probably in degrees or mm; else empty.
+
+    The plan between points is no reason to ask: velocities may lead it out of the range.
+    """
     limits = robot.limits
     beyond = np.maximum(positions - limits.position_max, limits.position_min - positions)
     worst = beyond.argmax(axis=0)
     joints = np.arange(robot.n)
-    return _question(
-        (unit(robot, joint, 'position'), float(value), float(most)) for joint, value, most in zip(
-            joints.tolist(), positions[worst, joints], beyond[worst, joints], strict=True)
-        if most > 0.0)
-
-
-def _question(positions: Iterable[tuple[str, float, float]]) -> str:
-    """Return the question about positions out of range: unit, value, and distance beyond."""
     units = {
-        of for of, value, beyond in positions
-        if (abs(value) > _MANY_TURNS if of == 'rad' else beyond > _FAR)}
+        of for joint, value, most in zip(
+            joints.tolist(), positions[worst, joints], beyond[worst, joints], strict=True)
+        if most > 0.0 and (
+            abs(value) > _MANY_TURNS if (of := unit(robot, joint, 'position')) == 'rad'
+            else most > _FAR)}
     return f'; {question_of_units(units)}' if units else ''
 
 

@@ -244,9 +244,10 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     if not isinstance(request, PlanRequest):
         raise HodynError(
             f'request: expected PlanRequest(trajectory, robot, …), got {reprlib.repr(request)}')
-    robot, settings = request.robot, request.settings
+    robot, settings, contradiction = request.robot, request.settings, ''
     try:
         points = accepted_points(request)
+        contradiction = contradicted_velocity(robot, points)
         starts = request.start is None or not (points.times[0] or request.start[1:].any())
         begins = motion_at_start(points, request.start)
         points, resting = with_resting_ends(points, first=starts)
@@ -261,7 +262,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         plan = _fitted(request, points, hasty) if retimed is None else retimed.plan
         limit_report = check_limits(plan, feedforward)
     except HodynError as error:
-        return refused(error)
+        return refused(error, contradiction)
     joins = request.start is not None
     excess, note = _overshoot(request, plan, points.positions)
     deviation = deviation_of(robot, plan, points, retimed)
@@ -276,28 +277,28 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     meets_samples = settings.sample_tolerance == 0.0 and settings.stretch != 'retime' and (
         points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points)
-    contradiction = contradicted_velocity(robot, points)
     doubts = (
-        MILLISECONDS if doubt else '', CONTRADICTION if contradiction else '', uncoupled)
+        MILLISECONDS if doubt else '',
+        contradiction and f'{CONTRADICTION} ({contradiction.partition(":")[0]})', uncoupled)
     jumps = steps(robot, points) if meets_samples else ''
     if meets_samples and not limit_report.within_limits:
         jumps = jitter(robot, points) or jumps
-    note = '; '.join(filter(None, (
-        unchecked, doubt, contradiction, begins * (retimed is None), resting, jumps, others,
-        note, used, *notes)))
-    factor: float | None = 1.0
-    lines = [moving] if moving else []
     reflexes = reflex_peaks(plan, feedforward, settings.commands, joins=joins)
     tripped = [str(peak) for peak in reflexes if peak.trips]
-    if tripped or not limit_report.within_limits:
-        factor = None
-        lines += hasty if retimed is None else []
+    is_beyond = bool(tripped) or not limit_report.within_limits
+    # A refusal names the contradiction: neither a ramp nor a stretch mends wrong velocities.
+    lines = [line for line in (moving, contradiction) if line] if moving or is_beyond else []
+    note = '; '.join(filter(None, (
+        unchecked, doubt, '' if lines else contradiction, begins * (retimed is None), resting,
+        jumps, others, note, used, *notes)))
+    factor: float | None = None if is_beyond else 1.0
+    if is_beyond:
+        lines += hasty if retimed is None and not contradiction else []
         if not limit_report.within_limits:
-            lines.append(limit_report.summary)
+            lines.append(limit_report.summary + doubt_of_units(robot, points.positions))
         lines += tripped
-        if settings.stretch != 'off' and not moving:
-            scaling = smallest_time_scaling(
-                plan, LimitTable(feedforward, settings.commands))
+        if settings.stretch != 'off' and not moving and not contradiction:
+            scaling = smallest_time_scaling(plan, LimitTable(feedforward, settings.commands))
             factor = scaling.factor
             if factor is None:
                 lines.append(scaling.reason)
@@ -331,12 +332,12 @@ def accepted_points(request: PlanRequest) -> AcceptedWaypoints:
         leave_out_other_joints=settings.leave_out_other_joints)
 
 
-def refused(error: HodynError) -> PreparedPlan:
-    """Return the refusal of a faulty trajectory."""
+def refused(error: HodynError, contradiction: str = '') -> PreparedPlan:
+    """Return the refusal of a faulty trajectory, with a contradiction of its points."""
     fault: Fault = (
         'joints' if isinstance(error, OtherJointsError)
         else 'past' if isinstance(error, EndedError) else 'other')
-    return PreparedPlan(str(error), fault=fault)
+    return PreparedPlan('; '.join(filter(None, (str(error), contradiction))), fault=fault)
 
 
 def _fitted(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str]) -> Plan:

@@ -29,7 +29,6 @@ from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.worker import PlanWorker
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.held_base import with_base_held
-from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros import parameters, realtime
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.given_parameters import as_overrides, read_arguments, undeclared
@@ -39,6 +38,7 @@ from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
 from hodyn_ros.ros.qos_overrides import check_qos_overrides
 from hodyn_ros.ros.robot_and_settings import (
+    check_commands,
     contents_of_torque,
     load_with,
     plan_settings,
@@ -205,10 +205,7 @@ class FeedforwardNode(LifecycleNode):
         robot = with_payload(unloaded, settings, self.get_logger().warning)
         of_cycle = supervisor_settings(robot, settings).controller
         parameters.read_tolerances(self, robot.joint_names)
-        if settings.publish_commands:
-            JointNames(
-                robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
-            ).command_order(settings.command_joints)
+        check_commands(robot, settings, self.get_logger().warning)
         if not is_warm(is_floating=robot.floating, feeds_back=settings.flatness_poles > 0.0):
             self.get_logger().info(COMPILES)
         planned = with_base_held(robot) if robot.floating else robot

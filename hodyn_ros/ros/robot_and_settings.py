@@ -16,6 +16,7 @@ from hodyn_ros.feedforward.settings import (
 from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, with_actuators
+from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.parameter_values import read_locked_joints
 from hodyn_ros.ros.parameters import Parameters
 
@@ -73,6 +74,16 @@ def with_payload(robot: Robot, settings: Parameters, warn: Callable[[str], objec
         return robot.with_payload(
             settings.payload_link, settings.payload_mass, settings.payload_com,
             np.reshape(settings.payload_inertia, (3, 3)))
+
+
+def check_commands(robot: Robot, settings: Parameters, warn: Callable[[str], object]) -> None:
+    """Raise HodynError if the robot lacks a joint of the commands; warn if none are published."""
+    if settings.publish_commands:
+        JointNames(
+            robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
+        ).command_order(settings.command_joints)
+    elif any(settings.command_joints):
+        warn('command_joints is not used: ~/commands needs publish_commands:=true')
 
 
 def _with_springs(robot: Robot, settings: Parameters) -> Robot:

@@ -64,6 +64,19 @@ def test_a_brief_check_is_one_line(hodyn, plan):
         'plan.json, for robot twolink: within all limits (none is known)\n')
 
 
+def test_a_brief_check_names_the_point_whose_velocity_is_wrong(hodyn, tmp_path):
+    (tmp_path / 'plan.csv').write_text(
+        'time,joint1,joint2,joint1.velocity,joint2.velocity\n'
+        '0,0,0,0,0\n1,0.1,0.1,-0.1,0.1\n2,0.2,0.2,0,0\n')
+    given = 'check', 'plan.csv', '--robot', 'twolink', '--brief'
+    assert hodyn(*given).out == (
+        'plan.csv, for robot twolink: within all limits (none is known), but its velocities '
+        "contradict its positions (point 1, joint 'joint1')\n")
+    said = hodyn(*given, *limit(tmp_path, joint1=0.05), code=1).out
+    assert "beyond limits: point 1, joint 'joint1': velocity -0.1 rad/s" in said
+    assert 'slower' not in said
+
+
 def test_a_plan_that_moves_a_locked_joint_is_refused(hodyn, plan):
     """The node refuses it in the same words."""
     assert hodyn(*plan, '--brief', '--lock', 'joint2=0.1', code=1).out.endswith(

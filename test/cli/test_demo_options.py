@@ -51,6 +51,7 @@ def test_a_rigid_joint_whose_motor_has_no_inertia_is_compared(hodyn, tmp_path):
     said = hodyn(
         'demo', '--compare', '--duration', '0.5', '--json', 'figures.json', *arguments).out
     assert "no flatness-based feedback: joint 'joint2' has no spring" in said
+    assert 'RMS link-side error of the worst joint (rad)' in said
     rms = json.loads((tmp_path / 'figures.json').read_text())['comparison']
     assert rms['full'] < 1e-3 * rms['rigid'] < 1.0
 

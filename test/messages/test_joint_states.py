@@ -116,7 +116,8 @@ def test_states_are_read_in_the_robots_order(reader):
 
 @pytest.mark.parametrize(('fields', 'reason'), [
     ({'position': [0.0] * 6 + [np.nan]}, "position of joint 'fer_joint7' is not finite"),
-    ({'position': [1e200] + [0.0] * 6}, "position of joint 'fer_joint1' is 1e\\+200"),
+    ({'position': [1e200] + [0.0] * 6},
+     "position of joint 'fer_joint1' is 1e\\+200, beyond 1e\\+06$"),
     ({'position': [0.0] * 7, 'velocity': [np.inf] * 7}, 'velocity of joint'),
     ({'position': []}, '7 names but 0 entries of position'),
     ({'position': [0.0] * 7, 'velocity': [0.0]}, '7 names but 1 entries of velocity'),
@@ -124,6 +125,13 @@ def test_states_are_read_in_the_robots_order(reader):
 def test_a_state_that_cannot_be_used_says_why(reader, fields, reason):
     with pytest.raises(ValueError, match=reason):
         reader.state(state_of_panda(**fields))
+
+
+def test_an_effort_that_is_too_large_is_told_the_bound(reader):
+    """A request of stiffness was rejected with its value alone."""
+    data = joint_state((1, 0), '', PANDA, [0.0] * 7, [], [3e6] * 7)
+    with pytest.raises(HodynError, match=r"^effort of joint '.*' is 3e\+06, beyond 1e\+06$"):
+        reader.effort(data)
 
 
 def test_large_numbers_that_are_possible_are_read(reader):

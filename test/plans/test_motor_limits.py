@@ -77,6 +77,19 @@ def test_a_limit_of_the_motor_side_is_judged_and_stretched(quantity, motor, join
     assert not check_limits(plan.stretched(stretch.factor - 2e-3), model).within_limits
 
 
+@pytest.mark.parametrize('quantity', ['velocity', 'acceleration', 'effort'])
+def test_what_a_joint_exceeds_comes_before_what_its_spring_then_does(quantity):
+    """A limit of 0, of the stiffness that is left, made any excess over it the largest."""
+    model = feedforward(AntagonisticQuadratic(1000.0, 900.0), max_deflection=0.3)
+    model = FeedForward(replace(
+        model.robot, limits=replace(Limits.none(2), **{quantity: np.full(2, 0.5)})))
+    report = check_limits(swing(0.1), model)
+    found = [entry.quantity for entry in report.violations]
+    assert found[:2] == [quantity] * 2
+    assert 'stiffness_left' in found
+    assert f': {quantity} ' in report.summary
+
+
 def test_a_spring_that_gives_way_is_judged_and_stretched():
     model = feedforward(replace(LAWS['softening'], stiffness=150.0, cubic=-3e3))
     plan = swing(0.5)

@@ -61,7 +61,6 @@ def test_off_offers_nothing(request_):
     assert prepared.stretch is None
 
 
-
 def test_what_is_wrong_is_told_and_not_raised(request_):
     bad = replace(request_, trajectory=JointWaypoints(NAMES, [0.0], [[np.nan] * 7]))
     prepared = prepare_plan(bad)
@@ -210,7 +209,48 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
         "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but between the points around it the "
         'joint moves at')
     assert second == 'finger: not part of panda, left out'
-    assert prepared.reservations.endswith(', but its velocities contradict its positions')
+    assert prepared.reservations.endswith(
+        ", but its velocities contradict its positions (point 1, joint 'fer_joint2')")
+
+
+@pytest.mark.parametrize('stretch', ['off', 'offer', 'auto'])
+@pytest.mark.parametrize(('factor', 'duration'), [(-1.0, 0.5), (np.degrees(1.0), 4.0), (1e3, 4.0)])
+def test_wrong_velocities_of_right_positions_are_the_reason_of_a_refusal(
+        request_, factor, duration, stretch):
+    """A stretch, a ramp or degrees were suggested, and 'auto' ran a stretched plan."""
+    times = np.linspace(0.0, duration, 9)
+    positions = START + 0.05 * (1.0 - np.cos(np.pi * times / duration))[:, None]
+    speeds = 0.05 * np.pi / duration * np.sin(np.pi * times / duration)
+    speeds[-1] = 0.0
+    velocities = factor * np.repeat(speeds[:, None], 7, axis=1)
+    trajectory = JointWaypoints(NAMES, times, positions, velocities)
+    prepared = prepare_plan(replace(
+        request_, trajectory=trajectory, settings=PlanSettings(stretch=stretch)))
+    assert prepared.refusal.startswith("point 4, joint 'fer_joint1': velocity ")
+    assert 'correct sign and unit of the velocities, or leave them out; joint' in prepared.refusal
+    assert 'point 4' not in prepared.note
+    assert prepared.stretch is None
+    for remedy in ('slower', 'stretch', 'are these', 'ramp'):
+        assert remedy not in prepared.refusal
+
+
+def test_what_is_wrong_with_a_last_point_does_not_hide_wrong_velocities(request_):
+    trajectory = JointWaypoints(
+        NAMES, [0.0, 2.0, 4.0], [START, np.add(START, 0.1), np.add(START, 0.2)],
+        [[0.0] * 7, [-0.1] * 7, [0.1] * 7])
+    assert 'end at rest; point 1, joint ' in prepare_plan(
+        replace(request_, trajectory=trajectory)).refusal
+
+
+def test_only_points_out_of_range_are_asked_about(request_):
+    """Velocities led a plan so far out of range that its positions were called degrees."""
+    trajectory = JointWaypoints(
+        NAMES, [0.0, 4.0, 8.0], [START, np.add(START, 0.1), START],
+        [[0.0] * 7, [30.0] * 7, [0.0] * 7])
+    for stretch in ('offer', 'retime'):
+        prepared = prepare_plan(replace(
+            request_, trajectory=trajectory, settings=PlanSettings(stretch=stretch)))
+        assert 'are these' not in prepared.refusal
 
 
 @pytest.mark.parametrize('of_file', [False, True])

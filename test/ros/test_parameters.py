@@ -13,7 +13,12 @@ from rclpy.parameter import Parameter
 import hodyn_ros as hd
 from hodyn_ros.ros import parameters
 from hodyn_ros.ros.given_parameters import read_arguments
-from hodyn_ros.ros.robot_and_settings import contents_of_torque, load_with, with_payload
+from hodyn_ros.ros.robot_and_settings import (
+    check_commands,
+    contents_of_torque,
+    load_with,
+    with_payload,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -197,6 +202,20 @@ def test_an_equal_value_is_no_change_and_types_stay():
 def test_the_controller_is_said_to_add_what_the_torque_leaves_out(values, has_friction, line):
     settings = parameters.Parameters(**values)
     assert contents_of_torque(settings, values, has_friction) == f"torque for robot 'panda' {line}"
+
+
+def test_an_order_of_commands_that_are_not_published_is_said_to_be_unused():
+    """It was ignored without a word."""
+    robot, said = hd.load_robot('panda'), []
+    order = [f'fer_joint{i}' for i in (7, 1, 2, 3, 4, 5, 6)]
+    for values in ({}, {'publish_commands': True, 'command_joints': order}):
+        check_commands(robot, parameters.Parameters(**values), said.append)
+    assert not said
+    check_commands(robot, parameters.Parameters(command_joints=order), said.append)
+    assert said == ['command_joints is not used: ~/commands needs publish_commands:=true']
+    with pytest.raises(hd.HodynError, match='command_joints: it names 2 joints'):
+        check_commands(robot, parameters.Parameters(
+            publish_commands=True, command_joints=order[:2]), said.append)
 
 
 def test_a_mass_that_no_link_carries_is_refused():

@@ -12,7 +12,7 @@ from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.margins import both
-from hodyn_ros.plans.limit_check import LimitReport, check_limits, worst_margins
+from hodyn_ros.plans.limit_check import LimitReport, check_limits, doubt_of_units, worst_margins
 from hodyn_ros.plans.retiming.linear_step import fastest_rate
 from hodyn_ros.plans.retiming.path import SMALLEST_STEP, JointPath, path_of, points_of
 from hodyn_ros.plans.retiming.result import Retimed, binding_limits, momentary_stops
@@ -282,7 +282,7 @@ def _why_not(path: Plan, table: LimitTable) -> str:
         f'no timing fixes it: {worst.joint}: {worst.quantity} {value} {worst.unit} at '
         f'{place:.0f} % of the path, limit {limit} {worst.unit}, even {MAX_FACTOR:g} '
         f'times slower: {cause or what.get(worst.quantity, "it may not move there")}'
-        f'{report.doubt}')
+        f'{doubt_of_units(table.feedforward.robot, path.evaluate(path.times)[:, 0])}')
 
 
 def _within_limits(plan: Plan, table: LimitTable, moving: bool) -> Plan | None:
