@@ -57,7 +57,7 @@ def leaps(time: Array, position: Array) -> Array:
     is_leap = (sizes[i, joint] > np.maximum(_OFF * usual, _FARTHER * step)) & ~_in_time(
         rest[i], nearby[i], joint, float(np.median(seconds))) & ~_returns(rest, i, joint)
     i, joint = i[is_leap], joint[is_leap]
-    if len(i) <= max(2.0, _MOST * count):
+    if len(np.unique(i)) <= max(2.0, _MOST * count):
         found[first[i + 1], joint] = rest[i, joint]
     return found
 

@@ -162,12 +162,13 @@ def _decimal(positions: Array) -> float:
     It is 0 as well if the motion itself, and not the rounding, decides the third differences.
     """
     moved = positions[:, np.ptp(positions, axis=0) > 0.0]
-    largest = np.abs(np.diff(moved, 3, axis=0)).max(initial=0.0)
+    thirds = np.abs(np.diff(moved, 3, axis=0))
     for digits in range(2, 7):
         step = 10.0 ** -digits
         counts = moved / step
         if np.abs(counts - np.round(counts)).max(initial=0.0) < 1e-6:
-            return step if moved.size and largest <= ROUNDING * step else 0.0
+            are_rough = (thirds > 0.5 * step).mean(axis=0) >= OFTEN
+            return step if are_rough.any() and thirds.max() <= ROUNDING * step else 0.0
     return 0.0
 
 

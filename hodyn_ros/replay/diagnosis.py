@@ -15,7 +15,7 @@ from hodyn_ros.replay.effort_unit import (
     unit_of,
 )
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
-from hodyn_ros.replay.gravity_share import gravity_doubt
+from hodyn_ros.replay.gravity_share import contain_gravity, gravity_doubt
 from hodyn_ros.replay.misreading import Fit, find_misreading
 from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostly_outside
@@ -148,7 +148,9 @@ class Diagnosis:
         said += [self._leaping] if self.leaps else []
         said += [self._misread] if self.fit.is_wrong else []
         said += [] if self.zero is None else [self._small_zero(self.zero)]
-        said += [] if self.tilt is None else [self._tilted(self.tilt)]
+        if self.tilt is not None and self.is_comparable and contain_gravity(
+                self.efforts.gravity_share):
+            said.append(self._tilted(self.tilt))
         if self.wrong_velocities:
             clauses = '; '.join(self.wrong_velocities)
             said.append(
@@ -188,7 +190,7 @@ class Diagnosis:
         return (
             f'Positions of {names} leap {f"{len(self.leaps)} times" if many else largest}, as no '
             f'joint moves, and stay there{f": {self.names[joint]} {largest}" if many else ""}. '
-            'Did an encoder slip, or a drive stop to report for a while? Between leaps the motion '
+            'Did an encoder slip, or a drive stop reporting for a while? Between leaps the motion '
             'is smoothed separately; zeros may differ. Use only a part without a leap.')
 
     def _small_zero(self, zero: SmallZero) -> str:

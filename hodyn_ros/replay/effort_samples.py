@@ -36,7 +36,7 @@ class EffortSamples:
     def share(self, torque: Array) -> float:
         """Return the share of the variance of all judged efforts that torques leave."""
         measured = np.where(self.known, self.effort, np.nan)[:, self.judged]
-        variance = np.nan_to_num(np.var(measured, axis=0))
+        variance = np.nan_to_num(np.nanvar(measured, axis=0))
         return float(self.unexplained(torque) @ variance) / max(float(variance.sum()), 1e-300)
 
     def square(self, torque: Array) -> float:

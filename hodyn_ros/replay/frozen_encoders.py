@@ -57,8 +57,9 @@ def _longest(time: Array, steps: Array, index: Indices, velocity: Array) -> floa
     stands = np.zeros(len(steps), np.bool_)
     for begin, end in zip(begins[lasts], ends[lasts], strict=True):
         stands[begin:end] = True
-    offset = float(np.sum((recorded * seconds_each - steps)[~stands])) / max(
-        float(np.sum(seconds_each[~stands])), _STEP)
+    there = ~stands & (np.diff(time[index]) <= _STEP)
+    offset = float(np.sum((recorded * seconds_each - steps)[there])) / max(
+        float(np.sum(seconds_each[there])), _STEP)
     for begin, end in zip(begins[lasts], ends[lasts], strict=True):
         if np.sqrt(np.mean((recorded[begin:end] - offset) ** 2)) < _SAME * abs(offset):
             continue  # these velocities are also off by this much while the joint moves

@@ -183,10 +183,13 @@ def _offsets(moved: Array, recorded: Array) -> Array:
     # Velocities that are a factor too large are further off the faster the joint is.
     slope = np.sum(velocity * error, axis=0) / np.maximum(np.sum(velocity ** 2, axis=0), 1e-12)
     at_rest = np.sum((error - slope * moved) * is_usual, axis=0) / count
-    follows = (np.abs(slope) < 0.5) & (np.abs(at_rest - middle) < 0.5 * np.abs(middle))
-    is_offset = (np.abs(middle) > np.maximum(_OFFSET, _FAR_OFF * scatter)) & (
-        follows | (np.mean(moved ** 2, axis=0) < _MOVES ** 2))
-    return np.where(is_offset, middle, 0.0)
+    # At one speed, an offset and a factor are the same.
+    varies = np.sum(velocity ** 2, axis=0) > (0.1 * middle) ** 2 * count
+    follows = varies & (np.abs(slope) < 0.5) & (np.abs(at_rest - middle) < 0.5 * np.abs(middle))
+    # In wrong units of time, a joint that moves at one speed for long seems to rest.
+    rests = (np.mean(moved ** 2, axis=0) < _MOVES ** 2) & (count > 0.95 * len(moved))
+    is_offset = np.abs(middle) > np.maximum(_OFFSET, _FAR_OFF * scatter)
+    return np.where(is_offset & (follows | rests) & recorded.any(axis=0), middle, 0.0)
 
 
 def _listed(names: tuple[str, ...], those: Flags) -> str:

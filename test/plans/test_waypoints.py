@@ -196,6 +196,12 @@ def test_samples_are_said_to_be_rounded_with_a_tolerance_that_smooths_them(
     assert smooths(joints.robot, points, size) or (decimals == 4 and step > 0.004)
 
 
+def test_a_ramp_in_full_steps_is_not_said_to_be_rounded(joints):
+    times = np.arange(101) * 0.01
+    points = accept(trajectory(times=times, positions=[bad_row(q) for q in times]), joints)
+    assert 'rounded' not in jitter(joints.robot, points)
+
+
 @pytest.mark.parametrize('motion', [cosine, trapezoid, bang_bang])
 @pytest.mark.parametrize('step', [0.001, 0.002, 0.004, 0.005, 0.05])
 @pytest.mark.parametrize('duration', [0.3, 2.0])

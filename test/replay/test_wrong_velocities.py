@@ -134,3 +134,14 @@ def test_a_constant_error_of_one_joints_velocities_is_named(seed, rests):
     (said,) = wrong_velocities(moved, found, tuple('abcdefg'), np.ones(7, np.bool_))
     assert said.startswith(f'those of {"abcdefg"[joint]} have an offset of ')
     assert float(said.split()[-2]) == pytest.approx(offset, rel=0.1)
+
+
+@pytest.mark.parametrize(('factor', 'said'), [
+    (0.0, 'are 0'), (-1.0, 'have the opposite sign'), (1.0, '')])
+def test_velocities_of_a_joint_at_one_speed_have_no_offset(factor, said):
+    moved = motion(np.random.default_rng(0), ROBOTS[0])[:, 1]
+    moved[:, 2] = 0.5
+    found = moved.copy()
+    found[:, 2] *= factor
+    assert wrong_velocities(moved, found, tuple('abcdefg'), np.ones(7, np.bool_)) == (
+        [f'those of c {said}'] if said else [])
