@@ -13,7 +13,7 @@ _FARTHER = 2.0  # least leap, over the usual step
 _OTHERS = 3  # number of largest deviations nearby that do not count: another fault may cause them
 _LEAST = 5e-3  # least leap, rad or m; smaller ones disturb little
 _STEPS = 10.0  # least leap, over the resolution
-_ACCELERATION = 100.0  # least acceleration of a leap, rad/s²: no arm reaches it
+_ACCELERATION = 100.0  # least acceleration of a leap, rad/s² or m/s²: no arm reaches it
 # Share of the squared way of the other joints in the time in which this one would go as far as it
 # leaps: if they deviate by less, no wrong stamp explains the leap; nor if it takes _LATE periods.
 _TIMELY, _LATE = 0.1, 20.0

@@ -27,9 +27,9 @@ MIN_SAMPLES = 20
 # the largest one, and most of these change sign from each to the next. Jitter below LEAST_JITTER,
 # rad or m, does no harm. The largest third difference is about AMPLIFIED times the tolerance that
 # lets a plan be smooth (and 4 to 8 times the largest jitter).
-# Third differences of rounded samples are at most ROUNDING steps of the rounding beside a motion.
-ROUNDING = 5.0
 OFTEN, SEEN, ALTERNATING, LEAST_JITTER, AMPLIFIED = 0.3, 0.05, 0.6, 1e-7, 2.5
+# Rounding causes third differences of at most four steps, and a slow motion adds little.
+ROUNDING = 5.0
 # Least number of points for a check of the ends, and number of points that the check uses; those
 # beyond the first two distinguish motion from jitter.
 MIN_POINTS, STEPS = 4, 5

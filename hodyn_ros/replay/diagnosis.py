@@ -56,8 +56,8 @@ class Diagnosis:
     misplaced: tuple[str, ...] = ()  #: Joints mostly outside their ranges
     #: Joints whose positions stand still while their velocities go on, and for how long, s
     frozen: Mapping[str, float] = field(default_factory=dict)
-    #: Where positions leap and stay: time since the first message, s, index of the joint, and by
-    #: how much, rad or m
+    #: Where positions leap and stay: time since the first used message, s, index of the joint, and
+    #: by how much, rad or m
     leaps: tuple[tuple[float, int, float], ...] = ()
     units: tuple[str, ...] = ()  #: The unit of each joint's positions
     are_exchanged: bool = False  #: Whether velocities and efforts seem to be exchanged

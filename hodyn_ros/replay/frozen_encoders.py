@@ -47,7 +47,8 @@ def _longest(time: Array, steps: Array, index: Indices, velocity: Array) -> floa
     moves, recorded = steps != 0.0, np.nan_to_num(velocity[index[1:]])
     resolution = float(np.abs(steps[moves]).min()) if moves.any() else 0.0
     fast = np.where(np.abs(recorded) > _MOVES, recorded, 0.0)
-    seconds_each = np.minimum(np.diff(time[index]), _STEP)
+    apart = np.diff(time[index])
+    seconds_each = np.minimum(apart, _STEP)
     step = np.where(moves, 0.0, fast * seconds_each)
     travel, length = np.cumsum(step), np.cumsum(np.abs(step))
     begins, ends = np.flatnonzero(np.diff(moves, prepend=True, append=True)).reshape(-1, 2).T
@@ -57,7 +58,7 @@ def _longest(time: Array, steps: Array, index: Indices, velocity: Array) -> floa
     stands = np.zeros(len(steps), np.bool_)
     for begin, end in zip(begins[lasts], ends[lasts], strict=True):
         stands[begin:end] = True
-    there = ~stands & (np.diff(time[index]) <= _STEP)
+    there = ~stands & (apart <= _STEP)
     offset = float(np.sum((recorded * seconds_each - steps)[there])) / max(
         float(np.sum(seconds_each[there])), _STEP)
     for begin, end in zip(begins[lasts], ends[lasts], strict=True):
