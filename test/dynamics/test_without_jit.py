@@ -74,7 +74,8 @@ def forward(q, pose, twist, torque, wrench, kind):
         *constants(kind), q.astype(kind), pose.astype(kind), twist.astype(kind),
         np.zeros(robot.n, bool), torque.astype(kind), False, wrench.astype(kind), none, found,
         base_found, np.zeros((2, bodies), kind),
-        articulated_body.workspace(bodies, ORDER).astype(kind)) == -1
+        # what a workspace held before is any bits: a signalling NaN would warn where it is cast
+        np.full_like(articulated_body.workspace(bodies, ORDER), np.nan, kind)) == -1
     return found, base_found
 
 
