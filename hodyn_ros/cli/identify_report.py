@@ -158,8 +158,8 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
         if not np.isclose(comparable, before, equal_nan=True))
     if changed:
         console.print(
-            '• The errors in the column "before" are in N m by the given gains. By the gains '
-            f'found the same errors are, N m: {changed}; the last line compares with these.')
+            '• The column "before" has the errors in N m by the given gains. By the gains found, '
+            f'the same errors are, in N m: {changed}. The last line compares with these.')
 
 
 def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]:
@@ -170,7 +170,7 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     said = []
     # Whether gains and zeros were among the --terms.
     gains, zeros = (key in found.joints for key in ('effort_gain', 'zero'))
-    by_gains = '' if gains else ' (gains among the --terms finds this)'
+    by_gains = '' if gains else ' (add gains to the --terms to find this)'
     for slides in (False, True):
         misplaced = [
             name for name, body in zip(robot.joint_names, robot.joint_bodies, strict=True)
@@ -183,15 +183,15 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
                 'Before using the file, check whether they are in ' + (
                     'mm, or have another zero than the model.' if slides else
                     'degrees, or whether the limits in the robot file are wrong.' if searched else
-                    'degrees, or have other zeros than the model (zeros among the --terms finds '
-                    'these).'))
+                    'degrees, or have other zeros than the model (add zeros to the --terms to '
+                    'find these).'))
     foreign = [doubt for doubt in found.doubts if not math.isnan(doubt.recorded)]
     if foreign:
         names = ', '.join(f'{doubt.joint} {doubt.recorded:.2g}' for doubt in foreign)
         said.append(
-            "Efforts of some joints, by the gains of the robot file, are these multiples of the "
-            f"model's torques: {names}. They seem to be in another unit. They are left out, and "
-            'these joints are kept as they were. Add gains to the --terms, or give their '
+            "With the gains of the robot file, the efforts of some joints are these multiples of "
+            f"the model's torques: {names}. They seem to be in another unit. They are left out, "
+            'and these joints keep their parameters. Add gains to the --terms, or give their '
             'effort_gain in the robot file.')
     coarse = [doubt for doubt in found.doubts if not math.isnan(doubt.resolution)]
     said += [
@@ -239,9 +239,9 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
             f'The file predicts the effort of {", ".join(doubtful.unexplained)} worse than a '
             'constant would: the sign or unit of the effort, or zeros, axes or links of the '
             'model are wrong. Correct this before using the file' + {
-                (False, False): ': gains and zeros among the --terms find signs, units and zeros.',
-                (True, False): ': zeros among the --terms finds zeros.',
-                (False, True): ': gains among the --terms finds signs and units.',
+                (False, False): ': add gains and zeros to the --terms to find all three.',
+                (True, False): ': add zeros to the --terms to find them.',
+                (False, True): ': add gains to the --terms to find signs and units.',
             }.get((gains, zeros), '.'))
     return said
 
@@ -321,18 +321,18 @@ def _print_payload(
             console.print(
                 f'A payload on {last.name}, the last body, cannot be separated from the link: '
                 'with the link as given, these recordings show one, but the fit has changed the '
-                f'link ({found.links[-1].mass:.3g} kg for {last.mass:.3g} kg). Nothing bounds the '
-                'payload: record the arm without it (--unloaded), or leave links out of the '
-                '--terms.')
+                f'link ({found.links[-1].mass:.3g} kg instead of {last.mass:.3g} kg). Nothing '
+                'bounds the payload: record the arm without it (--unloaded), or leave links out '
+                'of the --terms.')
         else:
             bound = (
                 f'{found.payload_at_most:.2g} kg at most (90 % confidence)'
                 if found.payload_at_most else 'its mass would be below 0, so that the model does '
                 'not explain these recordings and a payload cannot be excluded')
             console.print(
-                f'No payload on {last.name}, the last body, that differs significantly from 0: '
-                f'{bound}' + ('.' if is_compared else '; if there is one, a recording without it '
-                              '(--unloaded) determines it far better.'))
+                f'No payload on {last.name}, the last body, has a mass that differs significantly '
+                f'from 0: {bound}' + ('.' if is_compared else '; if there is one, a recording '
+                                      'without it (--unloaded) determines it far better.'))
         if 'effort_gain' in found.joints and not (is_compared or is_in_link):
             console.print(
                 '• The gains are those of an arm without a payload: a payload below this bound '

@@ -126,7 +126,7 @@ def _all_doubted(doubts: Collection[Doubt]) -> str:
         if far else ''])]
     return (
         f'no joint is left to fit to: {"; ".join(said) or "the data determine no gain"}. Check '
-        'the unit of the recorded efforts, or find it with gains among the --terms')
+        'the unit of the recorded efforts, or add gains to the --terms to find it')
 
 
 def _identified(model: Terms, begin: Estimate | None) -> Estimate:

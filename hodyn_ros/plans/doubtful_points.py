@@ -62,17 +62,17 @@ def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
         'or m/s where none is known)')
 
 
-def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return which velocity contradicts the positions around it most; empty if none does.
+def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> tuple[str, str]:
+    """Return where a velocity contradicts the positions around it most, and how; '' if none does.
 
     A velocity contradicts them if its sign differs from the motion to the points before and after,
     or if it is more than three times as fast as both: then the motion must turn between points.
     """
     if points.velocities is None:
-        return ''
+        return '', ''
     slopes = np.diff(points.positions, axis=0) / np.diff(points.times)[:, None]
     slow = CLEAR * np.abs(slopes).max(axis=0, initial=0.0)
-    worst, said = 0.0, ''
+    worst, where, said = 0.0, '', ''
     for i in range(1, len(points.times) - 1):
         velocity, around = points.velocities[i], slopes[i - 1:i + 1]
         if velocity is None:
@@ -85,12 +85,13 @@ def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> str:
         if excess[joint] > worst:
             worst = excess[joint]
             ways = ' and '.join(f'{way:.3g}' for way in around[:, joint])
+            where = f'point {i}, joint {points.names[joint]!r}'
             said = (
-                f'point {i}, joint {points.names[joint]!r}: velocity {velocity[joint]:.3g} '
+                f'{where}: velocity {velocity[joint]:.3g} '
                 f"{unit(robot, joint, 'velocity')}, but between the points around it the joint "
                 f'moves at {ways}: a plan with this velocity turns back between the points: '
                 'correct sign and unit of the velocities, or leave them out')
-    return said
+    return where, said
 
 
 def steps(robot: Robot, points: AcceptedWaypoints) -> str:

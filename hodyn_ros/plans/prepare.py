@@ -247,7 +247,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     robot, settings, contradiction = request.robot, request.settings, ''
     try:
         points = accepted_points(request)
-        contradiction = contradicted_velocity(robot, points)
+        where, contradiction = contradicted_velocity(robot, points)
         starts = request.start is None or not (points.times[0] or request.start[1:].any())
         begins = motion_at_start(points, request.start)
         points, resting = with_resting_ends(points, first=starts)
@@ -279,7 +279,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     doubt = in_milliseconds(robot, points)
     doubts = (
         MILLISECONDS if doubt else '',
-        contradiction and f'{CONTRADICTION} ({contradiction.partition(":")[0]})', uncoupled)
+        contradiction and f'{CONTRADICTION} ({where})', uncoupled)
     jumps = steps(robot, points) if meets_samples else ''
     if meets_samples and not limit_report.within_limits:
         jumps = jitter(robot, points) or jumps

@@ -144,8 +144,8 @@ TREE = replace(PANDA, bodies=tuple(
     replace(body, parent=0) if i == 4 else body for i, body in enumerate(PANDA.bodies)))
 OTHER_HAND = ('A load on another tip (link4) is not searched for',
               'list the bodies of that arm last in a copy of the robot file')
-NO_PAYLOAD = (f'No payload on {LAST.name}, the last body, that differs significantly from 0: 0.34 '
-              'kg at most (90 % confidence)')
+NO_PAYLOAD = (f'No payload on {LAST.name}, the last body, has a mass that differs significantly '
+              'from 0: 0.34 kg at most (90 % confidence)')
 LOCK = 'fix the joints of the gripper, for example by --lock '
 PAYLOAD, BOTH = {'terms': ('payload',)}, {'terms': ('payload', 'friction')}
 COMPARED = {**PAYLOAD, 'is_compared': True}
@@ -157,7 +157,7 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
     (OFFSETS, {'robot': SLIDE}, ('prismatic joints: N for N m, m for rad',), ()),
     (OFFSETS, {'validation': replace(
         GOOD, before_by_gains_found=BEFORE * np.array([12.0, *[1.0] * (N - 1)]))},
-     (f'the same errors are, N m: joint1 {12.0 * BEFORE[0]:.3g}; the last line',), ()),
+     (f'the same errors are, in N m: joint1 {12.0 * BEFORE[0]:.3g}. The last line',), ()),
     (replace(OFFSETS, joints={'amplitude': BEFORE}, intervals={'amplitude': 0.1 * BEFORE}), {},
      ('• A is twice the Coulomb friction',), ()),
     (replace(OFFSETS, held=(('amplitude', ('joint1', 'joint2')),),
@@ -216,7 +216,8 @@ def test_a_payload_that_the_last_link_may_have_taken_up_has_no_bound():
     said = ' '.join(printed(heavy, terms=('links', 'payload')))
     assert (
         'A payload on link7, the last body, cannot be separated from the link: with the link as '
-        'given, these recordings show one, but the fit has changed the link (2 kg for 0.736 kg). '
+        'given, these recordings show one, but the fit has changed the link (2 kg instead of '
+        '0.736 kg). '
     ) in said
     assert 'at most' not in said
     far = replace(heavy, links_interval=np.full((N, 10), 0.0))

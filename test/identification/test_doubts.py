@@ -163,7 +163,7 @@ def test_no_term_is_advised_that_was_given(given):
     said = doubts(PANDA, found, DoubtfulJoints(names, names, names))
     assert len(said) == 4
     for sentence in said:
-        advice = re.findall(r'(gains|zeros)(?: and (zeros))? among the --terms', sentence)
+        advice = re.findall(r'add (gains|zeros)(?: and (zeros))? to the --terms', sentence)
         advised = {term for terms in advice for term in terms if term}
         assert not advised & {{'effort_gain': 'gains', 'zero': 'zeros'}[key] for key in given}
         assert given or advised

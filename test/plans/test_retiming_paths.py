@@ -177,5 +177,6 @@ def test_rests_of_samples_within_the_motion_are_named(panda):
     times = 0.01 * np.arange(len(points))
     (note,) = path_of(panda, points_of(panda, points, times), tolerance=1e-3).notes
     assert note == (
-        'points 70 to 140 (0.7 s) rest: the motion does not; to rest, stop at point 70')
+        'points 70 to 140 (0.7 s) rest, but the retimed motion does not rest there: if it is to, '
+        'stop at point 70')
     assert path_of(panda, points_of(panda, moving, None), tolerance=1e-3).notes == ()

@@ -98,9 +98,9 @@ def test_a_velocity_that_contradicts_the_positions_is_named(joints, velocity, sa
     points = accept(trajectory(
         times=[0.0, 1.0, 2.0], positions=rows,
         velocities=[REST, [0.0, 0.0, velocity, *REST[3:]], REST]), joints)
-    where = "point 1, joint 'fer_joint3': " if said else ''
-    line = contradicted_velocity(joints.robot, points)
-    assert line.startswith(where + said)
+    where, line = contradicted_velocity(joints.robot, points)
+    assert where == ("point 1, joint 'fer_joint3'" if said else '')
+    assert line.startswith(f'{where}: {said}' if said else where)
     assert bool(line) is bool(said)
 
 
@@ -113,7 +113,7 @@ def test_velocities_of_the_sampled_motion_contradict_nothing(joints, seed, spaci
     phase = rate * times[:, None] + rng.uniform(0.0, 2.0 * np.pi, 7)
     points = accept(trajectory(
         times=times, positions=np.sin(phase), velocities=rate * np.cos(phase)), joints)
-    assert contradicted_velocity(joints.robot, points) == ''
+    assert contradicted_velocity(joints.robot, points) == ('', '')
 
 
 def bang_bang(times):

@@ -87,7 +87,8 @@ def check_shapes(q: Array, out: Array, n: int, size: int, needed: int) -> None:
     if (q.shape[0] != out.shape[0] + 2 or q.shape[1] != n or out.shape[1] != n
             or size != needed):
         raise HodynError(
-            'q must be (r + 3, n) and out (r + 1, n), with r the order and n the number of joints')
+            'q must be (r + 3, n) and out (r + 1, n), with r the order that this evaluator was '
+            'made for and n the number of joints')
 
 
 def new_workspace(size: Any, n_bodies: int, order: int) -> Array:

@@ -263,7 +263,8 @@ def _note_of_rests(rests: list[tuple[int, int]], times: Array) -> tuple[str, ...
         f'{i} to {j} ({times[j] - times[i]:.2g} s)' for i, j in rests[:MAX_NAMED])
     more = f' and {len(rests) - MAX_NAMED} more times' if len(rests) > MAX_NAMED else ''
     return (
-        f'points {some}{more} rest: the motion does not; to rest, stop at point {rests[0][0]}',)
+        f'points {some}{more} rest, but the retimed motion does not rest there: if it is to, '
+        f'stop at point {rests[0][0]}',)
 
 
 def _without_repeats(points: AcceptedWaypoints) -> tuple[AcceptedWaypoints, list[int]]:
