@@ -87,6 +87,12 @@ def slipped(recording):
     recording.position[1200:, 2] += 0.1
 
 
+def blanked(recording):
+    """Set all values of messages from 8 s to 8.4 s to zero."""
+    for name in ('position', 'velocity', 'effort'):
+        getattr(recording, name)[800:840] = 0.0
+
+
 def filtered_velocities(recording):
     """Filter the velocities by a low pass of first order with a time constant of 50 ms."""
     velocity, share = recording.velocity, 1.0 - np.exp(-1.0 / (0.05 * 100.0))

@@ -12,6 +12,7 @@ from recording_mistakes import (
     TILTED,
     WALL,
     biased_velocity,
+    blanked,
     exchanged,
     filtered_velocities,
     following,
@@ -183,6 +184,9 @@ SPOILED = [
     on_slide('an encoder that slips', slipped, (
         'Positions of elbow leap by +0.1 rad at t = 12 s, as no joint moves, and stay there.',),
         ('does not fit the', 'jumped', 'sampled by a clock', 'stand still', 'zero of')),
+    on_slide('messages of zeros', blanked, (
+        '40 messages have exactly 0 for every position',), (
+        'does not fit the', 'publishers', 'leap', 'jumped'), commands=('replay',)),
     on_slide('an offset of a velocity', biased_velocity, (
         'those of elbow have an offset of +0.15 rad/s',), ('does not fit the', 'do not fit')),
     on_slide('exchanged', exchanged, ('efforts seem to be exchanged',), ('does not fit the',), 2),

@@ -55,6 +55,7 @@ _REASONS = {
                            'contradict each other',
     StampStatus.STALE: 'state of an earlier message, repeated by a second publisher',
     StampStatus.TORN: 'positions and velocities of different samples: read while it was written',
+    StampStatus.EMPTY: 'all positions are exactly 0, as from a driver that has no data',
     StampStatus.LONE: 'in a run too short to differentiate',
 }
 

@@ -15,6 +15,7 @@ from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.common.jit import njit
 from hodyn_ros.estimation.astray_positions import astray
 from hodyn_ros.estimation.deliveries import burst_size, were_held_up
+from hodyn_ros.estimation.empty_states import empty
 from hodyn_ros.estimation.period_count import MAX_MOVE
 from hodyn_ros.estimation.position_leaps import leaps
 from hodyn_ros.estimation.repeated_states import repeats, seen_before, torn
@@ -64,7 +65,8 @@ class StampStatus(IntEnum):
     AFTER_LEAP: a joint's position leaps before this message, and stays there.
     NO_MOTION: the run cannot be smoothed; this status is set last. STALE: the state
     repeats an earlier message, with a different one in between. TORN: positions of one sample with
-    velocities of another. ASTRAY: a position is far off the positions before and after.
+    velocities of another. ASTRAY: a position is far off the positions before and after. EMPTY: all
+    positions are 0, in place of data.
     """
 
     FOLLOWS = 0
@@ -79,6 +81,7 @@ class StampStatus(IntEnum):
     STALE = 9
     TORN = 10
     ASTRAY = 11
+    EMPTY = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,13 +110,17 @@ def analyse(states: JointStates, clock: str | None = None, period: float | None 
     stamps = states.stamp if clock == 'header' else states.received
     if period is None:
         period = typical_period(stamps)
-    status = np.zeros(len(stamps), dtype=np.int8)
+    status = np.full(len(stamps), StampStatus.EMPTY, dtype=np.int8)
     longest = np.iinfo(np.int64).max
     if not np.isnan(period):
         burst = burst_size(np.diff(stamps), 1e9 * period)
         longest = int(period * 1e9 * (
             max(_GAP_BURSTS, _LONGEST_BURST * burst) if burst > 1 else GAP_PERIODS))
-    _classify(stamps, longest, status)
+    filled = np.flatnonzero(~empty(
+        1e-9 * (stamps - stamps[:1]).astype(np.float64), states.position))
+    followed = np.zeros(len(filled), dtype=np.int8)
+    _classify(stamps[filled], longest, followed)
+    status[filled] = followed
     index = np.flatnonzero(status <= StampStatus.AFTER_RESET)
     # A pause of the stamps is a gap only if the restored instants have it as well.
     steps = np.diff(stamps[index], prepend=0)

@@ -57,6 +57,11 @@ def warnings(result: Replay) -> list[str]:
         said.append(
             f'{found.counts[StampStatus.STALE]} messages repeat states of earlier messages: two '
             "publishers seem to write to the topic. Record only the driver's messages.")
+    if count := found.counts[StampStatus.EMPTY]:
+        said.append(
+            f'{count} message{" has" if count == 1 else "s have"} exactly 0 for every position, '
+            'far from where the arm was before or after: left out. Check why the driver had no '
+            'data.')
     if torn := found.counts[StampStatus.TORN]:
         said.append(
             f'{torn} message{" has" if torn == 1 else "s have"} positions of one sample and '
