@@ -248,12 +248,12 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
 
 def missing_terms(found: Estimate) -> list[str]:
     """Return warnings about terms that the recordings show but that were not fitted."""
-    words = {'viscous': ('Viscous friction', 'amplitude and slope of friction'),
-             'rotor': ('The inertia of the rotors', 'links and payload')}
+    words = {'viscous': ('Viscous friction', 'amplitude and slope of friction may take up a part'),
+             'rotor': ('The inertia of the rotors', 'links and payload take it up')}
     return [
         f"{words[term][0]} of {', '.join(joints)} differs significantly from the robot's, but is "
-        f'not fitted: {words[term][1]} take it up, and their intervals do not allow for it. Add '
-        f'{term} to the --terms.' for term, joints in found.missing]
+        f'not written: {words[term][1]}, and their intervals do not allow for it. Add {term} to '
+        'the --terms.' for term, joints in found.missing]
 
 
 def far_gains(robot: Robot, found: Estimate) -> list[str]:

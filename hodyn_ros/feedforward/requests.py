@@ -41,6 +41,9 @@ class Requests(StateMachine):
         self.stream.check_pause()
         controller.reference.check_free(controller.now)
         self.stream.add(stamp, controller.now, position, velocity, at)
+        if line := self.streamed_velocities.add(
+                at if stamp is None else 1e-9 * stamp, position, velocity):
+            self.reasons.tell('warning', line)
 
     def take_wrench(self, link: str, wrench: Array, at: float) -> None:
         """Take an external wrench, (6,), on a link, in its axes about its origin."""

@@ -18,6 +18,7 @@ from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.stamp_pace import StampPace
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
 from hodyn_ros.feedforward.stream_schedule import StreamSchedule
+from hodyn_ros.feedforward.streamed_velocities import StreamedVelocities
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.feedforward.trajectory_goals import (
@@ -96,6 +97,7 @@ class StateMachine:
             robot, of_motors, settings.controller.fade, settings.lookahead)
         self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)
         self.stream = StreamSchedule(settings.stream_delay, settings.stream_timeout)
+        self.streamed_velocities = StreamedVelocities(robot.joint_names)
         self._planner = planner
         self._wrenches = WrenchInputs(
             robot, settings.max_force, settings.max_moment, settings.wrench_timeout)

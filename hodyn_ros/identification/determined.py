@@ -23,7 +23,7 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
     """Return terms that would change a fit significantly (a score test), with masks of joints.
 
     Viscous friction is tested if friction is fitted, and rotors if links or a payload are, which
-    would absorb the rotors' inertia.
+    would absorb the rotors' inertia. A viscous friction that is fitted beside the terms is known.
     """
     out: Masks = {}
     for term, takers, order in (
@@ -35,6 +35,9 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
             'ti,ij->tij', model.data.q[:, order], np.diag(model.effort_per_torque(found.theta)))
         change, covariance = solve_linear(model, found, columns, model.of(term, model.prior))
         deviation = np.sqrt(np.diag(covariance))
+        fitted = model.of(term, model.free)  # and not written
+        change[fitted] = (model.of(term, found.theta) - model.of(term, model.start))[fitted]
+        deviation[fitted] = model.of(term, found.deviation)[fitted]
         possible = model.of(term, model.start) + change > -NORMAL_90 * deviation  # not below 0
         those = model.moving & possible & (np.abs(change) > _CERTAIN * deviation)
         if those.any():
@@ -51,7 +54,7 @@ def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
     out = {
         kind: model.of(kind, model.free) & (
             model.of(kind, found.deviation) > UNDETERMINED * model.of(kind, model.prior))
-        for kind in ('amplitude', 'viscous', 'rotor', 'zero', 'offset')}
+        for kind in model.stated('amplitude', 'viscous', 'rotor', 'zero', 'offset')}
     out['zero'] &= model.of('zero', model.start) == 0.0  # quarter turns were found, not given
     if 'gains' in model.terms:
         half = NORMAL_90 * found.deviation_of(model.by_gain(found.theta))
@@ -74,9 +77,7 @@ def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
     """
     out: Masks = {}
     mean, covariance = found.theta, found.covariance
-    for kind in ('rotor', 'viscous', 'inverse_gain', 'amplitude'):
-        if kind == 'inverse_gain' and 'gains' not in model.terms:
-            continue
+    for kind in model.stated('rotor', 'viscous', 'inverse_gain', 'amplitude'):
         rows = model.by_gain(found.theta) if kind == 'inverse_gain' else np.eye(len(mean))[
             model.places[kind]]
         value = model.effort_per_torque(mean) if kind == 'inverse_gain' else model.of(kind, mean)
@@ -119,7 +120,7 @@ def keep(model: Terms, theta: Array, given: Array, those: Masks) -> Array:
 def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
     """Return kinds, bounds, and which joints have a value at the bound, (n,)."""
     out = []
-    for kind in ('amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'):
+    for kind in model.stated('amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'):
         value, free = model.of(kind, found.theta), model.of(kind, model.free)
         if kind == 'slope':
             free = free | model.steep & model.of('amplitude', model.free)

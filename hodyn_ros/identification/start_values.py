@@ -55,8 +55,9 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
                 model.of('common_gain', theta)[:] = common
                 model.of('inverse_gain', theta)[clear] = gain[clear] / common
     k = model.effort_per_torque(theta)
-    for kind in ('amplitude', 'viscous', 'rotor'):  # from the unit of the efforts to N m
-        model.of(kind, model.prior)[:] /= np.abs(k)
+    for term, kind in (('friction', 'amplitude'), ('viscous', 'viscous'), ('rotor', 'rotor')):
+        if term in model.terms:  # from the unit of the efforts to N m
+            model.of(kind, model.prior)[:] /= np.abs(k)
     rest = np.where(known, data.effort / k - rigid, 0.0)
     those = model.of('amplitude', model.free)
     model.of('amplitude', theta)[those] = np.maximum(

@@ -38,6 +38,7 @@ _ASYMMETRY = 3.0  # bound of slope · velocity offset: a friction 20 times large
 _ASYMMETRY_DEVIATION = 0.2
 _ZERO_DEVIATION = 0.05  # prior deviation of a zero, rad
 _ANGLE_STEP = 1e-4  # step of the finite differences by an angle, rad
+_VISCOUS = 0.2  # prior deviation of given viscous friction, over its value
 _LARGEST = 10.0  # prior deviation of terms of a drive, over the standard deviation of efforts
 _EXTENT = 0.05  # prior radius of a payload, m, within a factor of e
 _REACH = 0.3  # prior deviation of the coordinates of a payload's centre of mass, m
@@ -134,7 +135,9 @@ class Terms:
             'asymmetry': _Kind(
                 'friction', asymmetry,
                 _ASYMMETRY_DEVIATION if 'offsets' in self.terms else _ASYMMETRY, -most, most),
-            'viscous': _Kind('viscous', friction.viscous, scale / pace[0], 0.0),
+            'viscous': _Kind('viscous', friction.viscous, np.where(
+                self._doubts_viscous(friction), _VISCOUS * friction.viscous,
+                scale / pace[0]), 0.0),
             'rotor': _Kind('rotor', np.zeros(n) if robot.rotor_inertia is None else
                            robot.rotor_inertia, scale / pace[1], 0.0),
             'inverse_gain': _Kind('gains', np.ones(n), 1.0),
@@ -154,11 +157,24 @@ class Terms:
         if 'offsets' in self.terms:
             self.of('asymmetry', self.considered)[:] = self.of('asymmetry', self.free)
             self.of('asymmetry', self.free)[:] = False
+        # Else given viscous friction would decide about the gains, and they about the payload.
+        if self.robot.friction is not None:
+            self.of('viscous', self.free)[self._doubts_viscous(self.robot.friction)] = True
         # Wrong links or gains look like a payload, so they are fitted along with it.
         self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
         if {'payload', 'gains'} & self.terms:
             self.of('inverse_gain', self.free)[:] = self.moving
             self.of('common_gain', self.free)[:] = self.moving.any()
+
+    def _doubts_viscous(self, friction: SigmoidFriction) -> Flags:
+        """Return the joints whose given viscous friction is fitted, but not written, (n,)."""
+        is_doubted = 'viscous' not in self.terms and bool({'payload', 'gains'} & self.terms)
+        return np.asarray(is_doubted & self.moving & (friction.viscous > 0.0))
+
+    def stated(self, *kinds: str) -> list[str]:
+        """Return those of some kinds that are results: not those fitted only beside the terms."""
+        beside = {'viscous': 'viscous', 'inverse_gain': 'gains'}
+        return [kind for kind in kinds if beside.get(kind) in (None, *self.terms)]
 
     @property
     def assumed(self) -> tuple[str, ...]:

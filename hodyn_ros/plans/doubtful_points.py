@@ -28,6 +28,8 @@ MIN_SAMPLES = 20
 # rad or m, does no harm. The largest third difference is about AMPLIFIED times the tolerance that
 # lets a plan be smooth (and 4 to 8 times the largest jitter).
 OFTEN, SEEN, ALTERNATING, LEAST_JITTER, AMPLIFIED = 0.3, 0.05, 0.6, 1e-7, 2.5
+# Differences of positions that are the round-off of their computation, rad or m.
+EXACT = 1e-9
 # Rounding causes third differences of at most four steps, and a slow motion adds little.
 ROUNDING = 5.0
 # Least number of points for a check of the ends, and number of points that the check uses; those
@@ -105,6 +107,7 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
     rest = np.zeros((2, accelerations.shape[1]))
     accelerations = np.vstack((rest, accelerations, rest))
     jumps = np.abs(accelerations[2:] - accelerations[:-2])  # over the sample between
+    jumps[jumps * spacings.min()**2 < EXACT] = 0.0
     large = jumps > STEP * np.ptp(accelerations, axis=0)
     # Jitter steps at every sample; a planner switches only now and then.
     jumps[:, large.sum(axis=0) > max(MAX_STEPS * len(jumps), MIN_SAMPLES)] = 0.0

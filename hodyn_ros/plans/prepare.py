@@ -289,8 +289,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     # A refusal names the contradiction: neither a ramp nor a stretch mends wrong velocities.
     lines = [line for line in (moving, contradiction) if line] if moving or is_beyond else []
     note = '; '.join(filter(None, (
-        unchecked, doubt, '' if lines else contradiction, begins * (retimed is None), resting,
-        jumps, others, note, used, *notes)))
+        unchecked, doubt, '' if lines else contradiction,
+        begins * (retimed is None or not joins), resting, jumps, others, note, used, *notes)))
     factor: float | None = None if is_beyond else 1.0
     if is_beyond:
         lines += hasty if retimed is None and not contradiction else []

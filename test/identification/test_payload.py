@@ -269,3 +269,20 @@ def test_swapped_recordings_with_and_without_a_payload_are_named(tmp_path, hodyn
     mass, width = map(float, said.groups())
     assert abs(mass - PAYLOAD.mass) < 2.0 * width < 0.4
     assert not (tmp_path / 'out').exists()
+
+
+@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('factor', [0.9, 1.12])
+def test_wrong_viscous_friction_of_the_file_decides_about_no_payload(seed, factor):
+    """A common gain followed from it: the load and all friction were 10 % off, without a word."""
+    rng = np.random.default_rng(seed)
+    viscous = np.array([9.0, 9.0, 6.0, 6.0, 1.5, 1.5, 1.0])
+    truth = replace(FRICTION, viscous=factor * viscous)
+    robot = replace(heavier(PANDA, rng, 0.01), friction=replace(FRICTION, viscous=viscous))
+    found = identify(robot, data(friction=truth, seed=seed), ('friction', 'payload', 'offsets'))
+    away = found.payload.mass - PAYLOAD.mass
+    assert abs(away) < max(1.5 * found.payload_interval[0], 0.03 * PAYLOAD.mass)
+    ratio = found.joints['amplitude'] / FRICTION.amplitude
+    np.testing.assert_allclose(np.median(ratio), 1.0, atol=0.05)
+    assert 'viscous' not in found.joints
+    assert 'viscous' in dict(found.missing)

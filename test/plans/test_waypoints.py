@@ -144,6 +144,14 @@ def test_samples_of_a_smooth_motion_do_not_step(joints):
     assert steps(joints.robot, points) == ''
 
 
+def test_the_round_off_of_a_constant_speed_is_no_step(joints):
+    """Guards a note on a step of 5e-13 rad/s², where the ends are the cause."""
+    times = np.arange(0.0, 2.0, 0.02)
+    rows = [bad_row(0.25 * time) for time in times]
+    points = accept(trajectory(times=times, positions=rows), joints)
+    assert steps(joints.robot, points) == ''
+
+
 def cosine(times):
     return 0.5 - 0.5 * np.cos(np.pi * times / times[-1])
 
