@@ -182,7 +182,8 @@ SPOILED = [
         r'which are \S+ rad/s, and hardly count\. Correct the driver\.'),),
         (re.compile('those of (?!shoulder)'), 'does not fit the'), commands=('replay',)),
     on_slide('an encoder that slips', slipped, (
-        'Positions of elbow leap by +0.1 rad at t = 12 s, as no joint moves, and stay there.',),
+        'Positions of elbow leap by +0.1 rad at t = 12 s, faster than any joint moves, and stay '
+        'there.',),
         ('does not fit the', 'jumped', 'sampled by a clock', 'stand still', 'zero of')),
     on_slide('messages of zeros', blanked, (
         '40 messages have exactly 0 for every position',), (
@@ -313,6 +314,8 @@ MISREAD = [
             code=2),
     Spoiled('sign of an effort', scaled(1, effort=-1.0),
             ('fer_joint2 has efforts of the opposite sign',), code=2),
+    Spoiled('all signs of the motion', scaled(position=-1.0, velocity=-1.0), (
+        '0 % would be left if every joint has positions of the opposite sign.',), code=2),
     Spoiled('on a wall', mounted(WALL), (
         'left if the base is mounted so that gravity points along +x of its axes. Give the '
         'base_pose in the robot file, or write gravity: [9.807, 0, 0] there.',), code=2),

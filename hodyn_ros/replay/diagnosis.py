@@ -188,8 +188,9 @@ class Diagnosis:
         largest = f'by {size:+.2g} {self.units[joint]} at t = {passed:.4g} s'
         many = len(self.leaps) > 1
         return (
-            f'Positions of {names} leap {f"{len(self.leaps)} times" if many else largest}, as no '
-            f'joint moves, and stay there{f": {self.names[joint]} {largest}" if many else ""}. '
+            f'Positions of {names} leap {f"{len(self.leaps)} times" if many else largest}, faster '
+            'than any joint moves, and stay there'
+            f'{f": {self.names[joint]} {largest}" if many else ""}. '
             'Did an encoder slip, or a drive stop reporting for a while? Between leaps the motion '
             'is smoothed separately; zeros may differ. Use only a part without a leap.')
 

@@ -137,7 +137,9 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     if trial.is_far:  # one factor only: similar ones would displace other readings
         yield trial.with_scale(reading, finer=())[0]
     # One cause may reverse all joints, even those whose efforts hardly determine a sign.
-    yield replace(reading, reversed_effort=frozenset(range(len(reading.order))))
+    every = frozenset(range(len(reading.order)))
+    yield replace(reading, reversed_effort=every)
+    yield replace(reading, reversed_position=every)
     for i, j in combinations(judged, 2):
         order, efforts = _swapped(reading.order, i, j), _swapped(reading.effort_order, i, j)
         yield replace(reading, effort_order=efforts)

@@ -119,17 +119,19 @@ def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
         assert find_tilt(FeedForward(robot), samples) is None, seed
 
 
+@pytest.mark.parametrize('what', ['efforts', 'positions'])
 @pytest.mark.parametrize('seeds', [
     range(6), pytest.param(range(1000, 1040), marks=pytest.mark.siege)])
-def test_one_cause_of_all_joints_is_named_before_many(seeds):
+def test_one_cause_of_all_joints_is_named_before_many(seeds, what):
     """Also if the sign of a joint that carries nothing hardly shows."""
     said = []
     for _, rng, robot in robots_of(seeds):
         q, effort = recorded(rng, robot)
         effort[:, -1] += 0.3 * np.std(effort[:, -1]) * rng.standard_normal(len(effort))
-        fit = find_misreading(FeedForward(robot), q, -effort)
+        fit = find_misreading(FeedForward(robot), *(
+            (q, -effort) if what == 'efforts' else (-q, effort)))
         said.append([] if fit.reading is None else fit.reading.causes(robot.joint_names))
-    right = [one == ['every joint has efforts of the opposite sign'] for one in said]
+    right = [one == [f'every joint has {what} of the opposite sign'] for one in said]
     assert np.mean(right) >= 0.95, said
 
 
