@@ -315,7 +315,7 @@ MISREAD = [
     Spoiled('sign of an effort', scaled(1, effort=-1.0),
             ('fer_joint2 has efforts of the opposite sign',), code=2),
     Spoiled('all signs of the motion', scaled(position=-1.0, velocity=-1.0), (
-        '0 % would be left if every joint has positions of the opposite sign.',), code=2),
+        'would be left if every joint has positions of the opposite sign.',), code=2),
     Spoiled('on a wall', mounted(WALL), (
         'left if the base is mounted so that gravity points along +x of its axes. Give the '
         'base_pose in the robot file, or write gravity: [9.807, 0, 0] there.',), code=2),

@@ -81,3 +81,13 @@ def check_motion(q: Array, name: str, least: int, n: int) -> None:
     given = q.shape if isinstance(q, np.ndarray) else ()
     rows = max(least, given[-2]) if len(given) in (2, 3) else least
     check_array(q, name, (*given[:-2], rows, n) if len(given) == 3 else (rows, n))
+
+
+def decimal_step(values: Array) -> float:
+    """Return the largest of 0.01, 0.001, … 1e-6 whose multiples all values are; 0 if none is."""
+    for digits in range(2, 7):
+        step = 10.0 ** -digits
+        counts = values / step
+        if np.abs(counts - np.round(counts)).max(initial=0.0) < 1e-6:
+            return step
+    return 0.0

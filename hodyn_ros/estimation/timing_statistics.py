@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, decimal_step
 from hodyn_ros.estimation.timing import Run, StampStatus, Timing
 from hodyn_ros.messages.joint_state_bag import JointStates
 
@@ -43,6 +43,8 @@ class TimingStatistics:
     astray: list[tuple[int, int, float]] = field(default_factory=list)
     #: (float, float): least and greatest receive time minus header stamp, s
     latency: tuple[float, float] = (np.inf, -np.inf)
+    #: Decimal step to which all positions are rounded, rad or m; 0 if they are not
+    decimal: float = np.inf
     _steps: Array = field(default_factory=lambda: np.zeros(3))
     _misfit: Array = field(default_factory=lambda: np.zeros(2))
     _begin: int | None = None
@@ -64,6 +66,7 @@ class TimingStatistics:
         for status in StampStatus:
             self.counts[status] += int(np.count_nonzero(timing.status[chunk] == status))
         self._add_astray(timing, chunk)
+        self.decimal = min(self.decimal, decimal_step(states.position[chunk]))
         headers = states.stamp[max(chunk.start - 1, 0):chunk.stop]
         self.headers_not_ahead += int(np.count_nonzero(np.diff(headers) <= 0))
         self.republished += int(np.count_nonzero(timing.republished[chunk]))

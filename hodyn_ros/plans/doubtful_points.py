@@ -4,7 +4,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, decimal_step
 from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.retiming.path import comparable_speed
@@ -166,14 +166,11 @@ def _decimal(positions: Array) -> float:
     It is 0 as well if the motion itself, and not the rounding, decides the third differences.
     """
     moved = positions[:, np.ptp(positions, axis=0) > 0.0]
-    thirds = np.abs(np.diff(moved, 3, axis=0))
-    for digits in range(2, 7):
-        step = 10.0 ** -digits
-        counts = moved / step
-        if np.abs(counts - np.round(counts)).max(initial=0.0) < 1e-6:
-            are_rough = (thirds > 0.5 * step).mean(axis=0) >= OFTEN
-            return step if are_rough.any() and thirds.max() <= ROUNDING * step else 0.0
-    return 0.0
+    thirds, step = np.abs(np.diff(moved, 3, axis=0)), decimal_step(moved)
+    if not step:
+        return 0.0
+    are_rough = (thirds > 0.5 * step).mean(axis=0) >= OFTEN
+    return step if are_rough.any() and thirds.max() <= ROUNDING * step else 0.0
 
 
 def _is_sampled(points: AcceptedWaypoints) -> bool:

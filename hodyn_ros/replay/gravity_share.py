@@ -10,6 +10,9 @@ _OF_A_TOOL = 1.5
 _VARIES = 0.05
 """Least varying share of the gravity torques' squares, to distinguish offsets from gravity."""
 
+_OTHERS = 1e-3
+"""Least part of the gravity torques' squares by which other joints than one are judged."""
+
 _GLITCH, _LOADED = 20.0, 0.05
 """Efforts whose errors are more than `_GLITCH` times a joint's median are glitches. The median is
 that of samples in which gravity is more than the share `_LOADED` of its largest torque."""
@@ -26,8 +29,9 @@ def share_of_gravity(gravity: Array, rest: Array) -> float:
     `rest`, (T, n), is effort minus the model's other torques; NaN where it is not measured.
     Glitches, far beyond a joint's usual error, are left out. If the share is neither near 0 or 1
     nor that of a missing tool, it is fitted again along with constant offsets of the joints; if it
-    is near 0 or 1 then, the offsets are the cause, and this share is returned. NaN if there is no
-    gravity torque.
+    is near 0 or 1 then, the offsets are the cause, and this share is returned. If only one joint,
+    such as a lift with a counterweight, keeps the share from 1, that of the others is returned.
+    NaN if there is no gravity torque.
     """
     known = np.isfinite(rest)
     gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
@@ -49,6 +53,16 @@ def share_of_gravity(gravity: Array, rest: Array) -> float:
         may_be_a_tool = 1.0 < share < _OF_A_TOOL
         if varying > _VARIES * whole and is_clear(beside) and not may_be_a_tool:
             return beside
+    return share if share > 1.0 - CLEAR else _without_one(gravity, rest, share, whole)
+
+
+def _without_one(gravity: Array, rest: Array, share: float, whole: float) -> float:
+    """Return the share of the other joints if they contain gravity, and one joint does not."""
+    for joint in range(gravity.shape[1]):
+        others, square = _regression(
+            np.delete(gravity, joint, axis=1), np.delete(rest, joint, axis=1))
+        if square > _OTHERS * whole and abs(others - 1.0) < CLEAR:
+            return others
     return share
 
 

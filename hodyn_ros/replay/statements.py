@@ -32,6 +32,7 @@ _SURE = 5.0  # and of efforts some of which leap, which feigns a lag
 _NO_LAG = 0.2  # lag of velocities, s, beyond which another cause is likelier than a filter
 _MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
 _SCATTERED = 0.3  # jitter, in periods, from which a clock may only seem to have jumped
+_COARSE = 0.01  # decimal step of positions that hides when they were sampled, rad or m
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
 
 
@@ -73,6 +74,9 @@ def warnings(result: Replay) -> list[str]:
     if found.misfit > _CONTRADICTS * found.period and np.isnan(found.sampling_period) and (
             not found.evenly_spaced):
         said.append(
+            f'The positions are rounded to {found.decimal:g} rad or m: they do not show when they '
+            'were sampled, and derivatives are less accurate. Record more digits.'
+            if _COARSE <= found.decimal < np.inf else
             f'The stamps contradict the positions by {1e3 * found.misfit:.2g} ms (RMS) from '
             'message to message, and the states determine no sampling clock: the stamps are used '
             'as they are, so derivatives are less accurate. Stamp the states where they are '

@@ -13,7 +13,9 @@ MS = 10 ** 6
 def chunked(edges, stamps, status, runs, received=None):
     """Return the statistics of messages that come in chunks, each with all others as margins."""
     statistics = TimingStatistics('header', 0.01)
-    states = SimpleNamespace(stamp=stamps, received=stamps if received is None else received)
+    states = SimpleNamespace(
+        stamp=stamps, received=stamps if received is None else received,
+        position=np.zeros((len(stamps), 1)))
     timing = SimpleNamespace(
         stamps=stamps, status=status, runs=runs,
         republished=np.arange(len(stamps)) % 10 == 9)

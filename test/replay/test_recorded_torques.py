@@ -167,6 +167,19 @@ def test_an_arm_that_mostly_rests_without_gravity_has_its_share_from_the_motion(
     assert share_of_gravity(gravity, rest) == pytest.approx(1.0, abs=0.02)
 
 
+@pytest.mark.parametrize('seed', range(20))
+@pytest.mark.parametrize(('missing', 'share'), [(330.0, 1.0), (250.0, 1.0), (None, 0.0)])
+def test_a_balanced_lift_does_not_decide_about_gravity_of_all(seed, missing, share):
+    """Efforts were "without gravity", so joints that were recorded correctly seemed wrong."""
+    rng = np.random.default_rng(seed)
+    gravity = np.column_stack([
+        np.full(400, 330.0), 30.0 * np.cos(np.linspace(0.0, 9.0, 400)),
+        12.0 * np.sin(np.linspace(1.0, 14.0, 400))])
+    rest = gravity - [missing, 0.0, 0.0] if missing else 0.0 * gravity
+    rest += rng.standard_normal(rest.shape)
+    assert share_of_gravity(gravity, rest) == pytest.approx(share, abs=0.02)
+
+
 @pytest.mark.parametrize('length', [100, 110, 120])
 def test_a_stretch_that_is_no_motion_spoils_no_other(monkeypatch, length):
     """Nor the share of gravity: those behind it have a say in that too."""

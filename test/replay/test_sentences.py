@@ -39,7 +39,7 @@ def timing(**changes):
         'counts': Counter(), 'misfit': 0.0, 'period': 0.01, 'sampling_period': np.nan,
         'clock_steps': [], 'clock': 'own', 'jitter': 1.2e-4, 'gaps': [], 'resets': [],
         'republished': 0, 'restored': 0, 'determined': 0, 'evenly_spaced': 0,
-        'largest_move': 0.0, 'astray': [], **changes})
+        'largest_move': 0.0, 'astray': [], 'decimal': 0.0, **changes})
 
 
 def diagnosis(fit, *velocities):
@@ -116,6 +116,10 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      '2 positions of a, b are far off their neighbours: the farthest, of a (t = 2 s), is 0.3 rad'),
     ({'timing_statistics': timing(misfit=1.01e-3)},
      'The stamps contradict the positions by 1 ms (RMS)'),
+    ({'timing_statistics': timing(misfit=1.01e-3, decimal=1e-3)},
+     'The stamps contradict the positions by 1 ms (RMS)'),
+    ({'timing_statistics': timing(misfit=1.01e-3, decimal=0.01)},
+     'The positions are rounded to 0.01 rad or m: they do not show when they were sampled'),
     ({'timing_statistics': timing(clock_steps=[1])}, 'The clock of the stamps jumped once by'),
     ({'timing_statistics': timing(clock_steps=[1, 2])}, 'stamps jumped 2 times by'),
     ({'timing_statistics': timing(clock_steps=[1, 2], jitter=4e-3)},
