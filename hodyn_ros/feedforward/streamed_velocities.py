@@ -7,7 +7,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 
 _LONGEST = 1.0  # greatest time between samples of one stream that are compared, s
-_JUDGED = 1.0, 10  # least time, s, and least number of steps between samples to judge by
+_JUDGED = 0.5, 10  # least time, s, and least number of steps between samples to judge by
 _OPPOSED = -0.5  # correlation of steps and velocities below which they contradict each other
 _TURN = 3.0  # ratio of velocities and steps (RMS) from which they contradict each other
 _LEAST = 0.02  # least way by the velocities that is judged, rad or m
