@@ -1,6 +1,7 @@
 """Streamed velocities that contradict the positions are named once, and no others are."""
 import numpy as np
 import pytest
+from supervised import HOME, PERIOD, running
 
 from hodyn_ros.feedforward.streamed_velocities import StreamedVelocities
 
@@ -62,3 +63,16 @@ def test_each_stream_is_judged_anew():
     later = np.concatenate([time, time + 20.0])
     again = said(later, np.tile(position, (2, 1)), np.tile(-velocity, (2, 1)))
     assert len(again) == 2
+
+
+@pytest.mark.parametrize('factor', [1.0, -1.0])
+def test_the_node_follows_and_says_once_that_velocities_are_wrong(factor):
+    """And what it publishes stays within its limits, as after every state."""
+    world = running()
+    begin, speed = world.at, np.full(7, 0.05)
+    while world.at < begin + 3.0:
+        target = HOME + speed * (world.at - begin)
+        world.supervisor.take_sample(target, factor * speed, None, world.at)
+        world.states(round(0.02 / PERIOD))
+    assert world.report[0] == 'streaming'
+    assert world.said('contradict its positions: they have the opposite sign') == (factor < 0.0)
