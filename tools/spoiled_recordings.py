@@ -215,6 +215,11 @@ SPOILED = [
         'degrees', 'Recorded velocities', 'does not fit the model', *WITHOUT, 'Beyond'),
         code=2)
       for factor, unit in ((1000.0, 'mm'), (100.0, 'cm')) for speed in (factor, 1.0)),
+    *(on_slide(f'one joint in degrees, {speed:g}', scaled(2, position=DEGREES, velocity=speed), (
+        'Positions of elbow are about 57.3 times as large as its range allows: are they in '
+        'degrees? Let the driver send radians.',), (
+        'Recorded velocities', 'does not fit the model', *WITHOUT, 'Beyond'), code=2)
+      for speed in (DEGREES, 1.0)),
     on_slide('mm beside degrees', scaled(**dict.fromkeys(
         ('position', 'velocity'), np.array([1000.0, DEGREES, DEGREES, DEGREES]))), (
         'Positions of lift are about 1000 times as large',

@@ -18,8 +18,8 @@ from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import contain_gravity, gravity_doubt
 from hodyn_ros.replay.misreading import Fit, find_misreading
 from hodyn_ros.replay.motor_positions import series_compliance, with_rates
-from hodyn_ros.replay.position_ranges import LENGTHS, are_inside, lengths, mostly_outside
-from hodyn_ros.replay.reading import rounded
+from hodyn_ros.replay.position_ranges import UNITS, are_inside, mostly_outside, unit_factors
+from hodyn_ros.replay.reading import DEGREES, rounded
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.shifted_zeros import SmallZero, ZeroSearch
 from hodyn_ros.replay.tilted_base import TiltedBase, find_tilt
@@ -29,6 +29,7 @@ from hodyn_ros.robot import Robot
 _FEW = 8  # number of pieces at the beginning of a recording that are judged
 _CLEARER = 0.5  # greatest part that a tilt may leave of what the best zero leaves
 _SAME = 0.02  # difference below which unexplained shares of the efforts count as equal
+_CLEARLY = 2.0  # ratio from which an unexplained share is clearly another
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ class Diagnosis:
     #: A tilt of the base that explains most of the error, and clearly more than any such zero
     tilt: TiltedBase | None = None
     #: How many times too large the positions of each joint are: 1, or the factor of a unit in
-    #: `LENGTHS`; empty if unknown
-    lengths: tuple[float, ...] = ()
+    #: `UNITS`; empty if unknown
+    unit_factors: tuple[float, ...] = ()
     misplaced: tuple[str, ...] = ()  #: Joints mostly outside their ranges
     #: Joints whose positions stand still while their velocities go on, and for how long, s
     frozen: Mapping[str, float] = field(default_factory=dict)
@@ -69,9 +70,9 @@ class Diagnosis:
 
     @property
     def _is_scaled(self) -> bool:
-        """Whether the stamps, or positions of prismatic joints, are in another unit."""
+        """Whether the stamps, or positions of single joints, are in another unit."""
         return bool(np.isfinite(self.stamp_factor)) or any(
-            factor != 1.0 for factor in self.lengths)
+            factor != 1.0 for factor in self.unit_factors)
 
     @property
     def is_comparable(self) -> bool:
@@ -138,7 +139,7 @@ class Diagnosis:
                 f'{"a thousandth" if is_far else "a thousand times"} as fast. They seem to be '
                 f'{"in milliseconds" if is_far else "divided by 1000"}: let the driver stamp in '
                 'seconds and nanoseconds.']
-        said = self.other_lengths
+        said = self.other_units
         if self.frozen:
             frozen = ', '.join(
                 f'{name} (for {seconds:.2g} s or more)' for name, seconds in self.frozen.items())
@@ -169,16 +170,17 @@ class Diagnosis:
         return replace(rest, fit=Fit(self.fit.left))
 
     @property
-    def other_lengths(self) -> list[str]:
-        """Sentences on positions of prismatic joints that are not in metres."""
+    def other_units(self) -> list[str]:
+        """Sentences on positions of single joints that are not in metres or radians."""
         said = []
-        for factor in sorted({*self.lengths} - {1.0}):
-            names = [name for name, one in zip(self.names, self.lengths, strict=True)
+        for factor in sorted({*self.unit_factors} - {1.0}):
+            names = [name for name, one in zip(self.names, self.unit_factors, strict=True)
                      if one == factor]
             whose = 'its range allows' if len(names) == 1 else 'their ranges allow'
             said.append(
-                f'Positions of {", ".join(names)} are about {factor:g} times as large as {whose}: '
-                f'are they in {LENGTHS[factor]}? Let the driver send metres.')
+                f'Positions of {", ".join(names)} are about {factor:.4g} times as large as '
+                f'{whose}: are they in {UNITS[factor]}? Let the driver send '
+                f'{"radians" if factor == DEGREES else "metres"}.')
         return said
 
     @property
@@ -274,7 +276,7 @@ class DiagnosisSamples:
         moved, fitted = _some(*(
             np.concatenate(values) for values in zip(*self._fitted, strict=True)))
         factors, fit = (
-            _lengths_and_fit(feedforward, moved, fitted, efforts.gear_ratios) if len(moved)
+            _factors_and_fit(feedforward, moved, fitted, efforts.gear_ratios) if len(moved)
             else (np.ones(robot.n), Fit(np.nan)))  # an arm with springs, and too short
         # Recorded velocities of a joint may be in m/s although its positions are not in m.
         are_right = velocities.are_slower(factors)
@@ -309,24 +311,20 @@ def _some(*values: Array) -> tuple[Array, ...]:
     return tuple(one[::len(one) // MAX_SAMPLES + 1] for one in values)
 
 
-def _lengths_and_fit(
+def _factors_and_fit(
     feedforward: FeedForward, q: Array, efforts: Array, gear_ratios: Array,
 ) -> tuple[Array, Fit]:
-    """Return the factors by which positions of prismatic joints are too large, and the fit.
+    """Return the factors by which positions of single joints are too large, and the fit.
 
     The fit is that of positions, of q, (S, 5, n), divided by these factors. `efforts`, (S, 3, n)
     or (S, 1, n), are with their derivatives or without. If a common factor of all positions puts
-    the prismatic joints inside their ranges, it is the cause, and the factors are 1.
+    these joints inside their ranges and explains as much, it is the cause: the factors are 1.
     """
     robot, effort, rates = feedforward.robot, efforts[:, 0], efforts[:, 1:]
     none, fit = np.ones(robot.n), find_misreading(
         feedforward, q, *(in_joint_units(one, gear_ratios) for one in (effort, rates)))
-    units = lengths(robot, q[:, 0])
+    units = unit_factors(robot, q[:, 0])
     if not units:
-        return none, fit
-    slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])
-    if fit.reading is not None and fit.reading.scale != 1.0 and are_inside(
-            robot, fit.reading.motion(q, ~slides)[:, 0])[slides].all():
         return none, fit
     # The gear ratios hold only for the motion as recorded, without factors. With a free gain, the
     # efforts of a joint hardly determine the size of its motion.
@@ -337,4 +335,9 @@ def _lengths_and_fit(
     factors = next(
         factors for factors, one in zip(units.values(), left, strict=True)
         if not one > min(left) + _SAME)
-    return factors, find_misreading(feedforward, q / factors, effort, rates)
+    single = find_misreading(feedforward, q / factors, effort, rates)
+    turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
+    is_common = fit.reading is not None and fit.reading.scale != 1.0 and are_inside(
+        robot, fit.reading.motion(q, turns)[:, 0])[factors != 1.0].all()
+    return (none, fit) if is_common and fit.least < _CLEARLY * single.least + _SAME else (
+        factors, single)

@@ -67,6 +67,11 @@ class Fit:
         return self.unexplained > HOPELESS or self.reading is not None
 
     @property
+    def least(self) -> float:
+        """Share left by the reading, or by the recording as it is if there is no reading."""
+        return self.unexplained if self.reading is None else self.left
+
+    @property
     def zeros(self) -> dict[int, float]:
         """Joints of the model that must be turned, and their angles, rad."""
         return {} if self.reading is None else {

@@ -6,11 +6,11 @@ from itertools import combinations
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
-from hodyn_ros.replay.reading import Reading
+from hodyn_ros.replay.reading import DEGREES, Reading
 from hodyn_ros.robot import Robot
 
-LENGTHS = {1000.0: 'mm', 100.0: 'cm'}
-"""Units of length; the keys are the factors by which positions in them are too large."""
+UNITS = {1000.0: 'mm', 100.0: 'cm', DEGREES: 'degrees'}
+"""Units of positions; the keys are the factors by which positions in them are too large."""
 
 _MOSTLY = 0.5  # share of samples outside the range; correct positions leave it only briefly
 _ROOM = 0.02  # share of the range by which positions inside it may exceed it
@@ -31,21 +31,28 @@ def are_inside(robot: Robot, position: Array) -> Flags:
     return np.asarray(((position >= low - room) & (position <= high + room)).all(axis=0))
 
 
-def lengths(robot: Robot, position: Array) -> dict[float, Array]:
-    """Return factors, (n,), by which positions of prismatic joints may be too large.
+def unit_factors(robot: Robot, position: Array) -> dict[float, Array]:
+    """Return factors, (n,), by which positions of single joints may be too large.
 
-    There is an array for each key of `LENGTHS` that fits a joint; where several fit, it has its
-    own. Only joints far outside a known range count; without such joints the result is empty.
+    There is an array for each key of `UNITS` that fits a joint; where several fit, it has its
+    own. Only joints far outside a known range count, and turning ones only if they also move
+    further than it is wide, as a wrong zero moves none; without such joints the result is empty.
+    It has no factors of turning joints if all of them are too far: then all are in degrees.
     """
     low, high = robot.limits.position_min, robot.limits.position_max
     slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])
     beyond = np.maximum(position.max(axis=0) - high, low - position.min(axis=0))
-    far = slides & np.isfinite(high - low) & (beyond > _FAR * (high - low))
+    width = high - low
+    far = np.isfinite(width) & (beyond > _FAR * width) & (
+        slides | (np.ptp(position, axis=0) > width))
+    if not slides.all() and far[~slides].all():
+        far &= slides
     found = {}
-    for first in LENGTHS:
+    for first in UNITS:
         factors = np.ones(robot.n)
-        for unit in sorted(LENGTHS, key=lambda unit: unit == first):
-            factors[far & are_inside(robot, position / unit)] = unit
+        for unit in sorted(UNITS, key=lambda unit: unit == first):
+            is_of_type = ~slides if unit == DEGREES else slides
+            factors[far & is_of_type & are_inside(robot, position / unit)] = unit
         if (factors == first).any():
             found[first] = factors
     return found

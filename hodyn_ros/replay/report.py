@@ -141,7 +141,7 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
         'effort_factor': efforts.factor,
         'velocity_lag': dict(zip(('seconds', 'deviation'), result.velocity_lag, strict=True)),
         'unexplained': fit.unexplained,
-        'misread': result.diagnosis.other_lengths + (
+        'misread': result.diagnosis.other_units + (
             [] if fit.reading is None else fit.reading.causes(result.names)),
         'shifted_zeros': {result.names[joint]: turn for joint, turn in fit.zeros.items()},
         'lag': asdict(common_lag(result.joints)),
