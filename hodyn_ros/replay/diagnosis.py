@@ -276,7 +276,7 @@ class DiagnosisSamples:
         moved, fitted = _some(*(
             np.concatenate(values) for values in zip(*self._fitted, strict=True)))
         factors, fit = (
-            _factors_and_fit(feedforward, moved, fitted, efforts.gear_ratios) if len(moved)
+            factors_and_fit(feedforward, moved, fitted, efforts.gear_ratios) if len(moved)
             else (np.ones(robot.n), Fit(np.nan)))  # an arm with springs, and too short
         # Recorded velocities of a joint may be in m/s although its positions are not in m.
         are_right = velocities.are_slower(factors)
@@ -311,7 +311,7 @@ def _some(*values: Array) -> tuple[Array, ...]:
     return tuple(one[::len(one) // MAX_SAMPLES + 1] for one in values)
 
 
-def _factors_and_fit(
+def factors_and_fit(
     feedforward: FeedForward, q: Array, efforts: Array, gear_ratios: Array,
 ) -> tuple[Array, Fit]:
     """Return the factors by which positions of single joints are too large, and the fit.

@@ -6,8 +6,10 @@ import pytest
 from rough_recordings import ROBOTS, recorded
 
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.diagnosis import factors_and_fit
 from hodyn_ros.replay.misreading import find_misreading
 from hodyn_ros.replay.position_ranges import mostly_outside
+from hodyn_ros.replay.reading import DEGREES
 from hodyn_ros.robot.files import load_robot
 
 RANGES = [[-3.0, 3.0], [-0.8, 0.8], [-1.3, 1.3]]
@@ -81,3 +83,29 @@ def test_joints_outside_wrong_ranges_add_no_second_mistake(seed):
     wrong = replace(robot, limits=replace(robot.limits, position_min=low, position_max=high))
     assert causes(wrong, q, effort) == [
         f'{robot.joint_names[1]} has efforts of the opposite sign']
+
+
+def with_ranges_around(robot, q, rng):
+    low, high = q[:, 0].min(axis=0), q[:, 0].max(axis=0)
+    width = np.maximum(high - low, 0.3)
+    return replace(robot, limits=replace(
+        robot.limits, position_min=low - rng.uniform(0.0, 1.5, robot.n) * width,
+        position_max=high + rng.uniform(0.0, 1.5, robot.n) * width))
+
+
+@pytest.mark.parametrize('those', ['one', 'all', 'none'])
+@pytest.mark.parametrize('seeds', [
+    range(10), pytest.param(range(1000, 1200), marks=pytest.mark.siege)])
+def test_one_joint_in_degrees_is_told_from_all_and_from_none(seeds, those):
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        q, effort = recorded(rng, ROBOTS[seed % len(ROBOTS)], off=rng.choice([0.0, 0.1]))
+        robot = with_ranges_around(ROBOTS[seed % len(ROBOTS)], q, rng)
+        turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
+        one = np.arange(robot.n) == rng.choice(np.flatnonzero(turns))
+        q *= np.where({'one': one, 'all': turns, 'none': turns & False}[those], DEGREES, 1.0)
+        factors, fit = factors_and_fit(
+            FeedForward(robot), q, effort[:, np.newaxis], np.full(robot.n, np.nan))
+        assert np.allclose(factors, np.where(one & (those == 'one'), DEGREES, 1.0)), seed
+        assert (fit.reading is not None) == (those == 'all'), seed
+        assert those != 'all' or fit.reading.is_in_degrees or fit.reading.may_be_degrees, seed
