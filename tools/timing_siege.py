@@ -110,11 +110,11 @@ def make(rng, kind):
         stamps, true, ticks = stamps * fast, true * fast, ticks * fast
     if kind == 'unclocked':  # sampled when read
         true = stamps.copy()
-    if kind == 'subscriber':  # every state is received once, late
+    if kind in ('subscriber', 'some rests'):  # every state is received once, late
         true = ticks[500:int(duration / PERIOD) + 500]
         true = true[rng.random(len(true)) >= given['skip']]
         stamps = np.maximum.accumulate(
-            true + 3e-4 + rng.gamma(1.0, 3e-4, len(true)))
+            true + 3e-4 + rng.gamma(1.0, 3e-4 if kind == 'subscriber' else 5e-5, len(true)))
         stamps += 1e-8 * np.arange(len(stamps))
     if kind in ('bursts', 'slow bursts', 'caught up'):  # each state comes once, some wait
         true = ticks[500:int(duration / PERIOD) + 500]
@@ -141,7 +141,7 @@ def make(rng, kind):
 
     def moved(time):
         q = rests(time * scale, np.random.default_rng(seed)) if (
-            kind == 'rests') else motion(time * scale)
+            'rests' in kind) else motion(time * scale)
         return q[:, :3] * scale ** np.arange(3)[:, None]
 
     q, late = moved(instants), moved(instants - lag)
@@ -163,7 +163,7 @@ def make(rng, kind):
 KINDS = (
     'polled', 'few repeats', 'held up', 'stamped late', 'slow polls', 'slow motion', 'rests',
     'milliseconds', 'true stamps', 'drift', 'unclocked', 'subscriber', 'bursts', 'caught up',
-    'slow bursts')
+    'slow bursts', 'some rests')
 
 
 def judge(log: Log, timing: Timing, *, accelerations: bool = True) -> dict[str, float]:

@@ -21,7 +21,6 @@ from hodyn_ros.robot import HodynError
 _FLOOR = 1e-12  # least scale, noise or density, in SI units
 _MULTIPLE = 0.01  # steps of rounded numbers are multiples of their least step, to this share of it
 _MAX_EVALUATIONS = 240
-_LAG_PARTS = 8  # parts of each run; their differences show the uncertainty of the lag
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,54 +195,3 @@ def smooth(samples: Samples, noise: Noise) -> Motion:
             'the recorded positions and velocities cannot be a motion: they are too large, '
             'or contradict each other')
     return Motion(q, covariance)
-
-
-def velocity_lag(runs: Sequence[Samples], noise: Noise) -> tuple[float, float]:
-    """Return the lag of the velocities behind the positions, and its standard deviation, s.
-
-    The velocities are compared with the motion estimated from positions only: the lag is the shift
-    in time that explains their difference best, to first order. Its standard deviation comes from
-    the differences between parts of the recording, or between joints if these differ more. NaN if
-    no run has a velocity at every sample, or if the estimated motion accelerates in none or only
-    one of the parts of the runs; if it hardly accelerates, the deviation is large.
-    """
-    alone = replace(noise, velocity=np.full_like(noise.velocity, np.inf))
-    parts = []
-    for run in runs:
-        if np.isnan(run.velocity).any():
-            continue
-        try:
-            q = smooth(replace(run, velocity=np.full_like(run.velocity, np.nan)), alone).q
-        except HodynError:
-            continue
-        off, rate = run.velocity - q[:, 1], q[:, 2]
-        parts += [
-            (np.sum(off[part] ** 2, axis=0), np.sum(off[part] * rate[part], axis=0),
-             np.sum(rate[part] ** 2, axis=0))
-            for part in np.array_split(np.arange(len(off)), _LAG_PARTS)]
-    if not parts:
-        return np.nan, np.nan
-    squares, products, drive = np.stack(parts, axis=1)
-    joint = -products.sum(axis=0) / np.maximum(drive.sum(axis=0), _FLOOR)
-    # What the lag explains is not noise: its share of the squares, largest in fast motion, is
-    # subtracted.
-    noise_left = squares.sum(axis=0) - joint ** 2 * drive.sum(axis=0)
-    certainty = 1.0 / (np.maximum(noise_left, 0.0) + _FLOOR)
-    weight = drive @ certainty
-    if not weight.any():
-        return np.nan, np.nan
-    part = -(products @ certainty) / np.maximum(weight, _FLOOR)
-    lag, by_parts = _mean_and_deviation(part, weight)
-    _, by_joints = _mean_and_deviation(joint, drive.sum(axis=0) * certainty)
-    if np.isnan(by_parts):
-        return np.nan, np.nan
-    return lag, float(np.fmax(by_parts, by_joints))
-
-
-def _mean_and_deviation(values: Array, weight: Array) -> tuple[float, float]:
-    """Return the weighted mean of values and its standard deviation, NaN for one value."""
-    share = weight / weight.sum()
-    mean = float(share @ values)
-    independent = 1.0 - float(share @ share)
-    variance = float(share ** 2 @ (values - mean) ** 2)
-    return mean, float(np.sqrt(variance / independent)) if independent > _FLOOR else np.nan

@@ -20,7 +20,6 @@ from hodyn_ros.estimation.derivatives import (
     Samples,
     fit_noise,
     smooth,
-    velocity_lag,
 )
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.stamp_faults import stamp_faults
@@ -33,6 +32,7 @@ from hodyn_ros.estimation.timing import (
     typical_period,
 )
 from hodyn_ros.estimation.timing_statistics import TimingStatistics
+from hodyn_ros.estimation.velocity_lag import velocity_lag
 from hodyn_ros.messages.joint_state_bag import JointStateBag, JointStates
 from hodyn_ros.robot import HodynError
 
@@ -114,8 +114,7 @@ class RecordedMotion:
         if bandwidth is not None:
             self.noise = self.noise.with_bandwidth(bandwidth)
         self.bandwidth = float(self.noise.bandwidth.max())  #: Largest bandwidth of the joints, Hz
-        #: (float, float): lag of the recorded velocities behind the positions, and its standard
-        #: deviation, s; NaN if none are recorded or the arm hardly accelerates
+        #: Lag of the recorded velocities behind the positions
         self.velocity_lag = velocity_lag(runs, self.noise)
         #: Statistics of the stamps of the pieces computed so far
         self.timing_statistics = TimingStatistics(clock, period)

@@ -45,6 +45,9 @@ _BETTER = 0.025  # least gain of the log-likelihood per interval by a clock over
 # even spacing has; one interval adds at most `_FAR` to the errors.
 _UNEVEN = 0.5
 _FAR = 25.0
+# The deviation of the steps of stamps is exceeded by a share 1 − `_REGULAR` of their errors. Steps
+# and intervals agree up to `_AGREE` standard deviations of their difference.
+_REGULAR, _AGREE = 0.95, 3.0
 _PASSES = 4  # number of passes of counting and fitting
 # Standard deviation of instants beyond their bounds, in periods, before the drift is known.
 _FIRST_DEVIATION = 5.0
@@ -128,8 +131,10 @@ def sampling_instants(
         return [log.space_evenly(as_stamped)]
     # A common delay is not observable: the least delay of received states is set to 0.
     late = 0.0 if log.polled else float(np.quantile(stamps - clock.time, 1e-3))
+    # Samples that are all two or three periods apart show no shorter period.
+    period = clock.period * np.gcd.reduce(np.diff(clock.count).astype(int))
     return [Instants(
-        clock.time + late, clock.period, np.append(determined[:1], determined), misfit, False)]
+        clock.time + late, period, np.append(determined[:1], determined), misfit, False)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -233,13 +238,15 @@ class _Log:
         return np.minimum(low, high), high
 
     def _fitted(self, period: float, interval: Array, deviation: Array) -> _Clock:
-        period = rate_of_stamps(self.stamps, period, interval, deviation)
+        period = rate_of_stamps(
+            self.stamps, period, *self._with_steps(interval, deviation, period))
         beyond, drift, count = _FIRST_DEVIATION * period, np.zeros(len(self.stamps)), np.empty(0)
         for _ in range(_PASSES):
             deviation = np.maximum(deviation, _LEAST_DEVIATION * period)
             low, high = self._bounds(period)
             before, count = count, count_periods(
-                low - drift, high - drift, interval, deviation, period, beyond, MAX_MOVE)
+                low - drift, high - drift, *self._with_steps(interval, deviation, period),
+                period, beyond, MAX_MOVE)
             if np.array_equal(before, count):
                 break
             drift = _line_between(
@@ -255,6 +262,27 @@ class _Log:
             deviation = np.maximum(deviation, _LEAST_DEVIATION * period)
             clock = replace(clock, interval=interval, deviation=deviation)
         return clock
+
+    def _with_steps(
+        self, interval: Array, deviation: Array, period: float,
+    ) -> tuple[Array, Array]:
+        """Return intervals, and their deviations, by the states and the steps of regular stamps.
+
+        While the arm rests, any number of periods agrees with the states; a slightly wrong period
+        would go unnoticed if its errors could be made up for then. Where both determine an
+        interval, and agree, it is their weighted mean.
+        """
+        steps, determined = np.diff(self.stamps), deviation < DETERMINED * period
+        if self.polled or np.count_nonzero(determined) < MIN_DETERMINED:
+            return interval, deviation
+        error = max(_LEAST_DEVIATION * period, float(
+            np.quantile(np.abs(steps - interval)[determined], _REGULAR)))
+        if error > DETERMINED * period:
+            return interval, deviation
+        share = np.where(determined, error ** 2 / (error ** 2 + deviation ** 2), 0.0)
+        share[determined & (np.abs(steps - interval) > _AGREE * np.hypot(error, deviation))] = 1.0
+        return share * interval + (1.0 - share) * steps, np.where(
+            share > 0.0, np.sqrt(share) * deviation, error)
 
     def breaks(self, clock: _Clock) -> Indices:
         """Return the samples before which the clock of the stamps was set.

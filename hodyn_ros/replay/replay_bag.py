@@ -10,6 +10,7 @@ from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.estimation.derivatives import Noise
 from hodyn_ros.estimation.message_counts import MessageCounts
 from hodyn_ros.estimation.timing_statistics import TimingStatistics
+from hodyn_ros.estimation.velocity_lag import VelocityLag
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.messages.joint_state_bag import JointStateBag
@@ -49,7 +50,7 @@ class Replay:
     torque_deviation: Array
     #: `bandwidth`, `velocity_lag`: As in `RecordedMotion`
     bandwidth: float
-    velocity_lag: tuple[float, float]
+    velocity_lag: VelocityLag
     friction_modelled: bool  #: Whether the robot has a friction law
     diagnosis: Diagnosis  #: What is wrong with the recording, if anything
     extremes: list[LimitMargin]  #: Extremes of the estimated motion, with the limits of the robot

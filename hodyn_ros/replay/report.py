@@ -139,7 +139,9 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
         'bandwidth': result.bandwidth,
         'gravity_share': efforts.gravity_share,
         'effort_factor': efforts.factor,
-        'velocity_lag': dict(zip(('seconds', 'deviation'), result.velocity_lag, strict=True)),
+        'velocity_lag': {
+            **asdict(result.velocity_lag), 'own': [
+                (result.names[joint], *lag) for joint, lag in result.velocity_lag.own.items()]},
         'unexplained': fit.unexplained,
         'misread': result.diagnosis.other_units + (
             [] if fit.reading is None else fit.reading.causes(result.names)),

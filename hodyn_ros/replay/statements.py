@@ -109,18 +109,28 @@ def warnings(result: Replay) -> list[str]:
         said.append(
             f'{late.sentence}{OF_LINKS} Otherwise {late.remedy}. {wrong}.' if diagnosis.has_springs
             else f'{late.sentence} {wrong}: {late.remedy}.')
-    lag, deviation = result.velocity_lag
-    if abs(lag) > max(_CERTAIN * deviation, _NO_LAG):
-        said.append(
-            'Recorded velocities contradict the positions: no lag below 200 ms explains them. '
-            'Check what the driver writes there.')
-    elif abs(lag) > max(_CERTAIN * deviation, 0.1 * found.period):
-        said.append(
-            f'Recorded velocities run {"behind" if lag > 0.0 else "ahead of"} the positions by '
-            f'{milliseconds(lag, deviation)} (two standard deviations), as if the '
-            f'{"velocities" if lag > 0.0 else "positions"} were filtered. Take this into account '
-            'in a feedback loop.')
-    return said + _beyond_limits(result)
+    return said + _velocity_lags(result) + _beyond_limits(result)
+
+
+def _velocity_lags(result: Replay) -> list[str]:
+    common, said = result.velocity_lag, []
+    # Velocities that contradict the positions otherwise may seem to lag.
+    own = {} if result.diagnosis.wrong_velocities else common.own
+    for whose, lag, deviation in (
+            *((f' of {result.names[joint]}', *lag) for joint, lag in own.items()),
+            ('', common.seconds, common.deviation)):
+        if abs(lag) > max(_CERTAIN * deviation, _NO_LAG):
+            said.append(
+                f'Recorded velocities{whose} contradict the positions: no lag below 200 ms '
+                'explains them. Check what the driver writes there.')
+        elif abs(lag) > max(_CERTAIN * deviation, 0.1 * result.timing_statistics.period):
+            said.append(
+                f'Recorded velocities{whose} run {"behind" if lag > 0.0 else "ahead of"} the '
+                f'positions by {milliseconds(lag, deviation)} (two standard deviations)'
+                f'{", unlike those of other joints" if whose else ""}, as if the '
+                f'{"velocities" if lag > 0.0 else "positions"} were filtered. Take this into '
+                'account in a feedback loop.')
+    return said
 
 
 def _beyond_limits(result: Replay) -> list[str]:

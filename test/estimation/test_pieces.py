@@ -1,4 +1,6 @@
 """Parts of a recording: chunks with their margins, and what is computed of runs: fast."""
+from dataclasses import astuple, replace
+
 import numpy as np
 import pytest
 from recordings import motion
@@ -9,11 +11,11 @@ from hodyn_ros.estimation.derivatives import (
     Samples,
     fit_noise,
     smooth,
-    velocity_lag,
 )
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.recorded_motion import _with_margins
 from hodyn_ros.estimation.timing import analyse
+from hodyn_ros.estimation.velocity_lag import velocity_lag
 from hodyn_ros.messages.joint_state_bag import JointStates
 from hodyn_ros.robot import HodynError
 
@@ -77,14 +79,16 @@ def given(lag=0.0, count=800, begin=0.0, noise=1e-3, seed=0):
 def test_the_lag_of_velocities_is_found_within_its_deviation(lag):
     runs = [given(lag), given(lag, begin=20.0, seed=1)]
     noise = fit_noise(runs)
-    found, deviation = velocity_lag(runs, noise)
+    answer = velocity_lag(runs, noise)
+    found, deviation = answer.seconds, answer.deviation
+    assert not answer.own
     assert abs(found - lag) < max(4.0 * deviation, 1e-4)
     assert deviation < 1e-3
     # A run without velocities says nothing, wherever it stands.
     bare = Samples(runs[0].time, runs[0].position, np.full_like(runs[0].velocity, np.nan))
     for some in ([bare, *runs], [runs[0], bare, runs[1]], [*runs, bare]):
-        assert velocity_lag(some, noise) == pytest.approx((found, deviation))
-    assert np.isnan(velocity_lag([bare], noise)).all()
+        assert astuple(velocity_lag(some, noise))[:2] == pytest.approx((found, deviation))
+    assert np.isnan(velocity_lag([bare], noise).seconds)
 
 
 def test_the_spread_of_lags_is_that_of_the_parts():
@@ -93,10 +97,27 @@ def test_the_spread_of_lags_is_that_of_the_parts():
     apart = [given(-2e-3), given(2e-3, begin=20.0)]
     noise = fit_noise(alike)
     one, other = velocity_lag(alike, noise), velocity_lag(apart, noise)
-    assert one[0] == pytest.approx(2e-3, abs=1e-4)
-    assert other[0] == pytest.approx(0.0, abs=1e-3)
-    assert 3e-4 < other[1] < 1.5e-3
-    assert one[1] < 0.3 * other[1]
+    assert one.seconds == pytest.approx(2e-3, abs=1e-4)
+    assert other.seconds == pytest.approx(0.0, abs=1e-3)
+    assert 3e-4 < other.deviation < 1.5e-3
+    assert one.deviation < 0.3 * other.deviation
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_a_joint_whose_velocities_alone_are_filtered_has_a_lag_of_its_own(seed):
+    run = given(seed=seed, begin=7.0 * seed)
+    late = given(0.03, seed=seed, begin=7.0 * seed)
+    joint = seed % run.velocity.shape[1]
+    run.velocity[:, joint] = late.velocity[:, joint]
+    found = velocity_lag([run], fit_noise([run]))
+    (at, (lag, deviation)), = found.own.items()
+    assert at == joint
+    assert abs(lag - 0.03) < max(4.0 * deviation, 3e-3)
+    assert abs(found.seconds) < max(4.0 * found.deviation, 1e-4)
+    # A constant that is added is no lag.
+    biased = replace(run, velocity=given(seed=seed, begin=7.0 * seed).velocity + np.where(
+        np.arange(run.velocity.shape[1]) == joint, 0.2, 0.0))
+    assert not velocity_lag([biased], fit_noise([biased])).own
 
 
 def test_nothing_is_fitted_to_no_run():

@@ -18,9 +18,11 @@ from made_logs import (
 import numpy as np
 import pytest
 from recordings import motion
+from timing_siege import rests
 
 from hodyn_ros.estimation.derivatives import Samples, fit_noise, smooth
 from hodyn_ros.estimation.timing import StampStatus, analyse
+from hodyn_ros.messages.joint_state_bag import JointStates
 
 pytestmark = pytest.mark.fast
 
@@ -273,3 +275,21 @@ def test_states_whose_halves_refresh_at_different_rates_are_not_torn(position, v
     log = replace(log, position=log.position[index // position * position],
                   velocity=log.velocity[index // velocity * velocity])
     assert StampStatus.TORN not in log.timing().status
+
+
+@pytest.mark.parametrize('seed', range(6))
+def test_a_wrong_period_is_not_made_up_for_while_the_arm_rests(seed):
+    """Also if a coarse encoder determines no interval well."""
+    rng = np.random.default_rng(seed)
+    period = 0.01 * rng.choice([0.4, 1.0])
+    time = period * np.arange(3000)
+    q = rests(time, rng)[:, :2]
+    q[:, 1] += rng.choice([3e-3, 3e-2]) * rng.standard_normal(q[:, 1].shape)
+    step = rng.choice([1e-4, 4e-4])
+    stamp = np.round(1e9 * (time + rng.gamma(1.0, 8e-5, len(time)))).astype(np.int64)
+    timing = analyse(JointStates(
+        stamp, stamp, step * np.round(q[:, 0] / step), q[:, 1], np.zeros_like(q[:, 1])))
+    run, = timing.runs
+    off = run.time - time
+    assert np.abs(off - np.median(off)).max() < 0.15 * period
+    assert np.isnan(run.sampling_period) or run.sampling_period == pytest.approx(period, rel=1e-5)

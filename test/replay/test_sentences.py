@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hodyn_ros.estimation.timing import StampStatus
+from hodyn_ros.estimation.velocity_lag import VelocityLag
 from hodyn_ros.limits.margins import LimitMargin
 from hodyn_ros.replay.comparison import JointComparison
 from hodyn_ros.replay.cut_efforts import uncut
@@ -57,7 +58,7 @@ def result(timing_statistics=None, *, gravity_share=1.0, effort_factor=np.nan, *
         'names': NAMES,
         'joints': [joint('a'), joint('b')], 'friction_modelled': True,
         'torque_rms': np.ones((3, 2)),
-        'velocity_lag': (0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [],
+        'velocity_lag': VelocityLag(0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [],
         'noise': SimpleNamespace(
             velocity=np.ones(2), bandwidth=np.array([1.0, 4.04]), position=np.full(2, 2e-5),
             step=0.01),
@@ -150,9 +151,14 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
     ({'joints': [CONSTANT, joint('b')]}, 'The recorded effort of a never changes'),
     ({'joints': [joint('a'), joint('b', rms_effort=0.1, max_error=-0.41, slow_share=0.31)]},
      'Single efforts of b leap: the largest error of b is 8 times its RMS. Were there impacts'),
-    ({'velocity_lag': (5e-3, 1e-3)}, 'velocities run behind the positions by 5 ± 2 ms'),
-    ({'velocity_lag': (-1.0, 1e-2)}, 'velocities contradict the positions: no lag below 200 ms'),
-    ({'velocity_lag': (-5e-3, 1e-3)}, 'velocities run ahead of the positions by 5 ± 2 ms'),
+    ({'velocity_lag': VelocityLag(5e-3, 1e-3)}, 'velocities run behind the positions by 5 ± 2 ms'),
+    ({'velocity_lag': VelocityLag(0.0, 1e-3, {1: (0.08, 2e-3)})},
+     'velocities of b run behind the positions by 80 ± 4 ms (two standard deviations), unlike '
+     'those of other joints, as if the velocities were filtered'),
+    ({'velocity_lag': VelocityLag(-1.0, 1e-2)},
+     'velocities contradict the positions: no lag below 200 ms'),
+    ({'velocity_lag': VelocityLag(-5e-3, 1e-3)},
+     'velocities run ahead of the positions by 5 ± 2 ms'),
     ({'extremes': [extreme(1)]}, 'velocity of a, 2.512 where 2 is allowed, once.'),
     ({'extremes': [extreme(), extreme(3)]}, 'velocity of a, 2.512 where 2 is allowed, 3 times.'),
     ({'reflexes': [reflex(1.01)]}, 'stop, jerk 101 of b, where 100 is allowed.'),
@@ -186,12 +192,12 @@ def test_a_joint_with_friction_silences_no_other_error(other):
     # A share of friction asks for something where the rest is poor.
     {'joints': [joint('a'), joint('b', friction_share=0.9)], 'friction_modelled': False},
     {'joints': [joint('a'), POOR], 'friction_modelled': True,
-     'gravity_share': 1.0, 'velocity_lag': (0.9e-3, 1e-4)},
+     'gravity_share': 1.0, 'velocity_lag': VelocityLag(0.9e-3, 1e-4)},
     {'joints': [joint('a'), joint('b', rms_effort=0.1, max_error=0.39)]},
     {'joints': [joint('a'), joint('b', rms_effort=2.6, max_error=0.9)]},
     {'joints': [joint('a'), joint('b', rms_effort=0.1, max_error=0.9, rms_fast_error=0.04)]},
-    {'velocity_lag': (-26.0, 21.0)},
-    {'velocity_lag': (2.9e-3, 1e-3)}, {'velocity_lag': (0.9e-3, 1e-5)},
+    {'velocity_lag': VelocityLag(-26.0, 21.0)},
+    {'velocity_lag': VelocityLag(2.9e-3, 1e-3)}, {'velocity_lag': VelocityLag(0.9e-3, 1e-5)},
     {'timing_statistics': timing(misfit=0.9e-3)},
     {'timing_statistics': timing(misfit=9e-3, sampling_period=0.01)},
     {'timing_statistics': timing(misfit=9e-3, evenly_spaced=300)},
