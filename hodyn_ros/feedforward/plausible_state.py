@@ -27,6 +27,8 @@ LONGEST = 2.0
 STAY = 0.1
 """Time without a state from a place before the arm may be believed elsewhere, s: otherwise two
 contradicting drivers would alternate. An arm moves no further at once than in this time."""
+RISE = 0.1
+"""Time in which a joint may come from rest to the largest believed velocity, s."""
 JITTER = 0.02
 """Time by which stamps and arrivals of states may be wrong, s."""
 PAUSE = 0.2
@@ -36,7 +38,8 @@ RESTART = 1.0
 SETTLED = 0.5
 """Where the arm may have moved unseen, it is believed to be once states agree for this time, s."""
 KNOWN = 1.0
-"""An arm that was measured at a place for longer than this, s, cannot have leapt from there."""
+"""An arm that was measured at a place for longer than this, s, cannot have leapt from there, and
+one that stood still for longer rests: its driver does not repeat a state."""
 BEYOND = 1e-3
 """A joint is reported beyond its range only by more than this, rad or m."""
 UNMEASURED = 0.05
@@ -71,6 +74,7 @@ class PlausibleState:
     """Judges each measured state by the previous states.
 
     A joint can move no faster than twice its velocity limit, and moves about as fast as measured.
+    Where the arm is not expected, it must also have come there without accelerating abruptly.
     A state that contradicts the last believed one is left out. If no state comes from the former
     place for `STAY`, states are astray, until three in a row come from there again. They are
     believed at another place only if three in a row agree with each other where the caller expects
@@ -88,6 +92,8 @@ class PlausibleState:
         self._believed: _State | None = None
         self._last: _State | None = None
         self._there: _State | None = None
+        self._way: Array = np.zeros_like(self._low)  # by which the arm came there, and in what, s
+        self._way_seconds = 0.0
         self._agreeing = self._agreeing_positions = 0
         # For how long, ns, states have agreed, and the arm has been believed at this place.
         self._agreed_for = self._believed_for = 0
@@ -145,6 +151,10 @@ class PlausibleState:
         if not (0 <= since <= PAUSE * 1e9 or self.is_astray):
             self._is_unseen = True
         positions, agrees = self._agree(last, state, has_velocity)
+        there = self._there
+        if positions and there is last and self._is_abrupt(there, state, state) and (
+                not expects(position)):
+            positions = agrees = False
         self._agreeing_positions = self._agreeing_positions + 1 if positions else 1
         self._agreeing = self._agreeing + 1 if agrees else 1
         if positions and was_unseen == self._is_unseen:
@@ -158,8 +168,9 @@ class PlausibleState:
             else self._is_back(state, since * 1e-9, expects))
         self._is_refused = self.is_astray
         if self.is_there:
-            if self._there is not None:
-                self._believed_for += min(max(0, stamp - self._there[2]), round(STAY * 1e9))
+            if there is not None:
+                self._believed_for += min(max(0, stamp - there[2]), round(STAY * 1e9))
+                self._way, self._way_seconds = position - there[0], (stamp - there[2]) * 1e-9
             if self._there is None or (position != self._there[0]).any():
                 self._moved = self._repeated = stamp
             elif has_velocity and (given != self._there[1]).any():
@@ -187,14 +198,16 @@ class PlausibleState:
                 return True
         elif agree or not self._is_refused:  # one state amid false ones may come near by chance
             most = STAY if is_expected else JITTER + since
-            if self._reaches(there, position, min(elapsed, most)):
+            if self._reaches(there, position, min(elapsed, most)) and (
+                    is_expected or not self._is_abrupt(there, self._first, state)):
                 return True
         if 0.0 <= elapsed <= STAY:
             return False
         if is_expected:
             return agree
         # States that agree stay where they began: time brings them no nearer.
-        began = min((self._first[2] - self._moved) * 1e-9, STAY) / FACTOR
+        still = (self._first[2] - self._moved) * 1e-9
+        began = 0.0 if still > KNOWN else min(still, STAY) / FACTOR
         # A velocity with a position that stays may be an old one: the arm went on meanwhile.
         seconds = min((self._first[2] - self._repeated) * 1e-9, LONGEST)
         way = FACTOR * np.abs(there[1]) * seconds
@@ -216,6 +229,19 @@ class PlausibleState:
         if joint >= 0:
             self.joint = joint
         return not leaps
+
+    def _is_abrupt(self, there: _State, began: _State, now: _State) -> bool:
+        """Return whether a joint must have accelerated as none does, to come from its place.
+
+        States agree from the one where it `began` until `now`.
+        """
+        seconds, lasted = (began[2] - there[2]) * 1e-9, (now[2] - began[2]) * 1e-9
+        joint = _abrupt(
+            self._way, self._way_seconds, there[0], there[1], began[0], now[0], now[1], lasted,
+            max(seconds, 0.0) + JITTER, self._fastest)
+        if joint >= 0:
+            self.joint = joint
+        return joint >= 0
 
     def _agree(
         self, before: _State | None, after: _State, has_velocity: bool,
@@ -313,3 +339,25 @@ def _contradiction(
                 abs(change - velocity[i] * seconds) > VELOCITY_SLACK * most + SLACK)))):
             first = i
     return leaps, first
+
+
+@njit()
+def _abrupt(
+    way: Array, way_seconds: float, before: Array, before_velocity: Array, began: Array,
+    now: Array, velocity: Array, lasted: float, seconds: float, fastest: Array,
+) -> int:
+    """Return the first joint that was too slow, before and after, to come so far, or −1.
+
+    It came from `before` to where states `began` within `seconds`, after a `way` in `way_seconds`,
+    and went on to `now`, which `lasted` so long.
+    """
+    for i in range(before.size):
+        speed = max(abs(before_velocity[i]), abs(velocity[i]))
+        if way_seconds > 0.0:
+            speed = max(speed, abs(way[i]) / way_seconds)
+        if lasted > 0.0:
+            speed = max(speed, abs(now[i] - began[i]) / lasted)
+        most = min(speed, fastest[i]) * seconds + 0.25 * fastest[i] / RISE * seconds ** 2
+        if abs(began[i] - before[i]) > most + UNMEASURED:
+            return i
+    return -1
