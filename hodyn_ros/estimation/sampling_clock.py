@@ -45,9 +45,7 @@ _BETTER = 0.025  # least gain of the log-likelihood per interval by a clock over
 # even spacing has; one interval adds at most `_FAR` to the errors.
 _UNEVEN = 0.5
 _FAR = 25.0
-# The deviation of the steps of stamps is exceeded by a share 1 − `_REGULAR` of their errors. Steps
-# and intervals agree up to `_AGREE` standard deviations of their difference.
-_REGULAR, _AGREE = 0.95, 3.0
+_AGREE = 3.0  # standard deviations of their difference up to which steps and intervals agree
 _PASSES = 4  # number of passes of counting and fitting
 # Standard deviation of instants beyond their bounds, in periods, before the drift is known.
 _FIRST_DEVIATION = 5.0
@@ -270,17 +268,18 @@ class _Log:
 
         While the arm rests, any number of periods agrees with the states; a slightly wrong period
         would go unnoticed if its errors could be made up for then. Where both determine an
-        interval, and agree, it is their weighted mean.
+        interval, it is their weighted mean or, if they disagree, the more accurate one.
         """
         steps, determined = np.diff(self.stamps), deviation < DETERMINED * period
         if self.polled or np.count_nonzero(determined) < MIN_DETERMINED:
             return interval, deviation
-        error = max(_LEAST_DEVIATION * period, float(
-            np.quantile(np.abs(steps - interval)[determined], _REGULAR)))
+        error = max(_LEAST_DEVIATION * period, likelihood(np.clip(
+            steps - interval, -period, period)[determined], deviation[determined])[1])
         if error > DETERMINED * period:
             return interval, deviation
         share = np.where(determined, error ** 2 / (error ** 2 + deviation ** 2), 0.0)
-        share[determined & (np.abs(steps - interval) > _AGREE * np.hypot(error, deviation))] = 1.0
+        is_other = determined & (np.abs(steps - interval) > _AGREE * np.hypot(error, deviation))
+        share = np.where(is_other, deviation < error, share)
         return share * interval + (1.0 - share) * steps, np.where(
             share > 0.0, np.sqrt(share) * deviation, error)
 

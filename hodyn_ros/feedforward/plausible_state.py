@@ -152,8 +152,8 @@ class PlausibleState:
             self._is_unseen = True
         positions, agrees = self._agree(last, state, has_velocity)
         there = self._there
-        if positions and there is last and self._is_abrupt(there, state, state) and (
-                not expects(position)):
+        if positions and there is not None and there is last and self._is_abrupt(
+                there, state, state) and not expects(position):
             positions = agrees = False
         self._agreeing_positions = self._agreeing_positions + 1 if positions else 1
         self._agreeing = self._agreeing + 1 if agrees else 1
@@ -236,7 +236,7 @@ class PlausibleState:
         States agree from the one where it `began` until `now`.
         """
         seconds, lasted = (began[2] - there[2]) * 1e-9, (now[2] - began[2]) * 1e-9
-        joint = _abrupt(
+        joint: int = _abrupt(
             self._way, self._way_seconds, there[0], there[1], began[0], now[0], now[1], lasted,
             max(seconds, 0.0) + JITTER, self._fastest)
         if joint >= 0:

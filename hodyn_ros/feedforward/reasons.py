@@ -41,7 +41,9 @@ MISSES_MOST = (
     'velocities: if the joint states come in groups, let the driver send them evenly, or set '
     'max_time_step above the time between groups; else find out what holds this process up')
 NOT_TURNED = 'motors stay where they are, and no plan is followed until the joint is back'
-NO_VELOCITY = 'the joint states have no velocity: the dynamics are evaluated at the reference'
+_AT_REFERENCE = 'the dynamics are evaluated at the reference'
+NO_VELOCITY = f'the joint states have no velocity, or NaN in it: {_AT_REFERENCE}'
+LEFT_OUT = f'velocities that contradict the positions are left out: {_AT_REFERENCE}'
 GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s
 Level = Literal['info', 'warning', 'error']
 # Numbers that are neither part of a word nor in quotes: names of joints may contain numbers.
@@ -210,10 +212,12 @@ class Reasons:
             f'{ZEROS}: {joint} has moved. They count as missing; let the driver send what it '
             'measures, or leave velocity empty'))
 
-    def notice_no_velocity(self, at: float) -> None:
-        """Notice that a state has no velocity, though the dynamics need it."""
-        self.notice('no velocity', NO_VELOCITY, at, 'error', (
-            f'{NO_VELOCITY}; let the driver send it, or set evaluate_at: reference'))
+    def notice_no_velocity(self, at: float, *, is_given: bool) -> None:
+        """Notice that a state has no velocity that counts, though the dynamics need it."""
+        why = LEFT_OUT if is_given else NO_VELOCITY
+        self.notice('no velocity', why, at, 'error', (
+            f'{why}; let the driver send {"what it measures" if is_given else "it"}, or set '
+            'evaluate_at: reference'))
 
     def notice_turned(self, watch: TrackingWatch, joints: Sequence[str], at: float) -> None:
         """Notice a joint with motors that seems one turn away, and is not followed."""

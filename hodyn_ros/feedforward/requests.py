@@ -1,4 +1,6 @@
 """What an active node is asked to do: plans, streams, stiffness; and wrenches on the arm."""
+from dataclasses import replace
+
 import numpy as np
 
 from hodyn_ros.actuators.joint_actuators import Actuators
@@ -11,11 +13,14 @@ from hodyn_ros.feedforward.trajectory_goals import PLAN, REPLACED, Goal
 from hodyn_ros.feedforward.transitions import Cause
 from hodyn_ros.robot import HodynError
 
+STOPPED = 'the arm was still stopping when it came: send it once the arm holds'
 STREAMING = 'a streamed reference is followed; let it end first'
 
 
 class Requests(StateMachine):
     """Takes requests, which it refuses by HodynError, and lets the reference follow them."""
+
+    _was_stopping = False  # whether the arm was stopping when the last trajectory came
 
     def take_trajectory(self, data: bytes, goal: Goal | None, *, annotate: bool) -> None:
         """Have a serialized trajectory planned: a goal's, or the topic's if `goal` is None."""
@@ -25,6 +30,7 @@ class Requests(StateMachine):
         if self._planner.busy and not self.goals.prepares:
             self.reasons.tell('error', REPLACED, PLAN)
         self._plan_on_base()
+        self._was_stopping = controller.reference.mode(controller.now) == 'stopping'
         self._planner.submit(
             data, controller.reference, controller.now, annotate=annotate,
             left_out=self.clock.left_out)
@@ -40,10 +46,14 @@ class Requests(StateMachine):
         check_range(self.feedforward.robot, self._joints, position, velocity)
         self.stream.check_pause()
         controller.reference.check_free(controller.now)
-        self.stream.add(stamp, controller.now, position, velocity, at)
-        if line := self.streamed_velocities.add(
-                at if stamp is None else 1e-9 * stamp, position, velocity):
-            self.reasons.tell('warning', line)
+        judged = self._streamed_velocities
+        if how := judged.add(at if stamp is None else 1e-9 * stamp, position, velocity):
+            self.reasons.tell('warning', (
+                f'streamed velocities of {self._joints[judged.joint]} contradict its positions: '
+                f'{how}. Velocities are left out until the stream ends, so the reference follows '
+                'the positions alone. Correct sign and unit of the velocities'))
+        self.stream.add(
+            stamp, controller.now, position, None if judged.are_wrong else velocity, at)
 
     def take_wrench(self, link: str, wrench: Array, at: float) -> None:
         """Take an external wrench, (6,), on a link, in its axes about its origin."""
@@ -90,6 +100,8 @@ class Requests(StateMachine):
         if answer is None:
             return
         topic = self._topic
+        if isinstance(answer, Refused) and self._was_stopping and not answer.fault:
+            answer = replace(answer, why=joined(answer.why, STOPPED))
         self.goals.take(answer)
         if isinstance(answer, Refused):
             self.reasons.tell('error', answer.why, topic)

@@ -7,6 +7,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.base_reference import BaseReference
+from hodyn_ros.feedforward.contradicted_velocities import ContradictedVelocities
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.locked_watch import LockedWatch
 from hodyn_ros.feedforward.motor_feedback import MotorFeedback
@@ -18,7 +19,6 @@ from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.stamp_pace import StampPace
 from hodyn_ros.feedforward.state_arrivals import StateArrivals
 from hodyn_ros.feedforward.stream_schedule import StreamSchedule
-from hodyn_ros.feedforward.streamed_velocities import StreamedVelocities
 from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.feedforward.trajectory_goals import (
@@ -97,7 +97,7 @@ class StateMachine:
             robot, of_motors, settings.controller.fade, settings.lookahead)
         self.goals = TrajectoryGoals(robot.joint_names, settings.lookahead)
         self.stream = StreamSchedule(settings.stream_delay, settings.stream_timeout)
-        self.streamed_velocities = StreamedVelocities(robot.joint_names)
+        self._streamed_velocities = ContradictedVelocities(robot.n)
         self._planner = planner
         self._wrenches = WrenchInputs(
             robot, settings.max_force, settings.max_moment, settings.wrench_timeout)

@@ -8,6 +8,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.base_reference import CLOCK_SET_BACK
+from hodyn_ros.feedforward.contradicted_velocities import ContradictedVelocities
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.plan_answer import PlanMaker
 from hodyn_ros.feedforward.plausible_state import (
@@ -59,6 +60,7 @@ class Supervisor(Requests):
         self.annotated = b''
         self._plausible = PlausibleState(feedforward.robot.limits)
         self._zeros = ZeroVelocities(feedforward.robot.limits.velocity)
+        self._contradicted = ContradictedVelocities(feedforward.robot.n)
         self._has_velocity = self._was_reset = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
@@ -88,6 +90,8 @@ class Supervisor(Requests):
         if self.pace.wrong:
             self.reasons.notice('pace', '', at, 'warning', self.pace.wrong)
         given, velocity = velocity, self._zeros.leave_out(velocity)
+        if self._contradicted.are_wrong:
+            velocity = None
         is_believed = self._plausible.believe(position, velocity, stamp, self._may_be_at)
         if self._plausible.is_astray:
             self._refuse(ELSEWHERE if self._plausible.may_settle else ASTRAY.format(
@@ -106,11 +110,9 @@ class Supervisor(Requests):
         if velocity is not None:
             self.measured[1] = velocity
         elif self.settings.controller.at_measurement:
-            self.reasons.notice_no_velocity(at)
+            self.reasons.notice_no_velocity(at, is_given=given is not None)
         if is_believed:
-            self._zeros.see(position, given, stamp)
-            if given is not None and self._zeros.joint >= 0:
-                self.reasons.notice_zeros(self._joints[self._zeros.joint], at)
+            self._see_velocity(position, given, stamp, at)
             self._believed[:] = self.measured
             self._readings, self._unbelieved = self._unbelieved + 1, 0
         else:
@@ -240,6 +242,21 @@ class Supervisor(Requests):
         why = joined(why, self._wraps(position))
         self.reject_state(why)
         raise HodynError(why)
+
+    def _see_velocity(
+        self, position: Array, velocity: Array | None, stamp: int, at: float,
+    ) -> None:
+        """Notice velocities that cannot be those of the positions."""
+        self._zeros.see(position, velocity, stamp)
+        if velocity is not None and self._zeros.joint >= 0:
+            self.reasons.notice_zeros(self._joints[self._zeros.joint], at)
+        if not (self.settings.controller.at_measurement or self.motor_feedback):
+            return  # they reach no torque
+        if how := self._contradicted.add(1e-9 * stamp, position, velocity):
+            self.reasons.tell('error', (
+                f'velocities of {self._joints[self._contradicted.joint]} contradict its '
+                f'positions: {how}. All count as missing until joint states pause for 1 s: let '
+                'the driver send what it measures'))
 
     def _may_be_at(self, position: Array) -> bool:
         """Return whether the arm may have leapt to a position: it is simulated, or follows."""

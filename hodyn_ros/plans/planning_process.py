@@ -107,13 +107,18 @@ def prepare_base(data: bytes, placement: Array, skipped: float) -> PreparedPlan:
     return PreparedPlan('', plan=base_plan(times, positions, turns, placement))
 
 
+_LONG_AGO = 60.0  # from when on the sender's clock is another rather than late, s
+
+
 def _check_end(times: Sequence[float] | Array, skipped: float) -> None:
     """Refuse a trajectory that is too long, or ends by `skipped` s after its start."""
     if not len(times):
         return
     if skipped >= times[-1] and skipped > 0.0:
-        raise EndedError(
-            f'it ends in the past: its last point was due {skipped - times[-1]:.3f} s ago')
+        ago = skipped - times[-1]
+        raise EndedError(f'it ends in the past: its last point was due {ago:.3f} s ago' + (
+            ': let planner and driver use one clock, or send a stamp of 0 to start at once'
+            if ago > _LONG_AGO else ''))
     if times[-1] > MAX_DURATION:
         raise HodynError(f'it takes {times[-1]:.6g} s; the longest is {MAX_DURATION:g} s')
 

@@ -68,7 +68,9 @@ class JointNames:
         if len(present) < len(names):
             twice = sorted(name for name, times in Counter(names).items() if times > 1)
             raise HodynError(f'joint {twice[0]!r} is named twice')
-        complete = [p for p in self._prefixes(names) if all(p + j in present for j in joints)]
+        complete = [
+            p for p in self._prefixes(names, joints[:1])
+            if all(p + j in present for j in joints)]
         known = [p for p in complete if self._is_known(p)]
         exact = [p for p in known if p in self._preferred_prefixes()]
         chosen = exact if len(exact) == 1 else known
@@ -149,15 +151,16 @@ class JointNames:
             return prefix in self._own_prefixes()
         return prefix.endswith(self.robot.joint_prefixes)
 
-    def _prefixes(self, names: Sequence[str]) -> list[str]:
-        first = self.joints[0]
-        return [name.removesuffix(first) for name in names if name.endswith(first)]
+    def _prefixes(self, names: Sequence[str], joints: Sequence[str]) -> list[str]:
+        return [
+            name.removesuffix(joint) for joint in joints for name in names
+            if name.endswith(joint)]
 
     def _missing(self, names: Sequence[str]) -> NamesError:
         joints = self.joints
         present = set(names)
         best: tuple[str, list[str]] = ('', list(joints))
-        for prefix in [*self._preferred_prefixes(), *self._prefixes(names)]:
+        for prefix in [*self._preferred_prefixes(), *self._prefixes(names, joints)]:
             missing = [joint for joint in joints if prefix + joint not in present]
             if self._is_known(prefix) and len(missing) < len(best[1]):
                 best = (prefix, missing)
@@ -165,7 +168,8 @@ class JointNames:
         if len(missing) == len(joints):
             expected = self._own_prefixes() if self.driver_prefix is None else [self.driver_prefix]
             return NoKnownJointError(
-                f'no joint of robot {self.robot.name!r} among the names '
+                f'no joint of robot {self.robot.name!r} '
+                f'{self.prefix and f"with the given prefix {self.prefix!r} "}among the names '
                 f'{", ".join(map(repr, names[:8])) or "(none)"}'
                 f'; expected {", ".join(repr(p + joints[0]) for p in expected)} …')
         others = [name for name in names if name not in {prefix + joint for joint in joints}]

@@ -193,3 +193,15 @@ def test_what_must_not_be_at_all_is_passed_by_anything():
     """A limit of 0, of a robot made in Python, is no division by zero."""
     assert largest_ratio(np.array([0.0, 1e-9, 0.5]), np.array([0.0, 0.0, 1.0])) == (1, np.inf)
     assert largest_ratio(np.zeros(2), np.zeros(2)) == (0, 0.0)
+
+
+def test_a_plan_that_is_refused_as_the_arm_still_stops_is_to_be_sent_again():
+    world = running()
+    world.plan(b'0.3')
+    world.states(100)
+    world.supervisor.hold('held on request')
+    assert world.report[0] == 'stopping'
+    world.plan(b'0.1')
+    world.states(5)
+    assert world.said('not now; the arm was still stopping when it came: send it once the arm '
+                      'holds') == 1
