@@ -8,14 +8,13 @@ DETERMINED = 0.25
 
 MIN_DETERMINED = 20
 """Least number of determined intervals for a clock."""
-
 _MOVING = 0.05  # least share of a recording in which the arm moves, for a clock to be determined
 _SEARCHED = 1000  # greatest number of intervals used to search the period
 _DIVISORS = 10  # greatest number of periods in the median interval
 _FINE = np.linspace(0.97, 1.03, 121)  # periods tried, over the median interval divided by 1 … 10
 _LEAST_DEVIATION = 0.01  # least standard deviation of an interval, over the median interval
-_BETTER = 0.025  # least gain of the log-likelihood of an interval for a shorter period
 _WELL = 0.1  # greatest deviation, in periods, of intervals that may reveal a shorter period
+_BETTER = 0.025  # least gain of the log-likelihood of an interval for a shorter period
 _NEARLY_ALL = 0.95  # least share of determined intervals in a part whose stamps give the rate
 _FEW = 256  # least number of samples in such a part
 

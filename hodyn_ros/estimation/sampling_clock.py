@@ -45,7 +45,11 @@ _BETTER = 0.025  # least gain of the log-likelihood per interval by a clock over
 # even spacing has; one interval adds at most `_FAR` to the errors.
 _UNEVEN = 0.5
 _FAR = 25.0
-_AGREE = 3.0  # standard deviations of their difference up to which steps and intervals agree
+_PART = 0.6  # greatest share of the usual step of stamps that is a part of it
+# A share 1 − `_REGULAR` of the errors of steps exceeds their deviation and, of as many intervals,
+# `_REGULAR_DEVIATIONS` standard deviations. Steps and intervals agree up to `_AGREE` standard
+# deviations of their difference.
+_REGULAR, _REGULAR_DEVIATIONS, _AGREE = 0.95, 2.0, 3.0
 _PASSES = 4  # number of passes of counting and fitting
 # Standard deviation of instants beyond their bounds, in periods, before the drift is known.
 _FIRST_DEVIATION = 5.0
@@ -204,7 +208,11 @@ class _Log:
             clocks.append(self._fitted(period, interval, deviation))
             if clocks[-1].error < _CLEARLY:
                 break
+        usual = float(np.median(np.diff(self.stamps)))
         best = min(clocks, key=lambda clock: clock.error)
+        if not self.polled and best.error > _CLEARLY and best.period < _PART * usual:
+            clocks.append(self._fitted(usual, *tried[0][2:]))
+            best = min(clocks, key=lambda clock: clock.error)
         part = likely_part(best.interval, best.deviation, best.period)
         # If a half or a third of this period fits better, or the clock was set, fit once more,
         # with the best intervals.
@@ -266,20 +274,23 @@ class _Log:
     ) -> tuple[Array, Array]:
         """Return intervals, and their deviations, by the states and the steps of regular stamps.
 
-        While the arm rests, any number of periods agrees with the states; a slightly wrong period
-        would go unnoticed if its errors could be made up for then. Where both determine an
-        interval, it is their weighted mean or, if they disagree, the more accurate one.
+        While the arm rests, or if its encoders are coarse, any number of periods agrees with the
+        states; a slightly wrong period would go unnoticed if its errors could be made up for then.
+        Where the states determine an interval, it is the weighted mean of both unless they
+        disagree.
         """
         steps, determined = np.diff(self.stamps), deviation < DETERMINED * period
-        if self.polled or np.count_nonzero(determined) < MIN_DETERMINED:
+        # Parts of the usual step are only as likely as the states alone make them.
+        if self.polled or period < _PART * np.median(steps) or (
+                np.count_nonzero(determined) < MIN_DETERMINED):
             return interval, deviation
-        error = max(_LEAST_DEVIATION * period, likelihood(np.clip(
-            steps - interval, -period, period)[determined], deviation[determined])[1])
+        off, known = np.abs(steps - interval), _REGULAR_DEVIATIONS * deviation[determined]
+        beyond = np.quantile(off[determined], _REGULAR) ** 2 - np.mean(known ** 2)
+        error = max(_LEAST_DEVIATION * period, float(np.sqrt(max(beyond, 0.0))))
         if error > DETERMINED * period:
             return interval, deviation
         share = np.where(determined, error ** 2 / (error ** 2 + deviation ** 2), 0.0)
-        is_other = determined & (np.abs(steps - interval) > _AGREE * np.hypot(error, deviation))
-        share = np.where(is_other, deviation < error, share)
+        share[determined & (off > _AGREE * np.hypot(error, deviation))] = 1.0
         return share * interval + (1.0 - share) * steps, np.where(
             share > 0.0, np.sqrt(share) * deviation, error)
 

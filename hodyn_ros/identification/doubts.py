@@ -12,6 +12,7 @@ from hodyn_ros.replay.position_ranges import mostly_outside
 from hodyn_ros.robot import Robot
 
 _MOSTLY = 0.5  # share of efforts beyond limits; sound joints exceed them only for moments
+_OTHER_GAINS = 1.2  # ratio of the others' gains to the robot's from which none is kept for a joint
 _COARSE = 1.5  # ratio of RMS effort to resolution below which efforts may be too coarse
 _DIGITS = 9  # decimals kept of efforts over their range; smaller differences are round-off
 # Errors above this multiple of the efforts' standard deviation are larger than those of a
@@ -31,10 +32,10 @@ class DoubtfulJoints:
     unexplained: tuple[str, ...] = ()
 
 
-def are_far(factors: Array) -> bool:
-    """Whether most factors are far from 1."""
+def are_far(factors: Array, ratio: float = AGREE) -> bool:
+    """Whether most factors differ from 1 by more than a ratio."""
     return bool(len(factors)) and float(np.median(np.abs(np.log(np.abs(factors))))) > np.log(
-        AGREE)
+        ratio)
 
 
 def common_factor(factors: Array) -> float:
@@ -58,13 +59,13 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
             for j in np.flatnonzero(np.isfinite(coarse)))
     heard = np.isfinite(data.effort).any(axis=0)
     if 'effort_gain' in found.joints:
-        held = dict(found.held).get('effort_gain', ())
-        unknown = np.isin(names, (*held, *found.gains_by_others))
-        factors = found.gain_factors(robot)[heard & ~unknown]
-        if (unknown & heard).any() and are_far(factors):
+        kept = heard & np.isin(names, dict(found.held).get('effort_gain', ()))
+        by_others = heard & np.isin(names, found.gains_by_others)
+        factors = found.gain_factors(robot)[heard & ~kept & ~by_others]
+        unknown = kept & are_far(factors, _OTHER_GAINS) | by_others & are_far(factors)
+        if unknown.any():
             return tuple(
-                Doubt(names[j], common_factor(factors))
-                for j in np.flatnonzero(unknown & heard))
+                Doubt(names[j], common_factor(factors)) for j in np.flatnonzero(unknown))
     else:
         # Beside a payload, gains are fitted with one narrow prior for all joints. A single gain in
         # another unit would widen this prior for all joints, so such joints are left out.

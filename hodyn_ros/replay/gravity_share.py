@@ -1,14 +1,15 @@
 """The share of the model's gravity torque that efforts contain, and its causes."""
 import numpy as np
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.replay.friction_fit import COULOMB_WIDTH
 
 CLEAR = 0.1
 """Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
 _OF_A_TOOL = 1.5
 """Share of gravity, above 1, up to which a tool that the model lacks may be the cause."""
 _VARIES = 0.05
-"""Least varying share of the gravity torques' squares, to distinguish offsets from gravity."""
+"""Least share of the gravity torques' squares that other causes leave, to distinguish them."""
 
 _OTHERS = 1e-3
 """Least part of the gravity torques' squares by which other joints than one are judged."""
@@ -23,13 +24,14 @@ _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sig
 ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
 
 
-def share_of_gravity(gravity: Array, rest: Array) -> float:
+def share_of_gravity(gravity: Array, rest: Array, velocity: Array) -> float:
     """Return the share of gravity torques (T, n) in the rest of the efforts, by least squares.
 
     `rest`, (T, n), is effort minus the model's other torques; NaN where it is not measured.
-    Glitches, far beyond a joint's usual error, are left out. If the share is neither near 0 or 1
-    nor that of a missing tool, it is fitted again along with constant offsets of the joints; if it
-    is near 0 or 1 then, the offsets are the cause, and this share is returned. If only one joint,
+    Glitches, far beyond a joint's usual error, are left out. If the share is not near 0 or 1, it
+    is fitted again along with friction that the model lacks and, unless it may be that of a
+    missing tool, with constant offsets of the joints; if it is near 0 or 1 then, these are the
+    cause, and this share is returned. If only one joint,
     such as a lift with a counterweight, keeps the share from 1, that of the others is returned.
     NaN if there is no gravity torque.
     """
@@ -47,13 +49,22 @@ def share_of_gravity(gravity: Array, rest: Array) -> float:
         gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
         share, whole = _regression(gravity, rest)
     if not is_clear(share):
-        count = np.maximum(known.sum(axis=0), 1)
-        beside, varying = _regression(*(
-            np.where(known, each - each.sum(axis=0) / count, 0.0) for each in (gravity, rest)))
         may_be_a_tool = 1.0 < share < _OF_A_TOOL
-        if varying > _VARIES * whole and is_clear(beside) and not may_be_a_tool:
-            return beside
+        friction, offset = (np.tanh(velocity / COULOMB_WIDTH), velocity), (np.ones_like(rest),)
+        for causes in (friction,) if may_be_a_tool else (friction, offset):
+            beside, varying = _regression(*(
+                _without(causes, each, known) for each in (gravity, rest)))
+            if varying > _VARIES * whole and is_clear(beside):
+                return beside
     return share if share > 1.0 - CLEAR else _without_one(gravity, rest, share, whole)
+
+
+def _without(causes: tuple[Array, ...], signal: Array, known: Flags) -> Array:
+    """Return what these causes, (T, n) each, leave of the joints' signals, (T, n)."""
+    columns = np.where(known, np.stack(causes), 0.0)
+    return np.stack([
+        own - by.T @ np.linalg.lstsq(by.T, own, rcond=None)[0]
+        for by, own in zip(columns.swapaxes(0, 2).swapaxes(1, 2), signal.T, strict=True)], axis=1)
 
 
 def _without_one(gravity: Array, rest: Array, share: float, whole: float) -> float:

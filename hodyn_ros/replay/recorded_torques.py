@@ -95,8 +95,8 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
             gravity, inertial, velocity, effort, measured, block, limit)
         rest = in_joint_units(known, gear_ratios) - weightless
         return EffortContents(
-            share_of_gravity(gravity, np.where(measured, rest, np.nan)), factor, are_recorded,
-            gear_ratios, large / limit, cut)
+            share_of_gravity(gravity, np.where(measured, rest, np.nan), velocity), factor,
+            are_recorded, gear_ratios, large / limit, cut)
 
     inside = contents(repeated_extremes(effort))
     factor = inside.factor if np.isfinite(inside.factor) else 1.0

@@ -277,9 +277,8 @@ def test_states_whose_halves_refresh_at_different_rates_are_not_torn(position, v
     assert StampStatus.TORN not in log.timing().status
 
 
-@pytest.mark.parametrize('seed', range(6))
-def test_a_wrong_period_is_not_made_up_for_while_the_arm_rests(seed):
-    """Also if a coarse encoder determines no interval well."""
+def is_restored(seed):
+    """Return whether a log with rests and a coarse encoder has its instants."""
     rng = np.random.default_rng(seed)
     period = 0.01 * rng.choice([0.4, 1.0])
     time = period * np.arange(3000)
@@ -289,7 +288,13 @@ def test_a_wrong_period_is_not_made_up_for_while_the_arm_rests(seed):
     stamp = np.round(1e9 * (time + rng.gamma(1.0, 8e-5, len(time)))).astype(np.int64)
     timing = analyse(JointStates(
         stamp, stamp, step * np.round(q[:, 0] / step), q[:, 1], np.zeros_like(q[:, 1])))
-    run, = timing.runs
-    off = run.time - time
-    assert np.abs(off - np.median(off)).max() < 0.15 * period
-    assert np.isnan(run.sampling_period) or run.sampling_period == pytest.approx(period, rel=1e-5)
+    found = np.concatenate([
+        run.time + 1e-9 * (stamp[run.message[0]] - stamp[0]) for run in timing.runs])
+    return len(found) == len(time) and np.ptp(found - time) < 0.2 * period
+
+
+@pytest.mark.parametrize('seeds', [
+    range(12), pytest.param(range(1000, 1100), marks=pytest.mark.siege)])
+def test_a_wrong_period_is_not_made_up_for_while_the_arm_rests(seeds):
+    """The instants were whole periods off in most of these logs."""
+    assert np.mean([is_restored(seed) for seed in seeds]) >= 0.9

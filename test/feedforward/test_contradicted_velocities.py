@@ -40,7 +40,8 @@ def test_a_wrong_sign_or_unit_is_named_once(rate, seed, joint, factor):
 
 @RATES
 @SEEDS
-@pytest.mark.parametrize('what', ['sound', 'late', 'rounded', 'noisy', 'sparse', 'still', 'none', 'vibrating'])
+@pytest.mark.parametrize('what', [
+    'sound', 'late', 'rounded', 'noisy', 'sparse', 'still', 'none', 'vibrating'])
 def test_velocities_that_are_meant_are_not_blamed(rate, seed, what):
     rng = np.random.default_rng(seed)
     time, position, velocity = stream(rng, rate)

@@ -164,7 +164,7 @@ def test_an_arm_that_mostly_rests_without_gravity_has_its_share_from_the_motion(
     gravity = np.zeros((400, 7))
     gravity[300:, 1] = 30.0 * np.sin(np.linspace(0.0, 9.0, 100))
     rest = np.round(gravity + 0.03, 1)
-    assert share_of_gravity(gravity, rest) == pytest.approx(1.0, abs=0.02)
+    assert share_of_gravity(gravity, rest, 0.0 * rest) == pytest.approx(1.0, abs=0.02)
 
 
 @pytest.mark.parametrize('seed', range(20))
@@ -177,7 +177,18 @@ def test_a_balanced_lift_does_not_decide_about_gravity_of_all(seed, missing, sha
         12.0 * np.sin(np.linspace(1.0, 14.0, 400))])
     rest = gravity - [missing, 0.0, 0.0] if missing else 0.0 * gravity
     rest += rng.standard_normal(rest.shape)
-    assert share_of_gravity(gravity, rest) == pytest.approx(share, abs=0.02)
+    assert share_of_gravity(gravity, rest, 0.0 * rest) == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_friction_that_the_model_lacks_is_no_load(seed):
+    rng = np.random.default_rng(seed)
+    time, omega = np.linspace(0.0, 4.0, 800)[:, np.newaxis], rng.uniform(0.5, 1.5, 3)
+    angle = omega * time + rng.uniform(0.0, 6.3, 3)
+    gravity = np.array([2.0, 8.0, 4.0]) * np.cos(0.8 * np.sin(angle) + rng.uniform(-1.0, 1.0, 3))
+    velocity = 0.8 * omega * np.cos(angle)
+    rest = gravity + np.array([1.0, 3.0, 2.0]) * np.tanh(velocity / 0.02)
+    assert share_of_gravity(gravity, rest, velocity) == pytest.approx(1.0, abs=0.11)
 
 
 @pytest.mark.parametrize('length', [100, 110, 120])
