@@ -290,7 +290,10 @@ class _Log:
         if error > DETERMINED * period:
             return interval, deviation
         share = np.where(determined, error ** 2 / (error ** 2 + deviation ** 2), 0.0)
-        share[determined & (off > _AGREE * np.hypot(error, deviation))] = 1.0
+        # A stall, or a clock that is set, shows in steps that differ from their neighbours.
+        near = np.pad(np.abs(steps - np.median(steps)) < DETERMINED * period, 1, 'edge')
+        is_regular = near[:-2] & near[1:-1] & near[2:]
+        share[~is_regular | (determined & (off > _AGREE * np.hypot(error, deviation)))] = 1.0
         return share * interval + (1.0 - share) * steps, np.where(
             share > 0.0, np.sqrt(share) * deviation, error)
 

@@ -25,27 +25,28 @@ class ContradictedVelocities:
         self.joint = 0  #: The joint whose velocities were last found to contradict its positions
         #: Whether they have contradicted the positions since the last pause
         self.are_wrong = False
-        self._last: tuple[float, Array, Array] | None = None
+        self._time = -math.inf
+        self._last: tuple[Array, Array] | None = None
         self._begin()
 
     def _begin(self) -> None:
         self._passed, self._count = 0.0, 0
-        #: Of the steps and the ways by the velocities: squares, products, and the whole way
-        self._sums = np.zeros((4, self._joints))
+        #: Of the steps and the ways by the velocities: squares, products, and sums
+        self._sums = np.zeros((5, self._joints))
 
     def add(self, time: float, position: Array, velocity: Array | None) -> str:
         """Take a position and a velocity, (n,) each, at a time of the sender's, s.
 
         Returns how those of `joint` contradict its positions, once until a pause, else ''.
         """
-        last, self._last = self._last, None if velocity is None else (time, position, velocity)
-        passed = time - last[0] if last else math.inf
+        last, self._last = self._last, None if velocity is None else (position, velocity)
+        passed, self._time = time - self._time, time
+        self.are_wrong = self.are_wrong and passed <= _LONGEST
         if velocity is None or last is None or not 0.0 < passed <= _LONGEST:
             self._begin()
-            self.are_wrong = self.are_wrong and passed <= _LONGEST
             return ''
-        step, way = position - last[1], 0.5 * (velocity + last[2]) * passed
-        self._sums += np.array([step * step, step * way, way * way, way])
+        step, way = position - last[0], 0.5 * (velocity + last[1]) * passed
+        self._sums += np.array([step * step, step * way, way * way, step, way])
         self._passed += passed
         self._count += 1
         if self._passed < _JUDGED[0] or self._count < _JUDGED[1]:
@@ -56,12 +57,14 @@ class ContradictedVelocities:
         return line
 
     def _judged(self) -> str:
-        steps, products, ways, way = self._sums
+        steps, products, ways, step, way = self._sums
         sizes = np.sqrt(steps), np.sqrt(ways)
         moves = np.abs(way) > _LEAST
-        opposed = moves & (products < _OPPOSED * sizes[0] * sizes[1])
+        # Squares are those of a vibration or of noise as well, the whole way is not.
+        opposed = moves & (products < _OPPOSED * sizes[0] * sizes[1]) & (
+            step * way < _OPPOSED * way ** 2 / _TURN)
         faster = moves & (products > -_OPPOSED * sizes[0] * sizes[1]) & (
-            sizes[1] > _TURN * sizes[0])
+            sizes[1] > _TURN * sizes[0]) & (np.abs(way) > _TURN * np.abs(step))
         wrong = opposed | faster
         if not wrong.any():
             return ''

@@ -45,6 +45,7 @@ BEYOND = 1e-3
 UNMEASURED = 0.05
 """If a joint moves further than this while all velocities are 0, rad or m, the driver does not
 measure them."""
+_FADES = 0.8  # share of the largest of the last speeds and periods that counts a state later
 FAR, FAR_TOGETHER = 2.0, 0.1
 """Impossible distances beyond the range: for one joint, and for several at a time, rad or m."""
 
@@ -92,8 +93,9 @@ class PlausibleState:
         self._believed: _State | None = None
         self._last: _State | None = None
         self._there: _State | None = None
-        self._way: Array = np.zeros_like(self._low)  # by which the arm came there, and in what, s
-        self._way_seconds = 0.0
+        # The largest of the last velocities of the positions, and of the last periods, s.
+        self._speed: Array = np.zeros_like(self._low)
+        self._period = 0.0
         self._agreeing = self._agreeing_positions = 0
         # For how long, ns, states have agreed, and the arm has been believed at this place.
         self._agreed_for = self._believed_for = 0
@@ -146,6 +148,8 @@ class PlausibleState:
         state = position.copy(), given, stamp
         last = self._last
         since, self._heard = stamp - self._heard, stamp
+        if 0 < since < PAUSE * 1e9:
+            self._period = max(since * 1e-9, _FADES * self._period)
         was_unseen = self._is_unseen
         # Once states are astray, no pause and no other clock makes them right.
         if not (0 <= since <= PAUSE * 1e9 or self.is_astray):
@@ -170,10 +174,13 @@ class PlausibleState:
         if self.is_there:
             if there is not None:
                 self._believed_for += min(max(0, stamp - there[2]), round(STAY * 1e9))
-                self._way, self._way_seconds = position - there[0], (stamp - there[2]) * 1e-9
-            if self._there is None or (position != self._there[0]).any():
+            if there is None or (position != there[0]).any():
+                self._speed *= _FADES
+                if there is not None and positions:  # a driver may repeat states
+                    seconds = max((stamp - self._moved) * 1e-9, SLACK)
+                    self._speed = np.maximum(np.abs(position - there[0]) / seconds, self._speed)
                 self._moved = self._repeated = stamp
-            elif has_velocity and (given != self._there[1]).any():
+            elif has_velocity and (given != there[1]).any():
                 self._repeated = stamp
             self._there, self._is_unseen = state, False
         is_believed = self.is_there and (self._agreeing >= PERSISTENCE or (
@@ -210,7 +217,7 @@ class PlausibleState:
         began = 0.0 if still > KNOWN else min(still, STAY) / FACTOR
         # A velocity with a position that stays may be an old one: the arm went on meanwhile.
         seconds = min((self._first[2] - self._repeated) * 1e-9, LONGEST)
-        way = FACTOR * np.abs(there[1]) * seconds
+        way = FACTOR * self._speed_at(there) * seconds
         went_on = way.max() > UNMEASURED and (np.abs(self._first[0] - there[0]) <= np.maximum(
             way + UNMEASURED, self._fastest * began)).all()
         self.may_settle = bool(
@@ -235,13 +242,19 @@ class PlausibleState:
 
         States agree from the one where it `began` until `now`.
         """
-        seconds, lasted = (began[2] - there[2]) * 1e-9, (now[2] - began[2]) * 1e-9
+        seconds = max((began[2] - there[2]) * 1e-9, 0.0)
         joint: int = _abrupt(
-            self._way, self._way_seconds, there[0], there[1], began[0], now[0], now[1], lasted,
-            max(seconds, 0.0) + JITTER, self._fastest)
+            there[0], self._speed_at(there), began[0], now[0], now[1], (now[2] - began[2]) * 1e-9,
+            seconds + JITTER,
+            min((began[2] - self._moved) * 1e-9, PAUSE) + JITTER + self._period, self._fastest)
         if joint >= 0:
             self.joint = joint
         return joint >= 0
+
+    def _speed_at(self, there: _State) -> Array:
+        """Return how fast joints moved lately, (n,), by velocities and positions."""
+        rests = there[2] - self._moved > PAUSE * 1e9
+        return np.abs(there[1]) if rests else np.maximum(np.abs(there[1]), self._speed)
 
     def _agree(
         self, before: _State | None, after: _State, has_velocity: bool,
@@ -343,21 +356,19 @@ def _contradiction(
 
 @njit()
 def _abrupt(
-    way: Array, way_seconds: float, before: Array, before_velocity: Array, began: Array,
-    now: Array, velocity: Array, lasted: float, seconds: float, fastest: Array,
+    before: Array, speed_before: Array, began: Array, now: Array, velocity: Array, lasted: float,
+    seconds: float, moved: float, fastest: Array,
 ) -> int:
     """Return the first joint that was too slow, before and after, to come so far, or −1.
 
-    It came from `before` to where states `began` within `seconds`, after a `way` in `way_seconds`,
-    and went on to `now`, which `lasted` so long.
+    It came from `before` to where states `began`, and went on to `now`, which `lasted` so long. It
+    may have accelerated for `seconds`, and moved at its speed for the time `moved`.
     """
     for i in range(before.size):
-        speed = max(abs(before_velocity[i]), abs(velocity[i]))
-        if way_seconds > 0.0:
-            speed = max(speed, abs(way[i]) / way_seconds)
+        speed = max(speed_before[i], abs(velocity[i]))
         if lasted > 0.0:
             speed = max(speed, abs(now[i] - began[i]) / lasted)
-        most = min(speed, fastest[i]) * seconds + 0.25 * fastest[i] / RISE * seconds ** 2
+        most = min(speed, fastest[i]) * moved + 0.25 * fastest[i] / RISE * seconds ** 2
         if abs(began[i] - before[i]) > most + UNMEASURED:
             return i
     return -1

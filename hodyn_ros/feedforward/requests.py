@@ -47,13 +47,13 @@ class Requests(StateMachine):
         self.stream.check_pause()
         controller.reference.check_free(controller.now)
         judged = self._streamed_velocities
+        self.stream.add(
+            stamp, controller.now, position, None if judged.are_wrong else velocity, at)
         if how := judged.add(at if stamp is None else 1e-9 * stamp, position, velocity):
             self.reasons.tell('warning', (
                 f'streamed velocities of {self._joints[judged.joint]} contradict its positions: '
-                f'{how}. Velocities are left out until the stream ends, so the reference follows '
-                'the positions alone. Correct sign and unit of the velocities'))
-        self.stream.add(
-            stamp, controller.now, position, None if judged.are_wrong else velocity, at)
+                f'{how}. Velocities are left out until samples pause for 1 s, so the reference '
+                'follows the positions alone. Correct sign and unit of the velocities'))
 
     def take_wrench(self, link: str, wrench: Array, at: float) -> None:
         """Take an external wrench, (6,), on a link, in its axes about its origin."""
@@ -100,7 +100,8 @@ class Requests(StateMachine):
         if answer is None:
             return
         topic = self._topic
-        if isinstance(answer, Refused) and self._was_stopping and not answer.fault:
+        if isinstance(answer, Refused) and self._was_stopping and not (
+                answer.fault or answer.traceback):
             answer = replace(answer, why=joined(answer.why, STOPPED))
         self.goals.take(answer)
         if isinstance(answer, Refused):

@@ -16,7 +16,6 @@ FALSE = {  # by where the arm is, a share and the number of the state
     'zeros': lambda arm, share, count: ZEROS,
     'elsewhere': lambda arm, share, count: LOW + share * (HIGH - LOW),
     'one joint': lambda arm, share, count: arm + (0.7 + share) * (np.arange(7) == 3),
-    'near': lambda arm, share, count: arm + (0.2 + 0.3 * share) * (np.arange(7) == 6),
     'one turn': lambda arm, share, count: arm + 2.0 * np.pi * (np.arange(7) == 6),
     'noise': lambda arm, share, count: np.clip(
         arm + (0.5 + share) * np.sin(1e3 * (count + 1) * np.arange(1, 8)), LOW, HIGH),

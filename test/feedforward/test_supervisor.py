@@ -97,7 +97,7 @@ def test_velocities_of_zero_while_positions_move_are_said_once_and_not_used(at_m
     assert world.said('They count as missing; let the driver') == 1
     assert world.supervisor.state is State.RUNNING
     # Used again when it sends what it measures.
-    assert ('no velocity' in ''.join(world.report)) == at_measurement
+    assert ('left out' in ''.join(world.report)) == at_measurement
     world.state(velocity=np.full(7, 1e-3))
     world.pass_time(1.5, watched=False)
     world.states(5, velocity=np.full(7, 1e-3))
