@@ -16,7 +16,7 @@ from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
 from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.feedforward.moving_base import FollowedBase, write_base_motion, write_base_wrench
 from hodyn_ros.feedforward.output_curve import go_over
-from hodyn_ros.feedforward.plausible_state import PlausibleState
+from hodyn_ros.feedforward.plausible_state import PERSISTENCE, PlausibleState
 from hodyn_ros.feedforward.settings import ControllerSettings
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.limits import MotionLimits
@@ -87,7 +87,7 @@ def warm_up(
     evaluate()
     controller.within_range(position)
     plausible = PlausibleState(feedforward.robot.limits)
-    for now in range(2):  # the first state has none to be compared with
+    for now in range(PERSISTENCE + 1):  # as many agree until one is compared with the place
         plausible.is_nowhere(position)
         plausible.believe(position, position, now, lambda there: True)
 
