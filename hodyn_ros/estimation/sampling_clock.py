@@ -5,7 +5,8 @@ drifts slowly against the clock of the stamps. A state is stamped s_k when it is
 sampled before s_k, and after the last stamp under which an older state was still seen.
 Between these bounds all delays are equally likely; beyond them the cost grows with the distance.
 The joints advance by velocity times interval, so the states themselves determine
-t_{k+1} − t_k, with a known standard deviation (`state_intervals`).
+t_{k+1} − t_k, with a known standard deviation (`state_intervals`). Where they hardly do, as at
+rest, the steps of the stamps count, if these are regular.
 
 The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost; if the
 clock of the stamps was set forward or back, this is a step of high cost (`count_periods`). Given

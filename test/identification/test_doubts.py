@@ -17,8 +17,19 @@ from hodyn_ros.robot.files import robot_keys, save_robot
 
 
 def upright(scale):
-    """Write efforts in another unit of an arm so slow that nothing loads its first axis."""
+    """Write efforts in other units of an arm so slow that nothing loads its first axis."""
     return bag('bag', gain=1.0 / scale, duration=40.0, bandwidth=0.12)
+
+
+def test_no_friction_is_found_by_a_gain_that_is_kept_beside_others(identified):
+    """Gains of 0.5 to 2.6 are near the robot's 1, but that of the first joint is unknown."""
+    found = identified(
+        upright(np.array([0.4, 2.1, 2.6, 1.9, 0.9, 0.55, 1.5])), terms=['gains', 'friction'])
+    robot = found.robot
+    assert '! Efforts of joint1' in found.words
+    assert 'joint1' in [doubt['joint'] for doubt in found['doubts']]
+    assert robot.effort_gain[0] == 1.0
+    assert robot.friction.amplitude[0] == PANDA.friction.amplitude[0]
 
 
 def test_a_joint_whose_unit_cannot_be_told_keeps_its_friction(identified):
