@@ -124,13 +124,12 @@ def run(options: argparse.Namespace) -> int:
     except HodynError as error:
         raise HodynError('; '.join([str(error), *damages])) from None
     doubtful = doubtful_joints(robot, data, found, validation.held_out_less_mean)
-    lags = [source.lag_with(one, found.payload) for one in recordings]
     loads = [
         load_elsewhere(robot, found, validation, data, motion, bag, terms)
         for bag, motion in enumerate(motions)]
     findings = [
         [*motion.doubts(terms), *filter(None, [load, lag.sentence if lag.is_large else ''])]
-        for motion, load, lag in zip(motions, loads, lags, strict=True)]
+        for motion, load, lag in zip(motions, loads, validation.lags, strict=True)]
     file = output / _robot_file(robot)
     with replacing(output, _contents(robot), force=options.force) as folder:
         folder.mkdir()
@@ -138,7 +137,8 @@ def run(options: argparse.Namespace) -> int:
         write_summary(
             robot, found, validation, doubtful, pairs, folder / 'identification.json',
             findings=findings)
-    for (one, count), motion, load, lag in zip(pairs, motions, loads, lags, strict=True):
+    for (one, count), motion, load, lag in zip(
+            pairs, motions, loads, validation.lags, strict=True):
         small = '' if lag.is_large else lag.sentence
         for sentence in filter(None, [*count.sentences, small]):
             console.print(f'• {one.path}: {sentence}')
@@ -166,7 +166,7 @@ def run(options: argparse.Namespace) -> int:
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
         has_doubts = bool(found.changes or implausible) or any(loads) or any(
-            lag.is_large for lag in lags) or any(
+            lag.is_large for lag in validation.lags) or any(
                 motion.gravity_doubt(terms) for motion in motions)
         console.print(verdict(robot, validation, doubted, has_doubts=has_doubts), style='bold')
     return 1 if any(count.lost for count in counts) else 0

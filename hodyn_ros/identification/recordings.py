@@ -15,7 +15,6 @@ from hodyn_ros.estimation.open_recording import open_recording
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.identification.data import BLOCK, Data
-from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.rests import Pace, moving, standing
 from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
@@ -46,8 +45,6 @@ class Motion:
     counts: MessageCounts  #: Numbers of messages, used and not
     usable: int  #: Number of usable messages
     diagnosis: Diagnosis  #: Faults of the recording, if any
-    #: Lag of the efforts behind the prediction of the given robot; NaN if it is not determined
-    lag: Lag
     slow: Array  #: (n,): see `Pace.slow`
     measured: Flags  #: (n,): which joints have efforts that change; the other efforts are left out
     #: A sentence per joint that contradicts its lock or its leader, or whose effort never changes
@@ -89,13 +86,20 @@ class Motion:
             diagnosis.is_wrong and not diagnosis.has_a_cause and 'links' not in terms) or (
             bool(self.gravity_doubt(terms)) and is_opposite(self.diagnosis.efforts.gravity_share))
 
-    def lag_behind(self, robot: Robot) -> Lag:
-        """Return the lag of the efforts behind the prediction of another robot."""
-        if self.diagnosis.of_motors or np.isfinite(self.diagnosis.efforts.factor):
-            return self.lag  # NaN
-        feedforward, comparison = FeedForward(robot), EffortComparison(robot.joint_names)
+    def lag_behind(
+        self, feedforward: FeedForward, terms: Collection[str], scale: Array | float, *,
+        gravity: bool,
+    ) -> Lag:
+        """Return the lag of the efforts, times a `scale`, behind the prediction of found `terms`.
+
+        It is NaN if the efforts are in another unit or of motors, and their gains are not found.
+        """
+        diagnosis = self.diagnosis
+        if 'gains' not in terms and (diagnosis.of_motors or np.isfinite(diagnosis.efforts.factor)):
+            return Lag()
+        comparison = EffortComparison(feedforward.robot.joint_names)
         for q, effort, _, _, instants in self._stored():
-            predicted = feedforward.torque(q, gravity=self.diagnosis.efforts.with_gravity)
+            predicted, effort = feedforward.torque(q, gravity=gravity), scale * effort
             comparison.add(
                 instants, instants, predicted, effort,
                 np.stack([predicted[:, 0], effort], axis=1), q[:, 1:3])
@@ -125,17 +129,6 @@ class Source:
             self._motions[place] = _estimate(path, self)
         return self._motions[place]
 
-    def lag_with(self, recording: Recording, payload: Payload | None) -> Lag:
-        """Return the lag of a bag's efforts behind the robot with a found payload.
-
-        Without the payload, the prediction would lack torques that may resemble a lag.
-        """
-        motion = self.motion(recording.path)
-        is_wrong = motion.diagnosis.without(['payload']).is_wrong
-        if payload is None or not recording.loaded or is_wrong:
-            return motion.lag
-        return motion.lag_behind(payload.fixed_to(self.robot))
-
 
 def _estimate(path: Path, source: Source) -> Motion:
     with open_recording(
@@ -149,13 +142,10 @@ def _estimate(path: Path, source: Source) -> Motion:
         file = TemporaryFile()  # noqa: SIM115  # it lives as long as the source
         pieces, begin = 0, None
         pace, extremes = Pace(source.robot.n), np.full((2, source.robot.n), np.nan)
-        comparison = EffortComparison(bag.names)
         for chunk in torques.chunks():
             begin = int(chunk.stamps[0]) if begin is None else begin
             used = chunk[chunk.used]
             q, effort = used.q, used.effort
-            comparison.add(
-                used.stamps, used.instants, used.predicted, effort, used.slow, q[:, 1:3])
             few.add(used)
             block = np.maximum((used.stamps - begin) // int(BLOCK * 1e9), 0).astype(np.intp)
             pace.add(used.instants, q[:, 1])
@@ -177,12 +167,10 @@ def _estimate(path: Path, source: Source) -> Motion:
                 f'{path}: the recorded efforts never change: the driver does not measure them, or '
                 'cuts them at these values. Record measured efforts')
         diagnosis = few.diagnosis(feedforward, bag.names, torques.efforts)
-        is_judged = diagnosis.is_comparable and not diagnosis.of_motors
-        lag = common_lag(comparison.joints) if is_judged else Lag()
         elsewhere = dependent_but_elsewhere(
             path, source.robot, topic=source.topic, prefix=source.prefix)
         return Motion(
-            torques.motion.counts, bag.usable, diagnosis, lag, pace.slow, measured, elsewhere + [
+            torques.motion.counts, bag.usable, diagnosis, pace.slow, measured, elsewhere + [
                 f'The effort of {bag.names[j]} never changes ({extremes[0, j]:.4g} '
                 f'{unit(source.robot, j, "effort")}): it is not measured, and left out.'
                 for j in constant], file, pieces)

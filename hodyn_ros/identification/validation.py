@@ -15,6 +15,8 @@ from hodyn_ros.identification.estimate import Estimate
 from hodyn_ros.identification.identify import MIN_BLOCKS, identify
 from hodyn_ros.identification.recordings import FOLDS, STRETCH, Recording, Source
 from hodyn_ros.identification.robot_writer import write_robot
+from hodyn_ros.replay.comparison import Lag
+from hodyn_ros.robot import Robot
 
 _WORSE, _DEVIATIONS = 1.01, 2.0  # ratio and deviations above which held-out errors are worse
 
@@ -42,6 +44,8 @@ class Validation:
     #: standard deviations over blocks of time
     worse: Flags
     by_bag: bool  #: Whether whole recordings were held out; otherwise stretches of each
+    #: How late the efforts of each recording are, against the written file; NaN if not determined
+    lags: list[Lag]
 
 
 class Folds:
@@ -104,11 +108,14 @@ def _rms(sums: Array) -> Array:
     return np.asarray(np.sqrt(sums[2] / np.where(sums[0] > 0.0, sums[0], np.nan)))
 
 
+def _gain(robot: Robot) -> Array:
+    return np.ones(robot.n) if robot.effort_gain is None else robot.effort_gain
+
+
 def _error(feedforward: FeedForward, q: Array, effort: Array, gravity: bool) -> Array:
     """Return prediction minus effort, by the gain of the robot, (T, n)."""
-    gain = feedforward.robot.effort_gain
-    return np.asarray(feedforward.torque(q, gravity=gravity)[:, 0] - (
-        effort if gain is None else gain * effort))
+    return np.asarray(
+        feedforward.torque(q, gravity=gravity)[:, 0] - _gain(feedforward.robot) * effort)
 
 
 def validate(
@@ -140,7 +147,7 @@ def validate(
         except HodynError as error:
             raise HodynError(f'without the held-out part: {error}') from None
     # Efforts as recorded: each file knows its own gain.
-    recorded = 1.0 if robot.effort_gain is None else 1.0 / robot.effort_gain
+    recorded = 1.0 / _gain(robot)
     gain_factors = np.abs(found.gain_factors(robot))
     errors = BlockErrors((3, robot.n))
     for bag, recording in enumerate(recordings):
@@ -168,4 +175,7 @@ def validate(
         before, after, gain_factors * before,
         [_rms(of_bags[bag])[1] for bag in bags], held_out,
         _rms(np.sum(list(less_mean.values()), axis=0))[2],
-        [_rms(less_mean[bag])[2] for bag in bags], worse, folds.by_bag)
+        [_rms(less_mean[bag])[2] for bag in bags], worse, folds.by_bag, [
+            source.motion(recording.path).lag_behind(
+                model, terms, recorded * _gain(model.robot), gravity=data.gravity)
+            for recording in recordings for model in [whole[recording.loaded]]])

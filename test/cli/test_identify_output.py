@@ -15,13 +15,14 @@ from hodyn_ros.identification.doubts import DoubtfulJoints
 from hodyn_ros.identification.estimate import Doubt, Estimate
 from hodyn_ros.identification.payload import Payload
 from hodyn_ros.identification.validation import Validation
+from hodyn_ros.replay.comparison import Lag
 
 PANDA = load_robot('panda')
 N = 7
 BEFORE = 1.0 + np.arange(N)
 GOOD = Validation(
     BEFORE, 0.1 * BEFORE, BEFORE, [0.1 * BEFORE], 0.2 * BEFORE, 0.05 * BEFORE,
-    [0.05 * BEFORE], np.zeros(N, bool), False)
+    [0.05 * BEFORE], np.zeros(N, bool), False, [Lag()])
 BAGS = [Path('day/one'), Path('day/two')]
 
 
@@ -197,7 +198,8 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
     # The joint to lock is the leader of a finger that follows.
     (replace(OFFSETS, offset=TWO, offset_interval=TWO, standing=TWO), {
         **PAYLOAD, 'robot': GRIPPER,
-        'validation': Validation(TWO, TWO, TWO, [TWO], TWO, TWO, [TWO], TWO > 1.0, False)},
+        'validation': Validation(
+            TWO, TWO, TWO, [TWO], TWO, TWO, [TWO], TWO > 1.0, False, [Lag()])},
      (f'{LOCK}finger1=…',), ()),
 ])
 def test_what_was_found_is_said_once_and_nothing_else(found, options, said, unsaid):

@@ -82,6 +82,21 @@ def test_a_payload_that_is_found_passes_for_no_lag(identified):
     assert 'Recorded efforts run' not in out
 
 
+@pytest.mark.parametrize(('late', 'mass'), [(0.0, 0.6), (0.0, 1.5), (0.02, 0.6), (0.02, 1.5)])
+def test_links_that_are_found_pass_for_no_lag_and_hide_none(identified, late, mass):
+    """Guards lags of up to 30 ms more or less, with the links of the given file."""
+    given = replace(ROBOT, bodies=(
+        replace(ROBOT.bodies[0], mass=mass * ROBOT.bodies[0].mass), *ROBOT.bodies[1:-1],
+        replace(ROBOT.bodies[-1], mass=ROBOT.bodies[-1].mass / mass)))
+    save_robot(given, 'given.yaml')
+    found = identified(
+        bag('bag', late=late), terms=['links', 'friction'], options=['--robot', 'given.yaml'])
+    said = re.findall(r'run behind the prediction by ([\d.]+) ± ([\d.]+) ms', found.words)
+    assert len(said) == (late > 0.0)
+    for size, width in said:
+        assert abs(float(size) - 1e3 * late) < float(width) + 1.5
+
+
 @pytest.mark.parametrize('late', [0.0, 0.03])
 @pytest.mark.parametrize('share', [0.0, 2.0])
 def test_a_wrong_rotor_is_not_called_a_lag_and_hides_none(identified, replayed, share, late):
