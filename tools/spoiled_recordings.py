@@ -197,7 +197,7 @@ SPOILED = [
              ('unlike those',), commands=('replay',)),
     Spoiled('soft friction', unsaid=('efforts run',), made=of_slow_arm, robot='twolink'),
     Spoiled('soft friction, late', said=(re.compile(
-        r'Recorded efforts run behind the prediction by 1[3-6]\d ± \d+ ms'),),
+        r'Recorded efforts run behind the prediction by 1[3-6]\d ± [\d.]+ ms'),),
         made=partial(of_slow_arm, 0.15), robot='twolink'),
     *(maker(f'all efforts in {unit}', scaled(effort=factor), (
         f"The efforts are about {factor:g} times the model's torques, similarly in most joints: "

@@ -92,10 +92,12 @@ class Motion:
     ) -> Lag:
         """Return the lag of the efforts, times a `scale`, behind the prediction of found `terms`.
 
-        It is NaN if the efforts are in another unit or of motors, and their gains are not found.
+        It is NaN if the efforts are in another unit, of motors, or of a load, and no term finds
+        this.
         """
-        diagnosis = self.diagnosis
-        if 'gains' not in terms and (diagnosis.of_motors or np.isfinite(diagnosis.efforts.factor)):
+        diagnosis = self.diagnosis.without(terms)
+        is_scaled = bool(diagnosis.of_motors) or np.isfinite(diagnosis.efforts.factor)
+        if (is_scaled and 'gains' not in terms) or (diagnosis.is_wrong and 'links' not in terms):
             return Lag()
         comparison = EffortComparison(feedforward.robot.joint_names)
         for q, effort, _, _, instants in self._stored():

@@ -44,7 +44,7 @@ class Validation:
     #: standard deviations over blocks of time
     worse: Flags
     by_bag: bool  #: Whether whole recordings were held out; otherwise stretches of each
-    #: How late the efforts of each recording are, against the written file; NaN if not determined
+    #: How late the efforts of each recording are, see `Motion.lag_behind`
     lags: list[Lag]
 
 
@@ -163,6 +163,8 @@ def validate(
                     apart[k][loaded], piece.q[mine], effort[mine], data.gravity)
             found_error = _error(whole[loaded], piece.q, effort, data.gravity)
             errors.add(bag, piece.block, np.stack([given, found_error, held_out], axis=1))
+    # A lag is fitted along with friction and inertia, but errors of other terms resemble it.
+    moved = found.links or found.payload is not None or 'zero' in found.joints
     of_bags = errors.of_bags()
     together = np.sum(list(of_bags.values()), axis=0)
     before, after, held_out = _rms(together)
@@ -178,4 +180,5 @@ def validate(
         [_rms(less_mean[bag])[2] for bag in bags], worse, folds.by_bag, [
             source.motion(recording.path).lag_behind(
                 model, terms, recorded * _gain(model.robot), gravity=data.gravity)
-            for recording in recordings for model in [whole[recording.loaded]]])
+            for recording in recordings
+            for model in [(whole if moved else former)[recording.loaded]]])

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import chdtrc
+from scipy.special import chdtrc, stdtrit
 
 from hodyn_ros.common.arrays import Array, Stamps
 from hodyn_ros.replay.friction_fit import COULOMB, VISCOUS
@@ -134,7 +134,8 @@ def common_lag(joints: Sequence[JointComparison]) -> Lag:
     """Return the mean lag of all joints, weighted by inverse variances, and lags of single joints.
 
     If the lags differ significantly, the deviation is increased by the Birge ratio: other effects,
-    such as presliding friction, then cause a different apparent lag in each joint. A lag that
+    such as presliding friction, then cause a different apparent lag in each joint. So few joints
+    determine this ratio that two deviations are widened to 95 % of Student's t. A lag that
     explains most of its joint's error is real: if it differs from the mean of the other joints, it
     is returned as that joint's own, and does not count in the mean.
     """
@@ -159,8 +160,10 @@ def _mean_lag(joints: Sequence[JointComparison]) -> Lag:
     lags = np.array([joint.lag for joint in known])
     lag = float(np.sum(weights * lags) / weights.sum())
     excess, freedom = float(np.sum(weights * (lags - lag) ** 2)), len(known) - 1
-    is_chance = not freedom or chdtrc(freedom, excess) > _CHANCE
-    return Lag(lag, float(np.sqrt((1.0 if is_chance else excess / freedom) / weights.sum())))
+    if not freedom or chdtrc(freedom, excess) > _CHANCE:
+        return Lag(lag, float(weights.sum() ** -0.5))
+    ratio = stdtrit(freedom, 0.975) / 2.0 * np.sqrt(excess / freedom)
+    return Lag(lag, float(ratio * weights.sum() ** -0.5))
 
 
 class EffortComparison:

@@ -230,15 +230,26 @@ def test_the_lag_of_all_joints_is_weighed_by_their_variances():
 def test_joints_that_contradict_each_other_have_no_lag_in_common():
     """A Panda's joints with 3 ± 2, 18 ± 3 and 34 ± 6 ms were given 8.3 ± 0.5 ms together."""
     joint = JointComparison('a', *np.zeros(15))
-    joints = [
-        replace(joint, lag=lag, lag_deviation=deviation) for lag, deviation in (
-            (3.0, 1.9), (5.1, 3.5), (1.4, 2.0), (18.0, 3.0), (34.0, 6.5), (-1.0, 6.0),
-            (48.0, 10.0))]
-    lag, deviation, _ = astuple(common_lag(joints))
-    assert lag < 3.0 * deviation
-    weights = np.array([one.lag_deviation ** -2.0 for one in joints])
-    spread = np.sum(weights * (np.array([one.lag for one in joints]) - lag) ** 2) / 6.0
-    assert deviation == pytest.approx(np.sqrt(spread / weights.sum()))
+
+    def of(*lags):
+        joints = [
+            replace(joint, lag=lag, lag_deviation=deviation) for lag, deviation in lags]
+        weights = np.array([one.lag_deviation ** -2.0 for one in joints])
+        common = common_lag(joints)
+        scatter = np.sum(
+            weights * (np.array([one.lag for one in joints]) - common.seconds) ** 2) / (
+                len(lags) - 1)
+        return common, np.sqrt(scatter / weights.sum())
+
+    lag, deviation = of(
+        (3.0, 1.9), (5.1, 3.5), (1.4, 2.0), (18.0, 3.0), (34.0, 6.5), (-1.0, 6.0), (48.0, 10.0))
+    assert lag.seconds < 3.0 * lag.deviation
+    assert 2.0 * lag.deviation == pytest.approx(2.447 * deviation, rel=1e-3)  # of Student's t
+    # An encoder of 0.2 mm made up 18 ± 11 ms.
+    lag, deviation = of((-0.0007, 0.0006), (-0.0213, 0.00024), (0.0071, 0.0017))
+    assert 2.0 * lag.deviation == pytest.approx(4.303 * deviation, rel=1e-3)
+    assert not lag.is_large
+    assert not lag.sentence
 
 
 def watched(q, torque, used, robot=PANDA, pieces=7):
