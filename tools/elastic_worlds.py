@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 
 import numpy as np
-from supervised import Plans
+from planned_work import Plans
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators

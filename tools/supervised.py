@@ -5,26 +5,20 @@ from dataclasses import replace
 
 from controllers import HOME, still
 import numpy as np
+from planned_work import PANDA, Goal, Plans
 from serialized import base_trajectory
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.base_input import BaseReading
-from hodyn_ros.feedforward.goal_tolerances import default_tolerances
 from hodyn_ros.feedforward.moving_base import BaseMotion, feedforward_of
-from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.feedforward.settings import ControllerSettings, SupervisorSettings
 from hodyn_ros.feedforward.state_machine import UNREADY
 from hodyn_ros.feedforward.supervisor import WATCH_PERIOD, Supervisor
 from hodyn_ros.feedforward.transitions import State
 from hodyn_ros.messages.multi_dof_trajectory import frame_and_names
-from hodyn_ros.plans.planner import Planner
-from hodyn_ros.plans.planning_process import answer, prepare_base
-from hodyn_ros.plans.prepare import PlanSettings
-from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.model import Body
 
-PANDA = hd.load_robot('panda')
 PERIOD, MARGIN, FADE = 0.004, 0.05, 0.2
 PUSH = 2.0  # velocity of an arm that is pushed, rad/s
 NAMES_OF_STATES = {
@@ -75,84 +69,6 @@ class Swell:
             [self.ROLL * self.RATE * velocity, 0.0, 0.0])
 
 
-class AtOnce:
-    """Prepares plans of a base where a `PlanWorker` would have a process for it."""
-
-    def __init__(self):
-        self.job = None
-
-    def submit(self, job):
-        self.job = job
-
-    def poll(self, kind):
-        job, self.job = self.job, None
-        return job and (job, answer(prepare_base, job.data, *job.arguments))
-
-
-class Plans:
-    """Makes a plan of a number of bytes: a motion of all joints to a share of a radian."""
-
-    def __init__(self):
-        self.waiting, self.is_ready, self.robot = None, True, PANDA
-        of_base = Planner(AtOnce(), PANDA, PlanSettings())
-        self.submit_base, self.poll_base = of_base.submit_base, of_base.poll_base
-
-    @property
-    def busy(self):
-        return self.waiting is not None
-
-    def submit(self, data, reference, now, *, annotate, left_out=0):
-        self.waiting = data
-
-    def poll(self, reference, now):
-        if self.waiting is None or not self.is_ready:
-            return None
-        data, self.waiting = self.waiting, None
-        if data == b'wrong':
-            return Refused('no such joint', fault='joints')
-        if reference.streaming or reference.is_full or not reference.is_idle(now):
-            return Refused('not now')
-        start = reference.state_at(now)[0]
-        goal = HOME + (float(data) if data != b'away' else 0.0)
-        plan = fit_plan([0.0, 0.4 + 4.0 * np.abs(goal - start).max()], [start, goal])
-        reference.follow(plan, now)
-        return Accepted(plan)
-
-    def cancel(self):
-        was_busy, self.waiting = self.busy, None
-        return was_busy
-
-    def change_robot(self, robot):
-        self.robot = robot
-
-
-class Goal:
-    """A client that keeps what it is told."""
-
-    def __init__(self, joints=PANDA.joint_names, point_times=(1.0,), **constraints):
-        self.joints, self.point_times = joints, point_times
-        self.constraints = {
-            'goal_time': 0.1, 'stopped_velocity': 0.0, 'trajectory': {'joint1': 0.05},
-            'goal': {'joint1': 0.05}, **constraints}
-        self.told, self.feedback, self.outcome = [], [], None
-
-    def tolerances(self, names):
-        return default_tolerances(names[-1], **self.constraints)
-
-    def begin(self):
-        assert self.outcome is None
-        self.told.append('begun')
-
-    def progress(self, stamp, names, elapsed, point, desired, actual, effort):
-        assert self.outcome is None
-        self.feedback.append((elapsed, point, len(actual)))
-
-    def end(self, code, text):
-        assert self.outcome is None, 'a goal ends once'
-        assert text
-        self.outcome = code, text
-
-
 class World:
     """A supervisor and its driver, whose arm is where the reference is, and `away` from it.
 
@@ -174,6 +90,7 @@ class World:
         self.wrench = None
         self.at = self.watched_at = 1000.0
         self.offset = self.stamp = 0
+        self.late, self.random = 0.0, np.random.default_rng(0)  # of stamps, up to this, s
         self.away = np.zeros(7)
         self.arm = HOME.copy()
         self.goals, self.refused = [], []
@@ -287,25 +204,46 @@ class World:
         self.pass_time(elapsed)
         if self.deck is not None and self.is_measured:
             self.odometry()
-        supervisor = self.supervisor
-        if supervisor.controller is not None:
-            q = supervisor.controller.q
+        return self.deliver(*self.read(position, velocity, elapsed))
+
+    def read(self, position=None, velocity=None, elapsed=PERIOD):
+        """Let the arm move for a time; return a state of it, or of what is given instead."""
+        controller = self.supervisor.controller
+        if controller is not None:
+            q = controller.q
             most = elapsed * (PUSH + np.abs(q[1]))
             self.arm += np.clip(q[0] + self.away - self.arm, -most, most)
-        self.stamp = round(self.at * 1e9) + self.offset
+        self.stamp = round((self.at - self.random.uniform(0.0, self.late)) * 1e9) + self.offset
         speed = (
-            np.zeros(7) if supervisor.controller is None or position is not None
-            else supervisor.controller.q[1].copy())
-        is_answered = False
+            np.zeros(7) if controller is None or position is not None else controller.q[1].copy())
+        return (
+            self.arm.copy() if position is None else position,
+            speed if velocity is None else velocity, self.stamp)
+
+    def deliver(self, position, velocity, stamp):
+        """Send a state; return whether it is answered."""
+        supervisor, is_answered = self.supervisor, False
         with contextlib.suppress(hd.HodynError):  # a stamp that is not newer than the last
-            is_answered = supervisor.take_state(
-                self.arm.copy() if position is None else position,
-                speed if velocity is None else velocity, self.stamp, self.at)
+            is_answered = supervisor.take_state(position, velocity, stamp, self.at)
         if is_answered:
-            self.cycle(self.stamp)
-            supervisor.compare(self.stamp, self.at)
+            self.cycle(stamp)
+            supervisor.compare(stamp, self.at)
         self.look()
         return is_answered
+
+    def group(self, size, *, repeats=1):
+        """Send states together that were read one after another, each `repeats` times."""
+        readings = []
+        for number in range(size):
+            self.pass_time(PERIOD)
+            position, velocity, stamp = self.read()
+            if number % repeats:
+                position, velocity = readings[-1][:2]
+            readings.append((position, velocity, stamp))
+        if self.deck is not None and self.is_measured:
+            self.odometry()
+        for reading in readings:
+            self.deliver(*reading)
 
     def states(self, count, **given):
         """Send states; return the torques after each, (≤ count, 7), once one is published."""
@@ -366,7 +304,7 @@ class World:
 
     def settle(self):
         """Let the arm be where the reference is, and states come, for a while."""
-        self.away, self.is_measured = np.zeros(7), True
+        self.away, self.is_measured, self.late = np.zeros(7), True, 0.0
         if isinstance(self.deck, Swell):
             self.deck.list = self.believed_list
         self.states(5)  # what is under way is told after the next states

@@ -13,8 +13,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 import numpy as np
+from planned_work import Goal
 import pytest
-from supervised import HOME, SHIP, Goal, Swell, World, held
+from supervised import HOME, SHIP, Swell, World, held
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.moving_base import feedforward_of
@@ -36,6 +37,19 @@ class Happenings(RuleBasedStateMachine):
     @rule(count=st.integers(1, 60))
     def states_come(self, count):
         self.world.states(count)
+
+    @rule(size=st.integers(2, 15), count=st.integers(1, 6), repeats=st.sampled_from([1, 2, 10]))
+    def states_come_together(self, size, count, repeats):
+        for _ in range(count):
+            self.world.group(size, repeats=repeats)
+
+    @rule(count=st.integers(1, 20), period=st.sampled_from([0.001, 0.02, 0.05, 0.1]))
+    def states_come_at_another_rate(self, count, period):
+        self.world.states(count, elapsed=period)
+
+    @rule(late=st.sampled_from([0.0, 0.003, 0.03]))
+    def stamps_are_late(self, late):
+        self.world.late = late
 
     @rule(joint=st.integers(0, 6), by=st.sampled_from([-3.0, 0.5, 1e4]), how=st.booleans())
     def one_reading_is_wrong(self, joint, by, how):

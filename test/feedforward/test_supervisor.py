@@ -4,8 +4,9 @@ import re
 
 from controllers import loaded
 import numpy as np
+from planned_work import Plans
 import pytest
-from supervised import HOME, MODEL, PANDA, PERIOD, Plans, World, running
+from supervised import HOME, MODEL, PANDA, PERIOD, World, running
 
 from hodyn_ros.feedforward.plan_answer import Accepted
 from hodyn_ros.feedforward.trajectory_goals import ErrorCode
