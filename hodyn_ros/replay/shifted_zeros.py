@@ -9,7 +9,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
 
-SHOWS, BETTER = 0.01, 0.25
+_SHOWS, BETTER = 0.01, 0.25
 """Least unexplained share, and greatest part of it that an angle may leave which explains it."""
 
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
@@ -77,7 +77,7 @@ class ZeroSearch:
             return self._samples.share(turned(joint, angle))
 
         start = share(self._turnable[0], 0.0)
-        if not start > SHOWS:
+        if not start > _SHOWS:
             return None
         tried = []
         for joint in self._turnable:

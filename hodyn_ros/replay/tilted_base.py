@@ -7,9 +7,10 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit
-from hodyn_ros.replay.shifted_zeros import BETTER, SHOWS
+from hodyn_ros.replay.shifted_zeros import BETTER
 
 _ROUNDS = 4  # the direction of gravity is found by linear steps
+_SHOWS = 0.001  # least unexplained share: a tilt of 3 degrees explains some thousandths
 _LEAST, _MOST = 0.05, 0.8  # angles that count as a tilt, rad: others are small, or a mounting
 
 
@@ -46,7 +47,7 @@ def find_tilt(feedforward: FeedForward, samples: EffortSamples) -> TiltedBase | 
 
     gravity = np.array(robot.gravity)
     start = samples.share(torque(gravity))
-    if not start > SHOWS:
+    if not start > _SHOWS:
         return None
     for _ in range(_ROUNDS):
         across = np.linalg.svd(gravity[np.newaxis])[2][1:]
