@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 import re
 
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, did_you_mean
 
 TIMES = ('time', 'time_from_start', 'time_s', 'seconds', 't_s', 't')
 _TIMES_IN_SECONDS = ('time_s', 'seconds', 't_s')
@@ -111,7 +111,9 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
             hint = (
                 ': a second header? Keep one recording per file' if (
                     line[place].strip().lower() in lower) else
-                '; if the value is missing, leave the cell empty' if is_log else '')
+                '; if the value is missing, leave the cell empty' if is_log else '') + (
+                f'; if {header[place]!r} is no joint, delete its column'
+                if number == lines[0][0] and header[place] in table.names else '')
             raise HodynError(
                 f'{path}, line {number}, column {header[place]!r}: expected a finite number, got '
                 f'{line[place]!r:.80}{hint}') from None
@@ -196,13 +198,22 @@ def _columns(
         elif column != 'time':
             found['position'][column] = place
     names = list(found['position'])
-    for kind, places in found.items():
-        odd = set(names) ^ set(places)
-        if places and odd:
+    kinds = [kind for kind, places in found.items() if places and kind != 'position']
+    for kind in kinds:
+        if lone := [name for name in found[kind] if name not in names]:
             raise HodynError(
-                f'{path}: {used[kind]} and positions name different joints: {sorted(odd)}')
-        found[kind] = {name: places[name] for name in names if name in places}
-    return found
+                f'{path}: column {f"{lone[0]}.{kind}"!r}: no column {lone[0]!r} has the positions '
+                f'of this joint{did_you_mean(lone[0], names)}')
+    for name in names:
+        if lacking := [kind for kind in kinds if name not in found[kind]]:
+            alike = [other for other in names if lacking == [
+                kind for kind in kinds if other not in found[kind]]]
+            raise HodynError(
+                f'{path}: no {" and ".join(used[kind] for kind in lacking)} of '
+                f'{", ".join(map(repr, alike))}, as of other joints: if this is no joint, delete '
+                f'its column; else add {" and ".join(repr(f"{name}.{kind}") for kind in lacking)}')
+    return {kind: {name: places[name] for name in names if name in places}
+            for kind, places in found.items()}
 
 
 def _without_units(header: list[str], path: Path) -> list[str]:

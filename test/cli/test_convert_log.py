@@ -88,7 +88,18 @@ def test_the_replay_of_a_log_is_that_of_the_bag(hodyn, convert):
      'line 3: time 1700000000 s is the same as in line 2: the logger seems to have stored times '
      'in single precision, whose steps are 128 s at this size: record the seconds since the '
      'start'),
-    ('time,a,b.effort\n0,1,1', "efforts and positions name different joints: ['a', 'b']"),
+    ('time,a,b.effort\n0,1,1',
+     "column 'b.effort': no column 'b' has the positions of this joint\n"),
+    ('time,joint_a,jointa.effort\n0,1,1', "of this joint; did you mean 'joint_a'?"),
+    ('time,a,b,a.effort\n0,1,1,1',
+     "log.csv: no efforts of 'b', as of other joints: if this is no joint, delete its column; "
+     "else add 'b.effort'"),
+    ('time,id,a,temperature,a.velocity,a.effort\n0,1,1,1,1,1',
+     "log.csv: no velocities and efforts of 'id', 'temperature', as of other joints: if this is "
+     "no joint, delete its column; else add 'id.velocity' and 'id.effort'"),
+    ('time,a,state\n0,1,RUN\n0.01,1,RUN',
+     "column 'state': expected a finite number, got 'RUN'; if the value is missing, leave the "
+     "cell empty; if 'state' is no joint, delete its column"),
     ('a,b\n0,1', 'if known NAME.velocity and NAME.effort; it has'),
     (None, 'log.csv: no such log'),
 ])
