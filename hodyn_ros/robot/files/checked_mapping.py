@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, did_you_mean
 
 LARGEST = 1e15
 """Largest magnitude of a quantity of a robot: its squares and products are still finite."""
@@ -31,7 +31,7 @@ class CheckedMapping:
         if unknown:
             raise HodynError(
                 f'{context}: unknown key {unknown[0]!r}; known keys are '
-                f'{", ".join(sorted(known))}')
+                f'{", ".join(sorted(known))}{did_you_mean(unknown[0][:60], known)}')
         self.data = data
 
     def fail(self, key: str, message: str) -> NoReturn:

@@ -48,7 +48,7 @@ def followers(*joints, **more):
     ({'gravity': [0, 0, float('nan')]}, "key 'gravity': not finite"),
     ({'gravity': 9.81},
      r"key 'gravity': expected a vector, m/s², e.g. \[0, 0, -9.80665\], got 9.81"),
-    ({'bodies.2.masss': 1.0}, "body 'link3': unknown key 'masss'"),
+    ({'bodies.2.masss': 1.0}, "body 'link3': unknown key 'masss'; .*; did you mean 'mass'[?]$"),
     ({'bodies.2.mass': None}, "body 'link3': key 'mass' is missing"),
     ({'bodies.2.mass': -1e-9}, "body 'link3', key 'mass': -1e-09 kg is below 0"),
     ({'bodies.2.mass': '1e-3'}, "key 'mass': expected numbers.*1e-3 as text: write 1.0e-3"),
@@ -214,6 +214,11 @@ WITHOUT_PARENT = f'<link name="l2">{INERTIAL}</link>'
       for version in ('1', '1.3')),
     (one(version='1.0', origin='quat_xyzw="0 0 0 1"'), "line 1, joint 'j1', <origin>: quat_xyzw "
      'needs URDF 1.1; ROS ignores it in a file of version 1.0: write <robot version="1.1"'),
+    *((one(f'<limit lower="-1" upper="1" {given}/>', '1.0'),
+       f"line 1, joint 'j1', <limit>: unknown attribute '{wrong}'; .*did you mean '{right}'")
+      for given, wrong, right in (
+          ('efort="3" velocity="1"', 'efort', 'effort'),
+          ('effort="3" velocty="1"', 'velocty', 'velocity'))),
     (one(limit(jerk=1), '1.1'), 'jerk needs URDF 1.2; .*1.1'),
     (one(origin='quat_xyzw="0 0 0 1" rpy="0.5 0 0"'), 'has rpy and quat_xyzw; keep one'),
     (one(origin='quat_xyzw="0 0 0 0.98"'), 'quat_xyzw has length 0.98 instead of 1'),
