@@ -53,15 +53,20 @@ def print_identified(
     offset_unit = (
         'N m' if 'effort_gain' not in found.joints else 'unit of effort'
         if robot.effort_gain is None else 'N m by the given gains')
-    for number, path in enumerate(bags if several else bags[:1]):
-        columns.append((
-            f'offset{f" in {path.name}" if several else ""}, {offset_unit}',
-            *(np.atleast_2d(values)[number]
-              for values in (found.offset, found.offset_interval))))
+    offsets = [
+        (f'offset{f" in {path.name}" if several else ""}, {offset_unit}', value, width)
+        for path, value, width in zip(
+            bags if several else bags[:1], np.atleast_2d(found.offset),
+            np.atleast_2d(found.offset_interval), strict=True)
+        if not np.isnan(width).all()]  # else none is fitted
+    columns += offsets
     for begin in range(0, len(columns), 3):  # more columns would be wider than a terminal
         some = columns[begin:begin + 3]
         table = make_table('joint', *(heading for heading, _, _ in some))
         for i, name in enumerate(robot.joint_names):
+            if begin >= len(columns) - len(offsets) and all(
+                    math.isnan(width[i]) for _, _, width in some):
+                continue  # no effort of this joint is used: its offsets of 0 tell nothing
             table.add_row(name, *(
                 _cell(value[i], width[i], 'bound' if name in steep and value is slopes else 'kept')
                 for _, value, width in some))

@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 MAX_LINES = 12
 
+_KEYS = {
+    'motor_velocity': 'max_velocity of the motors', 'motor_effort': 'max_effort of the motors',
+    'deflection': 'max_deflection of the springs'}
+"""Keys of the limits of motors and springs, by quantity."""
 _PLAN_FIRST = '; put the plan first: hodyn retime PLAN --limits …'
 
 
@@ -193,19 +197,18 @@ def _what_binds(prepared: PreparedPlan) -> list[str]:
 
 
 def _what_has_no_limit(prepared: PreparedPlan) -> list[str]:
-    from hodyn_ros.limits.quantities import MOTOR_QUANTITIES
-
     if prepared.limit_report is None:
         return []
     unknown = prepared.limit_report.unknown_quantities
-    motors = [quantity for quantity in unknown if quantity.startswith(MOTOR_QUANTITIES)]
-    others = [quantity for quantity in unknown if quantity not in motors]
+    keys = {of: key for of, key in _KEYS.items() if any(name.startswith(of) for name in unknown)}
+    motors = [name for name in unknown if name.startswith(tuple(keys))]
+    others = [name for name in unknown if name not in motors]
     return [
         f'! no limit is known for {", ".join(those)}: only other limits bound the motion; {way}'
         for those, way in (
             (others, 'give limits by --limits FILE'),
-            (motors, 'give max_velocity and max_effort of motors, and max_deflection, in '
-             '`actuators`')) if those]
+            (motors, f'write {" and ".join(keys.values())} in the section `actuators` of the '
+             'robot file (or of --actuators)')) if those]
 
 
 def _results(prepared: PreparedPlan) -> dict[str, Any]:

@@ -1,16 +1,23 @@
 """The check of files that are read."""
+from collections.abc import Iterable
 import errno
+from itertools import islice
+import os
 from pathlib import Path
 import stat
 
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, did_you_mean
+
+_LISTED = 2000  # largest number of entries of a folder among which a name is looked for
 
 
-def check_file(path: Path, missing: str) -> None:
+def check_file(path: Path, missing: str, names: Iterable[str] = ()) -> None:
     """Raise an error unless a path is a regular file, or a link to one.
 
-    FileNotFoundError, with the text `missing`: nothing is there, or a folder. HodynError: it is a
-    pipe or a device (these can block, or be read only once), or links form a circle.
+    FileNotFoundError: nothing is there, or a folder. Its text is `missing`, where it was looked
+    for, and a suggestion: what is in that folder, or one of the names that are no files.
+    HodynError: it is a pipe or a device (these can block, or be read only once), or links form a
+    circle.
     """
     try:
         kind = path.stat().st_mode
@@ -20,10 +27,23 @@ def check_file(path: Path, missing: str) -> None:
                              ) from None
         if isinstance(error, PermissionError):
             raise
-        raise FileNotFoundError(missing) from None
+        raise FileNotFoundError(f'{missing}; {_what_is_there(path, names)}') from None
     if stat.S_ISDIR(kind):
-        raise FileNotFoundError(missing)
+        raise FileNotFoundError(f'{missing}; {path} is a folder: name a file in it')
     if not stat.S_ISREG(kind):
         raise HodynError(
             f'{path}: a pipe or a device, and a file is needed: write the content to a file, and '
             'give its name')
+
+
+def _what_is_there(path: Path, names: Iterable[str]) -> str:
+    """Return where a file was looked for, and what may be meant."""
+    folder = Path(os.path.abspath(path)).parent
+    try:
+        with os.scandir(folder) as entries:
+            there = [entry.name for entry in islice(entries, _LISTED)]
+    except (OSError, ValueError):
+        return f'{folder} is no folder that can be read'
+    name = path.name[-100:]
+    return f'looked in {folder}' + (
+        did_you_mean(name, there, cutoff=0.8) or did_you_mean(name, names))

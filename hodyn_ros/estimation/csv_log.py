@@ -39,8 +39,9 @@ class WrittenLog:
 def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     """Write a log, in the format of `read_table`, as the joint states of a new bag.
 
-    Lines that lack a time or the position of a joint are left out; missing velocities and efforts
-    are NaN. HodynError: the log is not valid, or more than half of its lines are unusable.
+    Lines that lack a time or the position of a joint, or repeat a time, are left out; missing
+    velocities and efforts are NaN. HodynError: the log is not valid, or more than half of its
+    lines are unusable.
     """
     check_file(path, f'{path}: no such log')
     try:
@@ -51,6 +52,10 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     values = {
         kind: np.array(rows) if rows else np.zeros((0, 0)) for kind, rows in table.rows.items()}
     used, left_out = _usable(table, times, values['position'])
+    again = np.flatnonzero(used)[1:][np.diff(times[used]) == 0.0]
+    if again.size and not _too_coarse(times[used]):
+        used[again] = False
+        left_out['same time as the line before'] = lines[again].tolist()
     unused = sum(map(len, left_out.values()))
     said = [f'left out: {_counted(reason, where)}' for reason, where in left_out.items()]
     if 2 * unused > unused + np.count_nonzero(used):

@@ -363,8 +363,9 @@ class StateMachine:
             self.reasons.forget(*OF_STATES)
         if self.state is State.SILENT:
             self.goals.settle(is_stopping=False)
+        is_again = row.level == 'info' and bool(why) and why == self.reasons.why
         self.reasons.why = why or self.reasons.why
-        if row.level:
+        if row.level and not is_again:
             self.reasons.tell(row.level, row.says.format(**words))
 
     def _wraps(self, position: Array) -> str:

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 import re
 
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, did_you_mean
 
 TIMES = ('time', 'time_from_start', 'time_s', 'seconds', 't_s', 't')
 _TIMES_IN_SECONDS = ('time_s', 'seconds', 't_s')
@@ -25,6 +25,7 @@ _OTHER_WORDS = {
     'position': ('pos', 'positions'), 'velocity': ('vel', 'speed', 'velocities'),
     'acceleration': ('acc', 'accel', 'accelerations'),
     'effort': ('eff', 'torque', 'tau', 'force', 'efforts')}
+_SEPARATORS = {',': 'commas', ';': 'semicolons', '\t': 'tabs'}
 _CURRENTS = ('current', 'currents', 'amps')
 # A joint with the word of a kind behind or in front.
 _WORDS = (
@@ -66,7 +67,7 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
     """
     with path.open(newline='', encoding=ENCODING) as file:
         first = re.sub('"[^"]*"', '', file.readline())
-        separator = max(',;\t', key=first.count)
+        separator = max(_SEPARATORS, key=first.count)
         file.seek(0)
         reader = csv.reader(file, delimiter=separator)
         try:
@@ -83,10 +84,16 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
         written[time] != header[time] or lower[time] in _TIMES_IN_SECONDS)
     if 'time' not in header and time is not None:
         header[time] = 'time'
-    if separator == ';' and not any('.' in value for _, line in lines for value in line):
+    pointed = next((f'line {number} has a decimal point ({value.strip()!r:.80})'
+                    for number, line in lines for value in line if _has_point(value)), '')
+    if separator == ';' and not pointed:
         # Here a comma is the decimal point.
         lines = [(number, [value.replace(',', '.') for value in line]) for number, line in lines]
     columns = _columns(header, path, used)
+    if lines and (other := _other_separator(lines[0][1], separator, len(header))):
+        raise HodynError(
+            f'{path}, line {lines[0][0]}: {_SEPARATORS[other]} separate the columns here, but '
+            f'{_SEPARATORS[separator]} in the first line: take the same in all lines')
     table = JointTable(
         tuple(columns['position']), [], {kind: [] for kind in columns}, says_seconds=says_seconds,
         units=_units_of_joints(written, header))
@@ -104,14 +111,21 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
                 kind: [_number(line, place, is_log) for place in places.values()]
                 for kind, places in columns.items()}
         except _NotANumberError as wrong:
-            if is_log and is_last and len(lines) > 1:
+            place = wrong.args[0]
+            is_comma = _is_number(line[place].replace(',', '.'))
+            if is_log and is_last and len(lines) > 1 and not is_comma:
                 table.left_out.setdefault('cut off in a number', []).append(number)
                 continue
-            place = wrong.args[0]
             hint = (
                 ': a second header? Keep one recording per file' if (
                     line[place].strip().lower() in lower) else
-                '; if the value is missing, leave the cell empty' if is_log else '')
+                f': a decimal comma, but {pointed}: write all numbers alike'
+                if is_comma and separator == ';' else
+                ': a decimal comma: write a point, or separate the columns by semicolons'
+                if is_comma else
+                ('; if the value is missing, leave the cell empty' if is_log else '') + (
+                    f'; if {header[place]!r} is no joint, delete its column'
+                    if number == lines[0][0] and header[place] in table.names else ''))
             raise HodynError(
                 f'{path}, line {number}, column {header[place]!r}: expected a finite number, got '
                 f'{line[place]!r:.80}{hint}') from None
@@ -138,6 +152,28 @@ def _drop_empty_ends(header: list[str], lines: list[tuple[int, list[str]]], path
         raise HodynError(
             f'{path}: column {header.index("") + 1} has no name: name it in the first line, or '
             'delete it (pandas: to_csv(…, index=False))')
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _has_point(value: str) -> bool:
+    return '.' in value and (',' in value or _is_number(value))
+
+
+def _other_separator(line: list[str], separator: str, columns: int) -> str:
+    """Return the separator of a line if it is another one than the header's, else empty."""
+    text = separator.join(line)
+    for other in _SEPARATORS:
+        cells = text.split(other)
+        if other != separator and len(cells) == columns > 1 and all(
+                _is_number(cell.replace(',', '.')) for cell in cells if cell.strip()):
+            return other
+    return ''
 
 
 class _NotANumberError(Exception):
@@ -196,13 +232,22 @@ def _columns(
         elif column != 'time':
             found['position'][column] = place
     names = list(found['position'])
-    for kind, places in found.items():
-        odd = set(names) ^ set(places)
-        if places and odd:
+    kinds = [kind for kind, places in found.items() if places and kind != 'position']
+    for kind in kinds:
+        if lone := [name for name in found[kind] if name not in names]:
             raise HodynError(
-                f'{path}: {used[kind]} and positions name different joints: {sorted(odd)}')
-        found[kind] = {name: places[name] for name in names if name in places}
-    return found
+                f'{path}: column {f"{lone[0]}.{kind}"!r}: no column {lone[0]!r} has the positions '
+                f'of this joint{did_you_mean(lone[0], names)}')
+    for name in names:
+        if lacking := [kind for kind in kinds if name not in found[kind]]:
+            alike = [other for other in names if lacking == [
+                kind for kind in kinds if other not in found[kind]]]
+            raise HodynError(
+                f'{path}: no {" and ".join(used[kind] for kind in lacking)} of '
+                f'{", ".join(map(repr, alike))}, as of other joints: if this is no joint, delete '
+                f'its column; else add {" and ".join(repr(f"{name}.{kind}") for kind in lacking)}')
+    return {kind: {name: places[name] for name in names if name in places}
+            for kind, places in found.items()}
 
 
 def _without_units(header: list[str], path: Path) -> list[str]:

@@ -18,7 +18,7 @@ from hodyn_ros.messages.joint_states import MESSAGE_TYPE, Layout, SomePositions
 from hodyn_ros.messages.topic_names import JointFinder, TopicNames
 from hodyn_ros.messages.whole_turns import WholeTurns
 
-USUAL_NAME = 'joint_states'
+USUAL_NAME, OF_MOTORS = 'joint_states', 'motor_states'
 _READ_AT_ONCE = 4096
 _MAX_KEPT = 1 << 27  # bytes kept in memory: 12 min of 7 joints at 1 kHz
 _MAX_REASONS = 20  # largest number of listed reasons; damaged bytes cause new ones without end
@@ -177,9 +177,13 @@ class JointStateBag:
             self.unusable[reason] = self.unusable.get(reason, 0) + count
         #: Number of messages on the topic, including known numbers of lost ones
         self.total = tally.found + sum(loss.messages or 0 for loss in self.lost)
-        #: Other faults of the bag, and joints whose positions were unwrapped
+        #: Other faults of the bag, joints whose positions were unwrapped, and states of motors
         self.notes = [*self._bag.notes, *(
-            [] if tally.whole_turns is None else tally.whole_turns.notes(self.names))]
+            [] if tally.whole_turns is None else tally.whole_turns.notes(self.names)), *(
+            f'{topic.name} is not read: states of motors are not used. Actuators (in the robot '
+            f'file, or by --actuators) only help to recognise positions of motors in {self.topic}'
+            for topic, count in self._bag.topics.items() if topic.type == MESSAGE_TYPE and count
+            and topic != self._topic and topic.name.rpartition('/')[2] == OF_MOTORS)]
         if not self.usable:
             self._bag.close()
             raise HodynError(

@@ -18,6 +18,7 @@ _CHANCE = 0.01  # probability below which the lags of the joints count as differ
 # standard deviations, and leaves at most the share _EXPLAINED of the error's square: errors of
 # models and presliding friction also cause apparent lags, but these explain little.
 _APART, _CERTAIN, _EXPLAINED = 0.01, 6.0, 0.25
+_LEAST_PERCENT = 0.01  # least share that is printed as a number, %
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,13 @@ class JointComparison:
     #: Of the squared error that friction and inertia do not explain, the share that remains with
     #: this lag
     lag_left: float = np.nan
+
+
+def percent(share: float) -> str:
+    """Return 0.32 %, 4.7 %, 48 % or 694 %: two digits, but all digits of a large number."""
+    value = 100.0 * share
+    return f'{value:.0f} %' if value >= 10.0 else (
+        f'{value:.2g} %' if abs(value) >= _LEAST_PERCENT else f'below {_LEAST_PERCENT} %')
 
 
 def milliseconds(seconds: float, deviation: float) -> str:

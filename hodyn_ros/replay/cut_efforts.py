@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.replay.comparison import percent
 
 _LEAST, _SHARE = 10, 0.01  # least number of samples at the value, and their least share
 _ABOVE = 0.1  # largest ratio of samples beyond the value, such as spikes, to samples at it
@@ -42,7 +43,7 @@ class CutEfforts:
                 at = f'±{high:.4g}' if len(values) == 2 and np.isclose(-low, high) else (
                     ' and '.join(f'{value:.4g}' for value in values))
                 said.append(
-                    f'Efforts of {name} are cut at {at} N m ({100 * share:.0f} % of the samples), '
+                    f'Efforts of {name} are cut at {at} N m ({percent(share)} of the samples), '
                     f'where the model predicts up to {largest:.3g} N m: a sensor, a drive or a '
                     'message saturates. These samples are left out. Record a larger range, or '
                     'move so that the efforts stay within it.')

@@ -6,6 +6,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.comparison import percent
 from hodyn_ros.replay.effort_samples import MAX_SAMPLES, EffortSamples
 from hodyn_ros.replay.effort_unit import (
     AGREE,
@@ -200,16 +201,16 @@ class Diagnosis:
         name = self.names[zero.joint]
         return (
             f'The zero of {name} seems to be off: with {zero.turn:+.2g} rad added to its '
-            f'positions, {100 * zero.left:.2g} % of the efforts would be unexplained instead of '
-            f'{100 * zero.unexplained:.2g} %. `hodyn identify --terms zeros friction` finds the '
+            f'positions, {percent(zero.left)} of the efforts would be unexplained instead of '
+            f'{percent(zero.unexplained)}. `hodyn identify --terms zeros friction` finds the '
             f'angle{", with a robot file without actuators" * self.has_springs}; wrong links, or '
             'a tilted base, may have the same effect.')
 
     def _tilted(self, tilt: TiltedBase) -> str:
         return (
             f'The base seems to be tilted by {np.degrees(tilt.angle):.2g} degrees: with gravity '
-            f'along {rounded(tilt.gravity)}, {100 * tilt.left:.2g} % of the efforts would be '
-            f'unexplained instead of {100 * tilt.unexplained:.2g} %. Write this gravity, or the '
+            f'along {rounded(tilt.gravity)}, {percent(tilt.left)} of the efforts would be '
+            f'unexplained instead of {percent(tilt.unexplained)}. Write this gravity, or the '
             'base_pose, to the robot file; wrong links may have the same effect.')
 
     @property
@@ -222,7 +223,7 @@ class Diagnosis:
                 f'{"; ".join(fit.reading.causes(self.names))}, and the efforts fit the model no '
                 f'worse then. {" ".join(fit.reading.remedies)}')
         said = (
-            f'The recording does not fit the model, which leaves {100 * fit.unexplained:.0f} % of '
+            f'The recording does not fit the model, which leaves {percent(fit.unexplained)} of '
             'the efforts unexplained, whatever bias, friction and gain each joint has')
         if fit.reading is None:
             return said + (
@@ -231,7 +232,7 @@ class Diagnosis:
                 'last link, gravity along another axis of the base. Check that the robot is the '
                 'recorded one.')
         causes = '; '.join(fit.reading.causes(self.names))
-        return f'{said}; {100 * fit.left:.0f} % would be left if {causes}. ' + ' '.join(
+        return f'{said}; {percent(fit.left)} would be left if {causes}. ' + ' '.join(
             fit.reading.remedies)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from hodyn_ros.common import plot_style
 from hodyn_ros.feedforward.limit_table import unit
-from hodyn_ros.replay.comparison import JointComparison
+from hodyn_ros.replay.comparison import JointComparison, percent
 from hodyn_ros.replay.replay_bag import Replay
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import Robot
@@ -116,14 +116,8 @@ def _crop(axis: Any, joint: JointComparison, of: str) -> None:
 def _title(name: str, joint: JointComparison, of: str) -> str:
     if not np.isfinite(joint.rms_error):
         return f'{name}: no effort recorded'
-    share = f', {_percent(joint.share)} of the signal' if np.isfinite(joint.share) else ''
+    share = f', {percent(joint.share)} of the signal' if np.isfinite(joint.share) else ''
     return f'{name}: RMS error {joint.rms_error:.3g} {of}{share}; bias {joint.bias:+.2g} {of}'
-
-
-def _percent(share: float) -> str:
-    """Return 0.32 %, 4.7 %, 48 % or 694 %: two digits, but all digits of a large number."""
-    value = 100.0 * share
-    return f'{value:.0f} %' if value >= 10.0 else f'{value:.2g} %'
 
 
 def rate_figure(result: Replay, robot: Robot) -> Figure:

@@ -5,7 +5,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin, both
-from hodyn_ros.replay.comparison import JointComparison, Lag, common_lag, milliseconds
+from hodyn_ros.replay.comparison import JointComparison, Lag, common_lag, milliseconds, percent
 from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
 from hodyn_ros.replay.motor_positions import SHORTEST
 from hodyn_ros.replay.replay_bag import Replay
@@ -222,7 +222,7 @@ def _about_model(result: Replay) -> list[str]:
     if unexplained:
         still = {*np.array(result.names)[result.still]} & {joint.name for joint in unexplained}
         shares = ', '.join(
-            f'{100 * joint.slow_share:.0f} % of the effort of {joint.name}'
+            f'{percent(joint.slow_share)} of the effort of {joint.name}'
             f'{" (nearly constant)" if _is_constant(joint) else ""}' for joint in unexplained)
         said += [
             f'The positions of {", ".join(sorted(still))} do not change, and the model does not '
@@ -314,7 +314,7 @@ def facts(result: Replay) -> list[str]:
         nearest = result.reflexes[0]
         said.append(
             f"Of the reflexes of the vendor's controller, {nearest.reflex} is nearest, at "
-            f'{100 * nearest.share:.0f} % of its limit: {_reflex(nearest)}.')
+            f'{percent(nearest.share)} of its limit: {_reflex(nearest)}.')
     return said
 
 

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 MANY_TURNS = 8.0 * math.pi
 """Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""
-_ENDLESS = 1000.0
-"""End of a range, rad or m, from which on the range means no limit: even degrees are fewer, and so
-are mm of most slides."""
+_ENDLESS, _ENDLESS_FROM_ZERO = 1000.0, 1e4
+"""End of a range, rad or m, from which on the range means no limit. The second is of slides whose
+range is not symmetric: 0 to 1200 is a slide of 1.2 m in mm, and ±1000 is no limit."""
 _FULL_TURN = 1.01 * 2.0 * math.pi
 """Largest plausible angle in a pose or in DH parameters (rpy, alpha, theta), rad: a full turn."""
 _FAR = 50.0
@@ -124,13 +124,14 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
     ask_of_gravity(robot, context)
     limits = robot.limits
     _ask_of_limits(robot, context)
-    for kind, most, question in (
-            ('revolute', MANY_TURNS, 'rad: are these degrees?'),
-            ('prismatic', _FAR, 'm: are these mm?')):
+    for kind, most, one_sided, question in (
+            ('revolute', MANY_TURNS, _ENDLESS, 'rad: are these degrees?'),
+            ('prismatic', _FAR, _ENDLESS_FROM_ZERO, 'm: are these mm?')):
         if wide := [
             f'{body.joint} ({lower:g} to {upper:g})' for body, lower, upper in zip(
                 robot.joint_bodies, limits.position_min, limits.position_max, strict=True)
-            if body.type == kind and most < max(abs(lower), abs(upper)) < _ENDLESS
+            if body.type == kind and most < max(abs(lower), abs(upper)) < (
+                _ENDLESS if lower == -upper else one_sided)
         ]:
             ask(f'{context}: ranges are in {question} {", ".join(wide)}')
     _ask_of_friction(robot, context)

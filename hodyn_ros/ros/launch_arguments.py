@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from hodyn_ros.common.errors import did_you_mean
+from hodyn_ros.common.input_files import check_file
 from hodyn_ros.feedforward.settings import longest_end
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import robot_names
@@ -134,9 +135,11 @@ def check_names(given: Iterable[str], declared: Iterable[Argument]) -> list[str]
 
 def _check_robot(robot: str, source: str) -> None:
     names = robot_names()
-    if robot in names or robot == DESCRIPTION or robot.lstrip().startswith('<') or (
-            Path(robot).is_file()):
+    if robot in names or robot == DESCRIPTION or robot.lstrip().startswith('<'):
         return
-    raise HodynError(
-        f'{source}: no robot {robot!r}: neither a file nor one of {", ".join(names)}'
-        f'{did_you_mean(robot, names)}')
+    try:
+        check_file(
+            Path(robot),
+            f'{source}: no robot {robot!r}: neither a file nor one of {", ".join(names)}', names)
+    except FileNotFoundError as error:
+        raise HodynError(error) from None

@@ -88,9 +88,18 @@ def test_the_replay_of_a_log_is_that_of_the_bag(hodyn, convert):
      'line 3: time 1700000000 s is the same as in line 2: the logger seems to have stored times '
      'in single precision, whose steps are 128 s at this size: record the seconds since the '
      'start'),
-    ('time,a\n1700000000.000,1\n1700000000.005,1\n1700000000.005,1\n1700000000.01,1\n',
-     'line 4: time 1700000000.005 s is the same as in line 3\n'),  # no more: the log is fine
-    ('time,a,b.effort\n0,1,1', "efforts and positions name different joints: ['a', 'b']"),
+    ('time,a,b.effort\n0,1,1',
+     "column 'b.effort': no column 'b' has the positions of this joint\n"),
+    ('time,joint_a,jointa.effort\n0,1,1', "of this joint; did you mean 'joint_a'?"),
+    ('time,a,b,a.effort\n0,1,1,1',
+     "log.csv: no efforts of 'b', as of other joints: if this is no joint, delete its column; "
+     "else add 'b.effort'"),
+    ('time,id,a,temperature,a.velocity,a.effort\n0,1,1,1,1,1',
+     "log.csv: no velocities and efforts of 'id', 'temperature', as of other joints: if this is "
+     "no joint, delete its column; else add 'id.velocity' and 'id.effort'"),
+    ('time,a,state\n0,1,RUN\n0.01,1,RUN',
+     "column 'state': expected a finite number, got 'RUN'; if the value is missing, leave the "
+     "cell empty; if 'state' is no joint, delete its column"),
     ('a,b\n0,1', 'if known NAME.velocity and NAME.effort; it has'),
     (None, 'log.csv: no such log'),
 ])
@@ -161,6 +170,18 @@ def test_a_log_with_faults_is_used_like_a_bag_with_the_same_faults(convert):
         block.effort[:, 1],
         [np.nan if i in (1, 2) else 6.0 + i for i in range(20) if i not in (3, 5)])
     assert np.flatnonzero(np.isnan(block.velocity[:, 0])).tolist() == [6]
+
+
+def test_a_line_that_repeats_a_time_is_left_out_as_in_a_bag(convert):
+    """One repeated time refused the whole log; replay leaves such messages of a bag out."""
+    said = convert(
+        'time,a\n1700000000.000,1\n1700000000.005,2\n1700000000.005,3\n1700000000.01,4\n')
+    assert said.out.startswith('log: 3 joint states of a, 0.010 s,')
+    assert said.err == (
+        'hodyn convert: log.csv: left out: same time as the line before (line 4)\n')
+    with JointStateBag(Path('log'), JointNames(ROBOT, joints=('a',))) as bag:
+        block, = bag.blocks()
+    assert block.position[:, 0].tolist() == [1.0, 2.0, 4.0]
 
 
 def test_a_log_whose_last_number_was_cut_is_used(convert):

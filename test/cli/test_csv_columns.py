@@ -47,6 +47,34 @@ def test_a_column_with_values_needs_a_name(hodyn, command, lines, fault):
     assert not Path('bag').exists()
 
 
+@pytest.mark.parametrize(('lines', 'fault'), [
+    ([LINES[0], *(line.replace(',', ';') for line in LINES[1:])],
+     'line 2: semicolons separate the columns here, but commas in the first line: take the same'),
+    ([LINES[0], *(line.replace(',', ';').replace('.', ',') for line in LINES[1:])],
+     'line 2: semicolons separate the columns here, but commas in the first line'),
+    ([LINES[0].replace(',', ';'), *LINES[1:]],
+     'line 2: commas separate the columns here, but semicolons in the first line'),
+    ([*(line.replace(',', ';').replace('.', ',') for line in LINES[:3]), '0,2;0.12;0,2'],
+     "line 2, column 'joint1': expected a finite number, got '0,1': a decimal comma, but line 4 "
+     "has a decimal point ('0.12'): write all numbers alike\n"),
+    ([*(line.replace(',', ';') for line in LINES[:3]), '0.2;0,12;0.2'],
+     "line 4, column 'joint1': expected a finite number, got '0,12': a decimal comma, but line 2 "
+     "has a decimal point ('0.1')"),
+    ([LINES[0], '0,"0,1",0.2', *LINES[2:]],
+     "got '0,1': a decimal comma: write a point, or separate the columns by semicolons\n")])
+@COMMANDS
+def test_separators_and_decimal_commas_that_differ_are_named(hodyn, command, lines, fault):
+    Path('table.csv').write_text('\n'.join(lines) + '\n')
+    assert fault in hodyn(*command, code=2).err
+
+
+def test_decimal_commas_are_read_beside_text_with_points(hodyn):
+    Path('table.csv').write_text('\n'.join([
+        'time;joint1;joint1.acceleration', '0;0,1;v1.2', '0,1;0,11;v1.2']))
+    assert hodyn('convert', 'table.csv', '--output', 'bag').out.startswith(
+        'bag: 2 joint states of joint1, 0.100 s')
+
+
 @pytest.mark.parametrize('command', [
     ('check',), ('annotate', '--output', 'out.csv'), ('retime', '--output', 'out.csv')])
 @pytest.mark.parametrize(('header', 'fault'), [

@@ -91,6 +91,18 @@ def test_tables_have_values_with_intervals(found, options, headings, name, cells
     assert len(table) == N
 
 
+def test_offsets_that_are_not_fitted_are_not_printed():
+    none = replace(VALUES, offset=np.zeros(N), offset_interval=np.full(N, np.nan))
+    lines = printed(none)
+    assert rows(lines, 'A, N m')['joint2'] == ['3 ± 0.012', '2 ± 0.024']
+    assert not any('offset' in line for line in lines)
+    assert not any('kept' in line for line in printed(replace(none, joints={}, intervals={})))
+    width = np.where(np.arange(N) == 2, np.nan, 0.0234)
+    lines = printed(replace(OFFSETS, offset_interval=width))
+    assert list(rows(lines, 'offset, N m')) == [
+        name for name in PANDA.joint_names if name != 'joint3']
+
+
 def test_no_table_is_wider_than_a_terminal():
     names = ('amplitude', 'slope', 'velocity_offset', 'viscous', 'rotor_inertia')
     lines = printed(replace(

@@ -45,6 +45,20 @@ def test_a_pipe_or_a_circle_of_links_as_input_is_named(lab, hodyn, arguments, na
     assert f'{given}: {reason}' in hodyn.refuses(*(word.format(name) for word in arguments))
 
 
+@pytest.mark.parametrize(('arguments', 'said'), [
+    (('info', 'rm.yaml'), "; looked in {}; did you mean 'arm.yaml'?"),
+    (('info', 'fr4'), "; looked in {}; did you mean 'fr3'?"),
+    (('info', 'arms/arm.urdf'), '; {}/arms is no folder that can be read'),
+    (('info', '.'), '; . is a folder: name a file in it'),
+    (('check', 'plans.csv', '--robot', 'twolink'), "; looked in {}; did you mean 'plan.csv'?"),
+    (('replay', 'my_bga', '--robot', 'twolink'), "; looked in {}; did you mean 'my_bag'?")])
+def test_what_is_not_there_is_said_with_the_folder_and_what_may_be_meant(
+        lab, hodyn, arguments, said):
+    (lab / 'arm.yaml').write_text('')
+    (lab / 'my_bag').mkdir()
+    assert hodyn.refuses(*arguments).endswith(said.format(lab))
+
+
 def test_a_parameter_file_that_is_a_pipe_is_named(lab):
     with pytest.raises(HodynError, match=r'pipe\.yaml: a pipe or a device'):
         parameter_file.read('pipe.yaml', '/feedforward', lambda name, value: '')

@@ -39,6 +39,17 @@ def test_faults_come_before_facts_and_both_before_the_figures(replay, monkeypatc
             assert figure in rows[joint.name]
 
 
+def test_states_of_motors_in_the_bag_are_said_to_be_unused(replay, tmp_path):
+    states = messages(record(rate=50.0, duration=1.5))
+    write(tmp_path / 'elastic', {'/joint_states': states, '/driver/motor_states': states})
+    said = ' '.join(replay(bag='elastic').out.split())
+    assert (
+        '/driver/motor_states is not read: states of motors are not used. Actuators (in the robot '
+        'file, or by --actuators) only help to recognise positions of motors in /joint_states.'
+        ) in said
+    assert 'motors' not in replay().out
+
+
 def test_tables_are_written_where_they_are_asked_for(replay, tmp_path):
     def written(*options):
         replay(*options)  # an earlier result is replaced

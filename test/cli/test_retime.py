@@ -1,6 +1,7 @@
 """``hodyn retime``: what it writes, and what it says where it cannot."""
 import json
 from pathlib import Path
+import re
 import sys
 
 import commands
@@ -131,6 +132,24 @@ def test_limits_that_are_not_known_are_named(hodyn, tmp_path):
     assert '! no limit is known for jerk, effort_rate: ' in said
     write_plan(HOME, NEXT)
     assert 'no limit is known' not in hodyn('retime', 'plan.json', '--output', 'fast.json').out
+    several = (*some, '--actuators', 'springs.yaml', '--output', 'fast.csv', '--force')
+
+    def write_springs(more, of_motor):
+        (tmp_path / 'springs.yaml').write_text('actuators:\n' + ''.join(
+            f'  {joint}: {{law: spring, stiffness: 500{more}, motor: {{inertia: 0.1{of_motor}}}}}'
+            '\n' for joint in ('joint1', 'joint2')))
+
+    for given, keys in (
+            ('', 'max_velocity of the motors and max_effort of the motors and max_deflection'),
+            (', max_velocity: 3', 'max_effort of the motors and max_deflection'),
+            (', max_velocity: 3, max_effort: 90', 'max_deflection')):
+        write_springs('', given)
+        assert f'; write {keys} of the springs in the section `actuators` of the robot' in hodyn(
+            *several).out
+    write_springs(', max_deflection: 0.01', '')
+    assert re.search(
+        'joint1: deflection .*the weight, or .* needs this: write a larger max_deflection if',
+        hodyn.refuses(*several))
 
 
 def test_what_binds_is_told_with_the_time_of_all_its_intervals(hodyn):

@@ -31,17 +31,17 @@ def test_the_robot_is_as_options_before_and_after_its_file_want_it(hodyn, tmp_pa
     assert (joint['velocity'], joint['acceleration'], joint['effort']) == (0.5, None, 30.0)
 
 
-@pytest.mark.parametrize('number', ['5.0e2', '5e2', '2e-1', '.5E3'])
+@pytest.mark.parametrize('number', ['5.0e2', '5e2', '2e-1', '.5E3', '+.5', '+.5e-3', '7,', '2,5'])
 def test_the_number_that_is_proposed_is_read(hodyn, tmp_path, number):
     write_plan(tmp_path / 'plan.json', ('joint1', 'joint2'), (0, (0, 0)), (1, (0.1, 0.1)))
     limits = tmp_path / 'limits.yaml'
-    limits.write_text(f'limits: {{joint1: {{jerk: {number}}}}}')
+    limits.write_text(f'limits:\n  joint1:\n    jerk: {number}\n')
     said = hodyn.refuses('info', 'twolink', '--limits', 'limits.yaml')
     read, written = re.search(r'YAML reads (\S+) as text: write (\S+)\)$', said).groups()
     assert read == number
     limits.write_text(f'limits: {{joint1: {{jerk: {written}}}}}')
     figures = info(hodyn, 'twolink', '--limits', 'limits.yaml')
-    assert figures['joints']['joint1']['jerk'] == float(number)
+    assert figures['joints']['joint1']['jerk'] == float(number.replace(',', '.'))
 
 
 def test_a_lock_that_breaks_a_coupling_is_said(hodyn, tmp_path):

@@ -205,3 +205,20 @@ def test_a_plan_that_is_refused_as_the_arm_still_stops_is_to_be_sent_again():
     world.states(5)
     assert world.said('not now; the arm was still stopping when it came: send it once the arm '
                       'holds') == 1
+
+
+def test_holds_in_a_row_are_one_line_until_something_is_followed():
+    world = running()
+    for count in (1, 2):
+        world.plan(b'%.1f' % (0.1 * count))
+        world.states(50)
+        assert world.report == ('following', '')
+        for _ in range(30):
+            world.supervisor.hold('held on request')
+            world.states(20)
+            assert world.report[1] == 'held on request'
+        assert world.logged['held on request'] == count
+    world.supervisor.hold('an empty trajectory came')
+    world.state()
+    assert world.report[1] == 'an empty trajectory came'
+    assert world.logged['an empty trajectory came'] == 1

@@ -201,7 +201,7 @@ def test_separators_within_quotes_separate_nothing(tmp_path, separator):
     ('p.csv', 'time,a\n0,0\n1,', "line 3, column 'a': expected a finite number, got ''"),
     ('p.csv', 'time,a\n0,0\n1', 'line 3: cut off after 1 of 2 entries'),
     ('p.csv', 'time,a,a\n0,1,1', "column 'a' occurs twice"),
-    ('p.csv', 'time,a,b.velocity\n0,1,1', 'name different joints'),
+    ('p.csv', 'time,a,b.velocity\n0,1,1', "'b.velocity': no column 'b' has the"),
     ('p.csv', 'time,a,a.acc\n0,1,1', "column 'a.acc': write a.acceleration"),
     ('p.csv', 'time,a [deg]\n0,1', "column 'a [deg]': position is in rad or m"),
     ('p.csv', 'time,a\n0,' + 200_000 * '1', 'not valid CSV: field larger'),

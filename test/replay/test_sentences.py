@@ -102,6 +102,9 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      '90 % of the efforts unexplained, whatever bias, friction and gain each joint has; 3 % would '
      'be left if positions of a are 0.5 π rad too large; positions of b are off by π rad. Turn '
      'the placements'),
+    ({'diagnosis': diagnosis(Fit(0.004, TURNED, 1e-7))},
+     'leaves 0.4 % of the efforts unexplained, whatever bias, friction and gain each '
+     'joint has; below 0.01 % would be left if'),
     ({'diagnosis': diagnosis(Fit(0.01), 'those of a are swapped')},
      'those of a are swapped. Correct'),
     ({'timing_statistics': STALE}, '4 messages repeat states of earlier messages: two'),

@@ -68,11 +68,13 @@ def test_units_are_asked_about_whatever_the_source(source, what):
     assert sentence in line
 
 
-@pytest.mark.parametrize(('upper', 'is_asked'), [(300.0, True), (40.0, False), (1e4, False)])
-def test_the_range_of_a_slide_in_mm_is_asked_about(upper, is_asked):
-    limits = {'position': [[0.0, upper], [-1.0, 1.0]]}
+@pytest.mark.parametrize(('lower', 'upper', 'is_asked'), [
+    (0.0, 300.0, True), (0.0, 1200.0, True), (-600.0, 600.0, True), (0.0, 40.0, False),
+    (-1e3, 1e3, False), (0.0, 1e4, False)])
+def test_the_range_of_a_slide_in_mm_is_asked_about(lower, upper, is_asked):
+    limits = {'position': [[lower, upper], [-1.0, 1.0]]}
     assert said(hd.load_robot, chain('prismatic', 'revolute', limits=limits)) == is_asked * [
-        f"robot 'arm': ranges are in m: are these mm? link0 (0 to {upper:g})"]
+        f"robot 'arm': ranges are in m: are these mm? link0 ({lower:g} to {upper:g})"]
 
 
 def test_units_in_a_yaml_file_are_asked_about(tmp_path):

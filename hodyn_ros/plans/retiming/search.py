@@ -275,7 +275,11 @@ def _why_not(path: Plan, table: LimitTable) -> str:
         return f'no timing up to {MAX_FACTOR:g} times slower fixes it'
     worst = report.violations[0]
     place = 100.0 * float(law.evaluate(worst.time / MAX_FACTOR)[0, 0]) / path.duration
-    what = {'position': 'it is out of range', 'effort': 'this is the weight or the friction'}
+    what = {
+        'position': 'it is out of range', 'effort': 'this is the weight or the friction',
+        'motor_effort': 'this is the weight or the friction',
+        'deflection': 'the weight, or the stiffness of tendons, needs this: write a larger '
+        'max_deflection if the spring stands it, or take another path'}
     cause = worst.quantity == 'position' and out_between_points(path, table, worst)
     value, limit = both(worst.value, worst.limit)
     return (

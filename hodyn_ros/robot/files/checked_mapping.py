@@ -6,12 +6,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, did_you_mean
 
 LARGEST = 1e15
 """Largest magnitude of a quantity of a robot: its squares and products are still finite."""
-# A number with an exponent: its digits, and the sign and the digits of the exponent.
-_EXPONENT = re.compile(r'([-+]?(?:\d+(?:\.\d*)?|\.\d+))[eE]([-+]?)(\d+)')
+# A number: sign, digits before and after a point or comma; sign and digits of its exponent.
+_NUMBER = re.compile(r'([-+]?)(?=[.,]?\d)(\d*)(?:([.,])(\d*))?(?:[eE]([-+]?)(\d+))?')
 
 
 def body_label(entry: Any, index: int) -> str:
@@ -31,7 +31,7 @@ class CheckedMapping:
         if unknown:
             raise HodynError(
                 f'{context}: unknown key {unknown[0]!r}; known keys are '
-                f'{", ".join(sorted(known))}')
+                f'{", ".join(sorted(known))}{did_you_mean(unknown[0][:60], known)}')
         self.data = data
 
     def fail(self, key: str, message: str) -> NoReturn:
@@ -67,7 +67,7 @@ class CheckedMapping:
         except (ValueError, OverflowError):  # overflow: from integers with very many digits
             array = None
         if array is None:
-            self.fail(key, f'expected numbers, got {value!r}{_exponent_hint(value)}')
+            self.fail(key, f'expected numbers, got {value!r}{_text_hint(value)}')
         if array.shape != shape:
             wanted = ' x '.join(map(str, shape)) or 'a single number'
             got = ' x '.join(map(str, array.shape)) or 'a single number'
@@ -79,16 +79,24 @@ class CheckedMapping:
         return array
 
 
-def _exponent_hint(value: Any) -> str:
+def _text_hint(value: Any) -> str:
     """Return how to write the first number that YAML reads as text; empty if there is none."""
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return next(filter(None, map(_exponent_hint, value)), '')
-    found = _EXPONENT.fullmatch(value) if isinstance(value, str) else None
+        return next(filter(None, map(_text_hint, value)), '')
+    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
     if found is None:
         return ''
-    digits, sign, exponent = found.groups()
-    point = '' if '.' in digits else '.0'
-    return f' (YAML reads {value} as text: write {digits}{point}e{sign or "+"}{exponent})'
+    sign, whole, point, digits, sign_of_exponent, exponent = found.groups()
+    number = f'{sign}{whole or 0}'
+    if digits or exponent:
+        number += f'.{digits or 0}'
+    if exponent:
+        number += f'e{sign_of_exponent or "+"}{exponent}'
+    if number == value:
+        return ' (text: write it without quotes)'
+    if point == ',' and len(digits) == 3:
+        number += f' or {sign}{whole}{digits}'
+    return f' (YAML reads {value} as text: write {number})'
 
 
 def _holds_numbers(value: Any) -> bool:

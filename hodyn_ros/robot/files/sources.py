@@ -84,8 +84,9 @@ def _read(
         text = folder.joinpath(f'{source}.yaml').read_text('utf-8')
         return _from_yaml(text, str(source)), str(source)
     path = Path(source)
+    names = robot_names()
     check_file(
-        path, f'no robot {str(source)!r}: neither a file nor one of {", ".join(robot_names())}')
+        path, f'no robot {str(source)!r}: neither a file nor one of {", ".join(names)}', names)
     text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
     if first_tag(text) == 'mujoco':
         return mjcf.robot_mapping(mjcf.compiled(path), str(path), locked), str(path)

@@ -243,11 +243,14 @@ def _limits(
     limits: dict[str, JointLimits] = {}
     free = {joint.name for joint in joints if joint.name not in locked and (
         joint.name not in mimics or mimics[joint.name].joint not in locked)}
+    given = {
+        joint.name: _one(joint.element, 'limit', (*_RANGE, *_BOUNDS, *_OF_DRIVES))
+        for joint in joints if joint.type not in ('fixed', 'floating')}
     _check_bounds([joint for joint in joints if joint.name in free])
     for joint in joints:
-        if joint.type in ('fixed', 'floating'):
+        if joint.name not in given:
             continue
-        limit = _one(joint.element, 'limit', (*_RANGE, *_BOUNDS, *_OF_DRIVES))
+        limit = given[joint.name]
         if joint.type in CHAINS:
             limits |= dict.fromkeys(coordinate_names(joint.name, joint.type), JointLimits())
         elif limit is None:

@@ -12,7 +12,7 @@ from typing import NoReturn
 import warnings
 from xml.parsers import expat
 
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, did_you_mean
 from hodyn_ros.robot.files.checked_mapping import LARGEST
 
 MAX_BYTES = 4 * 1024 * 1024
@@ -89,7 +89,8 @@ class Element:
         for name in () if known is None else found[0].attributes:
             if name not in (known or ()) and ':' not in name:
                 found[0].fail(
-                    f'unknown attribute {name!r:.60}; known are {", ".join(known or ())}')
+                    f'unknown attribute {name!r:.60}; known are {", ".join(known or ())}'
+                    f'{did_you_mean(name[:60], known or ())}')
         return found[0]
 
     def text(self, name: str) -> str:
