@@ -10,6 +10,9 @@ _CLEAR_STEPS = 2.5  # steps of the resolution that noise about one value seldom 
 _MOST_TORN = 0.02  # greatest share of messages that are torn
 _AROUND = 5  # messages on both sides by which the motion of the arm is judged
 _LOOKBACK = 20  # greatest number of messages by which a second publisher lags
+# An unchanged state is a repeat if, by the changes in _NEAR steps on both sides, no change had a
+# chance of at most _CHANCE.
+_NEAR, _CHANCE = 10, 1e-4
 # If a state is read more often than this, the arm counts as moving only if the next step is large
 # in proportion to the number of reads.
 _LONG_READ = 20
@@ -74,23 +77,37 @@ def seen_before(position: Array, velocity: Array, effort: Array) -> Flags:
         _clear_changes(recorded) >= _MIN_CHANGES))
 
 
+def _chance_of_none(changed: Flags) -> Array:
+    """Return for S states how likely none of their numbers changes, by the steps around, (S,).
+
+    `changed`, (S−1, m), says which numbers changed in each step.
+    """
+    counts = np.vstack([np.zeros(changed.shape[1]), np.cumsum(changed, axis=0)])
+    state = np.arange(len(changed) + 1)
+    begin, end = np.maximum(state - _NEAR, 0), np.minimum(state + _NEAR, len(changed))
+    share = (counts[end] - counts[begin] + 0.5) / (end - begin + 1.0)[:, None]
+    return np.asarray(np.prod(1.0 - share, axis=1))
+
+
 def repeats(
     time: Array, position: Array, velocity: Array, effort: Array,
 ) -> Flags:
     """Return which messages repeat the last state, bit for bit, though the arm moves.
 
     A long run of equal states counts as a rest, unless the step after it is about as large as the
-    steps around it: then the arm moved and its states were only held up. An arm whose numbers
-    hardly ever change does not move.
+    steps around it: then the arm moved and its states were only held up. Where the numbers around
+    a state change so seldom that none may change by chance, as in slow motion, it is no repeat.
     """
     recorded = _compared(position, velocity, effort)
     changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])
     changes = np.concatenate([[len(recorded[0])], np.count_nonzero(changed, axis=1)])
     again = changes == 0
     moves = np.flatnonzero(~again)
-    if not again.any() or len(moves) < 3 or np.median(changes[moves[1:]]) < _MIN_CHANGES:
+    if not again.any() or len(moves) < 3:
         return np.zeros(len(changes), dtype=bool)
     ends = np.append(moves[1:], len(changes))
+    for i in np.flatnonzero(_chance_of_none(changed[moves[1:] - 1]) > _CHANCE):
+        again[moves[i]:ends[i]] = False
     reads = ends - moves
     typical = float(np.median(reads[:-1]))
     passed = time[ends - 1] - time[moves]

@@ -5,6 +5,7 @@ from recordings import record, states
 
 from hodyn_ros.estimation.timing import MIN_RUN, StampStatus, analyse
 from hodyn_ros.estimation.timing_statistics import TimingStatistics
+from hodyn_ros.messages.joint_state_bag import JointStates
 
 
 def judged(recording):
@@ -91,3 +92,28 @@ def test_a_gap_is_fifteen_periods_of_messages_in_bursts(pause, runs):
     timing, _ = judged(at_rest(bursts))
     assert timing.period == pytest.approx(0.01, rel=0.1)
     assert len(timing.runs) == runs
+
+
+def coarse(seed):
+    """Return states at 1 kHz of three joints, whose rounded numbers recur where they are slow."""
+    rng = np.random.default_rng(seed)
+    time = 0.001 * np.arange(8000)
+    phase = 2.0 * np.pi * (
+        rng.uniform(0.1, 0.4, (3, 3)) * time[:, None, None] + rng.uniform(size=(3, 3)))
+    speed = rng.uniform(0.02, 0.15, (3, 3))
+    velocity = (speed * np.cos(phase)).sum(axis=1)
+    position = np.cumsum(velocity, axis=0) * 0.001
+    stamp = np.round(1e9 * (time + rng.uniform(0.0, 1e-4, len(time)))).astype(np.int64)
+    step = rng.choice([2e-5, 1e-4])
+    return JointStates(
+        stamp, stamp, step * np.round(position / step), 5e-3 * np.round(velocity / 5e-3),
+        np.zeros_like(position))
+
+
+@pytest.mark.parametrize('seeds', [
+    range(8), pytest.param(range(1000, 1100), marks=pytest.mark.siege)])
+def test_states_that_are_equal_by_chance_are_no_repeats(seeds):
+    """They passed for reads of a polled state, and the clock seemed to jump."""
+    timings = [analyse(coarse(seed)) for seed in seeds]
+    assert not any(timing.republished.any() for timing in timings)
+    assert np.mean([len(timing.runs) > 1 for timing in timings]) <= 0.01
