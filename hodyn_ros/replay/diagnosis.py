@@ -22,6 +22,7 @@ from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import UNITS, are_inside, mostly_outside, unit_factors
 from hodyn_ros.replay.reading import DEGREES, rounded
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
+from hodyn_ros.replay.scaled_effort import ScaledEffort, find_scaled_effort
 from hodyn_ros.replay.shifted_zeros import SmallZero, ZeroSearch
 from hodyn_ros.replay.tilted_base import TiltedBase, find_tilt
 from hodyn_ros.replay.wrong_velocities import EXCHANGED, RecordedVelocities
@@ -52,6 +53,8 @@ class Diagnosis:
     zero: SmallZero | None = None
     #: A tilt of the base that explains most of the error, and clearly more than any such zero
     tilt: TiltedBase | None = None
+    #: A factor of one joint's efforts that explains more of the error than a zero or a tilt
+    scaled: ScaledEffort | None = None
     #: How many times too large the positions of each joint are: 1, or the factor of a unit in
     #: `UNITS`; empty if unknown
     unit_factors: tuple[float, ...] = ()
@@ -153,6 +156,8 @@ class Diagnosis:
         if self.tilt is not None and self.is_comparable and contain_gravity(
                 self.efforts.gravity_share):
             said.append(self._tilted(self.tilt))
+        if self.scaled is not None and self.is_comparable:
+            said.append(self._scaled_effort(self.scaled))
         if self.wrong_velocities:
             clauses = '; '.join(self.wrong_velocities)
             said.append(
@@ -166,6 +171,7 @@ class Diagnosis:
         if np.isfinite(self.stamp_factor) or self.are_exchanged:
             return self
         rest = replace(self, zero=None) if 'zeros' in terms else self
+        rest = replace(rest, scaled=None) if 'gains' in terms else rest
         if reading is None or reading.without(terms).changes:
             return rest
         return replace(rest, fit=Fit(self.fit.left))
@@ -212,6 +218,15 @@ class Diagnosis:
             f'along {rounded(tilt.gravity)}, {percent(tilt.left)} of the efforts would be '
             f'unexplained instead of {percent(tilt.unexplained)}. Write this gravity, or the '
             'base_pose, to the robot file; wrong links may have the same effect.')
+
+    def _scaled_effort(self, scaled: ScaledEffort) -> str:
+        return (
+            f'Efforts of {self.names[scaled.joint]} are about {scaled.factor:.3g} times the '
+            f"model's torques, unlike those of other joints: with this factor "
+            f'{percent(scaled.left)} of them would be unexplained instead of '
+            f'{percent(scaled.unexplained)}. Check the gear ratio and the torque constant of this '
+            'joint; wrong links may have the same effect. `hodyn identify --terms gains` finds '
+            'the factor.')
 
     @property
     def _misread(self) -> str:
@@ -291,18 +306,23 @@ class DiagnosisSamples:
                 or not np.isfinite(velocity).any()):
             fit = replace(fit, reading=replace(reading, are_velocities_scaled=False))
             velocities = RecordedVelocities(q[:, 1] / reading.factors(turns), velocity, turns)
-        zero = tilt = None
+        zero = tilt = scaled = None
         # A leap changes a zero within the recording, so no other one fits.
         if not fit.is_wrong and not np.isnan(fit.unexplained) and not self._leaps:
             samples = EffortSamples(q, in_joint_units(effort, efforts.gear_ratios))
             zero = ZeroSearch(feedforward, samples, gains=False).small()
             tilt = find_tilt(feedforward, samples)
+            scaled = find_scaled_effort(feedforward, samples, gravity=efforts.with_gravity)
             # A zero changes one number and a tilt two, so a tilt must explain more.
             if zero is not None and tilt is not None:
                 zero, tilt = (None, tilt) if tilt.left < _CLEARER * zero.left else (zero, None)
+            turned = zero or tilt
+            if scaled is not None and turned is not None:
+                zero, tilt, scaled = (zero, tilt, None) if turned.left < scaled.left_of_all else (
+                    None, None, scaled)
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            self._has_springs, zero, tilt,
+            self._has_springs, zero, tilt, scaled,
             tuple(factors.tolist()), misplaced, self._encoders.named(names), tuple(self._leaps),
             tuple('rad' if turning else 'm' for turning in turns))
 

@@ -1,4 +1,6 @@
 """Results of a replay in sentences: problems that need attention, and other facts."""
+from collections.abc import Sequence
+
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
@@ -18,6 +20,9 @@ _TOO_SHORT = (
     f' Mistakes such as swapped joints are only sought in {SHORTEST:g} s or more without a gap.')
 
 _POOR = 0.3  # ratio of error to effort within the bandwidth from which to warn
+# Such a ratio from which to warn if it is _FEW times the median of the joints, and the share _SLOW
+# of the errors is within the bandwidth.
+_LONE, _FEW, _SLOW = 0.1, 5.0, 0.7
 _FRICTION = 0.5  # share of the error's variance from which friction counts as its cause
 # Share of the effort that friction would leave unexplained, from which to warn of the rest; share
 # of an error from which it is called constant
@@ -191,13 +196,15 @@ def _about_model(result: Replay) -> list[str]:
     least = _NOTABLE * result.torque_rms[0].max()
     efforts = result.diagnosis.efforts
     leaping = _leaping(result)
+    scaled = result.diagnosis.scaled
     named = {
         *constant, *(joint.name for joint in leaping), *result.diagnosis.beyond_limits,
-        *np.array(result.names)[np.isfinite(efforts.gear_ratios)]}
-    poor = [joint for joint in result.joints if joint.slow_share > _POOR and (
-        joint.rms_slow_error > least) and joint.name not in named]
-    rubbing = [] if result.friction_modelled else [joint for joint in poor if (
-        joint.friction_share > _FRICTION)]
+        *np.array(result.names)[np.isfinite(efforts.gear_ratios)],
+        *([] if scaled is None else [result.names[scaled.joint]])}
+    poor = [joint for joint in result.joints if (
+        joint.slow_share > _POOR or _stands_out(joint, result.joints)) and (
+            joint.rms_slow_error > least) and joint.name not in named]
+    rubbing = [joint for joint in poor if joint.friction_share > _FRICTION]
     unexplained = [joint for joint in poor if joint not in rubbing or _beside_friction(
         joint) > _BESIDE_FRICTION]
     said = []
@@ -215,8 +222,10 @@ def _about_model(result: Replay) -> list[str]:
     if not result.diagnosis.is_comparable or is_opposite(efforts.gravity_share):
         return said
     if rubbing:
+        friction = 'Friction other than that of the model' if result.friction_modelled else (
+            'The model has no friction, and friction')
         said.append(
-            f'The model has no friction, and friction would explain most of the error of '
+            f'{friction} would explain most of the error of '
             f'{", ".join(joint.name for joint in rubbing)}: `hodyn identify` finds a friction law '
             'and writes it to the robot file.')
     if unexplained:
@@ -236,6 +245,13 @@ def _about_model(result: Replay) -> list[str]:
         if result.diagnosis.has_springs:
             said[-1] += OF_LINKS + _TOO_SHORT * bool(np.isnan(result.diagnosis.fit.unexplained))
     return said
+
+
+def _stands_out(joint: JointComparison, joints: Sequence[JointComparison]) -> bool:
+    """Whether a joint has errors, slower than noise, of which most joints have few."""
+    shares = [one.slow_share for one in joints if np.isfinite(one.slow_share)]
+    return bool(joint.rms_slow_error > _SLOW * joint.rms_error and joint.slow_share > max(
+        _LONE, _FEW * float(np.median(shares))))
 
 
 def _beside_friction(joint: JointComparison) -> float:

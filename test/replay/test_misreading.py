@@ -11,6 +11,7 @@ from hodyn_ros.replay.comparison import EffortComparison, common_lag
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.misreading import find_misreading, mountings
+from hodyn_ros.replay.scaled_effort import find_scaled_effort
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.replay.tilted_base import find_tilt
 
@@ -117,6 +118,7 @@ def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
         samples = EffortSamples(q, effort)
         assert ZeroSearch(FeedForward(robot), samples, gains=False).small() is None, seed
         assert find_tilt(FeedForward(robot), samples) is None, seed
+        assert find_scaled_effort(FeedForward(robot), samples, gravity=True) is None, seed
 
 
 @pytest.mark.parametrize('what', ['efforts', 'positions'])
@@ -185,6 +187,25 @@ def test_a_tilted_base_is_found_with_its_angle(seeds):
     assert len(shown) > 0.6 * len(results)
     assert np.mean(shown) >= 0.95
     assert np.mean([is_zero for *_, is_zero in results]) <= 0.05
+
+
+def scaled(seed):
+    """Return what is found of one joint's factor, and whether it is this joint and factor."""
+    rng, robot = np.random.default_rng(seed), ROBOTS[seed % len(ROBOTS)]
+    q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.02]))
+    carrying = np.flatnonzero(np.var(effort, axis=0) > 0.03 * np.var(effort, axis=0).max())
+    joint, factor = rng.choice(carrying), rng.uniform(1.25, 3.0) ** rng.choice([-1, 1])
+    effort[:, joint] *= factor
+    found = find_scaled_effort(FeedForward(robot), EffortSamples(q, effort), gravity=True)
+    return found, found is not None and (
+        found.joint == joint and found.factor == pytest.approx(factor, rel=0.1))
+
+
+@SEEDS
+def test_efforts_of_one_joint_that_differ_by_a_factor_are_found(seeds):
+    results = [scaled(seed) for seed in seeds]
+    assert all(is_right for found, is_right in results if found)
+    assert np.mean([is_right for _, is_right in results]) >= 0.8
 
 
 def carries(robot, q, effort):

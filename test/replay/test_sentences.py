@@ -149,6 +149,10 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      'Errors within the bandwidth of the motion are 31 % of the effort of b, RMS. `hodyn'),
     ({'joints': [joint('a'), RUBS], 'friction_modelled': False},
      'The model has no friction, and friction would explain most of the error of b:'),
+    ({'joints': [joint('a'), RUBS]},
+     'Friction other than that of the model would explain most of the error of b:'),
+    ({'joints': [joint('a'), joint('c'), joint('b', slow_share=0.11, rms_slow_error=0.04)]},
+     'Errors within the bandwidth of the motion are 11 % of the effort of b, RMS. `hodyn'),
     ({'joints': [joint('a'), joint('b', slow_share=0.7, bias=-0.0099)]},
      'Errors within the bandwidth of the motion are 70 % of the effort of b (nearly constant)'),
     ({'joints': [CONSTANT, joint('b')]}, 'The recorded effort of a never changes'),
@@ -192,6 +196,10 @@ def test_a_joint_with_friction_silences_no_other_error(other):
     {'gravity_share': 0.91}, {'gravity_share': 1.09}, {'gravity_share': 0.09},
     {'gravity_share': -0.09},
     {'joints': [joint('a'), joint('b', slow_share=0.29)]},
+    {'joints': [joint('a'), joint('c'), joint('b', slow_share=0.29, rms_slow_error=0.03)]},
+    {'joints': [joint('a'), joint('c'), joint('b', slow_share=0.09, rms_slow_error=0.04)]},
+    {'joints': [joint(name, slow_share=0.06, rms_slow_error=0.04) for name in 'acd'] + [
+        joint('b', slow_share=0.29, rms_slow_error=0.04)]},
     # A share of friction asks for something where the rest is poor.
     {'joints': [joint('a'), joint('b', friction_share=0.9)], 'friction_modelled': False},
     {'joints': [joint('a'), POOR], 'friction_modelled': True,
