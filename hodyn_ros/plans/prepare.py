@@ -28,7 +28,7 @@ from hodyn_ros.plans.doubtful_points import (
     left_out_joints,
     steps,
 )
-from hodyn_ros.plans.limit_check import LimitReport, check_limits, doubt_of_units
+from hodyn_ros.plans.limit_check import LimitReport, check_limits, doubt_of_points
 from hodyn_ros.plans.reflex_check import reflex_peaks
 from hodyn_ros.plans.retiming.path import allowed_overshoot, path_of
 from hodyn_ros.plans.retiming.result import Retimed
@@ -295,7 +295,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     if is_beyond:
         lines += hasty if retimed is None and not contradiction else []
         if not limit_report.within_limits:
-            lines.append(limit_report.summary + doubt_of_units(robot, points.positions))
+            lines.append(limit_report.summary + doubt_of_points(robot, points))
         lines += tripped
         if settings.stretch != 'off' and not moving and not contradiction:
             scaling = smallest_time_scaling(plan, LimitTable(feedforward, settings.commands))
@@ -352,7 +352,7 @@ def _fitted(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str
             sample_tolerance=settings.sample_tolerance, names=request.robot.joint_names,
             abrupt_ends=bool(hasty))
     except HodynError as error:
-        raise HodynError(f'{error}{doubt_of_units(request.robot, points.positions)}') from None
+        raise HodynError(f'{error}{doubt_of_points(request.robot, points)}') from None
 
 
 def _retimed(

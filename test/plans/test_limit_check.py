@@ -1,5 +1,6 @@
 """Limits along plans, and the time stretch that brings a plan within them."""
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.limits.quantities import EFFORTS, KINEMATIC
-from hodyn_ros.plans.limit_check import check_limits
+from hodyn_ros.plans.limit_check import check_limits, doubt_of_points
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan, hold_plan
 
@@ -180,3 +181,17 @@ def test_unknown_limits_bound_nothing():
     assert jerk.margin == np.inf
     assert abs(jerk.value) == pytest.approx(78.75 * 0.001 / 0.05**3)
     assert not jerk.exceeded
+
+
+@pytest.mark.parametrize(('times', 'asked'), [
+    # 0.5 s in milliseconds, and in microseconds, in the field of nanoseconds
+    ([0.0, 1.0, 1.0000005, 2.0], 'point 2 comes 5e-07 s after point 1, and points are usually 1'),
+    ([0.0, 1.0, 1.0005, 2.0], 'point 2 comes 0.0005 s after point 1'),
+    ([0.0, 0.005, 1.0, 2.0], 'point 1 comes 0.005 s after point 0'),
+    ([0.0, 0.02, 1.0, 2.0], ''), ([0.0, 1e-4], ''), ([0.0], ''),
+    (np.arange(50) * 0.002, '')])
+def test_a_point_that_comes_far_too_soon_is_asked_about(times, asked):
+    """Whole seconds and nanoseconds of another unit were only said to exceed a torque rate."""
+    points = SimpleNamespace(positions=np.tile(START, (len(times), 1)), times=np.array(times))
+    said = doubt_of_points(load_robot('panda'), points)
+    assert (asked in said) if asked else not said
