@@ -288,15 +288,12 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     is_beyond = bool(tripped) or not limit_report.within_limits
     # A refusal names the contradiction: neither a ramp nor a stretch mends wrong velocities.
     lines = [line for line in (moving, contradiction) if line] if moving or is_beyond else []
-    note = '; '.join(filter(None, (
-        unchecked, doubt, '' if lines else contradiction,
-        begins * (retimed is None or not joins), resting, jumps, others, note, used, *notes)))
     factor: float | None = None if is_beyond else 1.0
     if is_beyond:
         lines += hasty if retimed is None and not contradiction else []
         if not limit_report.within_limits:
             lines.append(limit_report.summary + doubt_of_points(robot, points))
-        lines += tripped
+        lines += [*tripped, *filter(None, [jumps])]
         if settings.stretch != 'off' and not moving and not contradiction:
             scaling = smallest_time_scaling(plan, LimitTable(feedforward, settings.commands))
             factor = scaling.factor
@@ -310,6 +307,9 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
             else:
                 also = ' and trips no reflex' if tripped else ''
                 lines.append(f'{factor:.4f} times slower it is within all limits{also}')
+    note = '; '.join(filter(None, (
+        unchecked, doubt, '' if lines else contradiction, '' if lines and is_beyond else jumps,
+        begins * (retimed is None or not joins), resting, others, note, used, *notes)))
     prepared = PreparedPlan(
         '; '.join(lines), plan, limit_report, factor, overshoot=excess, deviation=deviation,
         note=note, retimed=None if lines else retimed, reflexes=reflexes, points=points,

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hodyn_ros import load_robot
+from hodyn_ros.cli.main import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.limits.quantities import EFFORTS, KINEMATIC
 from hodyn_ros.plans.limit_check import check_limits, doubt_of_points
@@ -181,6 +182,19 @@ def test_unknown_limits_bound_nothing():
     assert jerk.margin == np.inf
     assert abs(jerk.value) == pytest.approx(78.75 * 0.001 / 0.05**3)
     assert not jerk.exceeded
+
+
+@pytest.mark.parametrize('digits', [3, 9])
+def test_a_refusal_says_that_the_samples_are_rounded(tmp_path, capsys, digits):
+    """`check --brief` and the node only said that samples at 1 kHz are 23 times too fast."""
+    times = np.linspace(0.0, 2.0, 2001)
+    share = (times / 2.0) ** 3 * (10.0 - 7.5 * times + 1.5 * times ** 2)
+    plan = tmp_path / 'plan.csv'
+    plan.write_text('\n'.join([','.join(['time', *load_robot('panda').joint_names]), *(
+        ','.join([f'{time:.3f}', *(f'{value:.{digits}f}' for value in START + 0.3 * part)])
+        for time, part in zip(times, share, strict=True))]))
+    assert main(('check', '--brief', str(plan))) == (digits == 3)
+    assert ('the positions are rounded to 0.001: ' in capsys.readouterr().out) == (digits == 3)
 
 
 @pytest.mark.parametrize(('times', 'asked'), [
