@@ -307,6 +307,9 @@ SPOILED = [
       for terms, *more in (
           (('friction',), LOAD), (('friction', 'payload'), (), LOAD),
           (('links', 'friction'), (), LOAD), (('gains',), (), LOAD))),
+    Spoiled('motor currents', scaled(effort=np.array([2.0, 3.3, 4.0, 5.0, 8.0, 10.0, 12.0])), (
+        "Efforts of each joint are another number of times the model's torques (", 'Are they '
+        'motor currents, or in another unit?'), ('carry a load', 'does not fit')),
     Spoiled('a factor of one joint', scaled(3, effort=1.25), (re.compile(
         r'Efforts of fer_joint4 are about 1\.2\d times the model\'s torques, unlike .* 0\.\d+ % '
         r'of them would be unexplained instead of \d(\.\d)? %\. Check the gear ratio'),),

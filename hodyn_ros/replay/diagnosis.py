@@ -22,7 +22,7 @@ from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import UNITS, are_inside, mostly_outside, unit_factors
 from hodyn_ros.replay.reading import DEGREES, rounded
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
-from hodyn_ros.replay.scaled_effort import ScaledEffort, find_scaled_effort
+from hodyn_ros.replay.scaled_efforts import ScaledEfforts, find_scaled_efforts
 from hodyn_ros.replay.shifted_zeros import SmallZero, ZeroSearch
 from hodyn_ros.replay.tilted_base import TiltedBase, find_tilt
 from hodyn_ros.replay.wrong_velocities import EXCHANGED, RecordedVelocities
@@ -53,8 +53,8 @@ class Diagnosis:
     zero: SmallZero | None = None
     #: A tilt of the base that explains most of the error, and clearly more than any such zero
     tilt: TiltedBase | None = None
-    #: A factor of one joint's efforts that explains more of the error than a zero or a tilt
-    scaled: ScaledEffort | None = None
+    #: Factors of efforts that explain more of the error than a zero or a tilt
+    scaled: ScaledEfforts | None = None
     #: How many times too large the positions of each joint are: 1, or the factor of a unit in
     #: `UNITS`; empty if unknown
     unit_factors: tuple[float, ...] = ()
@@ -111,8 +111,9 @@ class Diagnosis:
     @property
     def gravity_doubt(self) -> str:
         """A sentence about the share of gravity in the efforts; empty if it would mislead."""
+        are_scaled = self.scaled is not None and len(self.scaled.joints) > 1
         return gravity_doubt(self.efforts.gravity_share) if (
-            self.is_comparable and not self.of_motors) else ''
+            self.is_comparable and not self.of_motors and not are_scaled) else ''
 
     @property
     def has_a_cause(self) -> bool:
@@ -157,7 +158,7 @@ class Diagnosis:
                 self.efforts.gravity_share):
             said.append(self._tilted(self.tilt))
         if self.scaled is not None and self.is_comparable:
-            said.append(self._scaled_effort(self.scaled))
+            said.append(self._scaled_efforts(self.scaled))
         if self.wrong_velocities:
             clauses = '; '.join(self.wrong_velocities)
             said.append(
@@ -219,14 +220,23 @@ class Diagnosis:
             f'unexplained instead of {percent(tilt.unexplained)}. Write this gravity, or the '
             'base_pose, to the robot file; wrong links may have the same effect.')
 
-    def _scaled_effort(self, scaled: ScaledEffort) -> str:
-        return (
-            f'Efforts of {self.names[scaled.joint]} are about {scaled.factor:.3g} times the '
-            f"model's torques, unlike those of other joints: with this factor "
+    def _scaled_efforts(self, scaled: ScaledEfforts) -> str:
+        instead = (
             f'{percent(scaled.left)} of them would be unexplained instead of '
-            f'{percent(scaled.unexplained)}. Check the gear ratio and the torque constant of this '
-            'joint; wrong links may have the same effect. `hodyn identify --terms gains` finds '
-            'the factor.')
+            f'{percent(scaled.unexplained)}')
+        if len(scaled.joints) == 1:
+            return (
+                f'Efforts of {self.names[scaled.joints[0]]} are about {scaled.factors[0]:.3g} '
+                f"times the model's torques, unlike those of other joints: with this factor "
+                f'{instead}. Check the gear ratio and the torque constant of this joint; wrong '
+                'links may have the same effect. `hodyn identify --terms gains` finds the factor.')
+        each = ', '.join(f'{self.names[joint]} {factor:.2g}' for joint, factor in zip(
+            scaled.joints, scaled.factors, strict=True))
+        return (
+            f"Efforts of each joint are another number of times the model's torques ({each}): "
+            f'with these factors {instead}. Are they motor currents, or in another unit? Let the '
+            'driver send N m (or N), or find `effort_gain` by `hodyn identify --terms gains` and '
+            'write it to the robot file.')
 
     @property
     def _misread(self) -> str:
@@ -312,7 +322,7 @@ class DiagnosisSamples:
             samples = EffortSamples(q, in_joint_units(effort, efforts.gear_ratios))
             zero = ZeroSearch(feedforward, samples, gains=False).small()
             tilt = find_tilt(feedforward, samples)
-            scaled = find_scaled_effort(feedforward, samples, gravity=efforts.with_gravity)
+            scaled = find_scaled_efforts(feedforward, samples, gravity=efforts.with_gravity)
             # A zero changes one number and a tilt two, so a tilt must explain more.
             if zero is not None and tilt is not None:
                 zero, tilt = (None, tilt) if tilt.left < _CLEARER * zero.left else (zero, None)

@@ -200,7 +200,7 @@ def _about_model(result: Replay) -> list[str]:
     named = {
         *constant, *(joint.name for joint in leaping), *result.diagnosis.beyond_limits,
         *np.array(result.names)[np.isfinite(efforts.gear_ratios)],
-        *([] if scaled is None else [result.names[scaled.joint]])}
+        *(result.names[joint] for joint in ([] if scaled is None else scaled.joints))}
     poor = [joint for joint in result.joints if (
         joint.slow_share > _POOR or _stands_out(joint, result.joints)) and (
             joint.rms_slow_error > least) and joint.name not in named]

@@ -11,7 +11,7 @@ from hodyn_ros.replay.comparison import EffortComparison, common_lag
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.misreading import find_misreading, mountings
-from hodyn_ros.replay.scaled_effort import find_scaled_effort
+from hodyn_ros.replay.scaled_efforts import find_scaled_efforts
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.replay.tilted_base import find_tilt
 
@@ -118,7 +118,7 @@ def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
         samples = EffortSamples(q, effort)
         assert ZeroSearch(FeedForward(robot), samples, gains=False).small() is None, seed
         assert find_tilt(FeedForward(robot), samples) is None, seed
-        assert find_scaled_effort(FeedForward(robot), samples, gravity=True) is None, seed
+        assert find_scaled_efforts(FeedForward(robot), samples, gravity=True) is None, seed
 
 
 @pytest.mark.parametrize('what', ['efforts', 'positions'])
@@ -196,9 +196,9 @@ def scaled(seed):
     carrying = np.flatnonzero(np.var(effort, axis=0) > 0.03 * np.var(effort, axis=0).max())
     joint, factor = rng.choice(carrying), rng.uniform(1.25, 3.0) ** rng.choice([-1, 1])
     effort[:, joint] *= factor
-    found = find_scaled_effort(FeedForward(robot), EffortSamples(q, effort), gravity=True)
+    found = find_scaled_efforts(FeedForward(robot), EffortSamples(q, effort), gravity=True)
     return found, found is not None and (
-        found.joint == joint and found.factor == pytest.approx(factor, rel=0.1))
+        found.joints == (joint,) and found.factors == pytest.approx((factor,), rel=0.1))
 
 
 @SEEDS
@@ -206,6 +206,20 @@ def test_efforts_of_one_joint_that_differ_by_a_factor_are_found(seeds):
     results = [scaled(seed) for seed in seeds]
     assert all(is_right for found, is_right in results if found)
     assert np.mean([is_right for _, is_right in results]) >= 0.8
+
+
+@SEEDS
+def test_efforts_that_are_currents_are_found(seeds):
+    """They were said to be of a load of several times the arm's weight."""
+    found = []
+    for _, rng, robot in robots_of(seeds):
+        q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.05]))
+        constants = np.exp(rng.uniform(np.log(0.05), np.log(0.6), robot.n))  # N m/A
+        one = find_scaled_efforts(
+            FeedForward(robot), EffortSamples(q, effort / constants), gravity=True)
+        found.append(one is not None and len(one.joints) > 1 and one.factors == pytest.approx(
+            1.0 / constants[[*one.joints]], rel=0.2))
+    assert np.mean(found) >= 0.9
 
 
 def carries(robot, q, effort):
