@@ -53,4 +53,5 @@ def diagnosed(q, effort, velocity):
         leap=np.zeros_like(effort),
         states=SimpleNamespace(position=q[:, 0], velocity=velocity)))
     return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
-        SimpleNamespace(gear_ratios=np.full(7, np.nan)))
+        SimpleNamespace(
+            gear_ratios=np.full(7, np.nan), with_gravity=True, gravity_share=1.0))

@@ -311,8 +311,8 @@ SPOILED = [
         "Efforts of each joint are another number of times the model's torques (", 'Are they '
         'motor currents, or in another unit?'), ('carry a load', 'does not fit')),
     Spoiled('a factor of one joint', scaled(3, effort=1.25), (re.compile(
-        r'Efforts of fer_joint4 are about 1\.2\d times the model\'s torques, unlike .* 0\.\d+ % '
-        r'of them would be unexplained instead of \d(\.\d)? %\. Check the gear ratio'),),
+        r'Efforts of fer_joint4 are about 1\.2\d times the model\'s torques, unlike .* [\d.]+ % '
+        r'of the efforts would be unexplained instead of [\d.]+ %\. Check the gear ratio'),),
         ('Errors within the bandwidth', 'does not fit')),
     Spoiled('on a tilted base', mounted(TILTED), (re.compile(
         r'The base seems to be tilted by 15 degrees: with gravity along \[2\.5\d+, \S+, '

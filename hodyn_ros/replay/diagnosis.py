@@ -20,16 +20,15 @@ from hodyn_ros.replay.gravity_share import contain_gravity, gravity_doubt
 from hodyn_ros.replay.misreading import Fit, find_misreading
 from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import UNITS, are_inside, mostly_outside, unit_factors
-from hodyn_ros.replay.reading import DEGREES, rounded
+from hodyn_ros.replay.reading import DEGREES
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
-from hodyn_ros.replay.scaled_efforts import ScaledEfforts, find_scaled_efforts
-from hodyn_ros.replay.shifted_zeros import SmallZero, ZeroSearch
-from hodyn_ros.replay.tilted_base import TiltedBase, find_tilt
+from hodyn_ros.replay.scaled_efforts import ScaledEfforts
+from hodyn_ros.replay.shifted_zeros import ZeroSearch
+from hodyn_ros.replay.slight_cause import SlightCause, find_slight_cause, is_of_terms, sentence
 from hodyn_ros.replay.wrong_velocities import EXCHANGED, RecordedVelocities
 from hodyn_ros.robot import Robot
 
 _FEW = 8  # number of pieces at the beginning of a recording that are judged
-_CLEARER = 0.5  # greatest part that a tilt may leave of what the best zero leaves
 _SAME = 0.02  # difference below which unexplained shares of the efforts count as equal
 _CLEARLY = 2.0  # ratio from which an unexplained share is clearly another
 
@@ -48,13 +47,7 @@ class Diagnosis:
     stamp_factor: float = np.nan
     #: Whether the robot has springs, so that motor and link positions differ
     has_springs: bool = False
-    #: A joint's zero that is off by a small angle, which explains most of the error. Wrong links
-    #: may have the same effect, so the recording does not count as misread.
-    zero: SmallZero | None = None
-    #: A tilt of the base that explains most of the error, and clearly more than any such zero
-    tilt: TiltedBase | None = None
-    #: Factors of efforts that explain more of the error than a zero or a tilt
-    scaled: ScaledEfforts | None = None
+    slight: SlightCause | None = None  #: What may be the cause of a small misfit
     #: How many times too large the positions of each joint are: 1, or the factor of a unit in
     #: `UNITS`; empty if unknown
     unit_factors: tuple[float, ...] = ()
@@ -111,9 +104,14 @@ class Diagnosis:
     @property
     def gravity_doubt(self) -> str:
         """A sentence about the share of gravity in the efforts; empty if it would mislead."""
-        are_scaled = self.scaled is not None and len(self.scaled.joints) > 1
         return gravity_doubt(self.efforts.gravity_share) if (
-            self.is_comparable and not self.of_motors and not are_scaled) else ''
+            self.is_comparable and not self.of_motors and len(self.scaled_joints) < 2) else ''
+
+    @property
+    def scaled_joints(self) -> tuple[str, ...]:
+        """Joints whose efforts differ from the model's torques by a factor."""
+        return tuple(self.names[joint] for joint in self.slight.joints) if isinstance(
+            self.slight, ScaledEfforts) else ()
 
     @property
     def has_a_cause(self) -> bool:
@@ -153,12 +151,8 @@ class Diagnosis:
                 'encoder, or the driver, fail? Leave this part out, or record it again.')
         said += [self._leaping] if self.leaps else []
         said += [self._misread] if self.fit.is_wrong else []
-        said += [] if self.zero is None else [self._small_zero(self.zero)]
-        if self.tilt is not None and self.is_comparable and contain_gravity(
-                self.efforts.gravity_share):
-            said.append(self._tilted(self.tilt))
-        if self.scaled is not None and self.is_comparable:
-            said.append(self._scaled_efforts(self.scaled))
+        if self.slight is not None and self.is_comparable:
+            said.append(sentence(self.slight, self.names, has_springs=self.has_springs))
         if self.wrong_velocities:
             clauses = '; '.join(self.wrong_velocities)
             said.append(
@@ -171,8 +165,8 @@ class Diagnosis:
         reading = self.fit.reading
         if np.isfinite(self.stamp_factor) or self.are_exchanged:
             return self
-        rest = replace(self, zero=None) if 'zeros' in terms else self
-        rest = replace(rest, scaled=None) if 'gains' in terms else rest
+        is_found = self.slight is not None and is_of_terms(self.slight, terms)
+        rest = replace(self, slight=None) if is_found else self
         if reading is None or reading.without(terms).changes:
             return rest
         return replace(rest, fit=Fit(self.fit.left))
@@ -203,40 +197,6 @@ class Diagnosis:
             f'{f": {self.names[joint]} {largest}" if many else ""}. '
             'Did an encoder slip, or a drive stop reporting for a while? Between leaps the motion '
             'is smoothed separately; zeros may differ. Use only a part without a leap.')
-
-    def _small_zero(self, zero: SmallZero) -> str:
-        name = self.names[zero.joint]
-        return (
-            f'The zero of {name} seems to be off: with {zero.turn:+.2g} rad added to its '
-            f'positions, {percent(zero.left)} of the efforts would be unexplained instead of '
-            f'{percent(zero.unexplained)}. `hodyn identify --terms zeros friction` finds the '
-            f'angle{", with a robot file without actuators" * self.has_springs}; wrong links, or '
-            'a tilted base, may have the same effect.')
-
-    def _tilted(self, tilt: TiltedBase) -> str:
-        return (
-            f'The base seems to be tilted by {np.degrees(tilt.angle):.2g} degrees: with gravity '
-            f'along {rounded(tilt.gravity)}, {percent(tilt.left)} of the efforts would be '
-            f'unexplained instead of {percent(tilt.unexplained)}. Write this gravity, or the '
-            'base_pose, to the robot file; wrong links may have the same effect.')
-
-    def _scaled_efforts(self, scaled: ScaledEfforts) -> str:
-        instead = (
-            f'{percent(scaled.left)} of them would be unexplained instead of '
-            f'{percent(scaled.unexplained)}')
-        if len(scaled.joints) == 1:
-            return (
-                f'Efforts of {self.names[scaled.joints[0]]} are about {scaled.factors[0]:.3g} '
-                f"times the model's torques, unlike those of other joints: with this factor "
-                f'{instead}. Check the gear ratio and the torque constant of this joint; wrong '
-                'links may have the same effect. `hodyn identify --terms gains` finds the factor.')
-        each = ', '.join(f'{self.names[joint]} {factor:.2g}' for joint, factor in zip(
-            scaled.joints, scaled.factors, strict=True))
-        return (
-            f"Efforts of each joint are another number of times the model's torques ({each}): "
-            f'with these factors {instead}. Are they motor currents, or in another unit? Let the '
-            'driver send N m (or N), or find `effort_gain` by `hodyn identify --terms gains` and '
-            'write it to the robot file.')
 
     @property
     def _misread(self) -> str:
@@ -316,24 +276,17 @@ class DiagnosisSamples:
                 or not np.isfinite(velocity).any()):
             fit = replace(fit, reading=replace(reading, are_velocities_scaled=False))
             velocities = RecordedVelocities(q[:, 1] / reading.factors(turns), velocity, turns)
-        zero = tilt = scaled = None
+        slight = None
         # A leap changes a zero within the recording, so no other one fits.
         if not fit.is_wrong and not np.isnan(fit.unexplained) and not self._leaps:
             samples = EffortSamples(q, in_joint_units(effort, efforts.gear_ratios))
-            zero = ZeroSearch(feedforward, samples, gains=False).small()
-            tilt = find_tilt(feedforward, samples)
-            scaled = find_scaled_efforts(feedforward, samples, gravity=efforts.with_gravity)
-            # A zero changes one number and a tilt two, so a tilt must explain more.
-            if zero is not None and tilt is not None:
-                zero, tilt = (None, tilt) if tilt.left < _CLEARER * zero.left else (zero, None)
-            turned = zero or tilt
-            if scaled is not None and turned is not None:
-                zero, tilt, scaled = (zero, tilt, None) if turned.left < scaled.left_of_all else (
-                    None, None, scaled)
+            slight = find_slight_cause(
+                feedforward, samples, gravity=efforts.with_gravity,
+                tilt=contain_gravity(efforts.gravity_share))
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            self._has_springs, zero, tilt, scaled,
-            tuple(factors.tolist()), misplaced, self._encoders.named(names), tuple(self._leaps),
+            self._has_springs, slight, tuple(factors.tolist()), misplaced,
+            self._encoders.named(names), tuple(self._leaps),
             tuple('rad' if turning else 'm' for turning in turns))
 
 

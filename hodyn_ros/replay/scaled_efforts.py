@@ -24,12 +24,10 @@ class ScaledEfforts:
 
     joints: tuple[int, ...]  #: The joints of the model
     factors: tuple[float, ...]  #: How many times as large as the model's torques the efforts are
-    #: `unexplained`, `left`: Share of the variance of these joints' efforts that is unexplained,
-    #: without and with the factors: the mean
+    #: `unexplained`, `left`: Share of the variance of the efforts that is unexplained, without and
+    #: with the factors
     unexplained: float
     left: float
-    #: Share of the variance of all efforts that is unexplained with the factors
-    left_of_all: float
 
 
 def find_scaled_efforts(
@@ -58,7 +56,8 @@ def find_scaled_efforts(
                 and np.sort(gained)[-2] < _OTHERS and _LEAST < size[alone] < FAR
                 and fit.variance[judged[alone]] > _CARRIES * np.nanmax(fit.variance)):
             return None
+    start = samples.share(torque)
     torque[:, judged[scaled]] *= factor[scaled]
     return ScaledEfforts(
-        tuple(judged[scaled].tolist()), tuple(factor[scaled].tolist()),
-        float(np.mean(unexplained[scaled])), float(np.mean(left[scaled])), samples.share(torque))
+        tuple(judged[scaled].tolist()), tuple(factor[scaled].tolist()), start,
+        samples.share(torque))

@@ -1,4 +1,5 @@
-"""Joints whose zero differs between log and model, by quarter turns or by a small angle."""
+"""Joints whose positions differ between log and model: by a zero, or by the ratio of a gear."""
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -17,9 +18,12 @@ _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
 # more than _CERTAIN over the number of samples: noise of efforts that gravity hardly changes, with
 # a correlation time of 0.5 s, favours a wrong turn by up to 22.
 _WORTH, _CERTAIN = 0.05, 25.0
-# Angles tried for each joint, rad: the minimum of a parabola through 0 and ± _STEP, limited to
-# ± _FARTHEST, and ± _FAR.
+# Angles, rad, and logarithms of ratios tried for each joint: the minimum of a parabola through 0
+# and ± _STEP, limited to ± _FARTHEST, and ± _FAR.
 _STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6
+# Least ratio of positions, either way, that is named, and greatest part of the unexplained share
+# that it may leave: wrong links, which resemble it, leave more.
+_LEAST_RATIO, _SURE = 1.1, 0.07
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,18 @@ class SmallZero:
     left: float
 
 
+@dataclass(frozen=True)
+class ScaledPosition:
+    """Positions of one joint that are a ratio too large, which explains most of the error."""
+
+    joint: int  #: The joint of the model
+    ratio: float  #: How many times too large they are
+    unexplained: float  #: As of `SmallZero`
+    left: float
+
+
 class ZeroSearch:
-    """Searches for turns of joints with which a model explains recorded efforts.
+    """Searches for turns and ratios of joints with which a model explains recorded efforts.
 
     Bias and friction of each joint are fitted as well, with `gains` also a gain, for efforts in an
     unknown unit. Only efforts with gravity determine zeros.
@@ -53,8 +67,8 @@ class ZeroSearch:
         """
         return self._samples.unexplained(self._predicted(turn), None if self._gains else 1.0)
 
-    def _predicted(self, turn: Array) -> Array:
-        q = self._samples.q.copy()
+    def _predicted(self, turn: Array, ratio: Array | float = 1.0) -> Array:
+        q = self._samples.q / ratio
         q[:, 0] += turn
         return self._feedforward.torque(q, friction=False)[:, 0]
 
@@ -66,15 +80,36 @@ class ZeroSearch:
 
     def small(self) -> SmallZero | None:
         """Return the one small angle that explains most of the error, if one does."""
+        joints = np.arange(self._feedforward.robot.n)
+        found = self._one(lambda joint, angle: self._predicted(
+            np.where(joints == joint, angle, 0.0)))
+        return found and SmallZero(*found)
+
+    def ratio(self) -> ScaledPosition | None:
+        """Return the ratio of one joint's positions that explains most of the error, if any."""
+        joints = np.arange(self._feedforward.robot.n)
+        found = self._one(lambda joint, exponent: self._predicted(
+            np.zeros(len(joints)), np.where(joints == joint, np.exp(exponent), 1.0)))
+        if found is None:
+            return None
+        joint, exponent, unexplained, left = found
+        if abs(exponent) < np.log(_LEAST_RATIO) or left > _SURE * unexplained:
+            return None
+        return ScaledPosition(joint, float(np.exp(exponent)), unexplained, left)
+
+    def _one(
+        self, predicted: Callable[[int, float], Array],
+    ) -> tuple[int, float, float, float] | None:
+        """Return the change of one joint that explains most of the error, if one does.
+
+        `predicted` returns torques for a joint and its change. The results are the joint, the
+        change, and the unexplained shares without and with it.
+        """
         if not self._turnable:
             return None
-        joints = np.arange(self._feedforward.robot.n)
 
-        def turned(joint: int, angle: float) -> Array:
-            return self._predicted(np.where(joints == joint, angle, 0.0))
-
-        def share(joint: int, angle: float) -> float:
-            return self._samples.share(turned(joint, angle))
+        def share(joint: int, change: float) -> float:
+            return self._samples.share(predicted(joint, change))
 
         start = share(self._turnable[0], 0.0)
         if not start > _SHOWS:
@@ -89,10 +124,10 @@ class ZeroSearch:
         best = minimize_scalar(
             lambda turn: share(joint, turn), bounds=(angle - 0.2, angle + 0.2), method='bounded',
             options={'xatol': 1e-3})
-        # If links are wrong, an angle may explain changes of efforts, but contradict their means.
+        # If links are wrong, a change may explain changes of efforts, but contradict their means.
         is_better = best.fun < BETTER * start and self._samples.square(
-            turned(joint, best.x)) < self._samples.square(turned(joint, 0.0))
-        return SmallZero(joint, float(best.x), start, float(best.fun)) if is_better else None
+            predicted(joint, best.x)) < self._samples.square(predicted(joint, 0.0))
+        return (joint, float(best.x), start, float(best.fun)) if is_better else None
 
     def turns(self) -> Array:
         """Return the turns of the joints, (n,), rad.

@@ -196,11 +196,10 @@ def _about_model(result: Replay) -> list[str]:
     least = _NOTABLE * result.torque_rms[0].max()
     efforts = result.diagnosis.efforts
     leaping = _leaping(result)
-    scaled = result.diagnosis.scaled
     named = {
         *constant, *(joint.name for joint in leaping), *result.diagnosis.beyond_limits,
         *np.array(result.names)[np.isfinite(efforts.gear_ratios)],
-        *(result.names[joint] for joint in ([] if scaled is None else scaled.joints))}
+        *result.diagnosis.scaled_joints}
     poor = [joint for joint in result.joints if (
         joint.slow_share > _POOR or _stands_out(joint, result.joints)) and (
             joint.rms_slow_error > least) and joint.name not in named]
@@ -338,7 +337,7 @@ def _lag(result: Replay) -> Lag:
     """Return the lag of the efforts; NaN if they do not determine it, as with a wrong zero."""
     diagnosis = result.diagnosis
     is_judged = diagnosis.is_comparable and not diagnosis.of_motors and (
-        diagnosis.zero is None and diagnosis.tilt is None)
+        diagnosis.slight is None or bool(diagnosis.scaled_joints))
     return common_lag(result.joints) if is_judged else Lag()
 
 

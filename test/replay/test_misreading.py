@@ -12,7 +12,8 @@ from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.misreading import find_misreading, mountings
 from hodyn_ros.replay.scaled_efforts import find_scaled_efforts
-from hodyn_ros.replay.shifted_zeros import ZeroSearch
+from hodyn_ros.replay.shifted_zeros import ScaledPosition, ZeroSearch
+from hodyn_ros.replay.slight_cause import find_slight_cause
 from hodyn_ros.replay.tilted_base import find_tilt
 
 FAULTS = (
@@ -115,10 +116,9 @@ def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
         fit = find_misreading(FeedForward(robot), q, effort)
         assert fit.reading is None, (seed, fit, fit.reading.causes(robot.joint_names))
         assert not fit.is_wrong, (seed, fit)
-        samples = EffortSamples(q, effort)
-        assert ZeroSearch(FeedForward(robot), samples, gains=False).small() is None, seed
-        assert find_tilt(FeedForward(robot), samples) is None, seed
-        assert find_scaled_efforts(FeedForward(robot), samples, gravity=True) is None, seed
+        found = find_slight_cause(
+            FeedForward(robot), EffortSamples(q, effort), gravity=True, tilt=True)
+        assert found is None, (seed, found)
 
 
 @pytest.mark.parametrize('what', ['efforts', 'positions'])
@@ -206,6 +206,26 @@ def test_efforts_of_one_joint_that_differ_by_a_factor_are_found(seeds):
     results = [scaled(seed) for seed in seeds]
     assert all(is_right for found, is_right in results if found)
     assert np.mean([is_right for _, is_right in results]) >= 0.8
+
+
+def with_a_ratio(seed):
+    """Return the cause that is named, and whether it is positions of this joint and ratio."""
+    rng, robot = np.random.default_rng(seed), ROBOTS[seed % len(ROBOTS)]
+    q, effort = recorded(rng, robot, off=rng.choice([0.0, 0.05]))
+    joint = int(np.argsort(np.var(effort, axis=0))[-1 - rng.integers(2)])
+    ratio = rng.uniform(1.25, 2.0)
+    q[:, :, joint] *= ratio
+    found = find_slight_cause(
+        FeedForward(robot), EffortSamples(q, effort), gravity=True, tilt=True)
+    return found, isinstance(found, ScaledPosition) and found.joint == joint and (
+        found.ratio == pytest.approx(ratio, rel=0.1))
+
+
+@SEEDS
+def test_positions_of_one_joint_with_another_gear_ratio_are_found(seeds):
+    results = [with_a_ratio(seed) for seed in seeds]
+    assert all(is_right for found, is_right in results if isinstance(found, ScaledPosition))
+    assert np.mean([is_right for _, is_right in results]) >= 0.7
 
 
 @SEEDS

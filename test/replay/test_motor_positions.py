@@ -46,7 +46,7 @@ def found(robot, q, effort):
         begins=np.isin(every, (0, 700)) & first, leap=np.zeros((len(every), robot.n)),
         states=SimpleNamespace(position=q[every, 0], velocity=q[every, 1])))
     return few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
-        gear_ratios=np.full(robot.n, np.nan))).fit
+        gear_ratios=np.full(robot.n, np.nan), with_gravity=True, gravity_share=1.0)).fit
 
 
 def test_of_a_short_recording_nothing_is_claimed():
@@ -60,7 +60,7 @@ def test_of_a_short_recording_nothing_is_claimed():
         leap=np.zeros((100, robot.n)),
         states=SimpleNamespace(position=q[300:400, 0], velocity=q[300:400, 1])))
     fit = few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
-        gear_ratios=np.full(robot.n, np.nan))).fit
+        gear_ratios=np.full(robot.n, np.nan), with_gravity=True, gravity_share=1.0)).fit
     assert np.isnan(fit.unexplained)
     assert fit.reading is None
 
