@@ -18,6 +18,9 @@ SAMPLES = 256
 EFFORT_SAMPLES = 48
 # If a plan exceeds limits, this multiple of its own acceleration and jerk bounds a stop instead.
 OWN_EXCESS = 1.05
+# Shares by which a stop may exceed limits, and the share of a stop's duration from which a stop
+# with the next larger excess is not worth it.
+EXCESSES, MUCH_SOONER = (0.0, 0.1, 0.25), 0.6
 # Fractions by which limits may be exceeded at samples, and between them.
 ROUND_OFF, BETWEEN = 1e-9, 1e-5
 
@@ -62,30 +65,41 @@ class Stop:
 
 
 def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
-    """Return the shortest stop of a plan, from its time `begin` on, s, that is within limits.
+    """Return a soon stop of a plan, from its time `begin` on, s, within limits or hardly beyond.
 
-    Velocities are not checked, as they never exceed the plan's. If the plan itself exceeds limits
-    of acceleration or jerk after `begin`, `OWN_EXCESS` times its own largest values are the
-    limits. If all stops need too much effort, the one that needs least is taken. Returns None if
-    every stop exceeds the other limits: the plan then goes on, until a later stop is within them
-    or it ends at rest.
+    A plan that uses its limits up can hardly slow down within them: a stop would take seconds, or
+    end with the plan. Then a sooner stop exceeds acceleration, jerk and effort by the least of
+    `EXCESSES` that saves more than the share `MUCH_SOONER` of the time. Velocities are not
+    checked, as they never exceed the plan's. If the plan itself exceeds limits after `begin`,
+    `OWN_EXCESS` times its own largest values are the limits. Returns None if every stop exceeds
+    acceleration or jerk by more: the plan then goes on, until a later stop does not or it ends at
+    rest.
     """
     left = plan.duration - begin
     if left <= 0.0:
         return Stop(plan, begin, MIN_DURATION)
-    own = np.abs(plan.evaluate(np.linspace(begin, plan.duration, SAMPLES))[:, 2:4]).max(axis=0)
+    rest = plan.evaluate(np.linspace(begin, plan.duration, SAMPLES))
+    own = np.abs(rest[:, 2:4]).max(axis=0)
     greatest = np.vstack((limits.acceleration, limits.jerk))
     greatest = np.where(own > greatest, OWN_EXCESS * own, greatest)
+    own_ratio = limits.effort_ratio(
+        plan.evaluate(np.linspace(begin, plan.duration, EFFORT_SAMPLES)))
+    effort = 1.0 if own_ratio <= 1.0 else OWN_EXCESS * own_ratio
     best: tuple[float, Stop] | None = None
     duration = MIN_DURATION
     # A stop that takes twice the plan's remaining time ends together with the plan.
     while duration <= min(2.0 * left * RATIO, MAX_DURATION):
         stop = Stop(plan, begin, duration)
-        if _is_within(stop.samples(SAMPLES), duration / (SAMPLES - 1), greatest):
-            ratio = limits.effort_ratio(stop.samples(EFFORT_SAMPLES))
-            if best is None or ratio < best[0]:
-                best = ratio, stop
-            if ratio <= 1.0:
+        if best is not None and MUCH_SOONER * stop.duration > best[1].duration:
+            break
+        excess = _excess(stop.samples(SAMPLES), duration / (SAMPLES - 1), greatest)
+        if excess <= EXCESSES[-1]:
+            ratio = limits.effort_ratio(stop.samples(EFFORT_SAMPLES)) / effort
+            excess = next((
+                one for one in EXCESSES if one >= max(excess, ratio - 1.0)), ratio)
+            if best is None or excess < best[0]:
+                best = excess, stop
+            if excess == 0.0:
                 break
         duration *= RATIO
     return None if best is None else best[1]
@@ -129,8 +143,8 @@ def change_time(motion: Array, rate: Array, second: Array, third: Array, fourth:
         + p1 * fourth)
 
 
-def _is_within(motion: Array, interval: float, greatest: Array) -> bool:
-    """Return whether q̈ and q⃛ stay within limits, (2, n), at samples (T, 5, n) and between.
+def _excess(motion: Array, interval: float, greatest: Array) -> float:
+    """Return by what share q̈ and q⃛ exceed limits, (2, n), at samples (T, 5, n) and between.
 
     Between two samples a function exceeds the larger one by at most h²/8 times its second
     derivative.
@@ -139,6 +153,6 @@ def _is_within(motion: Array, interval: float, greatest: Array) -> bool:
     change = np.diff(jounce, axis=0, prepend=jounce[:1])
     between = np.stack([interval**2 / 8.0 * np.abs(jounce), interval / 8.0 * np.abs(change)], 1)
     # A plan that runs at its limits must be able to stop, so tiny excesses are allowed.
-    return not (
-        (values > (1.0 + ROUND_OFF) * greatest).any()
-        or (values + between > (1.0 + BETWEEN) * greatest).any())
+    return max(
+        0.0, float((values / greatest).max()) - 1.0 - ROUND_OFF,
+        float(((values + between) / greatest).max()) - 1.0 - BETWEEN)
