@@ -15,6 +15,9 @@ from hodyn_ros.replay.shifted_zeros import ZeroSearch
 
 _QUARTER = 0.5 * np.pi
 _CANDIDATES = 16  # number of slopes of friction from which the best is chosen
+# Slope times velocity below which friction is nearly proportional to velocity. A start with such a
+# slope is as good as any other.
+_LINEAR = 1.5
 _FAR_BETTER = 0.7  # largest share of the error that a far better slope leaves
 
 
@@ -87,7 +90,8 @@ def _start_at_better_slopes(model: Terms, theta: Array, rest: Array) -> None:
             sigmoid(slope * velocity) - 0.5, linear, one, -one], axis=1), torque)
             for slope in np.exp(slopes)), strict=True)
         best = int(np.argmin(left))
-        if left[best] < _FAR_BETTER * left[0]:
+        is_linear = np.exp(slopes[0]) * np.quantile(np.abs(velocity), 0.95) < _LINEAR
+        if left[best] < (1.0 if is_linear else _FAR_BETTER) * left[0]:
             model.of('slope', theta)[j] = slopes[best]
             model.of('amplitude', theta)[j] = found[best][0]
             if linear.any():

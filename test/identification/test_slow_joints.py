@@ -8,6 +8,9 @@ from recordings import joint_state, write
 import yaml
 
 import hodyn_ros as hd
+from hodyn_ros.actuators.friction import SigmoidFriction
+from hodyn_ros.identification.data import Data
+from hodyn_ros.identification.identify import identify
 
 PEAK = 0.0212
 """Largest velocity of `made` for `scale` 1, rad/s or m/s."""
@@ -115,3 +118,33 @@ def test_the_friction_of_a_joint_that_stands_is_not_determined(hodyn):
     bag = made('prismatic', 1.0, law=np.zeros_like, moves=False)
     assert 'only 0 s of motion' in hodyn(
         'identify', bag, '--robot', 'robot.yaml', '--terms', 'friction', 'offsets', code=2).err
+
+
+@pytest.mark.parametrize('noise', [0.02, 0.1])
+@pytest.mark.parametrize('seed', range(3))
+def test_coulomb_friction_of_a_slow_joint_is_not_written_as_viscous(noise, seed):
+    """It was, 20 to 100 times too large, with a tight interval: at full speed 1000 N m for 40."""
+    rng = np.random.default_rng(seed)
+    time = np.arange(3000) / 100.0
+    q = np.zeros((len(time), 5, 2))
+    for joint, most in enumerate((0.06, 0.07)):
+        phase = 2.0 * np.pi * rng.uniform(0.1, 0.5, (4, 1)) * time + rng.uniform(0.0, 6.0, (4, 1))
+        velocity = np.sin(phase).sum(axis=0)
+        scale = most / np.abs(velocity).max()
+        q[:, 1, joint] = scale * velocity
+        q[:, 0, joint] = np.cumsum(q[:, 1, joint]) * 0.01
+        q[:, 2, joint] = np.gradient(q[:, 1, joint], 0.01)
+    robot = hd.load_robot('twolink')
+    law = SigmoidFriction(
+        np.array([40.0, 10.0]), np.full(2, 60.0), np.zeros(2), np.array([5.0, 1.0]))
+    effort = hd.inverse_dynamics(robot, q)[:, 0] + law.torque(q)[:, 0]
+    effort += noise * np.array([20.0, 5.0]) * rng.standard_normal(effort.shape)
+    found = identify(
+        robot, Data(q, effort, time.astype(np.intp), True), ['friction', 'viscous', 'offsets'])
+    # Of 20 N m in full motion, viscous friction has 0.3.
+    at_limit = np.zeros((1, 5, 2))
+    at_limit[0, 1] = 2.0
+    written = SigmoidFriction(*(
+        found.joints[key] for key in ('amplitude', 'slope', 'velocity_offset', 'viscous')))
+    there, true = (one.torque(at_limit)[0, 0, 0] for one in (written, law))
+    assert there == pytest.approx(true, rel=0.75)
