@@ -52,7 +52,12 @@ def torn(position: Array, velocity: Array) -> Flags:
         return found
     halves = (position, velocity)
     moved = np.stack([_clear_changes(half) >= _MIN_CHANGES for half in halves])
-    same = np.stack([np.append(False, (half[1:] == half[:-1]).all(axis=1)) for half in halves])
+    same = np.zeros((2, len(found)), dtype=bool)
+    changed = [half[1:] != half[:-1] for half in halves]
+    fresh = np.append(0, 1 + np.flatnonzero(np.hstack(changed).any(axis=1)))
+    for half, one in zip(same, changed, strict=True):
+        half[fresh] = np.append(False, ~one.any(axis=1))[fresh] & (
+            _chance_of_none(one[fresh[1:] - 1]) <= _CHANCE)
     around = np.ones(2 * _AROUND + 1)
     moves = np.stack([np.convolve(half, around, 'same') > _AROUND for half in moved])
     half_read = same & moves & moved[::-1]

@@ -1,8 +1,9 @@
 """Stamps are judged as they are; runs are split, never interpolated over."""
 import numpy as np
 import pytest
-from recordings import record, states
+from recordings import PANDA, motion, record, states
 
+from hodyn_ros.estimation.repeated_states import torn
 from hodyn_ros.estimation.timing import MIN_RUN, StampStatus, analyse
 from hodyn_ros.estimation.timing_statistics import TimingStatistics
 from hodyn_ros.messages.joint_state_bag import JointStates
@@ -117,3 +118,13 @@ def test_states_that_are_equal_by_chance_are_no_repeats(seeds):
     timings = [analyse(coarse(seed)) for seed in seeds]
     assert not any(timing.republished.any() for timing in timings)
     assert np.mean([len(timing.runs) > 1 for timing in timings]) <= 0.01
+
+
+@pytest.mark.parametrize('seed', range(12))
+def test_velocities_that_are_differences_of_coarse_positions_are_not_torn(seed):
+    """'The state was read while it was written' was said of 3 in 10 such logs."""
+    rng = np.random.default_rng(seed)
+    rate, step = rng.choice([100, 250, 500]), rng.choice([3e-4, 1e-3])
+    time = np.arange(20 * rate) / rate
+    position = step * np.round(motion(time, PANDA, rng.choice([0.3, 0.6, 1.0]))[:, 0] / step)
+    assert not torn(position, rate * np.diff(position, axis=0, prepend=position[:1])).any()
