@@ -23,7 +23,7 @@ from hodyn_ros.replay.position_ranges import UNITS, are_inside, mostly_outside, 
 from hodyn_ros.replay.reading import DEGREES
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.scaled_efforts import ScaledEfforts
-from hodyn_ros.replay.shifted_zeros import ZeroSearch
+from hodyn_ros.replay.shifted_zeros import ScaledPosition, ZeroSearch
 from hodyn_ros.replay.slight_cause import SlightCause, find_slight_cause, is_of_terms, sentence
 from hodyn_ros.replay.wrong_velocities import EXCHANGED, RecordedVelocities
 from hodyn_ros.robot import Robot
@@ -104,8 +104,9 @@ class Diagnosis:
     @property
     def gravity_doubt(self) -> str:
         """A sentence about the share of gravity in the efforts; empty if it would mislead."""
+        explains = isinstance(self.slight, ScaledPosition) or len(self.scaled_joints) > 1
         return gravity_doubt(self.efforts.gravity_share) if (
-            self.is_comparable and not self.of_motors and len(self.scaled_joints) < 2) else ''
+            self.is_comparable and not self.of_motors and not explains) else ''
 
     @property
     def scaled_joints(self) -> tuple[str, ...]:

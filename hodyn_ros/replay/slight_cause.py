@@ -59,7 +59,7 @@ def sentence(cause: SlightCause, names: Sequence[str], *, has_springs: bool) -> 
             'tilted base, may have the same effect.')
     if isinstance(cause, ScaledPosition):
         return (
-            f'Positions of {names[cause.joint]} seem to be {cause.ratio:.3g} times too large: '
+            f'Positions of {names[cause.joint]} seem to be {cause.ratio:.3g} times the true ones: '
             f'divided by this, {instead}. Check the gear ratio by which the driver divides the '
             'angle of the motor; wrong links may have the same effect.')
     if len(cause.joints) == 1:

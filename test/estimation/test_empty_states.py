@@ -34,15 +34,16 @@ def test_zeros_are_found_wherever_the_driver_sends_them(rate, seed, place):
 
 
 @RATES
+@pytest.mark.parametrize('step', [1e-3, 1e-2])
 @pytest.mark.parametrize('seed', range(5))
-def test_an_arm_that_stands_at_zero_is_where_it_says(rate, seed):
+def test_an_arm_that_stands_at_zero_is_where_it_says(rate, seed, step):
     """It leaves zero, and returns to it, as fast as motors can; its encoders are coarse."""
     rng = np.random.default_rng(seed)
     rest, acceleration = round(1.0 * rate), rng.uniform(5.0, 60.0)
     ramp = 0.5 * acceleration * (np.arange(0.2 * rate) / rate) ** 2
     away = np.concatenate([np.zeros(rest), ramp, np.full(rest, ramp[-1])])
     way = np.concatenate([away, away[::-1], away])
-    position = np.round(way[:, None] * rng.uniform(-1.0, 1.0, 6) / 1e-3) * 1e-3
+    position = np.round(way[:, None] * rng.uniform(-1.0, 1.0, 6) / step) * step
     assert not empty(np.arange(len(way)) / rate, position).any()
 
 
