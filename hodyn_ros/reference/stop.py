@@ -21,6 +21,8 @@ OWN_EXCESS = 1.05
 # Shares by which a stop may exceed limits, and the share of a stop's duration from which a stop
 # with the next larger excess is not worth it.
 EXCESSES, MUCH_SOONER = (0.0, 0.1, 0.25), 0.6
+# Limits of 0 count as this, rad/s² and rad/s³, so that each has a ratio.
+LEAST_LIMIT = 1e-9
 # Fractions by which limits may be exceeded at samples, and between them.
 ROUND_OFF, BETWEEN = 1e-9, 1e-5
 
@@ -80,7 +82,7 @@ def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
         return Stop(plan, begin, MIN_DURATION)
     rest = plan.evaluate(np.linspace(begin, plan.duration, SAMPLES))
     own = np.abs(rest[:, 2:4]).max(axis=0)
-    greatest = np.vstack((limits.acceleration, limits.jerk))
+    greatest = np.maximum(np.vstack((limits.acceleration, limits.jerk)), LEAST_LIMIT)
     greatest = np.where(own > greatest, OWN_EXCESS * own, greatest)
     own_ratio = limits.effort_ratio(
         plan.evaluate(np.linspace(begin, plan.duration, EFFORT_SAMPLES)))

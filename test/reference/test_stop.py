@@ -110,3 +110,11 @@ def test_the_least_effort_is_taken_where_each_is_too_much():
 def test_what_is_at_rest_stays():
     stop = stop_along(hold_plan([0.4]), 1.0, within(fit_plan([0.0, 1.0], [[0.0], [1.0]])))
     np.testing.assert_array_equal(stop.evaluate(0.01), [[0.4], [0.0], [0.0], [0.0], [0.0]])
+
+
+def test_a_joint_that_must_not_accelerate_and_stands_hinders_no_stop():
+    plan = fit_plan([0.0, 4.0], [[0.0, 0.3], [2.0, 0.3]])
+    limits = within(plan, 3.0)
+    still = replace(limits, acceleration=limits.acceleration * [1.0, 0.0], jerk=limits.jerk * [
+        1.0, 0.0])
+    assert stop_along(plan, 2.0, still).duration == stop_along(plan, 2.0, limits).duration
