@@ -308,7 +308,7 @@ SPOILED = [
           (('friction',), LOAD), (('friction', 'payload'), (), LOAD),
           (('links', 'friction'), (), LOAD), (('gains',), (), LOAD))),
     Spoiled('motor currents', scaled(effort=np.array([2.0, 3.3, 4.0, 5.0, 8.0, 10.0, 12.0])), (
-        "Efforts of each joint are another number of times the model's torques (", 'Are they '
+        "The efforts of each joint are a different multiple of the model's torques (", 'Are they '
         'motor currents, or in another unit?'), ('carry a load', 'does not fit')),
     Spoiled('a factor of one joint', scaled(3, effort=1.25), (re.compile(
         r'Efforts of fer_joint4 are about 1\.2\d times the model\'s torques, unlike .* [\d.]+ % '

@@ -18,8 +18,8 @@ SAMPLES = 256
 EFFORT_SAMPLES = 48
 # If a plan exceeds limits, this multiple of its own acceleration and jerk bounds a stop instead.
 OWN_EXCESS = 1.05
-# Shares by which a stop may exceed limits, and the share of a stop's duration from which a stop
-# with the next larger excess is not worth it.
+# Shares by which a stop may exceed limits, and the share of its duration below which a stop with
+# a larger excess is worth it.
 EXCESSES, MUCH_SOONER = (0.0, 0.1, 0.25), 0.6
 # Limits of 0 count as this, rad/s² and rad/s³, so that each has a ratio.
 LEAST_LIMIT = 1e-9
@@ -67,15 +67,15 @@ class Stop:
 
 
 def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
-    """Return a soon stop of a plan, from its time `begin` on, s, within limits or hardly beyond.
+    """Return an early stop of a plan, from its time `begin` on, s, within limits or hardly beyond.
 
     A plan that uses its limits up can hardly slow down within them: a stop would take seconds, or
-    end with the plan. Then a sooner stop exceeds acceleration, jerk and effort by the least of
-    `EXCESSES` that saves more than the share `MUCH_SOONER` of the time. Velocities are not
-    checked, as they never exceed the plan's. If the plan itself exceeds limits after `begin`,
-    `OWN_EXCESS` times its own largest values are the limits. Returns None if every stop exceeds
-    acceleration or jerk by more: the plan then goes on, until a later stop does not or it ends at
-    rest.
+    end with the plan. So a stop may exceed acceleration, jerk and effort by one of `EXCESSES`; one
+    with less excess is preferred unless the other takes less than `MUCH_SOONER` of its time.
+    Velocities are not checked, as they never exceed the plan's. If the plan itself exceeds limits
+    after `begin`, `OWN_EXCESS` times its own largest values are the limits. Returns None if every
+    stop exceeds acceleration or jerk by more: the plan then goes on, until a later stop does not
+    or it ends at rest.
     """
     left = plan.duration - begin
     if left <= 0.0:

@@ -71,7 +71,7 @@ def sentence(cause: SlightCause, names: Sequence[str], *, has_springs: bool) -> 
     each = ', '.join(f'{names[joint]} {factor:.2g}' for joint, factor in zip(
         cause.joints, cause.factors, strict=True))
     return (
-        f"Efforts of each joint are another number of times the model's torques ({each}): with "
-        f'these factors {instead}. Are they motor currents, or in another unit? Let the driver '
-        'send N m (or N), or find `effort_gain` by `hodyn identify --terms gains` and write it to '
-        'the robot file.')
+        f"The efforts of each joint are a different multiple of the model's torques ({each}): "
+        f'with these factors {instead}. Are they motor currents, or in another unit? Let the '
+        'driver send N m (or N), or find `effort_gain` by `hodyn identify --terms gains` and write '
+        'it to the robot file.')
