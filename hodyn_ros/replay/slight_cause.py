@@ -73,5 +73,5 @@ def sentence(cause: SlightCause, names: Sequence[str], *, has_springs: bool) -> 
     return (
         f"The efforts of each joint are a different multiple of the model's torques ({each}): "
         f'with these factors {instead}. Are they motor currents, or in another unit? Let the '
-        'driver send N m (or N), or find `effort_gain` by `hodyn identify --terms gains` and write '
-        'it to the robot file.')
+        'driver send N m (or N), or find `effort_gain` by `hodyn identify --terms gains` and '
+        'write it to the robot file.')
