@@ -10,8 +10,8 @@ _CLEAR_STEPS = 2.5  # steps of the resolution that noise about one value seldom 
 _MOST_TORN = 0.02  # greatest share of messages that are torn
 _AROUND = 5  # messages on both sides by which the motion of the arm is judged
 _LOOKBACK = 20  # greatest number of messages by which a second publisher lags
-# An unchanged state is a repeat if, by the changes in _NEAR steps on both sides, no change had a
-# chance of at most _CHANCE.
+# An unchanged state is a repeat if the chance that no number changes, by how often each one
+# changes in _NEAR steps on both sides, is at most _CHANCE.
 _NEAR, _CHANCE = 10, 1e-4
 # If a state is read more often than this, the arm counts as moving only if the next step is large
 # in proportion to the number of reads.

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from hodyn_ros.common.arrays import Array, decimal_step
 from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
+from hodyn_ros.plans.limit_check import doubt_of_units
 from hodyn_ros.plans.retiming.path import comparable_speed
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference.fit import DENSE, MAX_SAMPLE_TOLERANCE, TIME_ROUND_OFF
@@ -40,6 +41,8 @@ MIN_POINTS, STEPS = 4, 5
 # LONGEST, s. Plans in ms are recognized up to three times the limits (3 rad/s without a limit).
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
+# Share of the usual time between points below which the time of a point is probably wrong.
+SOON = 0.01
 _SMOOTH = (
     ': a smooth plan through all samples follows that in acceleration, jerk and torque rate; a '
     'plan that may miss them a little (--sample-tolerance {tolerance:g}) does not')
@@ -47,6 +50,23 @@ CONTRADICTION = 'its velocities contradict its positions'
 COUPLING = 'positions of coupled joints contradict their coupling'
 # Distance, rad or m, between a coupled joint and its coupling that still counts as rounding.
 COUPLED = 1e-3
+
+
+def doubt_of_points(robot: Robot, points: AcceptedWaypoints) -> str:
+    """Return questions about units of points, and about one that comes far sooner than usual."""
+    return doubt_of_units(robot, points.positions) + _hurried(points.times)
+
+
+def _hurried(times: Array) -> str:
+    """Return a question about a point that comes far sooner than points usually do."""
+    steps = np.diff(times)
+    usual = float(np.median(steps)) if steps.size > 1 else 0.0
+    if not usual > 0.0 or steps.min() > SOON * usual:
+        return ''
+    soon = int(steps.argmin())
+    return (
+        f'; point {soon + 1} comes {steps[soon]:.3g} s after point {soon}, and points are usually '
+        f'{usual:.3g} s apart: is its time right? nanosec counts nanoseconds')
 
 
 def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:

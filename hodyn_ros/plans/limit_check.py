@@ -17,7 +17,6 @@ from hodyn_ros.feedforward.limit_table import LimitTable, question_of_units, uni
 from hodyn_ros.limits.margins import LimitMargin, margins
 from hodyn_ros.limits.peaks import largest
 from hodyn_ros.limits.quantities import QUANTITIES
-from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference import Plan
 from hodyn_ros.reference.extrema import sample_times
 from hodyn_ros.robot import Robot
@@ -29,7 +28,6 @@ MAX_STEP = 5e-3
 # Position, rad, and distance beyond a range, m, from which a plan that is out of range is probably
 # in degrees or mm.
 _MANY_TURNS, _FAR = 12.0, 2.0
-_SOON = 0.01  # share of the usual time between points below which a time is probably wrong
 
 
 @dataclass(frozen=True)
@@ -82,11 +80,6 @@ class LimitReport:
                 for quantity, joints in found.items()]
 
 
-def doubt_of_points(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return questions about units of points, and about one that comes far sooner than usual."""
-    return doubt_of_units(robot, points.positions) + _hurried(points.times)
-
-
 def doubt_of_units(robot: Robot, positions: Array) -> str:
     """Return a question about points, (m, n), that are probably in degrees or mm; else empty.
 
@@ -103,17 +96,6 @@ def doubt_of_units(robot: Robot, positions: Array) -> str:
             abs(value) > _MANY_TURNS if (of := unit(robot, joint, 'position')) == 'rad'
             else most > _FAR)}
     return f'; {question_of_units(units)}' if units else ''
-
-
-def _hurried(times: Array) -> str:
-    steps = np.diff(times)
-    usual = float(np.median(steps)) if steps.size > 1 else 0.0
-    if not usual > 0.0 or steps.min() > _SOON * usual:
-        return ''
-    soon = int(steps.argmin())
-    return (
-        f'; point {soon + 1} comes {steps[soon]:.3g} s after point {soon}, and points are usually '
-        f'{usual:.3g} s apart: is its time right? nanosec counts nanoseconds')
 
 
 def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:

@@ -22,13 +22,14 @@ from hodyn_ros.plans.doubtful_points import (
     CONTRADICTION,
     MILLISECONDS,
     contradicted_velocity,
+    doubt_of_points,
     hasty_ends,
     in_milliseconds,
     jitter,
     left_out_joints,
     steps,
 )
-from hodyn_ros.plans.limit_check import LimitReport, check_limits, doubt_of_points
+from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.reflex_check import reflex_peaks
 from hodyn_ros.plans.retiming.path import allowed_overshoot, path_of
 from hodyn_ros.plans.retiming.result import Retimed
@@ -278,8 +279,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points)
     doubts = (
-        MILLISECONDS if doubt else '',
-        contradiction and f'{CONTRADICTION} ({where})', uncoupled)
+        MILLISECONDS if doubt else '', contradiction and f'{CONTRADICTION} ({where})', uncoupled)
     jumps = steps(robot, points) if meets_samples else ''
     if meets_samples and not limit_report.within_limits:
         jumps = jitter(robot, points) or jumps

@@ -81,14 +81,14 @@ class ZeroSearch:
     def small(self) -> SmallZero | None:
         """Return the one small angle that explains most of the error, if one does."""
         joints = np.arange(self._feedforward.robot.n)
-        found = self._one(lambda joint, angle: self._predicted(
+        found = self._best_change(lambda joint, angle: self._predicted(
             np.where(joints == joint, angle, 0.0)))
         return found and SmallZero(*found)
 
     def ratio(self) -> ScaledPosition | None:
         """Return the ratio of one joint's positions that explains most of the error, if any."""
         joints = np.arange(self._feedforward.robot.n)
-        found = self._one(lambda joint, exponent: self._predicted(
+        found = self._best_change(lambda joint, exponent: self._predicted(
             np.zeros(len(joints)), np.where(joints == joint, np.exp(exponent), 1.0)))
         if found is None:
             return None
@@ -97,7 +97,7 @@ class ZeroSearch:
             return None
         return ScaledPosition(joint, float(np.exp(exponent)), unexplained, left)
 
-    def _one(
+    def _best_change(
         self, predicted: Callable[[int, float], Array],
     ) -> tuple[int, float, float, float] | None:
         """Return the change of one joint that explains most of the error, if one does.

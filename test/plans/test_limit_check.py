@@ -9,7 +9,8 @@ from hodyn_ros import load_robot
 from hodyn_ros.cli.main import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.limits.quantities import EFFORTS, KINEMATIC
-from hodyn_ros.plans.limit_check import check_limits, doubt_of_points
+from hodyn_ros.plans.doubtful_points import doubt_of_points
+from hodyn_ros.plans.limit_check import check_limits
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.reference import fit_plan, hold_plan
 
