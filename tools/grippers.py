@@ -11,6 +11,7 @@ def gripper_urdf(
         for i in (1, 2, 3))
     fingers = ''.join(
         f'<joint name="finger{i}" type="prismatic"><parent link="l1"/><child link="l{i + 1}"/>'
+        '<axis xyz="0 1 0"/>'
         f'<limit lower="0" upper="0.04" velocity="{finger_velocity}" effort="20"/>{mimic}</joint>'
         for i, mimic in ((1, ''), (2, '<mimic joint="finger1"/>')))
     return (

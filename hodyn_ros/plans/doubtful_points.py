@@ -13,7 +13,14 @@ from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference.fit import DENSE, MAX_SAMPLE_TOLERANCE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.coupling import Mimic
-from hodyn_ros.robot.locked_joints import APART, dependence, locked_position, mimic_of, way_out
+from hodyn_ros.robot.locked_joints import (
+    APART,
+    dependence,
+    locked_position,
+    mimic_of,
+    no_torque_depends_on,
+    way_out,
+)
 
 # Velocities below this share of a joint's largest speed between points are not checked.
 CLEAR = 0.05
@@ -279,6 +286,9 @@ def left_out_joints(
         elif position is None:
             strange.append(name)
         elif asked and not max(abs(q - position) for q in asked) <= APART:
+            if no_torque_depends_on(robot, name, prefix, moves=max(asked) - min(asked) > APART):
+                left_out.append(f'{name}: no torque depends on its position, left out')
+                continue
             moved.append(f'{name} {dependence(robot, name, prefix)}, and the plan ' + (
                 f'has it at {asked[0]:g}' if max(asked) - min(asked) <= APART
                 else f'moves it from {asked[0]:g} to {asked[-1]:g}' if asked[0] != asked[-1]

@@ -49,6 +49,12 @@ def locked_position(robot: Robot, name: str, prefix: str) -> float | None:
                  if name in (joint, prefix + joint)), None)
 
 
+def no_torque_depends_on(robot: Robot, name: str, prefix: str, *, moves: bool) -> bool:
+    """Return whether torques are the same wherever a locked joint stands, or if it moves."""
+    joints = robot.harmless_locks - (robot.shifting_locks if moves else frozenset())
+    return any(name in (joint, prefix + joint) for joint in joints)
+
+
 def dependence(robot: Robot, name: str, prefix: str) -> str:
     """Return why a joint, named with or without a prefix, does not move by itself; '' if it does.
 

@@ -62,6 +62,37 @@ def test_no_torque_depends_on_locks_that_are_harmless(seed):
         atol=1e-9)
 
 
+@pytest.mark.parametrize('seed', range(40))
+def test_no_torque_depends_on_slides_along_the_axes_that_turn_them(seed):
+    """Most machines have parallel axes: rails, lifts on columns, SCARA arms."""
+    rng = np.random.default_rng(seed)
+    mapping = random_mapping(rng, 6, kinds=('revolute', 'prismatic', 'helical'), serial=False)
+    for body in mapping['bodies']:
+        body['axis'] = np.eye(3)[rng.choice(3, p=[0.1, 0.1, 0.8])]
+        body['placement'][:3, :3] = np.eye(3)
+    locked = rng.choice([body['joint'] for body in mapping['bodies']], size=3, replace=False)
+    kinds = {body['joint']: body['type'] for body in mapping['bodies']}
+    robot = hd.load_robot(mapping, locked_joints=dict.fromkeys(locked, 0.2))
+    q = rng.normal(size=(20, 3, robot.n))
+    torques = hd.inverse_dynamics(robot, q)
+    for joint in locked:
+        moved = hd.load_robot(mapping, locked_joints=dict.fromkeys(locked, 0.2) | {joint: 0.7})
+        same = np.allclose(hd.inverse_dynamics(moved, q), torques, rtol=0.0, atol=1e-9)
+        if kinds[joint] == 'prismatic':
+            assert same == (joint in robot.harmless_locks), joint
+        assert same >= (joint in robot.harmless_locks), joint
+
+
+def test_a_locked_lift_on_a_turning_column_is_no_reason_to_wait():
+    mapping = {'name': 'palletizer', 'bodies': [
+        link('column', axis=[0.0, 0.0, 1.0]),
+        link('lift', 'column', 'prismatic', axis=[0.0, 0.0, -1.0]), link('arm', 'lift')]}
+    robot = hd.load_robot(mapping, locked_joints={'jlift': 0.1})
+    assert robot.harmless_locks == robot.shifting_locks == {'jlift'}
+    mapping['bodies'][1]['axis'] = [0.0, 0.6, 0.8]
+    assert not hd.load_robot(mapping, locked_joints={'jlift': 0.1}).harmless_locks
+
+
 def test_wheels_and_another_arm_are_no_reason_to_wait(tmp_path):
     robot = hd.load_robot({'name': 'cell', 'bodies': [
         link('lift', kind='prismatic'), link('wheel'), link('arm', 'lift'), link('other', 'lift'),

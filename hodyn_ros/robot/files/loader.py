@@ -46,6 +46,8 @@ from hodyn_ros.robot.model import STANDARD_GRAVITY, Body, Robot
 from hodyn_ros.robot.unit_doubts import ask_of_angles, ask_of_links, ask_of_robot
 
 RANGE_TOLERANCE = 1e-6  # rounding of positions and limits in files, rad or m
+# Sine of the angle between directions that count as parallel: URDF's angles are often rounded.
+PARALLEL = 1e-4
 MAX_MOVING = 500  # largest number of moving bodies, as mass matrices are dense
 
 InertiaCheck = Literal['error', 'warn']
@@ -124,23 +126,38 @@ def _check_ranges(
 def _harmless_locks(
     links: Sequence[Body], locked: Set[str], slides: Set[str],
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the locked joints whose position affects no torque, and those that slide an arm.
+    """Return the locked joints whose position affects no torque, and those of them that shift.
 
-    `links` have parents first. The position affects no torque if no joint moves the link, and
-    either the link carries no moving link, or the joint is prismatic, as gravity is the same
-    everywhere. In the latter case torques depend on the joint's acceleration: it slides an arm.
+    `links` have parents first. A prismatic joint's position affects no torque if all joints that
+    turn its link have its direction, as gravity is the same everywhere and no lever arm changes;
+    another joint's does not if nothing turns its link and it carries no moving link. Torques
+    depend on the acceleration of such a prismatic joint if it carries a moving link or another
+    joint slides it: it shifts the arm.
     """
-    moves: list[bool] = []
     carries = [link.type != 'fixed' for link in links]
-    for link in links:
-        moves.append(link.type != 'fixed' or (link.parent >= 0 and moves[link.parent]))
     for i in range(len(links) - 1, -1, -1):
         if links[i].parent >= 0:
             carries[links[i].parent] |= carries[i]
-    still = [(link.joint, carries[i]) for i, link in enumerate(links)
-             if link.joint in locked and not moves[i]]
-    shifting = frozenset(joint for joint, has_load in still if has_load and joint in slides)
-    return shifting | {joint for joint, has_load in still if not has_load}, shifting
+    harmless, shifting = set(), set()
+    # Of each link and of the world, last: the home orientation, the directions about which joints
+    # turn it, and whether any joint slides it.
+    orientations, turns, slid = [np.eye(3)], [np.empty((0, 3))], [False]
+    for i, link in enumerate(links):
+        orientation = orientations[link.parent] @ link.placement[:3, :3]
+        direction, about = orientation @ link.axis, turns[link.parent]
+        if link.joint in locked:
+            if link.joint not in slides:
+                if not len(about) and not carries[i]:
+                    harmless.add(link.joint)
+            elif (np.linalg.norm(np.cross(about, direction), axis=1) < PARALLEL).all():
+                harmless.add(link.joint)
+                if carries[i] or slid[link.parent]:
+                    shifting.add(link.joint)
+        own = {'floating': np.eye(3), 'revolute': direction[None], 'helical': direction[None]}
+        orientations.insert(i, orientation)
+        turns.insert(i, np.vstack((about, own.get(link.type, np.empty((0, 3))))))
+        slid.insert(i, slid[link.parent] or link.type not in ('fixed', 'revolute'))
+    return frozenset(harmless), frozenset(shifting)
 
 
 def _robot(
