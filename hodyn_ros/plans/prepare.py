@@ -31,7 +31,7 @@ from hodyn_ros.plans.doubtful_points import (
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.reflex_check import reflex_peaks
-from hodyn_ros.plans.retiming.path import allowed_overshoot, path_of
+from hodyn_ros.plans.retiming.path import SMALLEST_STEP, allowed_overshoot, path_of
 from hodyn_ros.plans.retiming.result import Retimed
 from hodyn_ros.plans.retiming.search import PATH_TOLERANCE, Progress, retime_path, retime_plan
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
@@ -366,10 +366,10 @@ def _retimed(
     given = points
     if request.start is not None:
         plan = _fitted(request, points, hasty)
-        if not plan.duration:
-            return None
         if request.start[1:].any():
             return retime_plan(plan, feedforward, settings.commands)
+        if np.abs(points.positions - request.start[0]).max() <= SMALLEST_STEP:
+            return None
         # The resting start comes before the first point, or replaces it at time 0.
         delay = points.times[0]
         given = points.chosen([*([0] if delay else []), *range(len(points.times))], {0})

@@ -54,6 +54,16 @@ def test_a_refusal_says_joint_quantity_time_value_limit_and_stretch(request_):
     assert prepared.plan.duration == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize('stretch', ['off', 'offer', 'auto', 'retime'])
+@pytest.mark.parametrize('times', [[0.0], [2.0], [0.0, 2.0], [1.0, 2.0, 3.0]])
+def test_a_plan_to_where_the_arm_is_holds_it_there(request_, stretch, times):
+    prepared = prepare_plan(replace(
+        request_, trajectory=JointWaypoints(NAMES, times, [START] * len(times)),
+        settings=PlanSettings(stretch=stretch), start=np.array([START, *np.zeros((4, 7))])))
+    assert not prepared.refusal
+    np.testing.assert_allclose(prepared.plan.evaluate(1.0)[0], START, atol=1e-12)
+
+
 def test_off_offers_nothing(request_):
     prepared = prepare_plan(replace(request_, settings=PlanSettings(stretch='off')))
     assert prepared.refusal
