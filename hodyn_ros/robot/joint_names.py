@@ -174,7 +174,8 @@ class JointNames:
                 f'; expected {", ".join(repr(p + joints[0]) for p in expected)} …')
         others = [name for name in names if name not in {prefix + joint for joint in joints}]
         return MissingJointsError(
-            f'joint {", ".join(repr(prefix + joint) for joint in missing)} of robot '
+            f'{"joint" if len(missing) == 1 else "joints"} '
+            f'{", ".join(repr(prefix + joint) for joint in missing)} of robot '
             f'{self.robot.name!r} missing among the names'
             + (f', which have {", ".join(map(repr, others[:8]))} instead' if others else ''),
             '' if self.joints != self.robot.joint_names or self.driver_prefix is not None
