@@ -52,13 +52,15 @@ class ZeroSearch:
     """Searches for turns and ratios of joints with which a model explains recorded efforts.
 
     Bias and friction of each joint are fitted as well, with `gains` also a gain, for efforts in an
-    unknown unit. Only efforts with gravity determine zeros.
+    unknown unit. `gravity` says whether the efforts contain gravity, which determines zeros best.
     """
 
     def __init__(
         self, feedforward: FeedForward, samples: EffortSamples, *, gains: bool = True,
+        gravity: bool = True,
     ) -> None:
-        self._feedforward, self._samples, self._gains = feedforward, samples, gains
+        self._feedforward, self._samples = feedforward, samples
+        self._gains, self._gravity = gains, gravity
 
     def unexplained(self, turn: Array) -> Array:
         """Return the unexplained share of the variance of each measured effort.
@@ -70,7 +72,7 @@ class ZeroSearch:
     def _predicted(self, turn: Array, ratio: Array | float = 1.0) -> Array:
         q = self._samples.q / ratio
         q[:, 0] += turn
-        return self._feedforward.torque(q, friction=False)[:, 0]
+        return self._feedforward.torque(q, gravity=self._gravity, friction=False)[:, 0]
 
     @property
     def _turnable(self) -> list[int]:

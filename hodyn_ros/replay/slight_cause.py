@@ -25,7 +25,7 @@ def find_slight_cause(
 
     `gravity` says whether the efforts contain gravity, `tilt` whether a tilt may be the cause.
     """
-    search = ZeroSearch(feedforward, samples, gains=False)
+    search = ZeroSearch(feedforward, samples, gains=False, gravity=gravity)
     found = [
         search.small(), search.ratio(), find_tilt(feedforward, samples) if tilt else None,
         find_scaled_efforts(feedforward, samples, gravity=gravity)]
