@@ -90,10 +90,6 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
         # Here a comma is the decimal point.
         lines = [(number, [value.replace(',', '.') for value in line]) for number, line in lines]
     columns = _columns(header, path, used)
-    if lines and (other := _other_separator(lines[0][1], separator, len(header))):
-        raise HodynError(
-            f'{path}, line {lines[0][0]}: {_SEPARATORS[other]} separate the columns here, but '
-            f'{_SEPARATORS[separator]} in the first line: take the same in all lines')
     table = JointTable(
         tuple(columns['position']), [], {kind: [] for kind in columns}, says_seconds=says_seconds,
         units=_units_of_joints(written, header))
@@ -101,6 +97,7 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
     for number, line in lines:
         is_last = number == lines[-1][0]
         if fault := _wrong_count(line, len(header), is_last):
+            _check_separator(line, separator, len(header), f'{path}, line {number}')
             if not is_log:
                 raise HodynError(f'{path}, line {number}: {fault}')
             table.left_out.setdefault(fault, []).append(number)
@@ -111,6 +108,7 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
                 kind: [_number(line, place, is_log) for place in places.values()]
                 for kind, places in columns.items()}
         except _NotANumberError as wrong:
+            _check_separator(line, separator, len(header), f'{path}, line {number}')
             place = wrong.args[0]
             is_comma = _is_number(line[place].replace(',', '.'))
             if is_log and is_last and len(lines) > 1 and not is_comma:
@@ -165,15 +163,16 @@ def _has_point(value: str) -> bool:
     return '.' in value and (',' in value or _is_number(value))
 
 
-def _other_separator(line: list[str], separator: str, columns: int) -> str:
-    """Return the separator of a line if it is another one than the header's, else empty."""
+def _check_separator(line: list[str], separator: str, columns: int, where: str) -> None:
+    """Raise HodynError if the separator of a line is another one than the header's."""
     text = separator.join(line)
-    for other in _SEPARATORS:
+    for other, name in _SEPARATORS.items():
         cells = text.split(other)
         if other != separator and len(cells) == columns > 1 and all(
                 _is_number(cell.replace(',', '.')) for cell in cells if cell.strip()):
-            return other
-    return ''
+            raise HodynError(
+                f'{where}: {name} separate the columns here, but {_SEPARATORS[separator]} in the '
+                'first line: take the same in all lines') from None
 
 
 class _NotANumberError(Exception):

@@ -54,6 +54,10 @@ def test_a_column_with_values_needs_a_name(hodyn, command, lines, fault):
      'line 2: semicolons separate the columns here, but commas in the first line'),
     ([LINES[0].replace(',', ';'), *LINES[1:]],
      'line 2: commas separate the columns here, but semicolons in the first line'),
+    ([*LINES[:3], LINES[3].replace(',', ';')],
+     'line 4: semicolons separate the columns here, but commas in the first line'),
+    ([*LINES[:2], LINES[2].replace(',', ';').replace('.', ','), LINES[3]],
+     'line 3: semicolons separate the columns here, but commas in the first line'),
     ([*(line.replace(',', ';').replace('.', ',') for line in LINES[:3]), '0,2;0.12;0,2'],
      "line 2, column 'joint1': expected a finite number, got '0,1': a decimal comma, but line 4 "
      "has a decimal point ('0.12'): write all numbers alike\n"),
