@@ -133,6 +133,10 @@ def _read_rule(option: str, rule: str, node: str) -> dict[str, Any]:
         if ':=' not in rule and '=' in rule:
             raise HodynError(f'{option} {rule}: write {option} {rule.replace("=", ":=", 1)}')
         return {}  # ROS reports the error
+    if re.search(r'(^|\.)\d', parts['name']):
+        raise HodynError(
+            f'{option} {rule}: ROS takes no name with a part that begins with a digit on the '
+            'command line; write it in a parameter file (--params-file FILE)')
     if parts['node'] and not parameter_file.is_for(parts['node'], node):
         return {}
     name = parts['name']

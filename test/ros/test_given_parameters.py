@@ -148,6 +148,13 @@ def test_an_option_without_a_value_says_how_to_give_an_empty_one():
         given('-p', 'joint_prefix:=')
 
 
+def test_a_joint_whose_name_begins_with_a_digit_belongs_in_a_file(file):
+    with pytest.raises(HodynError, match='begins with a digit on the command line; write it in a'):
+        given('-p', 'constraints.1L.goal:=0.1')
+    assert given('--params-file', file('constraints: {1L: {goal: 0.1}}')) == {
+        'constraints.1L.goal': 0.1}
+
+
 def test_an_empty_array_keeps_the_type_of_its_parameter():
     found = as_overrides({'locked_joints': [], 'payload_com': [], 'use_sim_time': True})
     assert {one.name: one.type_ for one in found} == {
