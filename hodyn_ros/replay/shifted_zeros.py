@@ -10,7 +10,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
 
-_SHOWS, BETTER = 0.01, 0.25
+_SHOWS, BETTER = 0.004, 0.25
 """Least unexplained share, and greatest part of it that an angle may leave which explains it."""
 
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)

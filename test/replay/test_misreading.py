@@ -149,7 +149,7 @@ def small_zero(seed):
     before, after = (
         search.unexplained(one) @ np.var(effort, axis=0) / np.var(effort, axis=0).sum()
         for one in (np.zeros(robot.n), true))
-    return before > 0.01 and after < 0.2 * before, found is not None and (
+    return before > 0.004 and after < 0.2 * before, found is not None and (
         True if found.joint == joint and abs(found.turn - turn) < 0.05 else None)
 
 
