@@ -12,7 +12,7 @@ from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
 from hodyn_ros.replay.motor_positions import series_compliance
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
-from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading
+from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading, absolute_angles
 from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.robot import Robot
 
@@ -85,11 +85,11 @@ def find_misreading(
     """Return how well efforts fit the model, and the reading under which they fit far better.
 
     Motions are (S, 5, n), rad/sᵏ, and efforts (S, n), N m. Up to four changes are tried one after
-    the other: swapped joints or efforts, opposite signs, zeros off by quarter turns, degrees or
-    another factor of the positions, a load on the last link, gravity along another axis of the
-    base and, if joints have springs and the `rates` of the efforts, (S, 2, n), N m/s and N m/s²,
-    are given, positions of the motors. Joints whose effort is not recorded or never changes are
-    left out. An arm at rest is not judged.
+    the other: swapped joints or efforts, opposite signs, zeros off by quarter turns, angles to the
+    base instead of to the link before, degrees or another factor of the positions, a load on the
+    last link, gravity along another axis of the base and, if joints have springs and the `rates`
+    of the efforts, (S, 2, n), N m/s and N m/s², are given, positions of the motors. Joints whose
+    effort is not recorded or never changes are left out. An arm at rest is not judged.
     """
     rows, judged = _judged(q, effort)
     efforts = effort[:, np.newaxis] if rates is None else np.stack(
@@ -154,6 +154,10 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     for i in judged:
         yield replace(reading, reversed_position=reading.reversed_position ^ {i})
     yield replace(reading, quarters=trial.quarters(reading))
+    for angle in trial.parallel:
+        other = replace(reading, absolute=reading.absolute ^ {angle})
+        yield replace(other, are_efforts_absolute=False)
+        yield replace(other, are_efforts_absolute=bool(other.absolute))
     if trial.has_springs:
         yield replace(reading, are_of_motors=not reading.are_of_motors)
     if (load := trial.load(reading)) is not None:
@@ -182,6 +186,7 @@ class _Trial:
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)
         self._compliance = series_compliance(robot)
+        self.parallel = absolute_angles(robot)
         self.has_springs = efforts.shape[1] > 1 and bool(self._compliance.any())
 
     def unexplained(self, reading: Reading) -> Array:

@@ -5,8 +5,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.robot import Robot
 
 Order = tuple[int, ...]
+AbsoluteAngle = tuple[int, tuple[tuple[int, int], ...]]
+"""A joint, and the joints before it, with signs, whose angles its recorded angle contains."""
+
+_PARALLEL = 0.99  # cosine of the angle between axes that count as parallel
 
 DEGREES = 180.0 / np.pi
 """How many times too large positions in degrees are."""
@@ -35,6 +40,10 @@ class Reading:
     #: have the opposite sign
     reversed_position: frozenset[int] = field(default_factory=frozenset)
     reversed_effort: frozenset[int] = field(default_factory=frozenset)
+    #: Joints whose angles are recorded relative to the base instead of to the link before
+    absolute: frozenset[AbsoluteAngle] = field(default_factory=frozenset)
+    #: Whether the efforts are those that do work on the absolute angles
+    are_efforts_absolute: bool = False
     #: How many times too large the positions are: `DEGREES` for joints that turn, or another
     #: factor for all joints, such as on the motors' side of gears
     scale: float = 1.0
@@ -62,7 +71,7 @@ class Reading:
 
     @property
     def changes(self) -> int:
-        """Number of changes: 1 for a swap, sign, unit or motors; 2 for a zero, load or mounting.
+        """Number of changes: 2 for a zero, load or mounting, 1 for any other.
 
         A sign that is opposite in all joints is one change. If the first axis is vertical, a
         shoulder's zero off by π looks like an upside-down base with a reversed first joint; the
@@ -71,7 +80,7 @@ class Reading:
         return int(
             sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
             + sum(1 if len(some) == len(self.order) else len(some) for some in self._reversed)
-            + int(self.scale != 1.0) + int(self.are_of_motors)
+            + int(self.scale != 1.0) + int(self.are_of_motors) + len(self.absolute)
             + 2 * (np.count_nonzero(self.quarters) + (self.load is not None)
                    + (self.mounting is not None)))
 
@@ -111,6 +120,9 @@ class Reading:
         read = np.take(q, self.order, axis=2)
         read /= self.factors(turns)
         read[:, :, list(self.reversed_position)] *= -1.0
+        for joint, before in sorted(self.absolute):
+            for other, sign in before:
+                read[:, :, joint] -= sign * read[:, :, other]
         read[:, 0] += 0.5 * np.pi * np.array(self.quarters)
         return read
 
@@ -118,6 +130,9 @@ class Reading:
         """Return recorded efforts, (S, …, n), under this reading."""
         read = np.take(effort, self.effort_order, axis=-1)
         read[..., list(self.reversed_effort)] *= -1.0
+        for joint, before in sorted(self.absolute) if self.are_efforts_absolute else ():
+            for other, sign in before:
+                read[..., other] += sign * read[..., joint]
         return read
 
     def causes(self, names: tuple[str, ...]) -> list[str]:
@@ -146,6 +161,10 @@ class Reading:
         said += [
             f'positions of {names[joint]} are ' + _off(quarter)
             for joint, quarter in enumerate(self.quarters) if quarter]
+        said += [
+            f'positions of {names[joint]} are measured from the base, not from the link before'
+            + ', and so are the efforts' * self.are_efforts_absolute
+            for joint, _ in sorted(self.absolute)]
         if self.scale != 1.0:
             said.append(
                 f'positions {"and velocities " if self.are_velocities_scaled else ""}are '
@@ -181,6 +200,10 @@ class Reading:
             (any(self.quarters),
              'Turn the placements of these joints in the robot file, or use the description that '
              'the driver uses.'),
+            (self.absolute,
+             'Let the driver send the angle between each link and the link before it, or put a link '
+             'between them that keeps its direction (a joint with `mimic`, multiplier -1) into the '
+             'robot file.'),
             (self.is_in_degrees or self.may_be_degrees, 'Let the driver send radians'
              f'{" and metres" if self.are_slides_in_degrees else ""}.'),
             (self.scale != 1.0 and not self.is_in_degrees,
@@ -202,6 +225,22 @@ def _off(quarter: int) -> str:
     """Return by how much positions are off if these quarter turns must be added to them."""
     return 'off by π rad' if abs(quarter) == 2 else (
         f'0.5 π rad too {"small" if quarter > 0 else "large"}')
+
+
+def absolute_angles(robot: Robot) -> list[AbsoluteAngle]:
+    """Return, for each joint whose axis is parallel to that before, its angle to the base."""
+    joints = {body.joint: joint for joint, body in enumerate(robot.joint_bodies)}
+    found: dict[str, AbsoluteAngle] = {}
+    for body in robot.joint_bodies:
+        parent = robot.bodies[body.parent]
+        cosine = float(parent.axis @ body.placement[:3, :3] @ body.axis)
+        if body.parent >= 0 and body.type == parent.type == 'revolute' and parent.joint in joints \
+                and abs(cosine) > _PARALLEL:
+            sign = 1 if cosine > 0.0 else -1
+            _, before = found.get(parent.joint, (0, ()))
+            found[body.joint] = joints[body.joint], (
+                (joints[parent.joint], sign), *((other, sign * also) for other, also in before))
+    return list(found.values())
 
 
 def rounded(values: tuple[float, ...]) -> str:
