@@ -201,9 +201,9 @@ class Reading:
              'Turn the placements of these joints in the robot file, or use the description that '
              'the driver uses.'),
             (self.absolute,
-             'Let the driver send the angle between each link and the link before it, or put a link '
-             'between them that keeps its direction (a joint with `mimic`, multiplier -1) into the '
-             'robot file.'),
+             'Let the driver send the angle between each link and the link before it, or put a '
+             'link that keeps its direction between them (a joint with `mimic` that turns back) '
+             'into the robot file.'),
             (self.is_in_degrees or self.may_be_degrees, 'Let the driver send radians'
              f'{" and metres" if self.are_slides_in_degrees else ""}.'),
             (self.scale != 1.0 and not self.is_in_degrees,
