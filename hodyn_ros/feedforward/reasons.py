@@ -36,10 +36,11 @@ ASTRAY = (
     'positions of {joint} have leapt as no arm moves: joint states count as lost until they come '
     'from where the arm was. If the new positions are right, restart the driver (its silence must '
     'last longer than 1 s), or activate the node again')
-MISSES_MOST = (
-    'the reference leaves out more than half of the time, so motions are slower than their '
-    'velocities: if the joint states come in groups, let the driver send them evenly, or set '
-    'max_time_step above the time between groups; else find out what holds this process up')
+LONGER = 'motions take longer and are slower than their velocities'
+WHY_LONGER = (
+    'the reference leaves out more than a tenth of the time. If joint states are lost or come in '
+    'groups, let the driver send them evenly, or set max_time_step above the time between those '
+    'that come; else find out what holds this process up')
 NOT_TURNED = 'motors stay where they are, and no plan is followed until the joint is back'
 _AT_REFERENCE = 'the dynamics are evaluated at the reference'
 NO_VELOCITY = f'the joint states have no velocity, or NaN in it: {_AT_REFERENCE}'

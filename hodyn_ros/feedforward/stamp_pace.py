@@ -5,9 +5,10 @@
 FASTEST, SLOWEST, WINDOW = 1.25, 0.5, 5.0
 # Difference of a step of the stamps from the time between their states from which it is a jump, s.
 JUMP = 0.1
-# Share of the time that may be missing, how much more, s, and how much of it one event counts for:
-# a clock that was set, or a process that was stopped once, is no habit.
-MISSING, SPARE, ONE_EVENT = 0.5, 1.5, 1.0
+# Share of the time from which most of it is missing, the time, s, that may be missing beyond a
+# share, and how much of it one event counts for: a clock that was set, or a process that was
+# stopped once, is no habit.
+MOST, SPARE, ONE_EVENT = 0.5, 1.5, 1.0
 WRONG = (
     'the stamps of the joint states advance by {pace:.2g} s per s of time, and so do motions: '
     'check their seconds and nanoseconds, or set use_sim_time: true in a simulation')
@@ -17,10 +18,10 @@ SKIPS = (
 
 
 class MissingTime:
-    """Judges whether more than half of the time of late is missing."""
+    """Judges whether more than a share of the time of late is missing."""
 
-    def __init__(self) -> None:
-        self._seconds = self._at = 0.0
+    def __init__(self, share: float) -> None:
+        self._share, self._seconds, self._at = share, 0.0, 0.0
 
     def add(self, seconds: float, at: float) -> None:
         """Note time, s, that is missing, or that comes back if it is negative, and when, s."""
@@ -28,12 +29,12 @@ class MissingTime:
         counts = max(min(seconds, at - self._at, ONE_EVENT), -ONE_EVENT)
         self._seconds, self._at = min(max(self._left(at) + counts, 0.0), 2.0 * SPARE), at
 
-    def is_most(self, at: float) -> bool:
-        """Return whether most of the time before `at`, s, is missing."""
+    def is_more(self, at: float) -> bool:
+        """Return whether more than the share of the time before `at`, s, is missing."""
         return self._left(at) > SPARE
 
     def _left(self, at: float) -> float:
-        return max(self._seconds - MISSING * (at - self._at), 0.0)
+        return max(self._seconds - self._share * (at - self._at), 0.0)
 
 
 class StampPace:
@@ -46,7 +47,7 @@ class StampPace:
         self.skips = ''
         self._is_simulated = is_simulated
         self._last = self._since = 0, 0.0  # stamps, ns, and times, s
-        self._was_wrong, self._skipped = False, MissingTime()
+        self._was_wrong, self._skipped = False, MissingTime(MOST)
 
     def see(self, stamp: int, at: float) -> None:
         """Note a stamp, ns, and the time at which it came, s; a repeated stamp is no news."""
@@ -60,7 +61,7 @@ class StampPace:
             self._since, self._was_wrong = self._last, False
         if abs(jump) > JUMP:
             self._skipped.add(jump, at)
-        self.skips = SKIPS if self._skipped.is_most(at) else ''
+        self.skips = SKIPS if self._skipped.is_more(at) else ''
         since, since_at = self._since
         if at - since_at > WINDOW:
             pace = (stamp - since) * 1e-9 / (at - since_at)

@@ -23,8 +23,9 @@ from hodyn_ros.feedforward.reasons import (
     APART,
     ASTRAY,
     ELSEWHERE,
-    MISSES_MOST,
+    LONGER,
     UNLIKE,
+    WHY_LONGER,
     joined,
 )
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
@@ -40,6 +41,7 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
+OFTEN = 0.1  # share of the time from which it is said that the reference leaves much of it out
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
@@ -65,7 +67,7 @@ class Supervisor(Requests):
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
         self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
-        self._lately = MissingTime()
+        self._lately = MissingTime(OFTEN)
 
     # Cycles
 
@@ -332,8 +334,8 @@ class Supervisor(Requests):
         self.counts['time left out'] += 1
         self.left_out += abs(seconds)
         self._lately.add(seconds, at)
-        if self._lately.is_most(at):
-            self.reasons.notice('mostly', '', at, 'warning', MISSES_MOST)
+        if self._lately.is_more(at):
+            self.reasons.notice('often', LONGER, at, 'warning', f'{LONGER}: {WHY_LONGER}')
         self.reasons.notice_missing_time(seconds, at, is_continued=moves)
 
     def _leave_out(self, at: float) -> None:

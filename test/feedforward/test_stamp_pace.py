@@ -158,3 +158,25 @@ def test_states_that_a_network_delivers_late_and_together_are_no_fault(stall):
         pace.see(round(true * 1e9), at)
         assert not pace.wrong
         assert not pace.skips
+
+
+@pytest.mark.parametrize(('max_time_step', 'is_said'), [(0.01, True), (0.03, False)])
+def test_states_that_come_in_groups_are_followed_with_a_larger_step(max_time_step, is_said):
+    """A reference that follows 1 of 20 ms crept, and only single gaps were named."""
+    world = running(max_time_step=max_time_step)
+    world.plan(b'0.5')
+    before = world.controller.now
+    for _ in range(500):
+        world.state(elapsed=1e-3)
+        world.state(elapsed=0.019)
+    assert world.said('leaves out more than a tenth of the time') == is_said
+    assert (world.controller.now - before < 5e9) == is_said
+
+
+@pytest.mark.parametrize(('lost', 'is_said'), [(0.0, False), (0.02, False), (0.5, True)])
+def test_a_link_that_loses_many_states_is_named(lost, is_said):
+    world, rng = running(), np.random.default_rng(1)
+    for _ in range(1500):
+        world.state(elapsed=0.005 * rng.geometric(1.0 - lost))
+    assert world.said('leaves out more than a tenth of the time') == is_said
+    assert ('motions take longer' in world.report[1]) == is_said

@@ -137,19 +137,6 @@ def test_repeated_hold_ups_by_a_busy_machine_are_logged_as_one_line():
     assert float(statistics['time left out (s)']) > 8.0
 
 
-@pytest.mark.parametrize(('max_time_step', 'is_said'), [(0.01, True), (0.03, False)])
-def test_states_that_come_in_groups_are_followed_with_a_larger_step(max_time_step, is_said):
-    """A reference that follows 1 of 20 ms crept, and only single gaps were named."""
-    world = running(max_time_step=max_time_step)
-    world.plan(b'0.5')
-    before = world.controller.now
-    for _ in range(500):
-        world.state(elapsed=1e-3)
-        world.state(elapsed=0.019)
-    assert world.said('leaves out more than half of the time') == is_said
-    assert (world.controller.now - before < 5e9) == is_said
-
-
 def test_excessive_weight_is_reported_once_and_ends_with_the_payload():
     world = World()
     world.supervisor.change_model(loaded(PANDA, 50.0))
