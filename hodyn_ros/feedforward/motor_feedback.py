@@ -23,8 +23,8 @@ LATEST = 0.005
 IMPLAUSIBLE = 2.0
 """Largest spring torque that is believed, in units of the joint's effort limit."""
 FIRST = 200_000_000
-"""How long missing motor states go unreported after the first cycle, and how long a rejected state
-is named as the reason, ns."""
+"""How long missing motor states go unreported after the first cycle, how long a rejected state is
+named as the reason, and after what time without one they have ended, ns."""
 
 
 class MotorFeedback:
@@ -54,7 +54,7 @@ class MotorFeedback:
         self._zeros = ZeroVelocities(robot.limits.velocity[actuators.motor_joints])
         # The motors' reference when their measured positions last changed.
         self._still_from: Array | None = None
-        self._stamp, self._now, self._begin = 0, -1, -1
+        self._stamp, self._now, self._begin, self._taken = 0, -1, -1, -1
         self._lookahead = lookahead
         self.change_model(robot)
 
@@ -70,6 +70,7 @@ class MotorFeedback:
             self._still_from = None
         self._zeros.see(position, velocity, stamp)
         self._motors, self._stamp = np.stack([position, velocity]), stamp
+        self._taken = self._now
 
     def reject(self, why: str) -> None:
         """Note why a state of the motors was rejected."""
@@ -91,7 +92,7 @@ class MotorFeedback:
         the period of the joint states. `is_allowed` is whether a reference is followed or held.
         """
         if self._now < 0:
-            self._now = self._begin = controller.now
+            self._now = self._begin = self._taken = controller.now
         interval = (controller.now - self._now) * 1e-9
         self._now = controller.now
         self.why = ''
@@ -132,6 +133,8 @@ class MotorFeedback:
             raise HodynError(f'motor states are rejected: {why}')
         if motors is None:
             raise HodynError('no motor states')
+        if controller.now - self._taken > max(FIRST, round(oldest * 1e9)):
+            raise HodynError('no motor states come any more')
         if abs(late) > oldest:
             raise HodynError(
                 f'the last motor state is {abs(late):.3g} s '

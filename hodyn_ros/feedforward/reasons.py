@@ -216,7 +216,7 @@ class Reasons:
     def notice_no_velocity(self, at: float, *, is_given: bool) -> None:
         """Notice that a state has no velocity that counts, though the dynamics need it."""
         why = LEFT_OUT if is_given else NO_VELOCITY
-        self.notice('no velocity', why, at, 'error', (
+        self.notice(why, why, at, 'error', (
             f'{why}; let the driver send {"what it measures" if is_given else "it"}, or set '
             'evaluate_at: reference'))
 

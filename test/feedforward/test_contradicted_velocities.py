@@ -94,3 +94,18 @@ def test_measured_velocities_of_the_opposite_sign_reach_no_torque(factor):
         world.state(position=arm, velocity=velocity * np.where(np.arange(7) == 3, factor, 1.0))
     assert world.said('contradict its positions: they have the opposite sign') == (factor < 0.0)
     assert ('left out' in world.report[1]) == (factor < 0.0)
+
+
+def test_velocities_that_end_after_a_contradiction_are_missing():
+    """The reason was still that they contradict the positions."""
+    world = running(at_measurement=True)
+    world.plan(b'0.3')
+    for velocity in (-1.0, None):
+        for _ in range(round(1.2 / PERIOD)):
+            world.pass_time(PERIOD)
+            world.stamp = round(world.at * 1e9)
+            position, speed = world.controller.q[:2].copy()
+            world.deliver(position, None if velocity is None else velocity * speed, world.stamp)
+    assert 'the joint states have no velocity' in world.report[1]
+    assert 'contradict' not in world.report[1]
+    assert world.said('the joint states have no velocity') == 1
