@@ -22,6 +22,9 @@ LATE = 2.0
 SAME_STAMPS, STILL = 3, 0.1
 # Number of stamps in a row with several states each, from which the stamps are coarse.
 COARSE_STAMPS = 3
+# Number of intervals whose mean is said, and the time over which there must be some, s: a few of
+# them depend on jitter and lost states.
+SAID, SAID_AFTER = 200, 1.0
 STANDS_STILL = (
     'the clock of the joint states stands still: their stamps do not change. Let the driver, or '
     'the simulator, go on')
@@ -37,10 +40,11 @@ class StateArrivals:
     """
 
     def __init__(self, timeout: float, *, may_be_slow: bool = False) -> None:
-        self.last = 0.0  #: When the last state came
+        self.first = self.last = 0.0  #: When the first and the last state came
         self.gaps = 0  #: How often two states were more than three periods apart
         self._timeout, self._may_be_slow = timeout, may_be_slow
         self._intervals = TypicalInterval(0.5)
+        self._said: deque[float] = deque(maxlen=SAID)
         self._pauses: deque[tuple[float, float]] = deque(maxlen=16)
         self._is_late = False
         self._watched_at = 0.0
@@ -55,9 +59,11 @@ class StateArrivals:
 
     @property
     def said_period(self) -> str:
-        """The period in words: a longer one than that of a driver that is too slow is unknown."""
-        said = f'{1e3 * self.period:.3g} ms'
-        return f'{said} or more' if self.period >= SLOW else said
+        """The mean interval in words; empty while too few states have come."""
+        if self.period >= SLOW:
+            return f'{1e3 * SLOW:.3g} ms or more'
+        is_known = self.period > 0.0 and self.last - self.first > SAID_AFTER
+        return f'{1e3 * sum(self._said) / len(self._said):.3g} ms' if is_known else ''
 
     @property
     def too_slow(self) -> str:
@@ -93,12 +99,14 @@ class StateArrivals:
             return
         self._stamp = stamp
         interval, self.last = at - self.last if self.last else 0.0, at
+        self.first = self.first or at
         self._is_late = self._stands_still = False
         self._coarse_stamps = self._coarse_stamps + 1 if self._same_stamps > 1 else 0
         self._repeats, self._same_stamps = self._same_stamps, 0
         if interval > 0.0:
             self.gaps += 0.0 < MAX_PERIODS * self.period < interval
             self._intervals.add(min(interval, SLOW))
+            self._said.append(min(interval, SLOW))
             while self._pauses and at - self._pauses[0][0] > MEMORY:
                 self._pauses.popleft()
             if 0.5 * SHORTEST < interval < LONGEST:

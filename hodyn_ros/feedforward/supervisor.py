@@ -210,7 +210,7 @@ class Supervisor(Requests):
             self.reasons.tell('warning', 'the streamed reference fell silent: it stops')
         timeout = self.arrivals.timeout
         told, again_at = self._told_timeout
-        if self.arrivals.period and at > again_at and abs(timeout - told) > 0.2 * told:
+        if abs(timeout - told) > 0.2 * told and at > again_at and self.arrivals.said_period:
             self._told_timeout = timeout, at + TIMEOUT_PERIOD
             self.reasons.tell('info', (
                 f'joint states come every {self.arrivals.said_period}: they count as lost after '

@@ -56,6 +56,22 @@ def test_a_driver_slower_than_the_slowest_is_lost_before_its_next_state(period, 
     assert arrive([period] * 20, timeout=2.0)[0].timeout == 2.0
 
 
+@pytest.mark.parametrize(('rate', 'jitter', 'lost'), [
+    (1000.0, 0.0, 0.0), (200.0, 0.8, 0.0), (200.0, 0.8, 0.2), (30.0, 0.5, 0.1)])
+def test_the_interval_that_is_said_is_the_mean(rate, jitter, lost):
+    """The median of nine, which was said, was up to twice as much."""
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        come = np.flatnonzero(rng.random(round(8.0 * rate)) >= lost)
+        times = np.sort(1.0 + (come + rng.uniform(0.0, jitter, len(come))) / rate)
+        arrivals = StateArrivals(0.0)
+        for at in times:
+            arrivals.arrived(at)
+            said = arrivals.said_period
+            assert bool(said) == (at - times[0] > 1.0)
+        assert float(said.removesuffix(' ms')) == pytest.approx(1e3 / rate / (1.0 - lost), rel=0.1)
+
+
 def test_a_simulation_may_be_slow():
     arrivals, at = StateArrivals(0.0, may_be_slow=True), 1.0
     for _ in range(20):
