@@ -21,7 +21,7 @@ from hodyn_ros.feedforward.moving_base import (
 )
 from hodyn_ros.feedforward.output_curve import RATE_SHARE
 from hodyn_ros.feedforward.settings import ControllerSettings
-from hodyn_ros.feedforward.stiffness import LIMITS_AGE, StiffnessReference
+from hodyn_ros.feedforward.stiffness import LIMITS_AGE, JudgedStiffness, StiffnessReference
 from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.feedforward.torque_output import TorqueOutput, is_finite
 from hodyn_ros.feedforward.wrench_cap import wrench_share
@@ -331,7 +331,7 @@ class FeedforwardController:
             self._stiffness.request(stiffness, self.now, self.q, self.torque)
 
     @property
-    def judged_stiffness(self) -> Array | None:
+    def judged_stiffness(self) -> JudgedStiffness | None:
         """The requested and the nearest possible stiffness, see `StiffnessReference.judged`."""
         return None if self._stiffness is None else self._stiffness.judged
 

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import EffortExcess
+from hodyn_ros.feedforward.stiffness import JudgedStiffness
 from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import QUANTITIES
@@ -20,6 +20,9 @@ TELL = 1.0
 
 NEARLY = 0.2
 """Difference from 2π up to which a jump counts as one turn, rad: the arm may be moving."""
+
+FAR = 20.0
+"""Ratio of a requested to a possible stiffness, either way, from which its unit is questioned."""
 
 WRAPS = 'one turn: the driver must not wrap positions'
 UNREACHED = 'the desired stiffness is not reached: see the log'
@@ -73,7 +76,7 @@ class Reasons:
         self.events: list[Event] = []  #: Lines to log; the caller logs and removes them
         self._robot = robot
         self._told: dict[str, tuple[str, float]] = {}
-        self._stiffness: Array | None = None
+        self._stiffness: JudgedStiffness | None = None
         self._out_of_reach = '', ''
 
     def tell(self, level: Level, text: str, topic: str = '') -> None:
@@ -145,15 +148,20 @@ class Reasons:
 
     def _of_stiffness(self) -> tuple[str, str]:
         """Return a key of the requests that are not reached, and a line for the log, or empty."""
-        if self._stiffness is None or np.array_equal(*self._stiffness):
+        judged = self._stiffness
+        left = [] if judged is None else [each for each in zip(
+            self._robot.joint_names, judged.requested, judged.possible, judged.limits,
+            strict=True) if each[3]]
+        if not left:
             return '', ''
-        left = [each for each in zip(self._robot.joint_names, *self._stiffness, strict=True)
-                if each[1] != each[2]]
-        reached = ', '.join(
-            f'{name}: {possible:.4g} of {requested:.4g} N m/rad'
-            for name, requested, possible in left)
-        return f'stiffness {[each[:2] for each in left]}', (
-            f'stiffness of {reached}, as far as the limits of motors and springs allow')
+        reached: dict[str, list[str]] = {}
+        for name, requested, possible, limit in left:
+            reached.setdefault(limit, []).append(
+                f'{name}: {possible:.4g} of {requested:.4g} N m/rad')
+        is_far = any(not 1.0 / FAR < each[1] / each[2] < FAR for each in left)
+        return f'stiffness {[each[:2] for each in left]}', 'stiffness of ' + '; '.join(
+            f'{", ".join(those)}, as far as {limit} allows' for limit, those in reached.items()
+        ) + '. Is the request in N m/rad?' * is_far
 
     def of_excess(self, excess: EffortExcess) -> str:
         """Return the sentence that says what is beyond its limit."""

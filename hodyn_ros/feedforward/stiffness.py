@@ -1,4 +1,6 @@
 """The requested stiffness of variable joints, as far as motors and springs can follow."""
+from dataclasses import dataclass
+
 import numpy as np
 
 from hodyn_ros.actuators.motor_side import MotorSide
@@ -24,6 +26,19 @@ LIMITS_AGE = 50_000_000
 """Age, ns, at which results from the limits are computed again, as the arm may have moved."""
 MAX_DEFLECTION = 0.5 * np.pi
 """Elongation limit of a spring without `max_deflection` in the robot file, rad or m."""
+LIMITS = (
+    'max_velocity of the motors', 'max_effort of the motors',
+    'the largest deflection of the springs', 'the law of the springs')
+"""What may keep a joint from a stiffness, in the order of `StiffnessReference._shares`."""
+
+
+@dataclass(frozen=True)
+class JudgedStiffness:
+    """A request, and what is possible of it; a new object each time that it is judged."""
+
+    requested: Array  #: (n,), N m/rad
+    possible: Array  #: (n,), the nearest possible stiffness, N m/rad
+    limits: tuple[str, ...]  #: What keeps each joint from the request; empty if nothing
 
 
 class StiffnessReference:
@@ -38,9 +53,8 @@ class StiffnessReference:
     def __init__(self, side: MotorSide, effort: Array, bandwidth: float) -> None:
         #: (3, n): σ, σ̇, σ̈ at the last instant; None until a stiffness is requested or resumed
         self.value: Array | None = None
-        #: (2, n): the requested stiffness and the nearest possible one, a new array each time that
-        #: the request is judged; None before the first request, and after `hold`
-        self.judged: Array | None = None
+        #: The request as judged last; None before the first request, and after `hold`
+        self.judged: JudgedStiffness | None = None
         self._asked, self._asked_at, self._torque = np.empty(0), 0, np.empty(0)
         self._side = side
         start = side.actuators.constant_stiffness()[0]
@@ -83,7 +97,9 @@ class StiffnessReference:
             self.value = self._advance(0.0)
         if now - self._asked_at > LIMITS_AGE or not np.array_equal(self._asked, wanted):
             self._asked, self._asked_at, self._torque = wanted.copy(), now, torque.copy()
-            self.judged = np.array([wanted, self._approach(wanted, q, torque)])
+            possible = self._approach(wanted, q, torque)
+            self.judged = JudgedStiffness(
+                self._asked, possible, self._limits(self._asked, possible, q, torque))
 
     def move(
         self, now: int, interval: float, q: Array, torque: Array, *, is_feasible: bool,
@@ -160,7 +176,7 @@ class StiffnessReference:
     @property
     def is_out_of_reach(self) -> bool:
         """Whether the request is not possible as it is."""
-        return self.judged is not None and bool((self.judged[0] != self.judged[1]).any())
+        return self.judged is not None and any(self.judged.limits)
 
     @property
     def is_changing(self) -> bool:
@@ -181,19 +197,43 @@ class StiffnessReference:
         self._filter.set_target(reached)
         return self._filter.advance(interval)[:3]
 
-    def _use(self, reference: Array, elongation: Array, margin: Array) -> Array:
-        """Return the largest share of its limits that each joint uses, (T, n).
+    def _limits(
+        self, requested: Array, possible: Array, q: Array, torque: Array,
+    ) -> tuple[str, ...]:
+        """Return what keeps each joint from the request; empty if nothing does."""
+        if np.array_equal(requested, possible):
+            return possible.size * ('',)
+        actuators = self._side.actuators
+        start = actuators.constant_stiffness()[0]
+        begin, end = (np.log(np.where(actuators.variable, one, start))
+                      for one in (possible, requested))
+        _, reference, elongation, margin = self._sample(begin, end, q, torque)
+        shares = self._shares(reference, elongation, margin)
+        beyond = shares.max(axis=0) > 1.0
+        # A step within all limits is only too soft at a share of the largest effort.
+        return tuple(
+            '' if requested[joint] == possible[joint]
+            else LIMITS[int(shares[:, int(beyond[:, joint].argmax()), joint].argmax())]
+            if beyond[:, joint].any() else f'{LIMITS[2]} at a quarter of the effort limit'
+            for joint in range(possible.size))
 
-        Infinite if the spring cannot give the torque or stiffness.
+    def _use(self, reference: Array, elongation: Array, margin: Array) -> Array:
+        """Return the largest share of its limits that each joint uses, (T, n)."""
+        return np.asarray(self._shares(reference, elongation, margin).max(axis=0))
+
+    def _shares(self, reference: Array, elongation: Array, margin: Array) -> Array:
+        """Return the shares of `LIMITS` that each joint uses, (4, T, n).
+
+        The last is infinite if the spring cannot give the torque or stiffness, and else 0.
         """
         actuators = self._side.actuators
         velocity, effort, deflection = actuators.motor_limits()
         deflection = np.where(np.isfinite(deflection), deflection, MAX_DEFLECTION)
-        of_motors = np.max(np.stack((
+        of_motors = np.stack((
             np.abs(reference[:, 1]) / velocity, np.abs(reference[:, 3]) / effort,
-            np.abs(elongation) / deflection)), axis=0)
-        use = np.maximum.reduceat(of_motors, actuators.motor_of[:-1], axis=1)
-        return np.where(margin > 0.0, use, np.inf)
+            np.abs(elongation) / deflection))
+        use = np.maximum.reduceat(of_motors, actuators.motor_of[:-1], axis=2)
+        return np.concatenate((use, np.where(margin > 0.0, 0.0, np.inf)[np.newaxis]))
 
     def _fastest(self, q: Array, torque: Array) -> Array:
         """Return the rate of log σ at which motors use `RATE_SHARE` of their limits, (n,), 1/s.

@@ -52,7 +52,7 @@ def test_a_request_of_stiffness_names_the_variable_joints_alone(tendons):
         writer = JointStateWriter(joints)
         writer.effort[:] = values
         supervisor.take_stiffness(reader.effort(writer.at(0)))
-        return supervisor.controller.judged_stiffness[1]
+        return supervisor.controller.judged_stiffness.possible
 
     alone = asked(['fer_joint2'], [1500.0])
     assert alone[1] == 1500.0
@@ -229,7 +229,7 @@ def test_a_payload_raises_a_stiffness_that_was_possible_without_it(tendons):
     assert world.controller.motors.feasible.all()
     assert not world.controller.motors.any_held
     assert world.report == ('holding', 'the desired stiffness is not reached: see the log')
-    assert world.said(f' of {soft:.4g} N m/rad, as far as the limits of motors') == 1
+    assert world.said(f' of {soft:.4g} N m/rad, as far as ') == 1
     world.supervisor.change_model(tendons)
     world.states(1000)
     assert world.controller.stiffness[0, 1] == pytest.approx(soft)
@@ -243,11 +243,27 @@ def test_each_joint_that_does_not_reach_its_stiffness_is_named(panda):
     wanted[[1, 3]] = 1.0
     world.supervisor.take_stiffness(wanted)
     world.states(2)
-    line, = (line for line in world.logged if 'as far as the limits' in line)
+    line, = (line for line in world.logged if 'as far as' in line)
     assert line.count(' of 1 N m/rad') == 2
     assert 'joint2: ' in line
     assert 'joint4: ' in line
     assert 'joint1' not in line
+
+
+@pytest.mark.parametrize(('motor', 'deflection', 'wanted', 'limit'), [
+    (Motor(0.5, max_effort=60.0), np.inf, 5000.0, 'max_effort of the motors'),
+    (Motor(0.5), 0.3, 1e6, 'the largest deflection of the springs'),
+    (Motor(0.5, max_effort=300.0), 0.3, 70.0, 'the law of the springs')])
+def test_what_keeps_joints_from_their_stiffness_is_named(panda, motor, deflection, wanted, limit):
+    tendons = JointActuator(AntagonisticExponential(2.0, 20.0, 2000.0), motor, deflection)
+    world = running(model=FeedForward(driven(panda, tendons)))
+    world.supervisor.take_stiffness(np.full(7, wanted))
+    world.states(2)
+    line, = (line for line in world.logged if 'as far as' in line)
+    assert line.count(f' of {wanted:.4g} N m/rad') == 7
+    assert line.count('as far as') == 1
+    assert f', as far as {limit} allows' in line
+    assert line.endswith('Is the request in N m/rad?') == (wanted == 1e6)
 
 
 def heavy(tendons, mass):
