@@ -21,7 +21,7 @@ TELL = 1.0
 NEARLY = 0.2
 """Difference from 2π up to which a jump counts as one turn, rad: the arm may be moving."""
 
-WRAPS = 'one turn: the driver must not wrap positions'
+WRAPS = 'it is off by one turn: the driver must not wrap positions'
 UNREACHED = 'the desired stiffness is not reached: see the log'
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
 CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
@@ -33,9 +33,9 @@ APART = (
 ELSEWHERE = 'they come from another place than before: the arm is held there if they stay'
 ZEROS = 'velocities of the joint states are 0 though positions move'
 ASTRAY = (
-    'positions of {joint} have leapt as no arm moves: joint states count as lost until they come '
-    'from where the arm was. If the new positions are right, restart the driver (its silence must '
-    'last longer than 1 s), or activate the node again')
+    'positions of {joint} have jumped faster than any arm can move: joint states count as lost '
+    'until they come from where the arm was. If the new positions are right, restart the driver '
+    '(its silence must last longer than 1 s), or activate the node again')
 MISSES_MOST = (
     'the reference leaves out more than half of the time, so motions are slower than their '
     'velocities: if the joint states come in groups, let the driver send them evenly, or set '
