@@ -133,7 +133,7 @@ def link_frame(robot: Robot, name: str) -> tuple[int, Array]:
 
 
 def path_to(robot: Robot, index: int) -> list[int]:
-    """Return the indices of a body, which is the last, and its ancestors but a floating base."""
+    """Return the indices of a body and its ancestors, the body last, without a floating base."""
     path: list[int] = []
     while index >= 0 and robot.bodies[index].type != 'floating':
         path.insert(0, index)

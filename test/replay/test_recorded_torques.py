@@ -256,7 +256,7 @@ def test_stamps_that_leave_no_run_are_the_cause_that_is_named(header, receive, s
     bag.wants = ''
     with pytest.raises(HodynError) as error:
         RecordedTorques(bag, FEEDFORWARD)
-    assert 'on /joint_states can be differentiated, out of ' in str(error.value)
+    assert f'on /joint_states, no {MIN_RUN} in a row can be differentiated: ' in str(error.value)
     assert said in str(error.value)
 
 
