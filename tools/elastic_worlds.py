@@ -1,4 +1,4 @@
-"""A supervisor with feedback of all states, and an elastic arm in MuJoCo as its driver.
+"""A supervisor with full-state feedback, and an elastic arm in MuJoCo as its driver.
 
 `python tools/elastic_worlds.py` prints the errors of a Panda whose springs are not the model's.
 """

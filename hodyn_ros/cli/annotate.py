@@ -33,8 +33,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.add_argument(
         '--stretch', choices=('off', 'offer', 'auto', 'retime'), default='offer',
         help='for a plan beyond limits: off refuses it, offer also reports the time stretch that '
-        'fixes it, auto applies this; retime runs the path of any plan as fast as the limits '
-        'allow (default: offer)')
+        'fixes it, auto applies this; retime gives the path of any plan a timing that is as fast '
+        'as the limits allow (default: offer)')
     add_force(parser)
     parser.set_defaults(run=run)
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WORTH_COUNTING = 0.005  # least share of a joint's efforts at standstill that is printed
 _BETTER = 0.95  # ratio of held-out errors to those before, below which the file is better
 _ALIKE = 1.2  # largest ratio between gains that are printed as one factor
-_WIDER = 1.2  # factor from which the report says that wrong links widen the intervals
+_WIDER = 1.2  # factor from which the report says that errors of links widen intervals
 _FAR = 3.0  # factor from which a gain is far from the robot's
 
 _COLUMNS = (
@@ -77,8 +77,9 @@ def print_identified(
             'direction of motion to the other.')
     if (factor := found.factor_beside_other_links) > _WIDER:
         console.print(
-            '• These intervals count the given links as exact: if links are off by 5%, intervals '
-            f'that contain the true values are up to {factor:.2g} times as wide.')
+            '• These intervals count the given links as exact: if their masses and inertias are '
+            f'off by 5%, the intervals must be up to {factor:.2g} times as wide to contain the '
+            'true values.')
     if found.links:
         table = make_table('body', 'mass, kg', 'was', 'com, mm')
         for body, link, width in zip(
@@ -137,9 +138,8 @@ def _print_rests(console: Console, robot: Robot, found: Estimate) -> None:
             f'• Efforts of joints that stand ({rests}) are ' + (
                 'left out: at rest, friction can have any value up to its largest.'
                 if found.rests_left_out else
-                'used as if friction were 0. But friction can hold a joint, and then be mistaken '
-                'for an offset, a link or a payload: add friction to the --terms to leave them '
-                'out.'))
+                'used as if friction were 0. Friction that holds a joint may pass for an offset, '
+                'a link or a payload: add friction to the --terms to leave these efforts out.'))
 
 
 def _print_validation(console: Console, robot: Robot, validation: Validation) -> None:
@@ -150,7 +150,7 @@ def _print_validation(console: Console, robot: Robot, validation: Validation) ->
 
     held = 'other recordings' if validation.by_bag else 'other stretches'
     console.print(f'{robot.name}: RMS errors of robot files, N m')
-    table = make_table('joint', 'before', 'after', f'from {held}', 'less mean')
+    table = make_table('joint', 'before', 'after', f'from {held}', 'same, mean removed')
     rows = zip(
         robot.joint_names, validation.before, validation.after, validation.held_out,
         validation.held_out_less_mean, strict=True)
@@ -244,8 +244,9 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
             f'The file predicts the effort of {", ".join(doubtful.unexplained)} worse than a '
             'constant would: the sign or unit of the effort, or zeros, axes or links of the '
             'model are wrong. Correct this before using the file' + {
-                (False, False): ': add gains and zeros to the --terms to find all three.',
-                (True, False): ': add zeros to the --terms to find them.',
+                (False, False): ': add gains and zeros to the --terms to find signs, units and '
+                'zeros.',
+                (True, False): ': add zeros to the --terms to find zeros.',
                 (False, True): ': add gains to the --terms to find signs and units.',
             }.get((gains, zeros), '.'))
     return said
@@ -276,8 +277,9 @@ def far_gains(robot: Robot, found: Estimate) -> list[str]:
 def differing_loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
     """Return a warning about loaded recordings whose payload differs from the others'."""
     differ = '; '.join(
-        f'in {bags[load.bag]} {load.mass:+.2g} kg, its centre of mass '
-        f'({", ".join(f"{1e3 * c:+.0f}" for c in load.com)}) mm away'
+        f'the payload in {bags[load.bag]} is {abs(load.mass):.2g} kg '
+        f'{"lighter" if load.mass < 0.0 else "heavier"}, and its centre of mass is shifted by '
+        f'({", ".join(f"{1e3 * c:+.0f}" for c in load.com)}) mm'
         for load in found.differing_loads)
     return [
         f'The loaded recordings differ in their payload; compared with the others, {differ}. A '
@@ -331,13 +333,13 @@ def _print_payload(
                 'of the --terms.')
         else:
             bound = (
-                f'{found.payload_at_most:.2g} kg at most (90 % confidence)'
-                if found.payload_at_most else 'its mass would be below 0, so that the model does '
-                'not explain these recordings and a payload cannot be excluded')
-            console.print(
-                f'No payload on {last.name}, the last body, has a mass that differs significantly '
-                f'from 0: {bound}' + ('.' if is_compared else '; if there is one, a recording '
-                                      'without it (--unloaded) determines it far better.'))
+                'its mass does not differ significantly from 0, and is at most '
+                f'{found.payload_at_most:.2g} kg (90 % confidence)'
+                if found.payload_at_most else 'the mass that fits best is below 0. So the model '
+                'does not explain these recordings, and there may be a payload')
+            console.print(f'No payload found on {last.name} (the last body): {bound}' + (
+                '.' if is_compared else '; if there is one, a recording without it (--unloaded) '
+                'determines it far better.'))
         if 'effort_gain' in found.joints and not (is_compared or is_in_link):
             console.print(
                 '• The gains are those of an arm without a payload: a payload below this bound '
@@ -365,16 +367,16 @@ def _print_payload(
             axis for axis, is_known in zip('xyz', found.com_determined, strict=True)
             if not is_known)
         console.print(
-            f'• The motion does not determine {unknown} of its centre of mass: values '
-            'close to 0 are assumed, which does not change the recorded torques.')
+            f'• The motion does not determine {unknown} of its centre of mass: values close to 0 '
+            'are assumed, which does not change the torques predicted for these recordings.')
     links = float(f'{100 * found.link_level:.1g}')
     console.print(
         f'• The interval allows for links that are off by {links:g}%'
         + ('' if math.isnan(found.gain_level)
            else f' and gains of drives by {found.gain_level:.1%}')
-        + ', which the recordings do not rule out' + (
-            '.' if is_friction_fitted else ', and assumes the friction of the robot file'
-            + (', which has none' if robot.friction is None else '')
+        + ', which the recordings do not rule out.' + ('' if is_friction_fitted else (
+            ' It assumes no friction, since the robot file has none'
+            if robot.friction is None else ' It assumes the friction of the robot file')
             + ': add friction to the --terms to fit it.'))
 
 

@@ -1,9 +1,12 @@
 """Writes files and folders completely or not at all, and never over protected files.
 
-An output is written to a hidden folder, ``.hodyn-unfinished-…``, beside its destination, and
-renamed once it is complete and on the disk. So the destination has the complete old or new output
-even if the process is killed or the disk is full; after SIGKILL the hidden folder is left beside
-it.
+An output is written to a hidden folder, ``.hodyn-unfinished-…``, and renamed once it is complete
+and on the disk. So the destination has the complete old or new output even if the process is
+killed or the disk is full. But a folder that has other files as well, or that cannot be exchanged,
+gets its new contents one by one: if the process is killed meanwhile, some are old and some new.
+
+The hidden folder is beside the destination, or in it if that is a folder that must stay where it
+is. After SIGKILL it is left there.
 """
 from __future__ import annotations
 
@@ -107,7 +110,9 @@ def check_output(
     place = Path(os.path.realpath(path))
     for given in inputs:
         if _meet(place, Path(given)):
-            raise HodynError(f'{path}: is or holds the input {given}; choose another output')
+            raise HodynError(
+                f'{path}: is the input {given}, holds it or is a file in it; choose another '
+                'output')
     if contents is not None and _is_stream(path):
         raise NotADirectoryError(
             f'{path}: a pipe or a device, and this output is a folder: choose another path')

@@ -42,7 +42,7 @@ def follow_path(
         C, Ċ, … C⁽ᵏ⁾ of the link in the world, k ≥ 1: from `PosePlan.evaluate`, with k = 4, or
         from `pose_derivatives`.
     link : str
-        Name of a body, of a link merged into one, or of the tool.
+        Name of a body, of a link that is merged into a body, or of the tool.
     guess : (n,) array, optional
         Start of the search for the first positions, as for `solve_pose`.
     within_limits : bool

@@ -24,7 +24,7 @@ def forward_kinematics(
 ) -> tuple[Array, Array]:
     """Return the pose of every body, or of one link, and its twist with derivatives.
 
-    M21, Algorithm 1 (which stops at k = 4), to the order k that q supports.
+    Implements M21, Algorithm 1, which stops at k = 4, extended to the order k that q supports.
 
     Parameters
     ----------
@@ -33,7 +33,8 @@ def forward_kinematics(
     q : (k + 1, n) array, or a batch (T, k + 1, n)
         q[j] is the j-th derivative of the joint positions; the positions alone may be (n,).
     link : str, optional
-        Name of a body, of a link merged into one, or of the tool; by default all bodies.
+        Name of a body, of a link that is merged into a body, or of the tool; by default all
+        bodies.
     representation : 'spatial', 'body_fixed' or 'hybrid'
         Representation of the twists (angular, linear): 'spatial', in world axes about the world
         origin; 'body_fixed', in the link's axes about the link's origin; 'hybrid', in world axes
@@ -132,7 +133,7 @@ def link_frame(robot: Robot, name: str) -> tuple[int, Array]:
 
 
 def path_to(robot: Robot, index: int) -> list[int]:
-    """Return the indices of the bodies with joints from the base to a body, including it."""
+    """Return the indices of a body and its ancestors, the body last, without a floating base."""
     path: list[int] = []
     while index >= 0 and robot.bodies[index].type != 'floating':
         path.insert(0, index)

@@ -26,7 +26,7 @@ class InverseDynamicsDerivatives(functools.partial[None]):
 
     ``handle(q, out)`` reads q, (order + 3, n), and writes ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ to out[k, m], in all
     (order + 1, order + 3, n, n); both C-contiguous, aligned, writeable float64. It does not check
-    that values are finite. Threads may share a handle, like one of `InverseDynamics`.
+    that values are finite. Python threads may share a handle, as with `InverseDynamics`.
 
     On a floating base only `floating_batch` works; the other calls raise HodynError. If joints are
     coupled, a call allocates the derivatives for the bodies' joints.

@@ -47,7 +47,7 @@ def inverse_kinematics(
     twist : (k, 6) or (T, k, 6) array
         V, V̇, … of the link, (angular, linear); k = 4 for a fourth-order motion.
     link : str
-        Name of a body, of a link merged into one, or of the tool.
+        Name of a body, of a link that is merged into a body, or of the tool.
     prescribed : mapping of str to (k,) or (T, k) arrays, optional
         q̇, q̈, … of joints whose motion is chosen, by joint name (the joint-space decomposition of
         Remark 2); at least six joints must remain free.

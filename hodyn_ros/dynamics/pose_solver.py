@@ -42,7 +42,7 @@ def solve_pose(
     pose : (4, 4) array
         Wanted pose of the link in the world.
     link : str
-        Name of a body, of a link merged into one, or of the tool.
+        Name of a body, of a link that is merged into a body, or of the tool.
     guess : (n,) array, optional
         Where to start; by default in the middle of the joints' ranges (half a turn or 1 m each way
         for joints without limits), and if that fails, at points spread over the ranges.

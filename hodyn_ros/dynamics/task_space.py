@@ -108,7 +108,7 @@ def task_space_dynamics(
     q : (2, n) array, or (r + 2, n) for the derivatives to order r
         Joint positions, velocities, and further derivatives.
     link : str
-        Name of a body, of a link merged into one, or of the tool.
+        Name of a body, of a link that is merged into a body, or of the tool.
     representation : 'spatial', 'body_fixed' or 'hybrid'
         Representation of V̇ and the wrenches, as for `forward_kinematics`.
     rows : sequence of m ints
@@ -182,7 +182,7 @@ def link_wrench(robot: Robot, link: str, wrench: ArrayLike) -> Array:
     robot : Robot
         An arm or tree.
     link : str
-        Name of a body, of a link merged into one, or of the tool.
+        Name of a body, of a link that is merged into a body, or of the tool.
     wrench : (r + 1, 6) or (T, r + 1, 6) array
         (moment, force) of the environment on the link, N m and N, in the link's axes about its
         origin, and the derivatives of these components.

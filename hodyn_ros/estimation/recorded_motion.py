@@ -54,7 +54,8 @@ _REASONS = {
     StampStatus.NO_MOTION: 'positions and velocities that are too large for a motion, or '
                            'contradict each other',
     StampStatus.STALE: 'state of an earlier message, repeated by a second publisher',
-    StampStatus.TORN: 'positions and velocities of different samples: read while it was written',
+    StampStatus.TORN: 'positions and velocities of different samples: the state was read while it '
+                      'was being written',
     StampStatus.EMPTY: 'all positions are exactly 0, as from a driver that has no data',
     StampStatus.LONE: 'in a run too short to differentiate',
 }
@@ -70,7 +71,7 @@ class MotionPiece:
     instants: NDArray[np.int64]
     used: Flags  #: (T,): whether the motion is known at these messages
     begins: Flags  #: (T,): first messages of runs
-    leap: Array  #: (T, n): by how much positions leap before each message, rad or m; else 0
+    leap: Array  #: (T, n): leap of positions just before each message, rad or m; 0 if none
     #: `q`, `q_deviation`: (T, 5, n): the estimated motion and its standard deviation, rad/sᵏ; NaN
     #: where not used
     q: Array
@@ -107,8 +108,8 @@ class RecordedMotion:
             causes = [bag.wants, stamp_faults(
                 whole.stamp if clock == 'header' else whole.received, clock)]
             raise HodynError(': '.join(filter(None, [
-                f'{bag.path}: no {MIN_RUN} joint states in a row on {bag.topic} can be '
-                f'differentiated, out of {bag.total}', '; '.join(filter(None, causes))])))
+                f'{bag.path}: of the {bag.total} joint states on {bag.topic}, no {MIN_RUN} in a '
+                'row can be differentiated', '; '.join(filter(None, causes))])))
         #: Parameters of the smoother, fitted to the recording before anything is computed
         self.noise: Noise = fit_noise(runs)
         if bandwidth is not None:
@@ -121,9 +122,10 @@ class RecordedMotion:
 
     @property
     def counts(self) -> MessageCounts:
-        """What became of each message, once all chunks were computed.
+        """What became of each message; only once all pieces have been evaluated.
 
-        Raises HodynError when the bag changed while it was read.
+        If messages are missing, it raises HodynError and says that the bag changed while it was
+        read.
         """
         bag, statuses = self._bag, self.timing_statistics.counts
         if sum(statuses.values()) != bag.usable:

@@ -1,4 +1,4 @@
-"""Feedback on all states of an elastic arm through its flat outputs: exact linearisation.
+"""Full-state feedback of an elastic arm through its flat outputs: exact linearisation.
 
 The links' motion q to the snap, and the stiffness σ of antagonistic joints to its second
 derivative, determine all states and inputs. So q⁗ and σ̈ can be chosen freely, and the motor
@@ -185,7 +185,7 @@ class FlatnessFeedback:
 def why_no_feedback(robot: Robot) -> str:
     """Return why `FlatnessFeedback` does not support a robot with actuators; empty if it does."""
     if robot.floating:
-        return 'its base floats, which feedback of all states does not cover'
+        return 'its base floats, which full-state feedback does not cover'
     actuators = robot.require_actuators()
     for name, joint in zip(actuators.names, actuators.joints, strict=True):
         if joint.law.kind == RIGID:

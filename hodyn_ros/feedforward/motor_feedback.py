@@ -1,4 +1,4 @@
-"""The correction to the published motor torque, by feedback of all states, within bounds.
+"""The correction to the published motor torque, by full-state feedback, within bounds.
 
 With τ_m of `FlatnessFeedback`, the published τ_m,d and the torque τ_l of the driver's motor loop,
 the correction c is s (τ_m − τ_m,d − τ_l), cut to its bound and rate. The share s goes smoothly to

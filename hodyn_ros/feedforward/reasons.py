@@ -24,7 +24,7 @@ NEARLY = 0.2
 FAR = 20.0
 """Ratio of a requested to a possible stiffness, either way, from which its unit is questioned."""
 
-WRAPS = 'one turn: the driver must not wrap positions'
+WRAPS = 'it is off by one turn: the driver must not wrap positions'
 UNREACHED = 'the desired stiffness is not reached: see the log'
 HELD_BACK = 'the streamed target is not followed: the motion to it would exceed the limits'
 CLIPPED_ON_BASE = 'the torque is cut to its limits: the base tilts or moves too far for the arm'
@@ -36,9 +36,9 @@ APART = (
 ELSEWHERE = 'they come from another place than before: the arm is held there if they stay'
 ZEROS = 'velocities of the joint states are 0 though positions move'
 ASTRAY = (
-    'positions of {joint} have leapt as no arm moves: joint states count as lost until they come '
-    'from where the arm was. If the new positions are right, restart the driver (its silence must '
-    'last longer than 1 s), or activate the node again')
+    'positions of {joint} have jumped faster than any arm can move: joint states count as lost '
+    'until they come from where the arm was. If the new positions are right, restart the driver '
+    '(its silence must last longer than 1 s), or activate the node again')
 LONGER = 'motions take longer and are slower than their velocities'
 WHY_LONGER = (
     'the reference leaves out more than a tenth of the time. If joint states are lost or come in '

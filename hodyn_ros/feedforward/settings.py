@@ -15,7 +15,7 @@ def longest_end(fade: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class MotorFeedbackSettings:
-    """Settings of the feedback of all states of elastic arms, see `MotorFeedback`."""
+    """Settings of the full-state feedback of elastic arms, see `MotorFeedback`."""
 
     poles: float  #: ω of the poles, all at −ω, rad/s
     bound: Array  #: (m,): largest correction of each motor's torque, N m
@@ -40,7 +40,7 @@ class ControllerSettings:
     #: Fraction by which limits of effort, effort rate, motors and deflection may be exceeded
     limit_margin: float = 0.05
     fade: float = 0.5  #: Least duration of a change of the output to another value, s
-    #: Settings of the feedback of all states; None for none
+    #: Settings of the full-state feedback; None for none
     motor_feedback: MotorFeedbackSettings | None = None
 
 

@@ -72,8 +72,9 @@ class StateArrivals:
             return ''
         rare = 'have a new stamp' if self.are_coarse else 'come'
         return (
-            f'the joint states {rare} only every {self.said_period}, and no motion is followed in '
-            f'steps: the driver must send and stamp them at least every {1e3 * SLOW:g} ms')
+            f'the joint states {rare} only every {self.said_period}; the node follows no motion '
+            f'at so low a rate: the driver must send and stamp them at least every {1e3 * SLOW:g} '
+            'ms')
 
     @property
     def timeout(self) -> float:

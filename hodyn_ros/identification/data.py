@@ -50,5 +50,5 @@ class Data:
 
     @property
     def blocks_of_motion(self) -> int:
-        """Number of blocks of time in which some joint moves."""
+        """Number of blocks of time in which a joint with a recorded effort moves."""
         return len(np.unique(self.block[self.known.any(axis=1)]))

@@ -20,7 +20,8 @@ REST = 1e-3
 
 joint_trajectory_controller is stricter, 1.2e-7, but MoveIt Servo ends at 5e-5.
 """
-_SAME_MOTION = 0.1  # difference of velocities at a start that is not noted, as a share
+# At the start, a difference up to this share of the point's velocity, plus REST, is not noted.
+_SAME_MOTION = 0.1
 _ROUND_OFF = 1e-6  # smaller values, rad/s, rad/s², m/s, m/s², are dropped without a note
 
 QUANTITIES = ('positions', 'velocities', 'accelerations')
@@ -42,13 +43,16 @@ class AcceptedWaypoints:
     names: tuple[str, ...]
     times: Array  #: (m,), s from the start of the trajectory, increasing
     positions: Array  #: (m, n), rad (prismatic: m), one row per point
-    #: `velocities`, `accelerations`: (m, n) array, list of m rows, or None: rows (n,), with None
-    #: for points without values; None if no point has values
+    #: `velocities`, `accelerations`: an (m, n) array; or a list of m rows (n,), None where a point
+    #: has no values; or None if no point has any
     velocities: Given = None
     accelerations: Given = None
 
     def chosen(self, places: Sequence[int], free: Container[int]) -> AcceptedWaypoints:
-        """Return points by index; the result's points `free` get no velocity or acceleration."""
+        """Return points by index.
+
+        Points of the result whose index is in `free` get no velocity or acceleration.
+        """
         velocities, accelerations = (
             None if rows is None else [
                 None if i in free else rows[place] for i, place in enumerate(places)]
@@ -68,13 +72,14 @@ def accept(
 
     The controller's rule about the last point is in `motion_at_end`. `elapsed` is the time since
     the trajectory's start, s; `leave_out_other_joints` leaves out joints besides the robot's, such
-    as a gripper's, instead of refusing them. The refusals are:
+    as a gripper's, instead of refusing them. It raises:
 
     - OtherJointsError: unknown, missing or doubled joints, or joints besides the robot's that are
       not locked;
     - EndedError: the last point is less than `elapsed` after the start;
     - HodynError: no points; units of other joint types; rows of the wrong length, points without
-      positions; values that are not finite; times that do not increase.
+      positions; values that are not finite; times that are negative or do not increase; a first
+      time above `MAX_PIECE`.
     """
     names = trajectory.names
     if not len(trajectory.times):
@@ -120,14 +125,10 @@ def motion_at_start(points: AcceptedWaypoints, start: Array | None) -> str:
     if differs[joint] <= REST + _SAME_MOTION * abs(given[joint]):
         return ''
     name = points.names[joint]
-    moves = f'{name} at {given[joint]:.3g}'
-    if start is None:
-        return (
-            f'the points begin in motion, {moves}, but the node lets a plan begin as its '
-            'reference moves, at rest as a rule')
-    how = f'moves, {moves}' if abs(given[joint]) > REST else f'has {name} at rest'
-    return (
-        f'the first point {how}, but the plan begins as the reference moves, at {has[joint]:.3g}')
+    begins = (
+        'the node starts a plan with the velocity of its reference, usually 0' if start is None
+        else f'the plan begins with the velocity of the reference, {has[joint]:.3g}')
+    return f'the velocity of {name} at the first point is {given[joint]:.3g}, but {begins}'
 
 
 def with_resting_ends(
@@ -136,8 +137,8 @@ def with_resting_ends(
     """Return points with velocity and acceleration 0 at ends at rest, and a note on the change.
 
     Time parametrisations with bang-bang accelerations, such as MoveIt's TOTG, give accelerations
-    at such ends; the torque would step when the arm begins or ceases to move. If the plan does not
-    begin at the `first` point, only the last one is set to rest.
+    at such ends; the torque would step when the arm begins or ceases to move. `first` is whether
+    the plan begins at the first point; if not, only the last point is set to rest.
     """
     notes = []
     rows = {

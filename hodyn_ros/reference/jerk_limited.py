@@ -1,7 +1,8 @@
-"""Jerk-limited motions to rest: the fastest within limits, in pieces of constant jerk.
+"""Jerk-limited motions to targets: the fastest within limits, in pieces of constant jerk.
 
 Ruckig (Berscheid, Kröger: Jerk-limited real-time trajectory generation with arbitrary target
 states, RSS 2021) finds them joint by joint from any state of position, velocity and acceleration.
+A target rests, or moves at a constant velocity.
 """
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from hodyn_ros.reference.pieces import (
 
 # Factor of the limits for Ruckig, which may exceed them by round-off.
 ROUND_OFF = 1.0 - 1e-9
-# Speed up to which a joint counts as at rest, and margin of speed that is kept to a velocity law,
-# rad/s or m/s.
+# A joint that is no faster than RESTING counts as at rest; velocities must stay below a velocity
+# law by STRICTER; rad/s or m/s.
 RESTING, STRICTER = 1e-9, 1e-7
 # Largest number of parts into which a piece is divided to prove that it keeps a law; without proof
 # the piece counts as violating it.
@@ -28,7 +29,7 @@ FINEST = 256
 
 
 class JerkLimited:
-    """Finds motions from states, (3, n), q … q̈, as pieces: durations, s, and jerks, (n, 9) each.
+    """Finds motions from states, (3, n), q … q̈: durations (s) and jerks of pieces, each (n, 9).
 
     The first two pieces of a joint bring its state within the limits. `find` returns None if
     Ruckig finds no such motion. Raises HodynError if Ruckig, which only streams need, is missing.
@@ -64,7 +65,7 @@ class JerkLimited:
         given.per_dof_control_interface = [
             self._interface.Velocity if stops else self._interface.Position
             for stops in stopping.tolist()]
-        # Relative to the moving target, the target is at rest; only the speed limits change.
+        # Solved in the frame that moves with the target: velocities and their limits are relative.
         given.current_position = state[0].tolist()
         given.current_velocity = (state[1] - velocity).tolist()
         given.current_acceleration = state[2].tolist()
@@ -88,7 +89,10 @@ class JerkLimited:
 
 
 def cut_at(end: float, durations: Array, jerks: Array) -> tuple[Array, Array]:
-    """Return pieces cut at a time, s, with a last piece without jerk that lasts until then."""
+    """Return the pieces up to a time, s: cut there, or followed by a piece without jerk.
+
+    The last piece is this one, of duration 0 if the others are cut.
+    """
     ends = np.cumsum(durations, axis=1)
     cut = np.clip(end - (ends - durations), 0.0, durations)
     rest = np.maximum(end - ends[:, -1:], 0.0)
@@ -152,13 +156,12 @@ class JerkLimitedMotion:
             _keeps_law(self.start, self.durations, self.jerks, limits.law))
 
     def filtered(self, omega: float, outputs: Array, times: Array) -> Array:
-        """Return the output of the filter 1/(s/ω + 1)², whose input is this motion, (T − 1, 5, n).
+        """Return this motion filtered by 1/(s/ω + 1)²: q … q⁗ at `times[1:]`, (T − 1, 5, n).
 
-        Its impulse response is never negative and has area 1. So if it starts from rest, its
-        output is within all limits that the motion keeps. The solution is exact. It has q … q⁗ at
-        all but the first of the `times` of the motion, (T,), s. `outputs`, (2, n), are the
-        filter's q and q̇ at the first time, and are overwritten by those at the last; `omega` is
-        ω, rad/s.
+        The filter's impulse response is never negative and has area 1. So if it starts from rest,
+        its output is within all limits that the motion keeps. The solution is exact. `times`,
+        (T,), are those of the motion, s. `outputs`, (2, n), are the filter's q and q̇ at the first
+        time, and are overwritten by those at the last; `omega` is ω, rad/s.
         """
         samples = np.empty((times.size - 1, 5, self.start.shape[1]))
         _filtered(self.start, self.durations, self.jerks, omega, outputs, times, samples)
@@ -262,7 +265,10 @@ def _piece_keeps_law(
     p: float, v: float, a: float, j: float, t: float, end: float, deceleration: float,
     offset: float,
 ) -> bool:
-    """Return whether a piece keeps the law, halved until all parts do or a point does not."""
+    """Return whether a piece keeps the law.
+
+    It is halved until all parts are proved to, a point violates it, or `FINEST` is reached.
+    """
     parts = 1
     while parts <= FINEST:
         h = t / parts

@@ -10,7 +10,7 @@ FAR = 5.0
 """Factor between efforts and torques that no load and no error of the model explains."""
 
 AGREE = 3.0
-"""Largest ratio of a factor to 1, or to the median, that wrong links and loads explain."""
+"""Largest ratio of a factor to 1, or to the median, that wrong link masses and loads explain."""
 
 _MIN_SAMPLES = 10
 # Of the variance that friction and a constant leave, the least share that the torques must

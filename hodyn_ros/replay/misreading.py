@@ -30,16 +30,17 @@ _CHANGES = 4  # greatest number of successive changes of a reading
 _HELD = 3  # number of best readings that are changed further
 _PRICE = 0.01  # least decrease of the unexplained share by each additional change
 # The ranges of the joints decide between readings whose unexplained shares differ by less than
-# _ALIKE of the share of the recording as it is, and by less than _LIKE times the best share.
+# _ALIKE times that of the unchanged recording, and by less than _LIKE times the best share.
 _ALIKE, _LIKE = 0.1, 3.0
 _NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, as shares of the largest effort of joint and arm
-# Positions of motors by themselves: unexplained share from which they are tried, and greatest part
-# of it that they may leave, as the friction that springs carry remains; other mistakes leave more.
+# Motor positions as the only mistake: unexplained share from which they are tried, and greatest
+# part of it that they may leave. Some is left, as friction that springs carry stays unexplained.
 _SHOWS, _LEAVES = 0.003, 0.4
 _SCALES = np.geomspace(10.0, 400.0, 17)  # factors of positions that are tried, such as of gears
 _FINER = (0.12, 0.02, 0.004)  # relative half widths of the finer searches for a factor
 _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are tried
-_LIKE_DEGREES = 0.7  # degrees count unless another factor leaves at most this part of theirs
+# Degrees are chosen unless another factor leaves at most this part of the share that they leave.
+_LIKE_DEGREES = 0.7
 _SAME = 0.99  # directions of gravity differ if their angle's cosine is less
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
 
@@ -54,8 +55,8 @@ class Fit:
     #: Share of the efforts that the model does not explain, whatever bias, friction and gain each
     #: joint has; the mean of the joints with a measured effort. NaN if undetermined.
     unexplained: float
-    #: A reading that leaves a quarter of the share or less, or a swap that puts all joints inside
-    #: their ranges; None if there is none
+    #: A reading that leaves a quarter of the share or less (motor positions: two fifths), or a
+    #: swap that puts all joints inside their ranges; None if there is none
     reading: Reading | None = None
     left: float = np.nan  #: The share that this reading leaves unexplained
     #: Joints mostly outside their ranges, if `reading` is a swap for this reason
@@ -149,7 +150,7 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
         order, efforts = _swapped(reading.order, i, j), _swapped(reading.effort_order, i, j)
         yield replace(reading, effort_order=efforts)
         yield replace(reading, order=order, effort_order=efforts)
-        # Positions alone: this takes two swaps, and each by itself may explain nothing.
+        # Only positions are swapped: else this takes two changes, and neither alone may help.
         yield replace(reading, order=order)
     for i in judged:
         yield replace(reading, reversed_position=reading.reversed_position ^ {i})
@@ -226,13 +227,14 @@ class _Trial:
     def inside_instead(
         self, best: _Ranked, ranked: list[_Ranked], alike: float,
     ) -> list[_Ranked]:
-        """Return, in a list, a better reading if the best one leaves a joint outside its range.
+        """Return, in a list, the best alternative if the best reading leaves a joint outside.
 
-        It leaves no joint mostly outside, and explains about as much (unexplained shares less than
-        `alike` apart) with no more mistakes. The list is empty if there is none.
+        The alternative leaves no joint mostly outside its range, and explains about as much
+        (unexplained shares less than `alike` apart) with no more mistakes. The list is empty if
+        there is none.
         """
         def leaves_outside(reading: Reading) -> bool:
-            # A factor does not count: small positions are inside most ranges.
+            # The scale is ignored here: small positions are inside most ranges.
             position = replace(reading, scale=1.0).motion(self._q, self._turns)[:, 0]
             return bool(mostly_outside(self.robot, position).any())
 
@@ -259,7 +261,8 @@ class _Trial:
     ) -> tuple[Reading, float]:
         """Return a reading with the best factor of its positions, and its unexplained share.
 
-        It is `DEGREES`, for the joints that turn or for all, unless another explains clearly more.
+        The factor is `DEGREES`, for the joints that turn or for all, unless another one explains
+        clearly more.
         """
         def left(other: Reading) -> float:
             return float(self.unexplained(other).mean())
@@ -321,7 +324,7 @@ class _Trial:
     def _motion(self, reading: Reading) -> Array:
         """Return the motion of the links, (S, 5, n), under a reading."""
         motion = reading.motion(self._q, self._turns)
-        if reading.are_of_motors:  # the deflection, also by friction, is that of the efforts
+        if reading.are_of_motors:  # recorded efforts, friction included, deflect the springs
             motion[:, :3] -= self._compliance * reading.effort(self._efforts)
         return motion
 
@@ -360,7 +363,7 @@ def mountings(robot: Robot) -> list[Mounting]:
 
 
 def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:
-    """Return a robot whose last link carries a point mass, kg, off its origin, (3,), m."""
+    """Return a robot whose last link carries a point mass (kg) at a centre (m, its axes)."""
     return robot.with_payload(robot.bodies[-1].name, mass, centre, np.zeros((3, 3)))
 
 

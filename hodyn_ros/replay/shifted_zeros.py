@@ -22,7 +22,7 @@ _WORTH, _CERTAIN = 0.05, 25.0
 # and ± _STEP, limited to ± _FARTHEST, and ± _FAR.
 _STEP, _FAR, _FARTHEST = 0.05, 0.4, 0.6
 # Least ratio of positions, either way, that is named, and greatest part of the unexplained share
-# that it may leave: wrong links, which resemble it, leave more.
+# that it may leave: wrong link masses, which act alike, leave more.
 _LEAST_RATIO, _SURE = 1.1, 0.07
 
 

@@ -1,6 +1,7 @@
 """The one change of recording or model that explains most of a small misfit.
 
-Wrong links may have the same effect, so a recording with such a cause does not count as misread.
+Wrong masses or inertias of links may have the same effect, so a recording with such a cause does
+not count as misread.
 """
 from collections.abc import Collection, Sequence
 
@@ -15,14 +16,15 @@ from hodyn_ros.replay.shifted_zeros import ScaledPosition, SmallZero, ZeroSearch
 from hodyn_ros.replay.tilted_base import TiltedBase, find_tilt
 
 SlightCause = SmallZero | ScaledPosition | TiltedBase | ScaledEfforts
-_CLEARER = 0.5  # greatest part that a tilt may leave of what the best other cause leaves
+_CLEARER = 0.5  # a tilt is chosen only if it leaves less than this part of what others leave
 
 
 def find_slight_cause(
     feedforward: FeedForward, samples: EffortSamples, *, gravity: bool, tilt: bool,
 ) -> SlightCause | None:
-    """Return the change that leaves least unexplained, of those that explain most of the error.
+    """Return the best of the changes that explain most of the error; None if none does.
 
+    It leaves least unexplained. A tilt is chosen only if it leaves far less than all others.
     `gravity` says whether the efforts contain gravity, `tilt` whether a tilt may be the cause.
     """
     search = ZeroSearch(feedforward, samples, gains=False, gravity=gravity)
@@ -50,24 +52,24 @@ def sentence(cause: SlightCause, names: Sequence[str], *, has_springs: bool) -> 
         return (
             f'The base seems to be tilted by {np.degrees(cause.angle):.2g} degrees: with gravity '
             f'along {rounded(cause.gravity)}, {instead}. Write this gravity, or the base_pose, to '
-            'the robot file; wrong links may have the same effect.')
+            'the robot file; wrong masses or inertias of links may have the same effect.')
     if isinstance(cause, SmallZero):
         return (
             f'The zero of {names[cause.joint]} seems to be off: with {cause.turn:+.2g} rad added '
             f'to its positions, {instead}. `hodyn identify --terms zeros friction` finds the '
-            f'angle{", with a robot file without actuators" * has_springs}; wrong links, or a '
-            'tilted base, may have the same effect.')
+            f'angle{"; give it a robot file without actuators" * has_springs}. Wrong masses or '
+            'inertias of links, or a tilted base, may have the same effect.')
     if isinstance(cause, ScaledPosition):
         return (
             f'Positions of {names[cause.joint]} seem to be {cause.ratio:.3g} times the true ones: '
             f'divided by this, {instead}. Check the gear ratio by which the driver divides the '
-            'angle of the motor; wrong links may have the same effect.')
+            'angle of the motor; wrong masses or inertias of links may have the same effect.')
     if len(cause.joints) == 1:
         return (
             f'Efforts of {names[cause.joints[0]]} are about {cause.factors[0]:.3g} times the '
             f"model's torques, unlike those of other joints: with this factor {instead}. Check "
-            'the gear ratio and the torque constant of this joint; wrong links may have the same '
-            'effect. `hodyn identify --terms gains` finds the factor.')
+            'the gear ratio and the torque constant of this joint; wrong masses or inertias of '
+            'links may have the same effect. `hodyn identify --terms gains` finds the factor.')
     each = ', '.join(f'{names[joint]} {factor:.2g}' for joint, factor in zip(
         cause.joints, cause.factors, strict=True))
     return (

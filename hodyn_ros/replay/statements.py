@@ -71,7 +71,7 @@ def warnings(result: Replay) -> list[str]:
     if torn := found.counts[StampStatus.TORN]:
         said.append(
             f'{torn} message{" has" if torn == 1 else "s have"} positions of one sample and '
-            'velocities of another: the state was read while it was written. '
+            'velocities of another: the state was read while it was being written. '
             f'{"It is" if torn == 1 else "They are"} left out. Read it under a lock, or in the '
             'callback of the control loop.')
     if found.astray:

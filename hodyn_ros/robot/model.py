@@ -313,7 +313,7 @@ class Robot:
         Parameters
         ----------
         link : str
-            Name of a body, or of a link merged into one.
+            Name of a body, or of a link that is merged into a body.
         mass : float
             kg, not negative.
         com : (3,) array

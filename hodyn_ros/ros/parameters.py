@@ -170,7 +170,7 @@ class Parameters:
         'only with spring_stiffness.',
         entries='0 or above 0')
     flatness_poles: float = _row(
-        0.0, 'Poles of the feedback of all states of elastic arms, rad/s: from ~/motor_states it '
+        0.0, 'Poles of the full-state feedback of elastic arms, rad/s: from ~/motor_states it '
         'computes ~/motor_feedback, to be added to the motor torque; 0 for none.',
         bounds=(0.0, 1000.0))
     max_motor_feedback: Sequence[float] = _row(

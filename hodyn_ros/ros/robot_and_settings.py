@@ -77,7 +77,10 @@ def with_payload(robot: Robot, settings: Parameters, warn: Callable[[str], objec
 
 
 def check_commands(robot: Robot, settings: Parameters, warn: Callable[[str], object]) -> None:
-    """Raise HodynError if the robot lacks a joint of the commands; warn if none are published."""
+    """Raise HodynError if the robot lacks a joint of the commands that are published.
+
+    `warn` is called if command_joints is given, but commands are not published.
+    """
     if settings.publish_commands:
         JointNames(
             robot, prefix=settings.joint_prefix, allow_other_model=settings.allow_other_model,
@@ -138,7 +141,7 @@ def supervisor_settings(
 
 
 def _motor_feedback(robot: Robot, settings: Parameters) -> MotorFeedbackSettings | None:
-    """Return the settings of the motor feedback from all states, None if it is off."""
+    """Return the settings of the full-state feedback (q, q̇, θ, θ̇), None if it is off."""
     if not settings.flatness_poles:
         return None
     if why_not := why_no_feedback(robot):

@@ -1,7 +1,7 @@
 """Simulates how well an elastic arm follows a motion with different parts of the feed-forward.
 
 The simulated motors have a PD loop and there is no feedback of the links, so the links' tracking
-error shows what each part of the feed-forward contributes. Flatness-based feedback of all states
+error shows what each part of the feed-forward contributes. Flatness-based full-state feedback
 is simulated for comparison.
 """
 from collections.abc import Callable, Sequence
@@ -216,7 +216,7 @@ def _flatness(
     robot: Robot, arm: ElasticArm, plan: Plan, known: Array, believed: Array, bandwidth: float,
     conditions: Conditions,
 ) -> Controller:
-    """Return the feedback of all states; encoders of links and motors have the same noise."""
+    """Return the full-state feedback; encoders of links and motors have the same noise."""
     feedback, measure = FlatnessFeedback(robot, bandwidth, bandwidth), _encoders(conditions)
     reference = plan.evaluate(known + 0.5 * PERIOD)
     return lambda k: feedback.motor_torque(

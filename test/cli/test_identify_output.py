@@ -157,8 +157,8 @@ TREE = replace(PANDA, bodies=tuple(
     replace(body, parent=0) if i == 4 else body for i, body in enumerate(PANDA.bodies)))
 OTHER_HAND = ('A load on another tip (link4) is not searched for',
               'list the bodies of that arm last in a copy of the robot file')
-NO_PAYLOAD = (f'No payload on {LAST.name}, the last body, has a mass that differs significantly '
-              'from 0: 0.34 kg at most (90 % confidence)')
+NO_PAYLOAD = (f'No payload found on {LAST.name} (the last body): its mass does not differ '
+              'significantly from 0, and is at most 0.34 kg (90 % confidence)')
 LOCK = 'fix the joints of the gripper, for example by --lock '
 PAYLOAD, BOTH = {'terms': ('payload',)}, {'terms': ('payload', 'friction')}
 COMPARED = {**PAYLOAD, 'is_compared': True}
@@ -189,9 +189,10 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
         'do not rule out.'), ('another tip',)),
     (replace(LOADED, inertia_excited=True, gain_level=np.nan), PAYLOAD, (
         'inertia [0.004 0.005 0.003] kg m², diagonal', 'add friction to the --terms',
-        'off by 40%, which the recordings do not rule out, and assumes the friction of'),
-     ('of its centre of mass', 'which has none')),
-    (LOADED, {**PAYLOAD, 'robot': replace(PANDA, friction=None)}, ('which has none',), ()),
+        'off by 40%, which the recordings do not rule out. It assumes the friction of'),
+     ('of its centre of mass', 'file has none')),
+    (LOADED, {**PAYLOAD, 'robot': replace(PANDA, friction=None)},
+     ('assumes no friction, since the robot file has none',), ()),
     (replace(LOADED, com_determined=np.array([True, False, False])), PAYLOAD,
      ('does not determine y and z of its centre of mass',), ()),
     (UNLOADED, COMPARED, (f'{NO_PAYLOAD}.',), ('far better', 'another tip')),
@@ -200,8 +201,8 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
     (replace(UNLOADED, **GAINS), PAYLOAD, ('gains are those of an arm without a payload',), ()),
     (replace(UNLOADED, **GAINS), COMPARED, (f'{NO_PAYLOAD}.',), ('without a payload',)),
     (replace(OFFSETS, payload_at_most=0.0), PAYLOAD,
-     ('its mass would be below 0',), (' 0 kg at most',)),
-    (replace(OFFSETS, payload_at_most=0.004), PAYLOAD, ('0.004 kg at most',), (' 0 kg at most',)),
+     ('the mass that fits best is below 0',), ('at most 0 kg',)),
+    (replace(OFFSETS, payload_at_most=0.004), PAYLOAD, ('at most 0.004 kg',), ('at most 0 kg',)),
     (LOADED, {**PAYLOAD, 'robot': TREE}, OTHER_HAND, ()),
     (UNLOADED, {**PAYLOAD, 'robot': TREE}, OTHER_HAND, ()),
     (OFFSETS, {'robot': TREE}, (), ('another tip',)),

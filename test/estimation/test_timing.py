@@ -122,7 +122,7 @@ def test_states_that_are_equal_by_chance_are_no_repeats(seeds):
 
 @pytest.mark.parametrize('seed', range(12))
 def test_velocities_that_are_differences_of_coarse_positions_are_not_torn(seed):
-    """'The state was read while it was written' was said of 3 in 10 such logs."""
+    """'The state was read while it was being written' was said of 3 in 10 such logs."""
     rng = np.random.default_rng(seed)
     rate, step = rng.choice([100, 250, 500]), rng.choice([3e-4, 1e-3])
     time = np.arange(20 * rate) / rate

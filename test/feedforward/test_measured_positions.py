@@ -109,7 +109,7 @@ def test_a_driver_that_wraps_positions_is_told_that_a_turn_is_missing():
         world.state()
         if world.said('held'):
             world.leap(6, 0.0)
-    wraps = 'one turn: the driver must not wrap positions'
+    wraps = 'it is off by one turn: the driver must not wrap positions'
     left_out, held = (
         [line for line in world.logged if words in line]
         for words in ('it is left out', 'the arm is held where it is'))
@@ -127,7 +127,8 @@ def test_a_turn_that_leads_beyond_the_range_is_no_question_of_degrees_alone():
     world.states(100)
     state, reason = world.report
     assert state == 'fault'
-    assert reason.endswith('are these degrees?; one turn: the driver must not wrap positions')
+    assert reason.endswith(
+        'are these degrees?; it is off by one turn: the driver must not wrap positions')
 
 
 def world_with(**locked):

@@ -1,4 +1,4 @@
-"""Feedback of all states in the node: an elastic arm in MuJoCo closes the loop."""
+"""Full-state feedback in the node: an elastic arm in MuJoCo closes the loop."""
 from controllers import driven, limited
 from elastic_worlds import BANDWIDTH, FADE, PERIOD, ElasticWorld, scaled
 from hypothesis import given, settings

@@ -65,8 +65,8 @@ def test_a_joint_that_is_one_turn_away_is_named_as_such(model, joint, error, is_
     measured[joint] = error
     watch.compare(measured, reference)
     text = Reasons(robot).of_departure(watch, robot.joint_names)
-    assert ('(tracking_tolerance 0.2; one turn: the driver must not wrap positions)' in text) == (
-        is_turn)
+    why = '(tracking_tolerance 0.2; it is off by one turn: the driver must not wrap positions)'
+    assert (why in text) == is_turn
 
 
 def test_an_excess_is_told_with_one_value_while_it_lasts_and_logged_once(said):

@@ -116,8 +116,8 @@ def test_no_motion_is_followed_with_states_that_are_too_rare(whole_seconds):
             lambda: world.plan(b'0.1'),
             lambda: world.supervisor.take_sample(world.arm, None, None, world.at)):
         with pytest.raises(hd.HodynError, match=(
-                f'{"have a new stamp" if whole_seconds else "come"} only every 300 ms or more, '
-                'and no motion is followed in steps')):
+                f'{"have a new stamp" if whole_seconds else "come"} only every 300 ms or more; '
+                'the node follows no motion at so low a rate')):
             request()
 
 

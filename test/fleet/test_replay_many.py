@@ -183,7 +183,7 @@ def test_only_an_earlier_run_is_resumed(lab, tmp_path, capsys):
 
 def test_results_never_go_where_bags_are_and_not_over_other_files(lab, tmp_path, capsys):
     assert main(['replay', str(lab), '--output', str(lab)]) == 2
-    assert 'is or holds the input' in capsys.readouterr().err
+    assert 'holds it or is a file in it' in capsys.readouterr().err
     (tmp_path / 'summary.parquet').write_text('mine')
     assert main(['replay', str(lab), '--output', str(tmp_path)]) == 2
     assert '--force' in capsys.readouterr().err

@@ -57,7 +57,7 @@ def test_a_load_on_another_link_is_suspected_where_no_payload_is_found(tmp_path,
         'on link 3', made=of(12.0, robot=carrying, bandwidth=0.6),
         options=('--terms', 'payload', 'friction', 'offsets')).printed(
             'identify', tmp_path, capsys)
-    assert 'No payload on link7, the last body' in said
+    assert 'No payload found on link7 (the last body)' in said
     assert 'and no payload on link7 explains it. Does another link carry a load?' in said
     assert 'resolve the doubts above' in said
     summary = json.loads((tmp_path / 'out/identification.json').read_text())
@@ -84,7 +84,7 @@ def test_of_offsets_that_are_found_no_load_is_suspected(tmp_path, capsys):
     """Offsets may look like gravity, as long as they are not found."""
     _, said = Spoiled('offsets', offset(0.0, -3.1, 0.0, 2.54, 0.0, 0.0, 0.0), options=(
         '--terms', 'payload', 'friction', 'offsets')).printed('identify', tmp_path, capsys)
-    assert 'No payload on link7, the last body' in said
+    assert 'No payload found on link7 (the last body)' in said
     assert 'another link' not in said
     assert 'resolve the doubts' not in said
 

@@ -184,17 +184,18 @@ def test_a_first_point_in_motion_is_said_to_begin_as_the_reference_moves(request
     velocities = [[0.2, *[0.0] * 6], [0.0] * 7]
     trajectory = JointWaypoints(NAMES, [0.0, 2.5], [START, np.add(START, 0.1)], velocities)
     said = prepare_plan(replace(request_, trajectory=trajectory)).note
-    assert 'the points begin in motion, fer_joint1 at 0.2, but the node lets a plan begin' in said
+    point = 'the velocity of fer_joint1 at the first point is 0.2, but'
+    assert f'{point} the node starts a plan with the velocity of its reference, usually 0' in said
     start = np.zeros((5, 7))
     start[0] = START
-    note = 'the first point moves, fer_joint1 at 0.2, but the plan begins as the reference moves'
+    note = f'{point} the plan begins with the velocity of the reference'
     for speed, is_said in ((0.0, True), (0.1, True), (0.2, False)):
         start[1, 0] = speed
         prepared = prepare_plan(replace(request_, trajectory=trajectory, start=start))
         assert (note in prepared.note) == is_said
     resting = replace(trajectory, velocities=[[0.0] * 7] * 2)
     said = prepare_plan(replace(request_, trajectory=resting, start=start)).note
-    assert 'the first point has fer_joint1 at rest, but the plan begins as the reference' in said
+    assert 'fer_joint1 at the first point is 0, but the plan begins with the velocity of' in said
     later = replace(trajectory, times=[1.0, 2.5])
     assert 'begin' not in prepare_plan(replace(request_, trajectory=later)).note
     trajectory = replace(trajectory, velocities=[[0.0] * 7] * 2, accelerations=[[0.4] * 7] * 2)

@@ -235,9 +235,9 @@ def test_a_bag_without_a_run_is_refused_by_name_and_number(wants):
     with pytest.raises(HodynError) as error:
         RecordedTorques(bag, FEEDFORWARD)
     said = str(error.value)
-    assert said.startswith(f'some/bag: no {MIN_RUN} joint states in a row on /joint_states')
-    assert f'of {MIN_RUN + 2}' in said
-    assert said.endswith(f': {wants}' if wants else f'of {MIN_RUN + 2}')
+    assert said.startswith(f'some/bag: of the {MIN_RUN + 2} joint states on /joint_states, ')
+    cannot = f'no {MIN_RUN} in a row can be differentiated'
+    assert said.endswith(f'{cannot}: {wants}' if wants else cannot)
 
 
 @pytest.mark.parametrize(('header', 'receive', 'said'), [
@@ -256,7 +256,7 @@ def test_stamps_that_leave_no_run_are_the_cause_that_is_named(header, receive, s
     bag.wants = ''
     with pytest.raises(HodynError) as error:
         RecordedTorques(bag, FEEDFORWARD)
-    assert 'on /joint_states can be differentiated, out of ' in str(error.value)
+    assert f'on /joint_states, no {MIN_RUN} in a row can be differentiated: ' in str(error.value)
     assert said in str(error.value)
 
 

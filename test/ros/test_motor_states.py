@@ -1,4 +1,4 @@
-"""Feedback of all states by a live node, and what a wrong setting of it says."""
+"""Full-state feedback by a live node, and what a wrong setting of it says."""
 from dataclasses import replace
 
 from live_motions import NOW, start_with_motors
