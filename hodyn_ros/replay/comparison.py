@@ -117,8 +117,8 @@ class Lag:
             return said
         of_all = (
             f'run {_behind(self.seconds, self.deviation)}, estimated for all '
-            f'{"these " if self.own else ""}joints together, along with friction and inertia of '
-            'each.')
+            f'{"these " if self.own else ""}joints together, along with friction, inertia and a '
+            'gain of each.')
         return f'{said} The others {of_all}' if said else f'Recorded efforts {of_all}'
 
     @property

@@ -21,16 +21,17 @@ _TINY = 1e-12  # share of the effort's square below which squared errors are rou
 class ShiftedEfforts:
     """Fits of the error by the predicted rate, for efforts shifted by each of several times.
 
-    A first-order fit without shifts underestimates a lag within which the effort bends. Friction
-    and an inertia of each joint are fitted along with the lag, since the rate contains terms like
-    theirs: viscous friction, for example, lets a rotor that the model lacks look like a lag. The
+    A first-order fit without shifts underestimates a lag within which the effort bends. Friction,
+    an inertia and a gain of each joint are fitted along with the lag, since the rate contains
+    terms like theirs: viscous friction, for example, lets a rotor that the model lacks look like a
+    lag, and so do efforts that are a multiple of the prediction beside friction. The
     rate of a gravity torque is odd in the velocity, as friction is: Coulomb friction of another
     width than the assumed one looks like a lag of slow joints.
     """
 
     def __init__(self, n: int) -> None:
-        # The torques of each fit are the sigmoids of the other widths, q̈ and the rate.
-        self._fits = [FrictionFit(n, len(_WIDTHS) + 2) for _ in range(2 * STEPS + 1)]
+        # Torques of each fit: sigmoids of the other widths, q̈, the prediction and its rate.
+        self._fits = [FrictionFit(n, len(_WIDTHS) + 3) for _ in range(2 * STEPS + 1)]
         self._compared, self._square = np.zeros((2, n))  # samples to shift; squared efforts
 
     @property
@@ -48,7 +49,7 @@ class ShiftedEfforts:
         velocity, acceleration = motion[:, 0], motion[:, 1]
         is_known = np.isfinite(rate) & np.isfinite(motion).all(axis=1)
 
-        beside = [*(np.tanh(velocity / width) for width in _WIDTHS), acceleration, rate]
+        beside = [*(np.tanh(velocity / width) for width in _WIDTHS), acceleration, predicted, rate]
 
         def fit(k: int, some: Indices, effort: Array) -> None:
             error = predicted[some] - effort

@@ -16,6 +16,7 @@ from hodyn_ros.replay.shifted_zeros import ScaledPosition, SmallZero, ZeroSearch
 from hodyn_ros.replay.tilted_base import TiltedBase, find_tilt
 
 SlightCause = SmallZero | ScaledPosition | TiltedBase | ScaledEfforts
+_ALIKE = 1.2  # ratio of factors of efforts up to which they are said as one
 _CLEARER = 0.5  # a tilt is chosen only if it leaves less than this part of what others leave
 
 
@@ -72,8 +73,11 @@ def sentence(cause: SlightCause, names: Sequence[str], *, has_springs: bool) -> 
             'links may have the same effect. `hodyn identify --terms gains` finds the factor.')
     each = ', '.join(f'{names[joint]} {factor:.2g}' for joint, factor in zip(
         cause.joints, cause.factors, strict=True))
+    what = (
+        f'The efforts are about {float(np.median(cause.factors)):.2g} times'
+        if max(cause.factors) < _ALIKE * min(cause.factors)
+        else 'The efforts of each joint are a different multiple of')
     return (
-        f"The efforts of each joint are a different multiple of the model's torques ({each}): "
-        f'with these factors {instead}. Are they motor currents, or in another unit? Let the '
-        'driver send N m (or N), or find `effort_gain` by `hodyn identify --terms gains` and '
-        'write it to the robot file.')
+        f"{what} the model's torques ({each}): with these factors {instead}. Are they motor "
+        'currents, or in another unit? Let the driver send N m (or N), or find `effort_gain` by '
+        '`hodyn identify --terms gains` and write it to the robot file.')

@@ -11,9 +11,9 @@ from hodyn_ros.replay.comparison import EffortComparison, common_lag
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.misreading import find_misreading, mountings
-from hodyn_ros.replay.scaled_efforts import find_scaled_efforts
+from hodyn_ros.replay.scaled_efforts import ScaledEfforts, find_scaled_efforts
 from hodyn_ros.replay.shifted_zeros import ScaledPosition, ZeroSearch
-from hodyn_ros.replay.slight_cause import find_slight_cause
+from hodyn_ros.replay.slight_cause import find_slight_cause, sentence
 from hodyn_ros.replay.tilted_base import find_tilt
 
 FAULTS = (
@@ -243,6 +243,15 @@ def test_efforts_that_are_currents_are_found(seeds):
         found.append(one is not None and len(one.joints) > 1 and one.factors == pytest.approx(
             1.0 / constants[[*one.joints]], rel=0.2))
     assert np.mean(found) >= 0.9
+
+
+@pytest.mark.parametrize(('factors', 'said'), [
+    ((2.0, 2.02, 1.97), 'The efforts are about 2 times the model'),
+    ((2.0, 3.0, 1.0), 'The efforts of each joint are a different multiple of the model')])
+def test_one_factor_of_all_efforts_is_not_called_different(factors, said):
+    assert sentence(
+        ScaledEfforts((0, 1, 2), factors, 0.5, 0.01), ['a', 'b', 'c'], has_springs=False,
+    ).startswith(said)
 
 
 def carries(robot, q, effort):
