@@ -36,6 +36,8 @@ MIN_SAMPLES = 20
 # rad or m, does no harm. The largest third difference is about AMPLIFIED times the tolerance that
 # lets a plan be smooth (and 4 to 8 times the largest jitter).
 OFTEN, SEEN, ALTERNATING, LEAST_JITTER, AMPLIFIED = 0.3, 0.05, 0.6, 1e-7, 2.5
+# Jerk of a plan through jittering samples, as a multiple of that of their third differences.
+BETWEEN = 4.0
 # Differences of positions that are the round-off of their computation, rad or m.
 EXACT = 1e-9
 # Rounding causes third differences of at most four steps, and a slow motion adds little.
@@ -152,7 +154,7 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
 
 
 def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return by how much the samples of a motion jitter, as rounded ones do.
+    """Return whether the samples of a motion jitter, as rounded ones do, and a remedy.
 
     Empty if they do not, or if this does not lead beyond the limits of jerk or acceleration. Of
     samples that are rounded to a decimal, and so slow that rounding decides their third
@@ -172,7 +174,7 @@ def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
     jitters = (seen.mean(axis=0) >= OFTEN) & (
         alternating.sum(axis=0) >= ALTERNATING * np.maximum(pairs.sum(axis=0), 1))
     sizes = (np.abs(jerks) * apart**3).max(axis=0) / AMPLIFIED
-    fastest = np.abs(jerks).max(axis=0)
+    fastest = BETWEEN * np.abs(jerks).max(axis=0)
     limits = robot.limits
     counts = np.where(
         np.isfinite(limits.jerk), fastest > limits.jerk,
@@ -183,8 +185,8 @@ def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
     if not (jitters & counts).any() or not LEAST_JITTER <= size <= MAX_SAMPLE_TOLERANCE:
         return ''
     return (
-        f'the samples of {points.names[joint]} jitter, or are rounded, by about {size:g} '
-        f"{unit(robot, joint, 'position')}{_SMOOTH.format(tolerance=size)}")
+        f'the samples of {points.names[joint]} jitter, or are rounded'
+        f'{_SMOOTH.format(tolerance=size)}')
 
 
 def _decimal(positions: Array) -> float:

@@ -186,8 +186,7 @@ def test_samples_rounded_to_no_decimal_jitter_by_a_tolerance_that_smooths_them(
     points = replace(points, positions=points.positions * np.pi / 3.0)
     said = jitter(joints.robot, points)
     assert said.startswith('the samples of fer_joint')
-    size = float(said.split('by about ')[1].split(' rad')[0])
-    assert f'--sample-tolerance {size:g})' in said
+    size = float(said.split('--sample-tolerance ')[1].split(')')[0])
     assert 0.0005 <= size <= 0.002
     assert smooths(joints.robot, points, size)
 
@@ -202,6 +201,20 @@ def test_samples_are_said_to_be_rounded_with_a_tolerance_that_smooths_them(
     assert said.startswith(f'the positions are rounded to {size:g}: ')
     assert f'--sample-tolerance {size:g})' in said
     assert smooths(joints.robot, points, size) or (decimals == 4 and step > 0.004)
+
+
+def test_jitter_is_named_if_only_a_plan_through_the_samples_exceeds_limits(joints):
+    """Third differences of the samples are within the limits, and the plan's jerk is not."""
+    step = 0.01
+    points = sampled(joints, cosine, step, 17)
+    noise = np.random.default_rng(3).standard_normal(points.positions.shape)
+    noise[[0, -1]] = 0.0
+    thirds = np.abs(np.diff(noise, 3, axis=0)).max(axis=0) / step**3
+    noise *= 0.5 * joints.robot.limits.jerk / thirds
+    points = replace(points, positions=points.positions + noise)
+    said = jitter(joints.robot, points)
+    assert 'jitter' in said
+    assert smooths(joints.robot, points, float(said.split('--sample-tolerance ')[1].split(')')[0]))
 
 
 def test_a_ramp_in_full_steps_is_not_said_to_be_rounded(joints):
