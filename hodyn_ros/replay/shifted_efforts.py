@@ -81,7 +81,8 @@ class ShiftedEfforts:
         """Return each joint's lag about a common shift, and its deviation, s, (n,) each.
 
         The deviations are those for a single independent sample. The shift is the one with the
-        least errors of all joints. The search starts at 0 and follows falling errors: at a far
+        least errors of all joints, without a lag beside it: in a sinusoidal motion, a gain and a
+        lag together explain any shift. The search starts at 0 and follows falling errors: at a far
         shift, a wrong model may fit by chance. `variance`, (n,), is that of noise which was
         filtered out; it is added to that of the errors.
         """
@@ -105,8 +106,9 @@ class ShiftedEfforts:
         start = self._left(_rate_and_error(self.unshifted)[:, 1, 1], self.unshifted, variance)
         for joint in np.flatnonzero(self._square > 0.0):
             k = _first_minimum(sizes[:, joint].tolist())
-            fit, left = self._fits[k], np.exp(sizes[k, joint])
-            lag, moved, _ = self._lag_about(k)
+            fit = self._fits[k]
+            lag, moved, square = self._lag_about(k)
+            left = float(self._left(square, fit, variance)[joint])
             free = max(samples[joint] * min(1.0, fast[joint] / left), 1.0)
             found[:, joint] = (
                 lag[joint], np.sqrt(moved[joint] * left * fit.samples[joint] / free),
@@ -139,12 +141,13 @@ class ShiftedEfforts:
         return found, moved / np.clip(fall, *_FALL) ** 2, left
 
     def _sizes(self, variance: Array) -> list[Array]:
-        """Return the logarithms of the errors that the lag leaves, for each shift."""
+        """Return the logarithms of the errors, (n,), for each shift."""
         used = self._square > 0.0
         return [
             np.full(len(used), np.inf)
             if not used.any() or np.any(fit.samples[used] < _MOST * self._compared[used])
-            else np.log(self._left(_lag(fit)[2], fit, variance)) for fit in self._fits]
+            else np.log(self._left(_rate_and_error(fit)[:, 1, 1], fit, variance))
+            for fit in self._fits]
 
     def _left(self, square: Array, fit: FrictionFit, variance: Array) -> Array:
         """Return the mean of squared errors, (n,), at least as large as round-off."""
