@@ -77,9 +77,6 @@ def read_rotor_inertia(section: CheckedMapping, joints: list[str]) -> Array | No
     """Return the rotors' reflected inertias, (n,); None if the file gives none."""
     if not section.has('rotor_inertia'):
         return None
-    if section.has('actuators'):
-        section.fail(
-            'rotor_inertia', 'remove it: the motors under the key `actuators` have inertias')
     values = section.array('rotor_inertia', (len(joints),))
     _refuse(section, 'rotor_inertia', joints, values < 0.0, 'is below 0')
     return values
