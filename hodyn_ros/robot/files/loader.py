@@ -102,6 +102,8 @@ def load_robot(
     locked = locked_joints or {}
     if not isinstance(locked, Mapping):
         raise HodynError(f'locked_joints must map joints to positions, got {locked!r:.80}')
+    if not isinstance(floating_base, (bool, np.bool_)):
+        raise HodynError(f'floating_base must be True or False, got {floating_base!r:.80}')
     built_in = isinstance(source, (str, os.PathLike)) and str(source) in robot_names()
     data, context = read_source(source, locked, max_bodies, floating_base=floating_base)
     if inertia_check is not None:

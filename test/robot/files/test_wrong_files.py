@@ -84,6 +84,8 @@ def followers(*joints, **more):
     ({'bodies.2.joint': 'joint2'}, "two bodies have the joint name 'joint2'"),
     ({'limits.torque': [1] * 7}, "limits: unknown key 'torque'"),
     ({'limits.effort': [1] * 6}, "limits, key 'effort': expected 7, got 6"),
+    ({'friction.amplitude': [1] * 8}, "'amplitude': expected 7, got 8: one for each of joint1"),
+    ({'limits.position': [[-1, 1]] * 8}, 'expected 7, got 8: one for each of joint1, joint2'),
     ({'limits.effort.4': -1.0}, "joint 'joint5': must be above 0"),
     ({'limits.position.1': [1, 0]}, "joint 'joint2': its lower limit is not below"),
     ({'limits.position': [None, *[[0, 1]] * 6]}, "limits, key 'position'"),
