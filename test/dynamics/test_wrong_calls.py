@@ -180,6 +180,8 @@ WRONG = {
         ({'q': zeros(7) + np.inf}, 'not finite'),
         ({'twist': zeros(6)}, r'twist has shape \(6,\)'),
         ({'twist': zeros(2, 5)}, r'twist has shape \(2, 5\)'),
+        ({'q': zeros(5, 7)}, r'twist has shape \(2, 6\); expected \(5, k, 6\), as q is a batch of '
+         r'5 positions; one position is \(7,\)$'),
         ({'link': 'hand'}, "no link 'hand'"),
         ({'link': 'link5'}, "link 'link5' .* moved by 5 free joints"),
         ({'damping': -1.0}, 'damping'),
