@@ -205,7 +205,7 @@ def _unknown(robot: Robot) -> list[str]:
         else:
             defaults = dict.fromkeys(
                 f'{robot.tracking_tolerance[joint]:g} {unit(robot, joint, "position")}'
-                for joint in np.flatnonzero(missing))
+                for joint in np.flatnonzero(missing).tolist())
             sentences.append(
                 f'no tracking error is given for {whose}: the default is {", ".join(defaults)}')
     if robot.friction is None:
