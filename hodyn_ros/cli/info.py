@@ -109,7 +109,7 @@ def _repair(options: argparse.Namespace, console: Console) -> list[dict[str, Any
                 for values in (change.given_principal, change.proposed_principal)),
             f'{change.change:.2g}')
     console.print(
-        f'{options.output}: {len(changes)} impossible inertias, replaced by the nearest possible '
+        f'{options.output}: impossible inertias: {len(changes)}, replaced by the nearest possible '
         'ones (Frobenius norm); measure those that changed much')
     console.print(table)
     return [{
@@ -196,10 +196,18 @@ def _unknown(robot: Robot) -> list[str]:
         missing = ~np.isfinite(getattr(robot.limits, field.name))
         if field.name.startswith('position'):
             missing &= ~turns_on
-        if field.name in _REPORTED and missing.any():
-            joints = [name for name, gap in zip(robot.joint_names, missing, strict=True) if gap]
-            whose = 'any joint' if len(joints) == robot.n else ', '.join(joints)
+        if field.name not in {*_REPORTED, 'tracking_error'} or not missing.any():
+            continue
+        joints = [name for name, gap in zip(robot.joint_names, missing, strict=True) if gap]
+        whose = 'any joint' if len(joints) == robot.n else ', '.join(joints)
+        if field.name in _REPORTED:
             sentences.append(f'no limit of {field.name.replace("_", " ")} is known for {whose}')
+        else:
+            defaults = dict.fromkeys(
+                f'{robot.tracking_tolerance[joint]:g} {unit(robot, joint, "position")}'
+                for joint in np.flatnonzero(missing).tolist())
+            sentences.append(
+                f'no tracking error is given for {whose}: the default is {", ".join(defaults)}')
     if robot.friction is None:
         sentences.append('no friction: hodyn identify finds it from recordings')
     if robot.actuators is None:

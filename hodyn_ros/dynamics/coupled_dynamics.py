@@ -10,7 +10,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Robot, lie
 from hodyn_ros.robot.mass_matrix import SINGULAR_MASS
 
 
@@ -38,6 +38,13 @@ def hybrid_dynamics_batch(
             robot, motion, base_pose=base_pose, base_twist=twist, external_wrenches=acting)
         return np.concatenate([wrench, torque], axis=2)
 
+    if floating:  # about the base's origin, as in the kernel
+        shift = np.tile(np.eye(4), (len(state), 1, 1))
+        shift[:, :3, 3] = base_pose[:, :3, 3]
+        to_base, back = lie.adjoint(shift), lie.adjoint(lie.inverse(shift))
+        base_pose = lie.inverse(shift) @ base_pose
+        base_twist = base_twist @ back.swapaxes(1, 2)
+        base_inputs = base_inputs @ (back.swapaxes(1, 2) if base_prescribed else to_base)
     given = np.concatenate([np.full(base, base_prescribed), prescribed])
     if floating:
         inputs = np.concatenate([base_inputs, inputs], axis=2)
@@ -67,5 +74,6 @@ def hybrid_dynamics_batch(
     found = np.where(given, efforts(acceleration), acceleration)
     outputs[:], round_off[:] = found[..., base:], error[:, base:]
     if floating:
-        base_outputs[:] = found[..., :base]
+        base_outputs[:] = found[..., :base] @ (
+            back if base_prescribed else to_base.swapaxes(1, 2))
     return -1

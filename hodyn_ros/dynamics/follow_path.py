@@ -8,11 +8,15 @@ from hodyn_ros.dynamics.inverse_kinematics import inverse_kinematics
 from hodyn_ros.dynamics.pose_motion import pose_twist
 from hodyn_ros.dynamics.pose_solver import solve_pose
 from hodyn_ros.dynamics.taylor_coefficients import factorials
-from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
 MAX_JUMP = 0.1
 """Largest distance, rad or m, of a joint from the Taylor series of the previous sample."""
+MAX_STRETCH = 0.05
+"""Largest deviation from 1 of how far poses move over how far their derivatives say."""
+_STILL = 1e-9
+"""Length of a path, rad and m, below which its times are not checked."""
 
 
 def follow_path(
@@ -58,7 +62,8 @@ def follow_path(
     Raises
     ------
     HodynError
-        For wrong shapes; and, naming the time, if a pose is not reached or is singular, or if a
+        For wrong shapes; if poses move by another distance between the times than their
+        derivatives say; and, naming the time, if a pose is not reached or is singular, or if a
         joint would have to jump by more than `MAX_JUMP`.
 
     """
@@ -71,6 +76,7 @@ def follow_path(
     if np.any(np.diff(instants) <= 0.0):
         raise HodynError('times must increase')
     twists = pose_twist(path, representation='hybrid')
+    _check_times(instants, path[:, 0], twists[:, 0])
     scale = factorials(path.shape[1])
     result = np.empty((*path.shape[:2], robot.n))
     for t, instant in enumerate(instants):
@@ -95,3 +101,35 @@ def follow_path(
                     f'{jump[joint]:.2g} rad or m from its predicted position: give samples closer '
                     'together, or keep the path away from singular poses and limits')
     return result
+
+
+def _check_times(times: Array, poses: Array, twists: Array) -> None:
+    """Refuse times that are not those of the derivatives: another unit, or another pace.
+
+    Between two samples, a pose moves by the mean of their hybrid twists times the step. How much
+    further it moves is the median over the steps, weighted by their squared lengths: a jump of the
+    path is left to `follow_path`. Coarse samples and noise widen the tolerance.
+    """
+    steps = np.diff(times)[:, np.newaxis]
+    moved, said = np.zeros((2, len(steps), 6))
+    moved[:, 3:] = np.diff(poses[:, :3, 3], axis=0)
+    turns = poses[1:, :3, :3] @ poses[:-1, :3, :3].swapaxes(1, 2)
+    for row, turn in zip(moved, turns, strict=True):
+        row[:3] = lie.rotation_log(turn)
+    said[:] = 0.5 * steps * (twists[1:] + twists[:-1])
+    weights = (said**2).sum(axis=1)
+    total = weights.sum()
+    if total < _STILL**2:
+        return
+    moves = weights > 0.0
+    ratios = (moved * said).sum(axis=1)[moves] / weights[moves]
+    weights = weights[moves] / total
+    order = np.argsort(ratios)
+    stretch = ratios[order[np.searchsorted(np.cumsum(weights[order]), 0.5)]]
+    coarse = 0.5 * float(np.linalg.norm(
+        steps * np.diff(twists, axis=0), axis=1) @ np.linalg.norm(said, axis=1)) / total
+    noise = 4.0 * float(weights @ np.abs(ratios - stretch)) * float(np.linalg.norm(weights))
+    if abs(stretch - 1.0) > MAX_STRETCH + coarse + noise:
+        raise HodynError(
+            f'times: between them the poses move {stretch:.3g} times as far as their derivatives '
+            'say: give the times, s, of the poses, and derivatives per s')

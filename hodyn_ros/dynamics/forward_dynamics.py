@@ -119,8 +119,7 @@ class ForwardDynamics:
 
     A floating base needs four more arguments, in world axes: base_pose (4, 4), base_twist (1, 6),
     base_wrench (order + 1, 6) and base_out (order + 1, 6), for V̇ and its derivatives. The last
-    three are about the world's origin. Choose an origin near the base: the round-off grows with
-    the square of the distance.
+    three are about the world's origin: round-off grows with its distance from the base.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from hodyn_ros.dynamics.argument_checks import (
     external,
 )
 from hodyn_ros.dynamics.kernels import articulated_body
-from hodyn_ros.robot import HodynError, Robot, lie
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.spherical import singular_chart
 
@@ -134,25 +134,16 @@ def solve(
     pose = twist = base_inputs = np.zeros((count, 0, 1))
     base_prescribed = False
     if base:
-        pose, twist = base[0].copy(), base[1]
+        pose, twist = base
         if (base_wrench is None) == (base_motion is None):
             raise HodynError(
                 f'robot {robot.name!r} has a floating base: give either the base_wrench that '
                 'acts on it or its base_motion')
-        # Compute about the base's origin instead of the world's, which may be far away: inertias
-        # contain the distance squared, which would cost forward dynamics digits.
-        shift = np.tile(np.eye(4), (count, 1, 1))
-        shift[:, :3, 3] = pose[:, :3, 3]
-        to_base, back = lie.adjoint(shift), lie.adjoint(lie.inverse(shift))
-        pose[:, :3, 3] = 0.0
-        twist = twist @ back.swapaxes(1, 2)
         base_prescribed = base_motion is not None
         kind, given = (
             ('base_wrench', base_wrench) if base_motion is None else ('base_motion', base_motion))
-        about_origin = checked(np.asarray(given), kind, (*batch, orders, 6)).reshape(
+        base_inputs = checked(np.asarray(given), kind, (*batch, orders, 6)).reshape(
             count, orders, 6)
-        base_inputs = about_origin @ (
-            back.swapaxes(1, 2) if base_prescribed else to_base)
     elif base_wrench is not None or base_motion is not None:
         raise HodynError(
             f'robot {robot.name!r} has a fixed base: leave out base_wrench and base_motion')
@@ -177,14 +168,13 @@ def solve(
     if wrenches.size:
         entries['external_wrenches'] = wrenches
     if base:
-        entries.update({'base_pose': base[0], 'base_twist': base[1], kind: about_origin})
+        entries.update({'base_pose': base[0], 'base_twist': base[1], kind: base_inputs})
         check_result(robot, base_outputs, entries, batch)
     check_result(robot, outputs, entries, batch)
     _warn_of_round_off(robot, state[:, 0], error, prescribed, outputs[:, 0])
     outputs = outputs.reshape(*batch, orders, robot.n)
     if not base:
         return outputs
-    base_outputs = base_outputs @ (back if base_prescribed else to_base.swapaxes(1, 2))
     return outputs, base_outputs.reshape(*batch, orders, 6)
 
 

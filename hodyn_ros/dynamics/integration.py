@@ -1,5 +1,6 @@
 """Simulation of rigid robots: their motion under given joint torques."""
 from collections.abc import Callable
+import inspect
 import reprlib
 from typing import Any, Literal, overload
 
@@ -126,13 +127,8 @@ def simulate(
 
     """
     check_robot(robot)
-    for name, law in (
-        ('torque', torque), ('base_wrench', base_wrench), ('external_wrenches', external_wrenches),
-    ):
-        if not callable(law) and (law is not None or name == 'torque'):
-            raise HodynError(
-                f'{name}: expected a function of time and state, as lambda t, state: …, got '
-                f'{reprlib.repr(law)}')
+    _check_laws(_given_to_laws(robot, rotations is not None), {
+        'torque': torque, 'base_wrench': base_wrench, 'external_wrenches': external_wrenches})
     # Imported here, so that a node starts faster.
     from scipy import integrate
 
@@ -277,6 +273,32 @@ class _Motion:
             self._robot, {name: turn[np.newaxis] for name, turn in self._turns.items()}))
 
 
+def _given_to_laws(robot: Robot, has_rotations: bool) -> list[str]:
+    """Return the names of the arguments that laws get after time and state."""
+    return ['base_pose', 'base_twist'] * robot.floating + ['rotations'] * has_rotations
+
+
+def _check_laws(others: list[str], laws: dict[str, Law | None]) -> None:
+    """Raise HodynError unless each law can be called with time, state and the others."""
+    arguments = ', '.join(['t', 'state', *others])
+    for name, law in laws.items():
+        if law is None and name != 'torque':
+            continue
+        if not callable(law):
+            raise HodynError(
+                f'{name}: expected a function of time and state, as lambda {arguments}: …, got '
+                f'{reprlib.repr(law)}')
+        try:
+            inspect.signature(law).bind(*arguments.split(', '))
+        except TypeError:
+            too = f'; {" and ".join(others)} are given as well' if others else ''
+            raise HodynError(
+                f'{name}: expected a function of ({arguments}), as lambda {arguments}: …{too}'
+            ) from None
+        except ValueError:  # a function in C, whose arguments are not known
+            continue
+
+
 def _as_pose(matrix: Array) -> Array:
     """Return the pose nearest to a matrix that rounding has changed."""
     return lie.pose(lie.nearest_rotation(matrix[:3, :3]), matrix[:3, 3])
@@ -316,6 +338,7 @@ def simulate_by_euler(
     check_robot(robot)
     if robot.floating:
         raise HodynError(f'robot {robot.name!r} has a floating base: use simulate')
+    _check_laws([], {'torque': torque, 'external_wrenches': external_wrenches})
     if not (0.0 < number(step, 'step') < np.inf and isinstance(
             steps, (int, np.integer)) and steps >= 0):
         raise HodynError(
@@ -334,8 +357,7 @@ def _acceleration(
     state: Array, *others: Any,
 ) -> Any:
     """Return q̈ (MR9, GetJointAccel), (1, n), and V̇ of a floating base, (1, 6)."""
-    names = ['base_pose', 'base_twist'] * robot.floating
-    names += ['rotations'] * (len(others) > len(names))
+    names = _given_to_laws(robot, len(others) > 2 * robot.floating)
     arguments = f'({", ".join(["t", "state", *names])})'
     tau = checked(torque(t, state, *others), f'torque{arguments}', (robot.n,))[None]
     given: dict[str, Any] = dict(zip(names, others, strict=True))

@@ -79,6 +79,10 @@ def inverse_kinematics(
     starts = checked(positions, 'q', (*batch, robot.n)).reshape(-1, robot.n)
     given = numbers(twist, 'twist')
     orders = max(1, given.shape[-2]) if given.ndim == 2 + len(batch) else 1
+    if batch and given.shape != (*batch, orders, 6):
+        raise HodynError(
+            f'twist has shape {given.shape}; expected ({batch[0]}, k, 6), as q is a '
+            f'batch of {batch[0]} positions; one position is ({robot.n},)')
     targets = checked(given, 'twist', (*batch, orders, 6)).reshape(-1, orders, 6)
     index, in_kernel = kinematics.link_frame(robot, link)
     carriers = kinematics.path_to(robot, index)

@@ -125,7 +125,9 @@ def _check_times(path: Path, times: Array, lines: NDArray[np.int_]) -> None:
             f'{path}, line {lines[row]}: time {_digits(times[row])} s {earlier}'
             f'{_too_coarse(times)}')
     if times[0] < 0.0:
-        raise HodynError(f'{path}, line {lines[0]}: time {_digits(times[0])} s is before 0')
+        raise HodynError(
+            f'{path}, line {lines[0]}: time {_digits(times[0])} s is before 0: '
+            f'add {_digits(-times[0])} s to all times')
 
 
 def _too_coarse(times: Array) -> str:

@@ -58,7 +58,7 @@ _HEAVIEST = 50.0
 _DEFLECTION, _STIFF = 1.0, 2e-5
 """Largest deflection of an actuator's spring; least deflection at the largest torque, rad."""
 _FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 5000.0, 2000.0
-"""Largest speed of a joint, of one without a range, and of a rotor before its gear, rad/s."""
+"""Largest speed of a joint, one without a range, and a rotor before its gear, rad/s or m/s."""
 _STRONG, _STRONG_SLIDE, _STRONG_TURN = 100.0, 1e4, 1e3
 """Largest effort of a joint: this many times the robot's weight (prismatic) or weight times size,
 but at least this force, N (prismatic), or torque, N m."""
@@ -225,12 +225,15 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
         ask(f'{context}, actuators: gear_ratio is turns of the rotor per turn of the joint: are '
             f'these the inverse? {", ".join(below)}')
     if fast := [
-        f'{name} ({motor.max_velocity:g} rad/s at the joint)' for name, motor in motors.items()
-        if math.isfinite(motor.max_velocity) and (
-            motor.max_velocity > _FAST
-            or motor.max_velocity * motor.gear_ratio > _FAST_ROTOR)
+        f'{name} ({joint.motor.max_velocity:g} {"rad/s" if name in turning else "m/s"} at the '
+        'joint)' for name, joint in zip(
+            robot.joint_names, robot.actuators.joints, strict=True)
+        if math.isfinite(joint.motor.max_velocity) and (
+            joint.motor.max_velocity > _FAST
+            or joint.motor.max_velocity * joint.motor.gear_ratio > _FAST_ROTOR)
     ]:
-        ask(f'{context}, actuators: max_velocity is in rad/s: are these rpm? {", ".join(fast)}')
+        ask(f'{context}, actuators: max_velocity is in rad/s (prismatic: m/s): are these rpm? '
+            f'{", ".join(fast)}')
     _ask_of_rotors(
         robot, {name: motor.inertia for name, motor in motors.items()}, f'{context}, actuators')
 

@@ -69,7 +69,7 @@ def test_the_replay_of_a_log_is_that_of_the_bag(hodyn, convert):
     ('time,a\n0,1,5\n0,01,1,6\n0,02,1,7',
      '3 of 3 lines cannot be used; left out: 3 entries'),
     ('time,a\n0,0,1,5\n0,01,1,6\n0,02,1,7', 'are these decimal commas?'),
-    ('time,a\n-1,1\n0.01,2', 'line 2: time -1 s is before 0'),
+    ('time,a\n-1,1\n0.01,2', 'line 2: time -1 s is before 0: add 1 s to all times'),
     ('time,a\n0,1', 'at least two rows; joints here: 1, rows: 1'),
     ('time,a\n0,1\n0.01,x\n0.02,1',
      "line 3, column 'a': expected a finite number, got 'x';"

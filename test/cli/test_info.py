@@ -75,6 +75,7 @@ def test_what_is_not_known_is_said_and_of_whom(info):
     assert f'no limit of velocity is known for {second}' in figures['unknown']
     assert 'no limit of jerk is known for any joint' in figures['unknown']
     assert not any('acceleration' in one or 'position' in one for one in figures['unknown'])
+    assert 'no tracking error is given for any joint: the default is 0.2 rad' in figures['unknown']
     assert any('no friction: hodyn identify' in one for one in figures['unknown'])
     assert any('no actuators' in one for one in figures['unknown'])
     for sentence in figures['unknown']:
@@ -85,13 +86,22 @@ def test_what_is_not_known_is_said_and_of_whom(info):
     assert '20000' in rows[1]
 
 
+def test_the_default_of_a_tracking_error_that_is_not_given_is_said(info):
+    figures, _ = info(chain(
+        'revolute', 'prismatic', 'revolute', limits={'tracking_error': [0.1, None, None]}))
+    assert ('no tracking error is given for link1, link2: the default is 0.05 m, 0.2 rad'
+            in figures['unknown'])
+
+
 def test_inertias_are_repaired_on_demand(hodyn):
     robot = chain('revolute', 'revolute')
     robot['bodies'][1]['inertia'] = np.diag([0.1, 0.1, 0.9]).tolist()
     Path('arm.yaml').write_text(json.dumps(robot))
     assert 'hodyn info --repair' in hodyn.refuses('info', 'arm.yaml')
     repair = 'info', 'arm.yaml', '--repair', 'mended.yaml'
-    figures = hodyn(*repair, '--json', '-').figures
+    done = hodyn(*repair, '--json', '-')
+    assert 'mended.yaml: impossible inertias: 1, replaced' in done.err
+    figures = done.figures
     repaired, = figures['repaired']
     assert repaired['link'] == 'link1'
     np.testing.assert_allclose(

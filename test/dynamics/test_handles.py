@@ -9,6 +9,7 @@ import pytest
 from random_robots import assert_close
 
 import hodyn_ros as hd
+from hodyn_ros.robot import lie
 
 FAST = ('spatial', 'body_fixed')
 ARM, FLYER = hd.load_robot('panda'), hd.load_robot('aerial_manipulator')
@@ -36,6 +37,22 @@ def test_forward_dynamics_are_those_of_the_function(name, order):
         robot, q, tau, base_pose=pose, base_twist=twist, base_wrench=wrench)
     assert np.array_equal(out, expected[0])
     assert np.array_equal(base, expected[1])
+
+
+@pytest.mark.parametrize('distance', [1e3, 5e6])
+def test_a_base_far_from_the_origin_costs_forward_dynamics_few_digits(distance):
+    rng = np.random.default_rng(2)
+    q, tau = rng.normal(size=(2, 6)), rng.normal(size=(3, 6))
+    twist, wrench, shift = rng.normal(size=(1, 6)), rng.normal(size=(3, 6)), np.eye(4)
+    shift[:3, 3] = distance, -0.3 * distance, 400.0
+    handle, found = hd.ForwardDynamics(FLYER, 2), []
+    for pose in (np.eye(4), shift):
+        there, back = lie.adjoint(pose), lie.adjoint(lie.inverse(pose))
+        out, base = np.empty((2, 3, 6))
+        handle(q, tau, out, pose, twist @ there.T, wrench @ back, base)
+        found.append((out, base @ back.T))
+    for near, far in zip(*found, strict=True):
+        np.testing.assert_allclose(far, near, rtol=0, atol=1e-14 * distance * np.abs(near).max())
 
 
 @pytest.mark.parametrize('formulation', FAST)

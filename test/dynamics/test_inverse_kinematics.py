@@ -239,3 +239,24 @@ def test_what_cannot_be_followed_names_its_time(panda):
     turned[200:] = turned[200:] @ lie.pose(lie.rotation_z(1.0))
     with pytest.raises(ValueError, match=r'at 2 s: joint .* would have to jump by'):
         hd.follow_path(panda, TIMES, turned, 'link7', READY['panda'])
+
+
+@pytest.mark.parametrize(('factor', 'stretch'), [
+    (0.001, r'1e\+03'), (0.5, '2'), (1.1, '0.909'), (2.0, '0.5')])
+def test_times_that_are_not_those_of_the_derivatives_are_refused(panda, factor, stretch):
+    poses = path(panda, 'link7', 1)
+    with pytest.raises(ValueError, match=f'^times: .* the poses move {stretch} times as far'):
+        hd.follow_path(panda, factor * TIMES, poses, 'link7', READY['panda'])
+
+
+@pytest.mark.parametrize(('take', 'poses_noise', 'twist_noise'), [
+    (slice(None, None, 20), 0.0, 0.0), (slice(None, None, 399), 0.0, 0.0),
+    (slice(0, 1), 0.0, 0.0), (slice(None), 3e-4, 0.0), (slice(None), 0.0, 0.1)])
+def test_coarse_samples_and_noise_are_followed(panda, take, poses_noise, twist_noise):
+    rng, poses = np.random.default_rng(3), path(panda, 'link7', 1)[take, :2]
+    twist = hd.pose_twist(poses, representation='hybrid')
+    twist += rng.normal(scale=twist_noise, size=twist.shape) if twist_noise else 0.0
+    poses[:, 0, :3, 3] += rng.normal(scale=poses_noise, size=(len(poses), 3))
+    poses = hd.pose_derivatives(poses[:, 0], twist, representation='hybrid')
+    q = hd.follow_path(panda, TIMES[take], poses, 'link7', READY['panda'])
+    assert q.shape == (len(poses), 2, 7)

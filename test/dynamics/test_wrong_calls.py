@@ -180,6 +180,8 @@ WRONG = {
         ({'q': zeros(7) + np.inf}, 'not finite'),
         ({'twist': zeros(6)}, r'twist has shape \(6,\)'),
         ({'twist': zeros(2, 5)}, r'twist has shape \(2, 5\)'),
+        ({'q': zeros(5, 7)}, r'twist has shape \(2, 6\); expected \(5, k, 6\), as q is a batch of '
+         r'5 positions; one position is \(7,\)$'),
         ({'link': 'hand'}, "no link 'hand'"),
         ({'link': 'link5'}, "link 'link5' .* moved by 5 free joints"),
         ({'damping': -1.0}, 'damping'),
@@ -238,8 +240,15 @@ WRONG = {
         ({'torque': lambda t, state: zeros(3, 7)},
          r'torque\(t, state\) has shape \(3, 7\); expected \(7,\)'),
         ({'torque': lambda t, state: changed(zeros(7), 1, np.nan)}, 'not finite'),
+        ({'torque': lambda t: zeros(7)},
+         r'^torque: expected a function of \(t, state\), as lambda t, state: …$'),
         ({'base_wrench': still}, 'fixed base: leave out base_wrench'),
         *(({'robot': FLYING_ARM, **BASE, **changes}, words) for changes, words in (
+            ({'torque': lambda t, state: zeros(7)},
+             r'^torque: expected a function of \(t, state, base_pose, base_twist\), as lambda t, '
+             'state, base_pose, base_twist: …; base_pose and base_twist are given as well$'),
+            ({'external_wrenches': lambda t, state: zeros(7, 6)},
+             r'^external_wrenches: expected a function of \(t, state, base_pose'),
             ({'base_pose': None}, 'floating base: give its base_pose'),
             ({'base_pose': 2.0 * EYE}, 'base_pose: its rotation is not orthonormal'),
             ({'base_twist': zeros(6)}, r'base_twist has shape \(6,\); expected \(1, 6\)'),
@@ -254,6 +263,7 @@ WRONG = {
     hd.simulate_by_euler: [
         ({'step': 0.0}, 'step must be above'),
         ({'step': 'a'}, 'step: expected '),
+        ({'torque': lambda t: zeros(7)}, r'^torque: expected a function of \(t, state\)'),
         ({'steps': 2.5}, 'and steps an integer of at least 0, got 0.1 and 2.5'),
         ({'robot': FLYING_ARM}, 'floating base: use simulate'),
     ],

@@ -225,6 +225,20 @@ def test_springs_and_motors_beyond_any_joint_are_asked_about(law, motor, asked):
     assert said(hd.with_actuators, plain, {'actuators': data['actuators']}) == [line]
 
 
+@pytest.mark.parametrize(('motor', 'asked'), [
+    ({'max_velocity': 3000}, '(3000 m/s at the joint)'),
+    ({'side': 'rotor', 'gear_ratio': 400, 'inertia': 4e-5, 'max_velocity': 3000},
+     '(7.5 m/s at the joint)'),
+    ({'side': 'rotor', 'gear_ratio': 400, 'inertia': 4e-5, 'max_velocity': 300}, '')])
+def test_motors_of_slides_are_asked_about_as_well(motor, asked):
+    data = driven({'law': 'rigid'}, motor)
+    for body in data['bodies']:
+        body['type'] = 'prismatic'
+    lines = said(hd.load_robot, data)
+    assert len(lines) == bool(asked)
+    assert all(f'are these rpm? j0 {asked}, j1 {asked}' in line for line in lines)
+
+
 @pytest.mark.parametrize(('amplitude', 'offset', 'asked'), [
     (500.0, 0.0, 'j0 (250 of 60), j1 (250 of 60), j2 (250 of 60)'), (100.0, 0.0, ''),
     (100.0, 1.0, 'j0 (100 of 60)')])

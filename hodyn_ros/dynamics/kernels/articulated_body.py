@@ -6,6 +6,9 @@ each order takes three sweeps: all bodies move tentatively, with unknown acceler
 (outward); the wrenches and torque residuals of that motion are collected (inward); the
 acceleration corrections follow (outward). With zero for the unknowns, the bias twists and momenta
 (eqs. 65, 66) need no own formulas: those of the inverse dynamics apply.
+
+The origin is that of a floating base, not the world's, which may be far away: inertias contain the
+distance squared, which would cost digits.
 """
 from typing import NamedTuple
 
@@ -115,8 +118,11 @@ def hybrid_dynamics(
     for i in range(n):
         if i < floating:
             newton_euler.floating_base_pose(base_pose, state.pose[i], state.screw[i])
+            for c in range(3):
+                state.pose[i, 9 + c] = 0.0
             for c in range(6):
                 state.twist[i, 0, c] = base_twist[0, c]
+            _shift(state.twist[i, 0], 3, base_pose, 1.0)
         else:
             newton_euler.joint_pose(
                 parent[i], body_table[i], q[0, i - floating], state.pose, i, state.screw[i])
@@ -146,6 +152,7 @@ def hybrid_dynamics(
                 for c in range(6):
                     state.twist[i, k + 1, c] = (
                         base_inputs[k, c] / ((k + 1) * factorial) if base_prescribed else 0.0)
+                _shift(state.twist[i, k + 1], 3, base_pose, 1.0)
             else:
                 state.rate[i, k + 1] = (
                     inputs[k, i - floating] / ((k + 1) * factorial)
@@ -184,7 +191,10 @@ def hybrid_dynamics(
             if i < floating:
                 if not base_prescribed:
                     for c in range(6):
-                        correction[c] = base_inputs[k, c] / factorial - state.wrench[i, k, c]
+                        correction[c] = base_inputs[k, c] / factorial
+                    _shift(correction, 0, base_pose, 1.0)
+                    for c in range(6):
+                        correction[c] -= state.wrench[i, k, c]
                     solve(factors, correction)
             elif not prescribed[i - floating]:
                 if k == 0:
@@ -202,6 +212,7 @@ def hybrid_dynamics(
                     base_outputs[k, c] = factorial * (
                         state.wrench[i, k, c] if base_prescribed
                         else (k + 1) * state.twist[i, k + 1, c])
+                _shift(base_outputs[k], 0 if base_prescribed else 3, base_pose, -1.0)
             elif prescribed[i - floating]:
                 outputs[k, i - floating] = factorial * _torque(
                     k, state.screw[i], state.wrench[i])
@@ -233,6 +244,16 @@ def _cut(memory: Array, n: int, order: int) -> tuple[_State, Array]:
     return _State(
         pose, rate, screw, twist, inertia, spin, com, force, wrench, articulated, reaction,
         joint_inertia, torque_residual, correction, frame, local, applied), factors
+
+
+@step
+def _shift(vector: Array, first: int, base_pose: Array, sign: float) -> None:
+    """Take a twist (`first` 3) or wrench (0) from the world's origin to the base's; −1: back."""
+    other = 3 - first
+    for c in range(3):
+        nxt, last = (c + 1) % 3, (c + 2) % 3
+        vector[first + c] += sign * (
+            vector[other + nxt] * base_pose[last, 3] - vector[other + last] * base_pose[nxt, 3])
 
 
 @step

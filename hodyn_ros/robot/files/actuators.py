@@ -107,13 +107,13 @@ def with_actuators(
     actuators = read_actuators(section, list(robot.joint_names), check_names(locked, 'locked'))
     assert actuators is not None  # the section is there
     if robot.rotor_inertia is not None:
-        actuators = _with_rotors(actuators, robot.rotor_inertia.tolist(), context)
+        actuators = with_rotors(actuators, robot.rotor_inertia.tolist(), context)
     found = replace(robot, actuators=actuators, rotor_inertia=None)
     ask_of_actuators(found, context)
     return found
 
 
-def _with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> Actuators:
+def with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> Actuators:
     """Return actuators in which motors of inertia 0 at rigid joints get the robot's rotor inertia.
 
     Warns of joints whose motor has another inertia than the robot's rotor.

@@ -104,9 +104,14 @@ def _mimic(section: CheckedMapping, *, moves: bool) -> Mimic | None:
     if not moves:
         section.fail('mimic', f'a {section.get("type")} joint cannot follow another')
     part = CheckedMapping(section.get('mimic'), f'{section.context}, mimic', _MIMIC_KEYS)
-    return Mimic(part.text('joint'), *(
+    mimic = Mimic(part.text('joint'), *(
         part.number(key) if part.has(key) else default
         for key, default in (('multiplier', 1.0), ('offset', 0.0))))
+    if mimic.multiplier == 0.0:
+        warnings.warn(
+            f"{part.context}, key 'multiplier': 0 fixes the joint at {mimic.offset:g}: is this "
+            'meant? To fix a joint, lock it (locked_joints, --lock)', stacklevel=2)
+    return mimic
 
 
 def read_inertia(

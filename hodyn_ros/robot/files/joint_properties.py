@@ -26,10 +26,11 @@ def read_limits(section: CheckedMapping, joints: list[str]) -> Limits:
         {'position', 'stopping', *LIMIT_KEYS})
     values = {}
     for key in LIMIT_KEYS:
-        values[key] = _with_gaps(part, key, np.full(n, np.inf))
+        values[key] = _with_gaps(part, key, np.full(n, np.inf), joints)
         _refuse(part, key, joints, values[key] <= 0.0,
                 'must be above 0; write null if none is known')
-    lower, upper = _with_gaps(part, 'position', np.tile([-np.inf, np.inf], (n, 1))).T.copy()
+    anywhere = np.tile([-np.inf, np.inf], (n, 1))
+    lower, upper = _with_gaps(part, 'position', anywhere, joints).T.copy()
     _refuse(part, 'position', joints, lower >= upper,
             'its lower limit is not below the upper one')
     return Limits(lower, upper, **values, **_stopping(part, joints))
@@ -41,9 +42,10 @@ def _stopping(limits: CheckedMapping, joints: list[str]) -> dict[str, Array]:
     part = CheckedMapping(
         limits.get('stopping') if limits.has('stopping') else {}, f'{limits.context}, stopping',
         {'position', 'deceleration', 'velocity_offset'})
-    lower, upper = _with_gaps(part, 'position', np.tile([-np.inf, np.inf], (n, 1))).T.copy()
-    deceleration = _with_gaps(part, 'deceleration', np.full(n, np.inf))
-    offset = _with_gaps(part, 'velocity_offset', np.zeros(n))
+    anywhere = np.tile([-np.inf, np.inf], (n, 1))
+    lower, upper = _with_gaps(part, 'position', anywhere, joints).T.copy()
+    deceleration = _with_gaps(part, 'deceleration', np.full(n, np.inf), joints)
+    offset = _with_gaps(part, 'velocity_offset', np.zeros(n), joints)
     _refuse(part, 'position', joints, lower >= upper, 'its lower end is not below the upper one')
     _refuse(part, 'deceleration', joints, deceleration <= 0.0, 'must be above 0')
     _refuse(part, 'velocity_offset', joints, offset < 0.0, 'must not be below 0')
@@ -63,7 +65,7 @@ def read_friction(section: CheckedMapping, joints: list[str]) -> SigmoidFriction
     if law != 'sigmoid':
         part.fail('law', f"expected 'sigmoid', got {law!r}")
     keys = (*_SIGMOID_KEYS, 'viscous') if part.has('viscous') else _SIGMOID_KEYS
-    values = {key: part.array(key, (len(joints),)) for key in keys}
+    values = {key: _per_joint(part, key, joints) for key in keys}
     for key in ('amplitude', 'slope', 'viscous'):
         if key in values:
             wrong = values[key] < 0.0
@@ -77,10 +79,7 @@ def read_rotor_inertia(section: CheckedMapping, joints: list[str]) -> Array | No
     """Return the rotors' reflected inertias, (n,); None if the file gives none."""
     if not section.has('rotor_inertia'):
         return None
-    if section.has('actuators'):
-        section.fail(
-            'rotor_inertia', 'remove it: the motors under the key `actuators` have inertias')
-    values = section.array('rotor_inertia', (len(joints),))
+    values = _per_joint(section, 'rotor_inertia', joints)
     _refuse(section, 'rotor_inertia', joints, values < 0.0, 'is below 0')
     return values
 
@@ -89,7 +88,7 @@ def read_effort_gain(section: CheckedMapping, joints: list[str]) -> Array | None
     """Return N m per unit of recorded effort, (n,); None if the file gives none."""
     if not section.has('effort_gain'):
         return None
-    values = section.array('effort_gain', (len(joints),))
+    values = _per_joint(section, 'effort_gain', joints)
     _refuse(section, 'effort_gain', joints, values == 0.0, 'is 0')
     return values
 
@@ -120,6 +119,21 @@ def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
     return replace(entries, **{f.name: getattr(entries, f.name)[order] for f in fields(entries)})
 
 
+def _per_joint(section: CheckedMapping, key: str, joints: list[str]) -> Array:
+    """Return a list with one number per joint."""
+    _check_length(section, key, joints)
+    return section.array(key, (len(joints),))
+
+
+def _check_length(section: CheckedMapping, key: str, joints: list[str]) -> None:
+    """Refuse a list with more or fewer entries than joints, naming the joints."""
+    value = section.get(key)
+    if isinstance(value, (list, tuple, np.ndarray)) and len(value) != len(joints):
+        section.fail(
+            key, f'expected {len(joints)}, got {len(value)}: one for each of '
+            f'{", ".join(joints)}; joints that follow others have none')
+
+
 def _refuse(
     section: CheckedMapping, key: str, joints: list[str], wrong: Flags, fault: str,
 ) -> None:
@@ -128,10 +142,13 @@ def _refuse(
         section.fail(key, f'joint {joints[int(np.argmax(wrong))]!r}: {fault}')
 
 
-def _with_gaps(section: CheckedMapping, key: str, unlimited: Array) -> Array:
+def _with_gaps(
+    section: CheckedMapping, key: str, unlimited: Array, joints: list[str],
+) -> Array:
     """Return limits in the shape of `unlimited`, whose entries replace nulls of the file."""
     if not section.has(key):
         return unlimited
+    _check_length(section, key, joints)
 
     def filled(value: Any) -> Any:
         if isinstance(value, Sequence) and not isinstance(value, str):

@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.robot.files.actuators import read_actuators
+from hodyn_ros.robot.files.actuators import read_actuators, with_rotors
 from hodyn_ros.robot.files.bodies import (
     InertiaHandling,
     check_merged,
@@ -102,6 +102,8 @@ def load_robot(
     locked = locked_joints or {}
     if not isinstance(locked, Mapping):
         raise HodynError(f'locked_joints must map joints to positions, got {locked!r:.80}')
+    if not isinstance(floating_base, (bool, np.bool_)):
+        raise HodynError(f'floating_base must be True or False, got {floating_base!r:.80}')
     built_in = isinstance(source, (str, os.PathLike)) and str(source) in robot_names()
     data, context = read_source(source, locked, max_bodies, floating_base=floating_base)
     if inertia_check is not None:
@@ -179,6 +181,7 @@ def _robot(
             float(entry[key].get(angle) or 0.0) for angle in ('alpha', 'theta')])
         for entry, body in zip(entries, listed, strict=True)
         for key in CONVENTIONS if entry.get(key)], 'alpha and theta are', section.context)
+    _check_names([body.name for body in listed], 'body', section)
     coupled, followers = with_resolved_mimics(
         with_locked(listed, locked, section), locked, section)
     links = sorted_by_parent(coupled, parents, section)
@@ -187,10 +190,7 @@ def _robot(
         section.fail('bodies', f'{len(bodies)} of them move; at most {MAX_MOVING} can')
     check_merged(bodies, section)
     joints = [body.joint for body in bodies if body.type != 'floating']
-    for names, what in ((joints, 'joint'), ([link.name for link in links], 'body')):
-        twice = sorted(name for name, times in Counter(names).items() if times > 1)
-        if twice:
-            section.fail('bodies', f'two bodies have the {what} name {twice[0]!r}')
+    _check_names(joints, 'joint', section)
     prefixes = section.data.get('joint_prefixes') or []
     if not isinstance(prefixes, (list, tuple)) or not all(isinstance(p, str) for p in prefixes):
         section.fail('joint_prefixes', f'expected a list of names, got {prefixes!r}')
@@ -209,7 +209,12 @@ def _robot(
     all_locked = {**read_locked(section, given), **locked, **followers}
     slides = {link.joint for link in listed if link.type == 'prismatic'}
     friction = read_friction(section, given)
-    rotor_inertia = read_rotor_inertia(section, given)
+    rotors = read_rotor_inertia(section, given)
+    rotor_inertia = None if rotors is None else rotors[order]
+    actuators = read_actuators(section, own, [name for name in given if name in locked])
+    if actuators is not None and rotor_inertia is not None:
+        actuators = with_rotors(actuators, rotor_inertia.tolist(), section.context)
+        rotor_inertia = None
     effort_gain = read_effort_gain(section, given)
     limits = read_limits(section, given)
     _check_ranges(locked, given, limits, section)
@@ -221,9 +226,9 @@ def _robot(
         joint_prefixes=tuple(prefixes),
         limits=reordered(limits, order),
         friction=None if friction is None else reordered(friction, order),
-        rotor_inertia=None if rotor_inertia is None else rotor_inertia[order],
+        rotor_inertia=rotor_inertia,
         effort_gain=None if effort_gain is None else effort_gain[order],
-        actuators=read_actuators(section, own, [name for name in given if name in locked]),
+        actuators=actuators,
         reflexes=read_reflexes(section, given, limits, order),
         frames=frames,
         locked=tuple(all_locked.items()),
@@ -239,6 +244,12 @@ def _robot(
     ask_of_links(links, section.context)
     ask_of_robot(robot, section.context)
     return robot
+
+
+def _check_names(names: list[str], what: str, section: CheckedMapping) -> None:
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
+    if twice:
+        section.fail('bodies', f'two bodies have the {what} name {twice[0]!r}: rename one')
 
 
 def _inertia_check(section: CheckedMapping, built_in: bool) -> InertiaHandling:

@@ -44,7 +44,8 @@ class Repair:
     @property
     def proposed_principal(self) -> Array:
         """Principal values of the proposed inertia, (3,), ascending."""
-        return np.asarray(np.linalg.eigvalsh(self.proposed), dtype=np.float64)
+        values = np.linalg.eigvalsh(self.proposed)
+        return np.maximum(np.asarray(values, dtype=np.float64), 0.0)  # those of 0 are rounded
 
     @property
     def axes(self) -> Array:

@@ -199,11 +199,17 @@ def test_rigid_joints_without_a_motor_keep_the_rotors_of_the_robot():
     robot = replace(bare(4), rotor_inertia=np.array([0.3, 0.2, 0.1, 0.3]))
     given = [
         RIGID, RIGID, RIGID | {'motor': {'inertia': 0.4}}, SPRING | {'motor': {'inertia': 0.5}}]
+    actuators = {'actuators': {f'j{i}': x for i, x in enumerate(given)}}
     with pytest.warns(UserWarning, match="motors' inertias replace the rotor_inertia") as found:
-        elastic = with_actuators(robot, {'actuators': {f'j{i}': x for i, x in enumerate(given)}})
+        elastic = with_actuators(robot, actuators)
     assert len(found) == 1
     assert str(found[0].message).endswith(': j2 (0.1 by 0.4), j3 (0.3 by 0.5)')
     assert found[0].filename == __file__
+    with pytest.warns(UserWarning, match='j2 .0.1 by 0.4.'):  # the same in one file
+        in_one_file = hd.load_robot(chain(4, rotor_inertia=[0.3, 0.2, 0.1, 0.3], **actuators))
+    assert [joint.motor for joint in in_one_file.actuators.joints] == [
+        joint.motor for joint in elastic.actuators.joints]
+    assert in_one_file.rotor_inertia is None
     q = np.zeros((5, 4))
     q[2, :2] = 1.0, 2.0
     feedforward = FeedForward(elastic)

@@ -60,7 +60,8 @@ def test_lists_have_entries_for_the_joints_that_move_by_themselves():
     one, other = hd.load_robot(keys, locked_joints={'joint1': 0.5, 'joint2': 0.5}), locked
     np.testing.assert_allclose(
         one.kernel_model.body_table, other.kernel_model.body_table, atol=1e-15)
-    with pytest.raises(ValueError, match='expected 2, got 3'):
+    with pytest.raises(ValueError, match='expected 2, got 3: one for each of joint0, joint2; '
+                       'joints that follow others have none'):
         hd.load_robot({**keys, 'rotor_inertia': [3.0, 4.0, 5.0]})
 
 
@@ -100,6 +101,9 @@ def test_what_follows_without_moving_is_fixed(leader, multiplier):
     text = hand(WIDE, mimic('j0', multiplier=multiplier, offset=0.3), WIDE,
                 types=[leader, 'prismatic', 'prismatic'])
     robot = hd.load_robot(text)
+    assert said(hd.load_robot, text) == [
+        "robot 'URDF', body 'l1', mimic, key 'multiplier': 0 fixes the joint at 0.3: is this "
+        'meant? To fix a joint, lock it (locked_joints, --lock)'] * (multiplier == 0.0)
     assert 'j1' not in [body.joint for body in robot.bodies]
     assert robot.locked == ()
     np.testing.assert_allclose(

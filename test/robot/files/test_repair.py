@@ -12,7 +12,7 @@ import hodyn_ros as hd
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import robot_mapping
-from hodyn_ros.robot.files.repair import repairs, write_repaired
+from hodyn_ros.robot.files.repair import Repair, repairs, write_repaired
 
 ENTRIES = st.lists(st.floats(-3.0, 3.0), min_size=6, max_size=6)
 
@@ -94,6 +94,12 @@ def test_what_is_right_stays_and_its_torques_too(tmp_path, seed):
     mended = hd.load_robot(tmp_path / 'mended.yaml')
     values = np.linalg.eigvalsh(mended.bodies[2].inertia)
     np.testing.assert_allclose(values, [0.0, 3.0, 3.0], atol=1e-14)
+
+
+def test_a_principal_value_of_0_has_no_sign():
+    tensor = np.diag([-8.7e-19, 3.0, 3.0])
+    change = Repair('l1', 0, 1.0, np.zeros(3), tensor, tensor)
+    assert change.proposed_principal.tolist() == [0.0, 3.0, 3.0]
 
 
 def test_what_cannot_be_written_is_said(tmp_path):

@@ -103,6 +103,8 @@ def test_a_yaml_is_told_how_its_base_is_set_free():
     with pytest.raises(ValueError, match=(
             r'^twolink: floating_base is for .*as the first body, with `type: floating` and')):
         hd.load_robot('twolink', floating_base=True)
+    with pytest.raises(hd.HodynError, match=r"^floating_base must be True or False, got 'no'"):
+        hd.load_robot('twolink', floating_base='no')
 
 
 def test_a_floating_base():
