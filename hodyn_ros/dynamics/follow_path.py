@@ -15,6 +15,9 @@ MAX_JUMP = 0.1
 """Largest distance, rad or m, of a joint from the Taylor series of the previous sample."""
 MAX_STRETCH = 0.05
 """Largest deviation from 1 of how far poses move over how far their derivatives say."""
+# Least number of samples, and largest change of the twists from one to the next, as a share, with
+# which times are checked: the path may swing between coarser samples.
+_FEW, _COARSE = 10, 0.2
 _STILL = 1e-9
 """Length of a path, rad and m, below which its times are not checked."""
 
@@ -119,7 +122,7 @@ def _check_times(times: Array, poses: Array, twists: Array) -> None:
     said[:] = 0.5 * steps * (twists[1:] + twists[:-1])
     weights = (said**2).sum(axis=1)
     total = weights.sum()
-    if total < _STILL**2:
+    if len(times) < _FEW or total < _STILL**2:
         return
     moves = weights > 0.0
     ratios = (moved * said).sum(axis=1)[moves] / weights[moves]
@@ -128,6 +131,8 @@ def _check_times(times: Array, poses: Array, twists: Array) -> None:
     stretch = ratios[order[np.searchsorted(np.cumsum(weights[order]), 0.5)]]
     coarse = 0.5 * float(np.linalg.norm(
         steps * np.diff(twists, axis=0), axis=1) @ np.linalg.norm(said, axis=1)) / total
+    if coarse > _COARSE:
+        return
     noise = 4.0 * float(weights @ np.abs(ratios - stretch)) * float(np.linalg.norm(weights))
     if abs(stretch - 1.0) > MAX_STRETCH + coarse + noise:
         raise HodynError(
