@@ -20,9 +20,9 @@ def dependent_but_elsewhere(
 
     In the model, a locked joint is at its lock, and a follower where its leader's position puts
     it. Joints that are not recorded, and locked ones on which no torque depends, are skipped. A
-    locked sliding joint that carries the arm (`shifting_locks`) changes the torques by its
-    acceleration, not by its position: it is reported only if it moves. A follower may lag its
-    leader: it is reported only if it is elsewhere in most samples.
+    locked sliding joint that carries the arm, or is on a moving slide (`shifting_locks`), changes
+    the torques by its acceleration, not by its position: it is reported only if it moves. A
+    follower may lag its leader: it is reported only if it is elsewhere in most samples.
 
     Parameters
     ----------

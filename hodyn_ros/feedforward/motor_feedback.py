@@ -133,10 +133,9 @@ class MotorFeedback:
             raise HodynError(f'motor states are rejected: {why}')
         if motors is None:
             raise HodynError('no motor states')
-        if controller.now - self._taken > max(FIRST, round(oldest * 1e9)):
-            raise HodynError('no motor states come any more')
         if abs(late) > oldest:
             raise HodynError(
+                'no motor states come any more' if controller.now - self._taken > FIRST else
                 f'the last motor state is {abs(late):.3g} s '
                 f'{"older" if late > 0.0 else "newer"} than the joint state')
         self._check_motion(motors[0], side.reference[0])

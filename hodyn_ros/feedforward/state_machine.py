@@ -13,7 +13,7 @@ from hodyn_ros.feedforward.locked_watch import LockedWatch
 from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
 from hodyn_ros.feedforward.plan_answer import PlanMaker
-from hodyn_ros.feedforward.reasons import NOT_FINITE, Reasons, cause_of, joined
+from hodyn_ros.feedforward.reasons import NOT_FINITE, OF_STATES, Reasons, cause_of, joined
 from hodyn_ros.feedforward.reference_clock import ReferenceClock
 from hodyn_ros.feedforward.settings import SupervisorSettings
 from hodyn_ros.feedforward.stamp_pace import StampPace
@@ -44,9 +44,6 @@ UNREADY = {
     State.DEPARTING: '{why}: stopping', State.ADRIFT: BASE_LOST,
     State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
     State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}
-# Notices about joint states, forgotten when joint states are no longer used.
-OF_STATES = (
-    'set back', 'hold-up', 'gap', 'set ahead', 'state', 'velocity', 'no velocity', 'still')
 # Names in `~/state` of the states that are not named by the reference's mode.
 NAMES = {
     State.LOST: 'stopping', State.SILENT: 'fault', State.ENDING: 'stopping',

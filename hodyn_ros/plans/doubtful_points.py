@@ -36,7 +36,8 @@ MIN_SAMPLES = 20
 # rad or m, does no harm. The largest third difference is about AMPLIFIED times the tolerance that
 # lets a plan be smooth (and 4 to 8 times the largest jitter).
 OFTEN, SEEN, ALTERNATING, LEAST_JITTER, AMPLIFIED = 0.3, 0.05, 0.6, 1e-7, 2.5
-# Jerk of a plan through jittering samples, as a multiple of that of their third differences.
+# Jerk, and change of acceleration, of a plan through jittering samples, as a multiple of those of
+# the samples.
 BETWEEN = 4.0
 # Differences of positions that are the round-off of their computation, rad or m.
 EXACT = 1e-9

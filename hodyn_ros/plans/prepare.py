@@ -366,9 +366,9 @@ def _retimed(
     given = points
     if request.start is not None:
         plan = _fitted(request, points, hasty)
-        if request.start[1:].any():
+        if plan.duration and request.start[1:].any():
             return retime_plan(plan, feedforward, settings.commands)
-        if np.abs(points.positions - request.start[0]).max() <= SMALLEST_STEP:
+        if not plan.duration or np.abs(points.positions - request.start[0]).max() <= SMALLEST_STEP:
             return None
         # The resting start comes before the first point, or replaces it at time 0.
         delay = points.times[0]

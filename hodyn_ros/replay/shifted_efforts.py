@@ -14,7 +14,9 @@ _SPACING = 0.01  # time between compared samples, s: dense enough for the bandwi
 # Gaps that are longer than _GAP, s, and than _PERIODS median periods are not interpolated.
 _GAP, _PERIODS = 0.05, 3.0
 _MOST = 0.5  # least share of the samples that must remain after a shift
-_FALL = 0.2, 5.0  # least and largest share of a shift by which the lag left falls
+# Least and largest share of a shift by which the lag left falls, times the gain of the efforts: a
+# fit's lag contains it.
+_FALL = 0.2, 5.0
 _TINY = 1e-12  # share of the effort's square below which squared errors are round-off
 
 
@@ -124,6 +126,7 @@ class ShiftedEfforts:
         beside the fit do, another cause than a lag is likely, and that of the fit is returned.
         """
         lag, moved, left = _lag(self._fits[k])
+        gain = _gain(self._fits[k])
         found, fall = STEP * (k - STEPS) + lag, np.ones_like(lag)
         for joint in np.flatnonzero(np.isfinite(lag) & (lag != 0.0)):
             way = 1 if lag[joint] > 0.0 else -1
@@ -138,7 +141,8 @@ class ShiftedEfforts:
                 if not abs(other) < abs(own) or own * other < 0.0:
                     break
                 here, own = beside, other
-        return found, moved / np.clip(fall, *_FALL) ** 2, left
+        least, largest = _FALL
+        return found, moved / np.clip(fall, least * gain, largest * gain) ** 2, left
 
     def _sizes(self, variance: Array) -> list[Array]:
         """Return the logarithms of the errors, (n,), for each shift."""
@@ -161,6 +165,13 @@ def _rate_and_error(fit: FrictionFit) -> Array:
     left = fit.left
     own, beside, whole = left[:, :-2, :-2], left[:, :-2, -2:], left[:, -2:, -2:]
     return notable(whole - beside.swapaxes(1, 2) @ inverse(own) @ beside, whole)
+
+
+def _gain(fit: FrictionFit) -> Array:
+    """Return the gain of each joint's efforts, (n,), at least 1e-6."""
+    left = fit.left
+    beside = inverse(left[:, :-2, :-2]) @ left[:, :-2, -1:]
+    return np.maximum(np.abs(1.0 - beside[:, -1, 0]), 1e-6)
 
 
 def _lag(fit: FrictionFit) -> tuple[Array, Array, Array]:

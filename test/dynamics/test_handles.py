@@ -6,7 +6,7 @@ from cases import case_of, random_case
 import numpy as np
 from processes import in_threads
 import pytest
-from random_robots import assert_close
+from random_robots import assert_close, random_robot
 
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
@@ -53,6 +53,23 @@ def test_a_base_far_from_the_origin_costs_forward_dynamics_few_digits(distance):
         found.append((out, base @ back.T))
     for near, far in zip(*found, strict=True):
         np.testing.assert_allclose(far, near, rtol=0, atol=1e-14 * distance * np.abs(near).max())
+
+
+@pytest.mark.parametrize('distance', [1e3, 5e6])
+def test_a_far_base_of_coupled_joints_costs_forward_dynamics_few_digits(distance):
+    rng = np.random.default_rng(4)
+    robot = random_robot(rng, 7, floating=True, serial=False, coupled=True)
+    q, tau = rng.normal(size=(2, robot.n)), rng.normal(size=(3, robot.n))
+    twist, wrench, shift = rng.normal(size=(1, 6)), rng.normal(size=(3, 6)), np.eye(4)
+    shift[:3, 3] = distance, -0.3 * distance, 400.0
+    found = []
+    for pose in (np.eye(4), shift):
+        there, back = lie.adjoint(pose), lie.adjoint(lie.inverse(pose))
+        out, base = hd.forward_dynamics(
+            robot, q, tau, base_pose=pose, base_twist=twist @ there.T, base_wrench=wrench @ back)
+        found.append((out, base @ back.T))
+    for near, far in zip(*found, strict=True):
+        np.testing.assert_allclose(far, near, rtol=0, atol=1e-13 * distance * np.abs(near).max())
 
 
 @pytest.mark.parametrize('formulation', FAST)

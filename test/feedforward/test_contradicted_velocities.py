@@ -109,3 +109,5 @@ def test_velocities_that_end_after_a_contradiction_are_missing():
     assert 'the joint states have no velocity' in world.report[1]
     assert 'contradict' not in world.report[1]
     assert world.said('the joint states have no velocity') == 1
+    world.pass_time(0.5)
+    assert world.report[1] == 'joint states are lost'

@@ -266,6 +266,19 @@ def test_what_keeps_joints_from_their_stiffness_is_named(panda, motor, deflectio
     assert line.endswith('Is the request in N m/rad?') == (wanted == 1e6)
 
 
+def test_springs_that_a_quarter_of_the_effort_would_stretch_too_far_are_named(panda):
+    springs = JointActuator(VariableStiffness(2000.0), Motor(0.5), max_deflection=0.02)
+    world = running(model=FeedForward(driven(panda, springs)))
+    world.supervisor.take_stiffness(np.full(7, 100.0))
+    world.states(2)
+    line, = (line for line in world.logged if 'as far as' in line)
+    soft, bent = line.split('; ')
+    assert 'joint1: 1088 of 100 N m/rad' in soft  # 0.25 · 87 N m / 0.02 rad
+    assert soft.endswith('the springs at a quarter of the effort limit allows')
+    assert bent.startswith('joint4: ')  # its weight is more than a quarter
+    assert bent.endswith('as far as the largest deflection of the springs allows')
+
+
 def heavy(tendons, mass):
     """Return the feed-forward with a payload, and with springs whose file is too soft for it."""
     soft = with_tendons(

@@ -56,12 +56,14 @@ def test_a_refusal_says_joint_quantity_time_value_limit_and_stretch(request_):
 
 @pytest.mark.parametrize('stretch', ['off', 'offer', 'auto', 'retime'])
 @pytest.mark.parametrize('times', [[0.0], [2.0], [0.0, 2.0], [1.0, 2.0, 3.0]])
-def test_a_plan_to_where_the_arm_is_holds_it_there(request_, stretch, times):
+@pytest.mark.parametrize('away', [0.0, 1e-7, 1e-3])
+def test_a_plan_to_where_the_arm_is_holds_it_there(request_, stretch, times, away):
     prepared = prepare_plan(replace(
         request_, trajectory=JointWaypoints(NAMES, times, [START] * len(times)),
-        settings=PlanSettings(stretch=stretch), start=np.array([START, *np.zeros((4, 7))])))
+        settings=PlanSettings(stretch=stretch),
+        start=np.array([np.add(START, away), *np.zeros((4, 7))])))
     assert not prepared.refusal
-    np.testing.assert_allclose(prepared.plan.evaluate(1.0)[0], START, atol=1e-12)
+    np.testing.assert_allclose(prepared.plan.evaluate(9.0)[0], START, atol=away + 1e-12)
 
 
 def test_off_offers_nothing(request_):

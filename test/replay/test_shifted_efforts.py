@@ -20,7 +20,7 @@ def found(lag, seed, frequency, factor=1.0):
 
     rate = (OMEGA * np.cos(time[:, None, None] * OMEGA + phase)).sum(axis=1)
     rate += np.sqrt(np.mean(rate ** 2, axis=0)) * rng.standard_normal(rate.shape)
-    effort = factor * torque(time - lag) + 0.1 * rng.standard_normal(rate.shape)
+    effort = factor * torque(time - lag) + 0.1 * factor * rng.standard_normal(rate.shape)
     shifted = ShiftedEfforts(N)
     shifted.add(
         (time * 1e9).astype(np.int64), torque(time), effort,
@@ -41,7 +41,7 @@ def test_lags_are_neither_shrunk_nor_drawn_to_a_tried_shift(lag, frequency):
     assert np.sqrt(np.mean(((lags - lag) / deviations) ** 2)) < 1.5
 
 
-@pytest.mark.parametrize('factor', [0.5, 1.2, 3.0])
+@pytest.mark.parametrize('factor', [0.02, 0.5, 1.2, 3.0])
 @pytest.mark.parametrize('lag', [-0.05, 0.0, 0.01, 0.03])
 def test_the_lag_of_efforts_by_a_factor_is_that_of_the_efforts(lag, factor):
     """Guards 55 ± 10 ms for none, of efforts that were 1.5 times the prediction."""
@@ -49,4 +49,4 @@ def test_the_lag_of_efforts_by_a_factor_is_that_of_the_efforts(lag, factor):
         *(found(lag, seed, 125.0, factor) for seed in range(20)), strict=True))
     assert np.mean(lags) == pytest.approx(lag, abs=1e-3)
     assert np.mean(own) == pytest.approx(lag, abs=1e-3)
-    assert np.sqrt(np.mean(((lags - lag) / deviations) ** 2)) < 2.0
+    assert 0.7 < np.sqrt(np.mean(((lags - lag) / deviations) ** 2)) < 1.5

@@ -69,7 +69,8 @@ def test_no_torque_depends_on_slides_along_the_axes_that_turn_them(seed):
     mapping = random_mapping(rng, 6, kinds=('revolute', 'prismatic', 'helical'), serial=False)
     for body in mapping['bodies']:
         body['axis'] = np.eye(3)[rng.choice(3, p=[0.1, 0.1, 0.8])]
-        body['placement'][:3, :3] = np.eye(3)
+        turn = np.eye(3)[rng.permutation(3)] if rng.random() < 0.3 else np.eye(3)
+        body['placement'][:3, :3] = turn * np.linalg.det(turn)
     locked = rng.choice([body['joint'] for body in mapping['bodies']], size=3, replace=False)
     kinds = {body['joint']: body['type'] for body in mapping['bodies']}
     robot = hd.load_robot(mapping, locked_joints=dict.fromkeys(locked, 0.2))
@@ -81,6 +82,26 @@ def test_no_torque_depends_on_slides_along_the_axes_that_turn_them(seed):
         if kinds[joint] == 'prismatic':
             assert same == (joint in robot.harmless_locks), joint
         assert same >= (joint in robot.harmless_locks), joint
+        if joint in robot.harmless_locks:
+            free = hd.load_robot(mapping, locked_joints=dict.fromkeys(set(locked) - {joint}, 0.2))
+            own = [free.joint_names.index(name) for name in robot.joint_names]
+            moving = np.zeros((20, 3, free.n))
+            moving[:, :, own] = q
+            orders = 2 if joint in robot.shifting_locks else 3
+            moving[:, :orders, free.joint_names.index(joint)] = rng.normal(size=(20, orders))
+            np.testing.assert_allclose(
+                hd.inverse_dynamics(free, moving)[:, 0, own], torques[:, 0], rtol=0.0, atol=1e-9)
+
+
+def test_what_follows_a_locked_joint_may_matter():
+    mapping = {'name': 'arm', 'bodies': [
+        link('lift', kind='prismatic', axis=[0.0, 0.0, 1.0]), link('arm', 'lift'),
+        link('cable', 'arm', axis=[1.0, 0.0, 0.0], mimic={'joint': 'jlift'}),
+        link('tip', 'cable')]}
+    assert not hd.load_robot(mapping, locked_joints={'jlift': 0.1}).harmless_locks
+    del mapping['bodies'][2]['mimic']
+    locked = {'jlift': 0.1, 'jcable': 0.0}
+    assert hd.load_robot(mapping, locked_joints=locked).harmless_locks == {'jlift'}
 
 
 def test_a_locked_lift_on_a_turning_column_is_no_reason_to_wait():

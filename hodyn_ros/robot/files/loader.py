@@ -5,7 +5,7 @@ A HodynError about a wrong file names the robot, the body and the key, and says 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 import os
 from pathlib import Path
 from typing import Any, Literal
@@ -132,7 +132,7 @@ def _harmless_locks(
 
     `links` have parents first. A prismatic joint's position affects no torque if all joints that
     turn its link have its direction, as gravity is the same everywhere and no lever arm changes;
-    another joint's does not if nothing turns its link and it carries no moving link. Torques
+    another joint's does not if nothing moves its link and it carries no moving link. Torques
     depend on the acceleration of such a prismatic joint if it carries a moving link or another
     joint slides it: it shifts the arm.
     """
@@ -149,7 +149,7 @@ def _harmless_locks(
         direction, about = orientation @ link.axis, turns[link.parent]
         if link.joint in locked:
             if link.joint not in slides:
-                if not len(about) and not carries[i]:
+                if not (len(about) or carries[i] or slid[link.parent]):
                     harmless.add(link.joint)
             elif (np.linalg.norm(np.cross(about, direction), axis=1) < PARALLEL).all():
                 harmless.add(link.joint)
@@ -160,6 +160,22 @@ def _harmless_locks(
         turns.insert(i, np.vstack((about, own.get(link.type, np.empty((0, 3))))))
         slid.insert(i, slid[link.parent] or link.type not in ('fixed', 'revolute'))
     return frozenset(harmless), frozenset(shifting)
+
+
+def _with_followers(
+    harmless: Set[str], shifting: Set[str], leaders: Mapping[str, str], followers: Collection[str],
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return both without leaders of locked followers that matter; leaders shift as followers."""
+    harmless, shifting = set(harmless), set(shifting)
+    for follower in followers:
+        leader = leaders.get(follower)
+        while leader is not None:
+            if follower not in harmless:
+                harmless.discard(leader)
+            elif follower in shifting and leader in harmless:
+                shifting.add(leader)
+            leader = leaders.get(leader)
+    return frozenset(harmless), frozenset(shifting & harmless)
 
 
 def _robot(
@@ -218,7 +234,9 @@ def _robot(
     effort_gain = read_effort_gain(section, given)
     limits = read_limits(section, given)
     _check_ranges(locked, given, limits, section)
-    harmless, shifting = _harmless_locks(links, frozenset(all_locked), slides)
+    harmless, shifting = _with_followers(
+        *_harmless_locks(links, frozenset(all_locked), slides),
+        {link.joint: link.mimic.joint for link in listed if link.mimic is not None}, followers)
     robot = Robot(
         name=section.text('name'),
         gravity=gravity,
