@@ -4,8 +4,13 @@ from pathlib import Path
 import numpy as np
 
 from hodyn_ros.messages.joint_state_bag import JointStateBag
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
+
+# Topics of the node with messages of the joint states' type, which are no states of joints.
+RESULTS = {
+    'torque_rate': 'rates of torques', 'torque_accel': 'second derivatives of torques',
+    'motor_reference': 'references of the motors'}
 
 
 def open_recording(
@@ -16,8 +21,14 @@ def open_recording(
     Positions that the driver wraps, for example to ±π, are unwrapped. `path` is the folder of a
     rosbag2, or its lone ``.db3`` or ``.mcap`` file; `prefix` is the prefix of the joint names of
     one arm among several; `topic` is needed if several topics have joint states. HodynError or
-    OSError: there is no such bag or topic, or it cannot be read.
+    OSError: there is no such bag or topic, it cannot be read, or it has results of the node.
     """
-    return JointStateBag(
+    bag = JointStateBag(
         path, JointNames(robot, prefix=prefix), topic, effort_gain=robot.effort_gain,
         turns=np.array([body.type != 'prismatic' for body in robot.joint_bodies]))
+    if what := RESULTS.get(bag.topic.rpartition('/')[2]):
+        with bag:
+            raise HodynError(
+                f'{path}: {bag.topic} has results of the feed-forward node ({what}), no joint '
+                'states: choose the topic of the driver by --topic')
+    return bag

@@ -19,10 +19,6 @@ from hodyn_ros.messages.topic_names import JointFinder, TopicNames
 from hodyn_ros.messages.whole_turns import WholeTurns
 
 USUAL_NAME, OF_MOTORS = 'joint_states', 'motor_states'
-# Results of the node, which are no states of joints.
-RESULTS = {
-    'torque_rate': 'rates of torques', 'torque_accel': 'second derivatives of torques',
-    'motor_reference': 'references of the motors', 'motor_feedback': 'corrections'}
 _READ_AT_ONCE = 4096
 _MAX_KEPT = 1 << 27  # bytes kept in memory: 12 min of 7 joints at 1 kHz
 _MAX_REASONS = 20  # largest number of listed reasons; damaged bytes cause new ones without end
@@ -157,10 +153,6 @@ class JointStateBag:
         self._bag = Bag(self.path)
         try:
             self._topic = _chosen(self._bag, topic)
-            if what := RESULTS.get(self._topic.name.rpartition('/')[2], ''):
-                raise HodynError(
-                    f'{self.path}: {self._topic.name} has results of the feed-forward node '
-                    f'({what}), no joint states: choose the topic of the driver by --topic')
             tally = self._tally()
             self._kept: list[JointStates] | None = []
             size = 0

@@ -57,3 +57,12 @@ def test_one_of_two_arms_and_of_two_topics_is_the_one_that_is_named(tmp_path):
         read(path, topic='/c')
     with pytest.raises((HodynError, OSError), match='missing'):
         read(tmp_path / 'missing')
+
+
+def test_results_of_the_node_are_no_joint_states(tmp_path):
+    path = write(tmp_path / 'bag', {
+        '/joint_states': messages(record(duration=0.3)),
+        '/feedforward/torque_rate': messages(record(duration=0.3))})
+    assert read(path)[0].topic == '/joint_states'
+    with pytest.raises(HodynError, match=r'rates of torques.* choose the topic of the driver by'):
+        read(path, topic='/feedforward/torque_rate')

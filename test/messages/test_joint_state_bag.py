@@ -17,8 +17,6 @@ from recordings import (
 )
 from rosbags.rosbag2 import Writer
 
-from hodyn_ros import HodynError
-
 
 @pytest.fixture
 def bag_of(tmp_path):
@@ -37,15 +35,6 @@ def test_every_storage_and_compression(bag_of, form):
     assert bag.topic == '/joint_states'
     assert bag.total == 30
     assert bag.names == tuple(recording.names)
-
-
-def test_results_of_the_node_are_no_joint_states(tmp_path):
-    path = write(tmp_path / 'bag', {
-        '/joint_states': messages(record(duration=0.3)),
-        '/feedforward/torque_rate': messages(record(duration=0.3))})
-    assert read(path)[1].topic == '/joint_states'
-    with pytest.raises(HodynError, match=r'rates of torques.* choose the topic of the driver by'):
-        read(path, topic='/feedforward/torque_rate')
 
 
 @pytest.mark.parametrize('form', ['sqlite3', 'mcap'])
