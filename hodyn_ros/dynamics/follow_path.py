@@ -17,7 +17,7 @@ MAX_STRETCH = 0.05
 """Largest deviation from 1 of how far poses move over how far their derivatives say."""
 # Least number of samples, and largest change of the twists from one to the next, as a share, with
 # which times are checked: the path may swing between coarser samples.
-_FEW, _COARSE = 10, 0.2
+_FEW, _COARSE = 30, 0.2
 _STILL = 1e-9
 """Length of a path, rad and m, below which its times are not checked."""
 

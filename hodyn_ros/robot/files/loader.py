@@ -5,7 +5,7 @@ A HodynError about a wrong file names the robot, the body and the key, and says 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 import os
 from pathlib import Path
 from typing import Any, Literal
@@ -27,6 +27,7 @@ from hodyn_ros.robot.files.bodies import (
 )
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping, body_label
 from hodyn_ros.robot.files.coupled_joints import with_resolved_mimics
+from hodyn_ros.robot.files.harmless_locks import harmless_locks, with_followers
 from hodyn_ros.robot.files.joint_geometry import CONVENTIONS
 from hodyn_ros.robot.files.joint_limits import with_limits
 from hodyn_ros.robot.files.joint_properties import (
@@ -42,12 +43,10 @@ from hodyn_ros.robot.files.reflexes import read_reflexes
 from hodyn_ros.robot.files.sources import Source, read_source, robot_names
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.mass_matrix import massless_fault
-from hodyn_ros.robot.model import STANDARD_GRAVITY, Body, Robot
+from hodyn_ros.robot.model import STANDARD_GRAVITY, Robot
 from hodyn_ros.robot.unit_doubts import ask_of_angles, ask_of_links, ask_of_robot
 
 RANGE_TOLERANCE = 1e-6  # rounding of positions and limits in files, rad or m
-# Sine of the angle between directions that count as parallel: URDF's angles are often rounded.
-PARALLEL = 1e-4
 MAX_MOVING = 500  # largest number of moving bodies, as mass matrices are dense
 
 InertiaCheck = Literal['error', 'warn']
@@ -125,59 +124,6 @@ def _check_ranges(
                 f'within its range, {lower:g} to {upper:g} (rad, or m for a prismatic joint)')
 
 
-def _harmless_locks(
-    links: Sequence[Body], locked: Set[str], slides: Set[str],
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the locked joints whose position affects no torque, and those of them that shift.
-
-    `links` have parents first. A prismatic joint's position affects no torque if all joints that
-    turn its link have its direction, as gravity is the same everywhere and no lever arm changes;
-    another joint's does not if nothing moves its link and it carries no moving link. Torques
-    depend on the acceleration of such a prismatic joint if it carries a moving link or another
-    joint slides it: it shifts the arm.
-    """
-    carries = [link.type != 'fixed' for link in links]
-    for i in range(len(links) - 1, -1, -1):
-        if links[i].parent >= 0:
-            carries[links[i].parent] |= carries[i]
-    harmless, shifting = set(), set()
-    # Of each link and of the world, last: the home orientation, the directions about which joints
-    # turn it, and whether any joint slides it.
-    orientations, turns, slid = [np.eye(3)], [np.empty((0, 3))], [False]
-    for i, link in enumerate(links):
-        orientation = orientations[link.parent] @ link.placement[:3, :3]
-        direction, about = orientation @ link.axis, turns[link.parent]
-        if link.joint in locked:
-            if link.joint not in slides:
-                if not (len(about) or carries[i] or slid[link.parent]):
-                    harmless.add(link.joint)
-            elif (np.linalg.norm(np.cross(about, direction), axis=1) < PARALLEL).all():
-                harmless.add(link.joint)
-                if carries[i] or slid[link.parent]:
-                    shifting.add(link.joint)
-        own = {'floating': np.eye(3), 'revolute': direction[None], 'helical': direction[None]}
-        orientations.insert(i, orientation)
-        turns.insert(i, np.vstack((about, own.get(link.type, np.empty((0, 3))))))
-        slid.insert(i, slid[link.parent] or link.type not in ('fixed', 'revolute'))
-    return frozenset(harmless), frozenset(shifting)
-
-
-def _with_followers(
-    harmless: Set[str], shifting: Set[str], leaders: Mapping[str, str], followers: Collection[str],
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Return both without leaders of locked followers that matter; leaders shift as followers."""
-    harmless, shifting = set(harmless), set(shifting)
-    for follower in followers:
-        leader = leaders.get(follower)
-        while leader is not None:
-            if follower not in harmless:
-                harmless.discard(leader)
-            elif follower in shifting and leader in harmless:
-                shifting.add(leader)
-            leader = leaders.get(leader)
-    return frozenset(harmless), frozenset(shifting & harmless)
-
-
 def _robot(
     data: Mapping[str, Any], context: str, locked: Mapping[str, float], built_in: bool,
     max_bodies: int | None,
@@ -234,8 +180,8 @@ def _robot(
     effort_gain = read_effort_gain(section, given)
     limits = read_limits(section, given)
     _check_ranges(locked, given, limits, section)
-    harmless, shifting = _with_followers(
-        *_harmless_locks(links, frozenset(all_locked), slides),
+    harmless, shifting = with_followers(
+        *harmless_locks(links, frozenset(all_locked), slides),
         {link.joint: link.mimic.joint for link in listed if link.mimic is not None}, followers)
     robot = Robot(
         name=section.text('name'),

@@ -1,0 +1,62 @@
+"""Finds the locked joints on whose position no torque depends."""
+from collections.abc import Collection, Mapping, Sequence, Set
+
+import numpy as np
+
+from hodyn_ros.robot.model import Body
+
+# Sine of the angle between directions that count as parallel: URDF's angles are often rounded.
+PARALLEL = 1e-4
+
+
+def harmless_locks(
+    links: Sequence[Body], locked: Set[str], slides: Set[str],
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the locked joints whose position affects no torque, and those of them that shift.
+
+    `links` have parents first. A prismatic joint's position affects no torque if all joints that
+    turn its link have its direction, as gravity is the same everywhere and no lever arm changes;
+    another joint's does not if nothing moves its link and it carries no moving link. Torques
+    depend on the acceleration of such a prismatic joint if it carries a moving link or another
+    joint slides it: it shifts the arm.
+    """
+    carries = [link.type != 'fixed' for link in links]
+    for i in range(len(links) - 1, -1, -1):
+        if links[i].parent >= 0:
+            carries[links[i].parent] |= carries[i]
+    harmless, shifting = set(), set()
+    # Of each link and of the world, last: the home orientation, the directions about which joints
+    # turn it, and whether any joint slides it.
+    orientations, turns, slid = [np.eye(3)], [np.empty((0, 3))], [False]
+    for i, link in enumerate(links):
+        orientation = orientations[link.parent] @ link.placement[:3, :3]
+        direction, about = orientation @ link.axis, turns[link.parent]
+        if link.joint in locked:
+            if link.joint not in slides:
+                if not (len(about) or carries[i] or slid[link.parent]):
+                    harmless.add(link.joint)
+            elif (np.linalg.norm(np.cross(about, direction), axis=1) < PARALLEL).all():
+                harmless.add(link.joint)
+                if carries[i] or slid[link.parent]:
+                    shifting.add(link.joint)
+        own = {'floating': np.eye(3), 'revolute': direction[None], 'helical': direction[None]}
+        orientations.insert(i, orientation)
+        turns.insert(i, np.vstack((about, own.get(link.type, np.empty((0, 3))))))
+        slid.insert(i, slid[link.parent] or link.type not in ('fixed', 'revolute'))
+    return frozenset(harmless), frozenset(shifting)
+
+
+def with_followers(
+    harmless: Set[str], shifting: Set[str], leaders: Mapping[str, str], followers: Collection[str],
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return both sets without leaders of followers that matter; leaders shift if followers do."""
+    harmless, shifting = set(harmless), set(shifting)
+    for follower in followers:
+        leader = leaders.get(follower)
+        while leader is not None:
+            if follower not in harmless:
+                harmless.discard(leader)
+            elif follower in shifting and leader in harmless:
+                shifting.add(leader)
+            leader = leaders.get(leader)
+    return frozenset(harmless), frozenset(shifting & harmless)
