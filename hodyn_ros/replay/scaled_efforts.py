@@ -35,8 +35,8 @@ def find_scaled_efforts(
 ) -> ScaledEfforts | None:
     """Return the one joint whose efforts differ from the model's torques by a factor, or most.
 
-    `gravity` says whether the efforts contain gravity. Wrong masses of a wrist's
-    links act alike, and show in no other joint: a single joint that carries little is left out.
+    `gravity` says whether the efforts contain gravity. Wrong masses of a wrist's links act alike,
+    and show in no other joint: a single joint that carries little is left out.
     """
     torque = feedforward.torque(samples.q, gravity=gravity, friction=False)[:, 0]
     judged = np.flatnonzero(samples.judged)

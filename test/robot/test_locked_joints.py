@@ -102,6 +102,11 @@ def test_what_follows_a_locked_joint_may_matter():
     del mapping['bodies'][2]['mimic']
     locked = {'jlift': 0.1, 'jcable': 0.0}
     assert hd.load_robot(mapping, locked_joints=locked).harmless_locks == {'jlift'}
+    mapping['bodies'] = [
+        link('pinion'), link('rail', kind='prismatic', mimic={'joint': 'jpinion'}),
+        link('arm', 'rail')]
+    assert hd.load_robot(mapping, locked_joints={'jpinion': 0.1}).shifting_locks == {
+        'jpinion', 'jrail'}
 
 
 def test_a_locked_lift_on_a_turning_column_is_no_reason_to_wait():

@@ -1,5 +1,5 @@
 """Finds the locked joints on whose position no torque depends."""
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import numpy as np
 
@@ -10,15 +10,18 @@ PARALLEL = 1e-4
 
 
 def harmless_locks(
-    links: Sequence[Body], locked: Set[str], slides: Set[str],
+    links: Sequence[Body], locked: Set[str], slides: Set[str], leaders: Mapping[str, str],
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the locked joints whose position affects no torque, and those of them that shift.
 
-    `links` have parents first. A prismatic joint's position affects no torque if all joints that
-    turn its link have its direction, as gravity is the same everywhere and no lever arm changes;
-    another joint's does not if nothing moves its link and it carries no moving link. Torques
-    depend on the acceleration of such a prismatic joint if it carries a moving link or another
-    joint slides it: it shifts the arm.
+    `links` have parents first; `slides` are the prismatic joints, and `leaders` the joints that
+    others, by name, follow: a leader matters as its followers do.
+
+    A prismatic joint's position affects no torque if all joints that turn its link have its
+    direction, as gravity is the same everywhere and no lever arm changes; another joint's does not
+    if nothing moves its link and it carries no moving link. Torques depend on the acceleration of
+    such a prismatic joint if it carries a moving link or another joint slides it: it shifts the
+    arm.
     """
     carries = [link.type != 'fixed' for link in links]
     for i in range(len(links) - 1, -1, -1):
@@ -43,20 +46,12 @@ def harmless_locks(
         orientations.insert(i, orientation)
         turns.insert(i, np.vstack((about, own.get(link.type, np.empty((0, 3))))))
         slid.insert(i, slid[link.parent] or link.type not in ('fixed', 'revolute'))
-    return frozenset(harmless), frozenset(shifting)
-
-
-def with_followers(
-    harmless: Set[str], shifting: Set[str], leaders: Mapping[str, str], followers: Collection[str],
-) -> tuple[frozenset[str], frozenset[str]]:
-    """Return both sets without leaders of followers that matter; leaders shift if followers do."""
-    harmless, shifting = set(harmless), set(shifting)
-    for follower in followers:
+    for follower in locked & leaders.keys():
         leader = leaders.get(follower)
         while leader is not None:
             if follower not in harmless:
                 harmless.discard(leader)
-            elif follower in shifting and leader in harmless:
+            elif follower in shifting:
                 shifting.add(leader)
             leader = leaders.get(leader)
     return frozenset(harmless), frozenset(shifting & harmless)

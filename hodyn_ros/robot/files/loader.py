@@ -27,7 +27,7 @@ from hodyn_ros.robot.files.bodies import (
 )
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping, body_label
 from hodyn_ros.robot.files.coupled_joints import with_resolved_mimics
-from hodyn_ros.robot.files.harmless_locks import harmless_locks, with_followers
+from hodyn_ros.robot.files.harmless_locks import harmless_locks
 from hodyn_ros.robot.files.joint_geometry import CONVENTIONS
 from hodyn_ros.robot.files.joint_limits import with_limits
 from hodyn_ros.robot.files.joint_properties import (
@@ -180,9 +180,9 @@ def _robot(
     effort_gain = read_effort_gain(section, given)
     limits = read_limits(section, given)
     _check_ranges(locked, given, limits, section)
-    harmless, shifting = with_followers(
-        *harmless_locks(links, frozenset(all_locked), slides),
-        {link.joint: link.mimic.joint for link in listed if link.mimic is not None}, followers)
+    harmless, shifting = harmless_locks(
+        links, frozenset(all_locked), slides,
+        {link.joint: link.mimic.joint for link in listed if link.mimic is not None})
     robot = Robot(
         name=section.text('name'),
         gravity=gravity,
