@@ -146,8 +146,9 @@ class Robot:
         Joints in `locked` on whose position no torque depends, such as wheels and the joints of
         another arm.
     shifting_locks : frozenset of str
-        Joints in `harmless_locks` that slide, and carry the arm or are on a moving slide: torques
-        depend on their acceleration, though not on their position.
+        Joints in `harmless_locks` that slide, and carry the arm or are on a moving slide, and
+        joints that these follow: torques depend on their acceleration, though not on their
+        position.
     kernel_model : KernelModel
         The bodies as the kernels read them.
     coupling : Coupling
