@@ -55,3 +55,9 @@ def diagnosed(q, effort, velocity):
     return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
         SimpleNamespace(
             gear_ratios=np.full(7, np.nan), with_gravity=True, gravity_share=1.0))
+
+
+def robots_of(seeds):
+    """Yield for each seed its generator and its robot."""
+    for seed in seeds:
+        yield seed, np.random.default_rng(seed), ROBOTS[seed % len(ROBOTS)]

@@ -11,7 +11,7 @@ from hodyn_ros.identification.payload import rigid_body
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit
-from hodyn_ros.replay.shifted_zeros import ZeroSearch
+from hodyn_ros.replay.quarter_turns import quarter_turns
 
 _QUARTER = 0.5 * np.pi
 _CANDIDATES = 16  # number of slopes of friction from which the best is chosen
@@ -32,8 +32,8 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
     if 'zeros' in model.terms:
         if begin is None:
             arm = FeedForward(robot if data.gravity else robot.with_gravity((0.0, 0.0, 0.0)))
-            quarters = ZeroSearch(arm, EffortSamples(
-                data.q, data.effort), gains='gains' in model.terms).turns()
+            quarters = quarter_turns(
+                arm, EffortSamples(data.q, data.effort), gains='gains' in model.terms)
         else:
             quarters = _QUARTER * np.round(begin.parameters['zero'] / _QUARTER)
         model.of('zero', theta)[:] = model.of('zero', model.start)[:] = quarters

@@ -17,14 +17,15 @@ from hodyn_ros.replay.effort_unit import (
 )
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import contain_gravity, gravity_doubt
+from hodyn_ros.replay.joint_springs import JointSpring
 from hodyn_ros.replay.misreading import Fit, find_misreading
 from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import UNITS, are_inside, mostly_outside, unit_factors
 from hodyn_ros.replay.reading import DEGREES
 from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.scaled_efforts import ScaledEfforts
-from hodyn_ros.replay.shifted_zeros import ScaledPosition, ZeroSearch
 from hodyn_ros.replay.slight_cause import SlightCause, find_slight_cause, is_of_terms, sentence
+from hodyn_ros.replay.small_changes import ScaledPosition
 from hodyn_ros.replay.wrong_velocities import EXCHANGED, RecordedVelocities
 from hodyn_ros.robot import Robot
 
@@ -104,7 +105,8 @@ class Diagnosis:
     @property
     def gravity_doubt(self) -> str:
         """A sentence about the share of gravity in the efforts; empty if it would mislead."""
-        explains = isinstance(self.slight, ScaledPosition) or len(self.scaled_joints) > 1
+        explains = len(self.scaled_joints) > 1 or isinstance(
+            self.slight, ScaledPosition | JointSpring)
         return gravity_doubt(self.efforts.gravity_share) if (
             self.is_comparable and not self.of_motors and not explains) else ''
 
@@ -313,10 +315,10 @@ def factors_and_fit(
         return none, fit
     # The gear ratios hold only for the motion as recorded, without factors. With a free gain, the
     # efforts of a joint hardly determine the size of its motion.
+    tried = [EffortSamples(q / factors, effort) for factors in units.values()]
     left = [
-        float(np.sum(ZeroSearch(
-            feedforward, EffortSamples(q / factors, effort), gains=False,
-        ).unexplained(np.zeros(robot.n)))) for factors in units.values()]
+        float(np.sum(samples.unexplained(feedforward.torque(samples.q, friction=False)[:, 0])))
+        for samples in tried]
     factors = next(
         factors for factors, one in zip(units.values(), left, strict=True)
         if not one > min(left) + _SAME)

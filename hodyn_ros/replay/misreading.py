@@ -12,8 +12,8 @@ from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
 from hodyn_ros.replay.motor_positions import series_compliance
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
+from hodyn_ros.replay.quarter_turns import quarter_turns
 from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading, absolute_angles
-from hodyn_ros.replay.shifted_zeros import ZeroSearch
 from hodyn_ros.robot import Robot
 
 STILL = 1e-3
@@ -288,9 +288,8 @@ class _Trial:
     def quarters(self, reading: Reading) -> tuple[int, ...]:
         """Return the quarter turns of the zeros that explain most."""
         plain = replace(reading, quarters=len(reading.quarters) * (0,))
-        turns = ZeroSearch(self._model(reading), EffortSamples(
-            self._motion(plain), np.where(self.judged, plain.effort(self._effort), np.nan),
-        )).turns()
+        turns = quarter_turns(self._model(reading), EffortSamples(
+            self._motion(plain), np.where(self.judged, plain.effort(self._effort), np.nan)))
         return tuple(np.round(turns / (0.5 * np.pi)).astype(int).tolist())
 
     def load(self, reading: Reading) -> tuple[float, ...] | None:

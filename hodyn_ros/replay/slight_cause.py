@@ -10,14 +10,16 @@ import numpy as np
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.comparison import percent
 from hodyn_ros.replay.effort_samples import EffortSamples
+from hodyn_ros.replay.joint_springs import JointSpring, find_joint_spring
 from hodyn_ros.replay.reading import rounded
 from hodyn_ros.replay.scaled_efforts import ScaledEfforts, find_scaled_efforts
-from hodyn_ros.replay.shifted_zeros import ScaledPosition, SmallZero, ZeroSearch
-from hodyn_ros.replay.tilted_base import TiltedBase, find_tilt
+from hodyn_ros.replay.small_changes import ScaledPosition, SmallChanges, SmallZero, TiltedBase
 
-SlightCause = SmallZero | ScaledPosition | TiltedBase | ScaledEfforts
+SlightCause = SmallZero | ScaledPosition | TiltedBase | ScaledEfforts | JointSpring
 _ALIKE = 1.2  # ratio of factors of efforts up to which they are said as one
-_CLEARER = 0.5  # a tilt is chosen only if it leaves less than this part of what others leave
+# A tilt or a spring is chosen only if it leaves less than this part of what others leave: a tilt
+# changes two numbers, and the others one; a spring resembles many wrong models.
+_CLEARER = 0.5
 
 
 def find_slight_cause(
@@ -25,17 +27,18 @@ def find_slight_cause(
 ) -> SlightCause | None:
     """Return the best of the changes that explain most of the error; None if none does.
 
-    It leaves least unexplained. A tilt is chosen only if it leaves far less than all others.
+    It leaves least unexplained. A tilt or a spring must leave far less than all others.
     `gravity` says whether the efforts contain gravity, `tilt` whether a tilt may be the cause.
     """
-    search = ZeroSearch(feedforward, samples, gains=False, gravity=gravity)
+    changes = SmallChanges(feedforward, samples, gravity=gravity)
     found = [
-        search.small(), search.ratio(), find_tilt(feedforward, samples) if tilt else None,
-        find_scaled_efforts(feedforward, samples, gravity=gravity)]
-    # A tilt changes two numbers, and the others one: it must explain more.
+        changes.zero(), changes.ratio(), changes.tilt() if tilt else None,
+        find_scaled_efforts(feedforward, samples, gravity=gravity),
+        find_joint_spring(feedforward, samples, gravity=gravity)]
     return min(
         (one for one in found if one is not None), default=None,
-        key=lambda one: one.left / (_CLEARER if isinstance(one, TiltedBase) else 1.0))
+        key=lambda one: one.left / (
+            _CLEARER if isinstance(one, TiltedBase | JointSpring) else 1.0))
 
 
 def is_of_terms(cause: SlightCause, terms: Collection[str]) -> bool:
@@ -65,6 +68,12 @@ def sentence(cause: SlightCause, names: Sequence[str], *, has_springs: bool) -> 
             f'Positions of {names[cause.joint]} seem to be {cause.ratio:.3g} times the true ones: '
             f'divided by this, {instead}. Check the gear ratio by which the driver divides the '
             'angle of the motor; wrong masses or inertias of links may have the same effect.')
+    if isinstance(cause, JointSpring):
+        return (
+            f'Efforts of {names[cause.joint]} seem to contain {cause.stiffness:+.3g} {cause.unit} '
+            f'times its position: with this, {instead}. Does a spring or a counterbalance act on '
+            'this joint? A robot file cannot describe it: subtract its effort from the recorded '
+            'ones. Wrong masses of links may have the same effect.')
     if len(cause.joints) == 1:
         return (
             f'Efforts of {names[cause.joints[0]]} are about {cause.factors[0]:.3g} times the '

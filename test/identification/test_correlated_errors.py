@@ -8,7 +8,7 @@ from recordings import PANDA
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.correlated_errors import design_effects
 from hodyn_ros.replay.effort_samples import EffortSamples
-from hodyn_ros.replay.shifted_zeros import ZeroSearch
+from hodyn_ros.replay.quarter_turns import quarter_turns
 
 
 def lasting(time, duration=60.0, width=200):
@@ -48,7 +48,7 @@ def test_noise_turns_no_joint_that_gravity_hardly_loads(seed):
     """Guards quarter turns of joint7 with narrow intervals, in one of ten recordings."""
     given, _ = recording(seed, ('zeros', 'friction'), 0.2)
     samples = EffortSamples(given.q, given.effort)
-    assert not ZeroSearch(FeedForward(PANDA), samples, gains=False).turns().any()
+    assert not quarter_turns(FeedForward(PANDA), samples, gains=False).any()
 
 
 @pytest.mark.siege

@@ -6,7 +6,7 @@ from hodyn_ros import load_robot
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import COULOMB_WIDTH, FrictionFit
-from hodyn_ros.replay.shifted_zeros import ZeroSearch
+from hodyn_ros.replay.quarter_turns import quarter_turns
 
 PANDA = load_robot('panda')
 
@@ -83,23 +83,23 @@ def turned(turn, seed=0, gain=1.0, robot=PANDA):
 def test_as_many_joints_as_are_turned_are_found_whatever_the_unit(quarters, gain):
     turn = 0.5 * np.pi * np.array(quarters)
     q, effort = turned(turn, gain=gain)
-    found = ZeroSearch(FeedForward(PANDA), EffortSamples(q, effort)).turns()
+    found = quarter_turns(FeedForward(PANDA), EffortSamples(q, effort))
     np.testing.assert_allclose(found, turn)
 
 
 def test_nothing_is_turned_where_zeros_are_right_or_nothing_tells():
     feedforward = FeedForward(PANDA)
     q, effort = turned(np.zeros(7))
-    assert not ZeroSearch(feedforward, EffortSamples(q, effort)).turns().any()
+    assert not quarter_turns(feedforward, EffortSamples(q, effort)).any()
     for silent in (np.full_like(effort, np.nan), np.ones_like(effort)):
-        assert not ZeroSearch(feedforward, EffortSamples(q, silent)).turns().any()
+        assert not quarter_turns(feedforward, EffortSamples(q, silent)).any()
 
 
 def test_one_joint_without_efforts_hides_no_turn_of_another():
     turn = 0.5 * np.pi * np.array([0, 1, 0, 0, 0, 0, 0])
     q, effort = turned(turn)
     effort[:, 6] = np.nan
-    found = ZeroSearch(FeedForward(PANDA), EffortSamples(q, effort)).turns()
+    found = quarter_turns(FeedForward(PANDA), EffortSamples(q, effort))
     np.testing.assert_allclose(found, turn)
 
 
@@ -112,5 +112,5 @@ def test_a_slide_is_not_turned():
          'com': [0.0, 0.0, 0.3], 'inertia': (0.1 * np.eye(3)).tolist(), **home}]})
     turn = np.array([0.0, np.pi])
     q, effort = turned(turn, robot=arm)
-    found = ZeroSearch(FeedForward(arm), EffortSamples(q, effort)).turns()
+    found = quarter_turns(FeedForward(arm), EffortSamples(q, effort))
     np.testing.assert_allclose(found, turn)

@@ -1,0 +1,49 @@
+"""A spring or a counterbalance on one joint, which the model lacks."""
+from dataclasses import dataclass
+
+import numpy as np
+
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.effort_samples import EffortSamples
+from hodyn_ros.replay.friction_fit import FrictionFit
+
+# Least unexplained share of the efforts, and greatest part of it that a spring may leave: wrong
+# masses of links, which act alike, leave more.
+_SHOWS, _SURE = 0.01, 0.1
+
+
+@dataclass(frozen=True)
+class JointSpring:
+    """An effort proportional to the position of one joint, which explains most of the error."""
+
+    joint: int  #: The joint of the model
+    stiffness: float  #: Effort over position
+    unit: str  #: Its unit, N m/rad or N/m
+    #: `unexplained`, `left`: Share of the variance of the efforts that is unexplained, without and
+    #: with the spring
+    unexplained: float
+    left: float
+
+
+def find_joint_spring(
+    feedforward: FeedForward, samples: EffortSamples, *, gravity: bool,
+) -> JointSpring | None:
+    """Return the spring of one joint that explains most of the error, if one does.
+
+    `gravity` says whether the efforts contain gravity.
+    """
+    torque = feedforward.torque(samples.q, gravity=gravity, friction=False)[:, 0]
+    unexplained = samples.share(torque)
+    if not unexplained > _SHOWS:
+        return None
+    position = samples.q[:, 0]
+    fit = FrictionFit(torque.shape[1], 1)
+    fit.add(samples.q[:, 1], (position,), samples.effort - torque, samples.known)
+    stiffness, _, left = fit.coefficients
+    joint = int(np.argmax(fit.left[:, 1, 1] - left))
+    torque[:, joint] += stiffness[joint, 0] * position[:, joint]
+    is_slide = feedforward.robot.joint_bodies[joint].type == 'prismatic'
+    found = JointSpring(
+        joint, float(stiffness[joint, 0]), 'N/m' if is_slide else 'N m/rad', unexplained,
+        samples.share(torque))
+    return found if found.left < _SURE * unexplained else None
