@@ -18,8 +18,8 @@ class SigmoidFriction:
     numbers, or differ in length, raise HodynError.
     """
 
-    #: (n,): A, N m: difference between the friction torques, without the viscous term, of fast
-    #: motion in the two directions
+    #: (n,): A, N m: friction torque of fast forward motion minus that of fast backward motion,
+    #: both without the viscous term
     amplitude: Array
     slope: Array  #: (n,): α, s/rad
     velocity_offset: Array  #: (n,): s, rad/s

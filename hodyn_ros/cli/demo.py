@@ -1,4 +1,4 @@
-"""``hodyn demo``: the node and a simulated arm over ROS 2; `cli.compare` has ``--compare``."""
+"""``hodyn demo``: the node and a simulated arm over ROS 2; ``--compare`` is in `cli.compare`."""
 from __future__ import annotations
 
 import argparse
@@ -44,7 +44,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         help='example actuators for every joint: rigid, with springs, or with antagonistic motors')
     parser.add_argument(
         '--stiffness', type=float,
-        help='stiffness of the example actuators, N m/rad (default: an example)')
+        help='stiffness of the example actuators, N m/rad (default: that of the example)')
     parser.add_argument(
         '--retime', action='store_true',
         help='run the path as fast as the limits of the robot allow')
@@ -52,7 +52,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'comparison', 'how well an elastic arm tracks with each part of the feed-forward')
     elastic.add_argument(
         '--compare', action='store_true',
-        help='run one motion with each kind of feed-forward, from rigid to full, without ROS')
+        help='run one motion with each kind of feed-forward, and with full-state feedback, '
+        'without ROS')
     elastic.add_argument(
         '--bandwidth', type=float, help='bandwidth of the motor loop, rad/s (default: 50)')
     elastic.add_argument(

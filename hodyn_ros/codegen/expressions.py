@@ -20,7 +20,7 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     name: getattr(math, name) for name in (
         'sin', 'cos', 'tanh', 'sinh', 'asinh', 'asin', 'sqrt', 'exp', 'expm1', 'log', 'fabs')
 } | {'fmin': min, 'fmax': max}
-"""Python functions that evaluate constants; the keys are the functions' names in C."""
+"""Python functions, for operands that are constants; the keys are their names in C."""
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv}
@@ -147,7 +147,7 @@ class Graph:
         return self._make(text)
 
     def variables(self, text: str, *shape: int) -> np.ndarray[Any, Any]:
-        """Return variables for the entries of an array of C."""
+        """Return variables for the entries of an array in C."""
         array = np.empty(shape, dtype=object)
         for index in np.ndindex(*shape):
             array[index] = self.variable(text + ''.join(f'[{i}]' for i in index))
@@ -265,8 +265,8 @@ def translated(
 ) -> list[Any]:
     """Return recorded expressions translated to another library of symbols.
 
-    `meaning` has the library's object for each variable in them; `function` makes one from a
-    function's name and operands, `number` from a constant.
+    `meaning` has the library's object for each variable in them; `function` makes such an
+    object from a function's name and operands, `number` from a constant.
     """
     found = dict(meaning)
 

@@ -1,4 +1,4 @@
-"""Runs kernels on expressions: the source that numba compiles, with another number type.
+"""Runs kernels on expressions: the source that numba compiles, called with another number type.
 
 The names in a kernel's Python function get other meanings: numpy's functions take expressions,
 its arrays hold expressions, and the kernels that it calls are treated in the same way. The kernels
@@ -40,7 +40,7 @@ Tree: TypeAlias = Leaf | Branch
 
 
 def explore(graph: Graph, record: Callable[[], dict[str, Number | str]]) -> Tree:
-    """Return the results of a function on expressions, on every path through it.
+    """Return the results of a function that is called with expressions, for every path through it.
 
     `record` is called again for each path, so it must not change its input.
     """

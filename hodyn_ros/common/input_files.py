@@ -8,16 +8,17 @@ import stat
 
 from hodyn_ros.common.errors import HodynError, did_you_mean
 
-_LISTED = 2000  # largest number of entries of a folder among which a name is looked for
+_LISTED = 2000  # a similar name is sought among at most this many entries
 
 
 def check_file(path: Path, missing: str, names: Iterable[str] = ()) -> None:
     """Raise an error unless a path is a regular file, or a link to one.
 
-    FileNotFoundError: nothing is there, or a folder. Its text is `missing`, where it was looked
-    for, and a suggestion: what is in that folder, or one of the names that are no files.
-    HodynError: it is a pipe or a device (these can block, or be read only once), or links form a
-    circle.
+    FileNotFoundError: there is nothing, or a folder. Its text begins with `missing`. If there is
+    nothing, it goes on with the folder that was searched and a similar name, if there is one: of
+    an entry of this folder, or of `names` (such as built-in robots). PermissionError: a folder on
+    the way may not be read. HodynError: it is a pipe or a device (these can block, or be read only
+    once), or links form a circle.
     """
     try:
         kind = path.stat().st_mode

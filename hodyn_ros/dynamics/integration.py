@@ -251,7 +251,7 @@ class _Motion:
         """Let the next step start at X = 0 and x = 0; the arrays are changed in place.
 
         Raises HodynError if the coordinates of a spherical joint that is not given by its rotation
-        are singular: near there steps would become tiny.
+        are singular: near such coordinates steps would become tiny.
         """
         if self._robot.floating:
             self._chart = _as_pose(self._chart @ lie.exp(flat[:6]))

@@ -1,6 +1,6 @@
-"""Dynamics of a link in its own coordinates, and wrenches on it (MR9 section 9.6).
+"""Task-space dynamics, those of the motion of one link, and wrenches on it (MR9 section 9.6).
 
-MR9 is a draft's chapter 9; in the published book dynamics is chapter 8.
+MR9 is chapter 9 of the draft of Modern Robotics; in the published book it is chapter 8.
 """
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class TaskSpaceDynamics:
     bias : (m,) array
         η = J̄ᵀ b − Λ J̇ q̇ with b = C q̇ + g; for n = m it is J⁻ᵀ b − Λ J̇ J⁻¹ V (eq. 9.99).
     jacobian : (m, n) array
-        J, in the representation of all arrays.
+        J, in the same representation as the other arrays.
     jacobian_inverse : (n, m) array
         J̄ = M⁻¹ Jᵀ Λ, the dynamically consistent inverse of J (O. Khatib, IEEE Journal on Robotics
         and Automation, 1987): J̄ V is the joint velocity of least kinetic energy that gives V.
@@ -60,8 +60,8 @@ class TaskSpaceDynamics:
     ) -> Array:
         """Return the joint torques (n,) that give the link an acceleration.
 
-        τ = Jᵀ (Λ V̇ + η + F_tip) + (1 − Jᵀ J̄ᵀ) τ₀. If J has derivatives, so have all arguments and
-        the result, on a first axis.
+        τ = Jᵀ (Λ V̇ + η + F_tip) + (1 − Jᵀ J̄ᵀ) τ₀. If J has derivatives, all arguments and the
+        result have them too, on a first axis.
 
         Parameters
         ----------

@@ -18,7 +18,7 @@ TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
 _SLOWEST = 0.5  # greatest median time between rows, s; a longer one may be in another unit
 _LIKE = 0.9  # correlation from which recorded velocities fit the positions
-_NEAR = 3.0  # largest ratio, either way, of velocities in the same unit of time
+_NEAR = 3.0  # largest ratio, either way, of velocities whose times are in the same unit
 _UNITS = ('seconds', 'milliseconds', 'microseconds', 'nanoseconds')
 _LATEST = 2.0 ** 31  # first time that a stamp cannot hold, s
 
@@ -40,8 +40,8 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     """Write a log, in the format of `read_table`, as the joint states of a new bag.
 
     Lines that lack a time or the position of a joint, or repeat a time, are left out; missing
-    velocities and efforts are NaN. HodynError: the log is not valid, or more than half of its
-    lines are unusable.
+    velocities and efforts are NaN. HodynError: the log is not valid, more than half of its lines
+    are unusable, or times are repeated since they have too few digits.
     """
     check_file(path, f'{path}: no such log')
     try:
@@ -154,7 +154,8 @@ def _other_unit(times: Array, values: dict[str, Array], says_seconds: bool) -> s
     is_late = last >= _LATEST
     if not is_late and (apart <= _SLOWEST or says_seconds):
         return ''
-    said = f'rows are {_digits(round(apart, 6))} s apart, up to {_digits(round(last, 6))} s: '
+    rounded, end = _digits(round(apart, 6)), _digits(round(last, 6))
+    said = f'rows are {rounded} s apart, the last at {end} s: '
     unit = _unit_by_velocities(times, values['position'], values['velocity'])
     if unit == 'seconds' and not is_late:
         return ''
@@ -163,7 +164,7 @@ def _other_unit(times: Array, values: dict[str, Array], says_seconds: bool) -> s
     bounds, size = ((3e2, 3e5), apart) if apart > _SLOWEST else ((1e14, 1e17), last)
     likely = _UNITS[1 + int(np.searchsorted(bounds, size, side='right'))]
     return f'{said}are these {likely}? Times must be in s' + (
-        '' if is_late else "; if these are, name their column 'time [s]'")
+        '' if is_late else "; if they are in s already, name their column 'time [s]'")
 
 
 def _unit_by_velocities(times: Array, position: Array, velocity: Array) -> str:

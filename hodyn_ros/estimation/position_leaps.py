@@ -1,4 +1,4 @@
-"""Positions of a joint that leap to another place and stay there, as no joint moves.
+"""Positions of a joint that leap to another place, as no joint can move, and stay there.
 
 The encoder has slipped, or the drive has dropped out and reported its last position meanwhile.
 """
@@ -7,15 +7,16 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags, Indices
 
 _AROUND = 10  # messages on both sides by which the motion of the arm is judged
-_NEAR = 3  # steps on both sides whose mean slope is that of the motion
-_OFF = 8.0  # least leap, over the usual deviation nearby; noise and motion stay below it
-_FARTHER = 2.0  # least leap, over the usual step
+_NEAR = 3  # steps on both sides; their mean slope is taken as that of the motion
+_OFF = 8.0  # least leap, in usual deviations nearby; noise and motion stay below it
+_FARTHER = 2.0  # least leap, in usual steps
 _OTHERS = 3  # number of largest deviations nearby that do not count: another fault may cause them
 _LEAST = 5e-3  # least leap, rad or m; smaller ones disturb little
-_STEPS = 10.0  # least leap, over the resolution
+_STEPS = 10.0  # least leap, in steps of the resolution
 _ACCELERATION = 100.0  # least acceleration of a leap, rad/s² or m/s²: no arm reaches it
-# Share of the squared way of the other joints in the time in which this one would go as far as it
-# leaps: if they deviate by less, no wrong stamp explains the leap; nor if it takes _LATE periods.
+# A wrong stamp could explain a leap: all joints moved on for longer than the stamps say. It does
+# not if this time is more than _LATE periods, or if the other joints deviate by less than the
+# share _TIMELY of what they would have moved in it (sums of squares).
 _TIMELY, _LATE = 0.1, 20.0
 _MOST = 0.005  # greatest share of samples before which positions leap
 
@@ -23,7 +24,8 @@ _MOST = 0.005  # greatest share of samples before which positions leap
 def leaps(time: Array, position: Array) -> Array:
     """Return by how much positions, (T, n), leap before each message, rad or m; 0 if they do not.
 
-    Late or lost messages move all joints for the same time; a leap is one joint's. A single false
+    After late or lost messages all joints have gone on for the same time; a leap is of one joint.
+    A single false
     position, there and back, is none (see `astray`). Leaps are rare: if there are more than two,
     and more than one in 200 samples, none is returned. `time`, (T,), are stamps, s.
     """
@@ -42,7 +44,7 @@ def leaps(time: Array, position: Array) -> Array:
     low, high = (np.clip(np.arange(count) + end, 0, count) for end in (-_NEAR, _NEAR + 1))
     nearby = (gone[high] - gone[low] - steps) / (passed[high] - passed[low] - seconds)
     rest = steps - seconds * nearby
-    # Of messages that are held up, only the stamps leap.
+    # After a held-up message only the stamp leaps: `rest` is large, but the step is not.
     sizes = np.minimum(np.abs(steps), np.abs(rest))
     resolution = np.where(steps != 0.0, np.abs(steps), np.inf).min(axis=0)
     i, joint = np.nonzero(sizes > np.maximum.reduce(np.broadcast_arrays(
@@ -65,7 +67,7 @@ def leaps(time: Array, position: Array) -> Array:
 def _in_time(rest: Array, slope: Array, joint: Indices, period: float) -> Flags:
     """Return whether joints may have gone on for longer than the stamps say, (c,).
 
-    `rest` and `slope`, (c, n), are the additional ways and the slopes of all joints.
+    `rest` and `slope`, (c, n): how far all joints moved beyond their slopes, and these slopes.
     """
     rows = np.arange(len(joint))
     own = slope[rows, joint]
@@ -73,7 +75,7 @@ def _in_time(rest: Array, slope: Array, joint: Indices, period: float) -> Flags:
     ways = longer[:, None] * slope
     deviations = np.abs(rest)
     ways[rows, joint] = deviations[rows, joint] = 0.0
-    if rest.shape[1] > 3:  # a second joint may leap at once
+    if rest.shape[1] > 3:  # a second joint may leap at the same time
         second = np.argmax(deviations, axis=1)
         ways[rows, second] = deviations[rows, second] = 0.0
     shown = np.sum(deviations ** 2, axis=1) < _TIMELY * np.sum(ways ** 2, axis=1)

@@ -19,10 +19,10 @@ TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
 NEARLY = 0.2
-"""Difference from 2π up to which a jump counts as one turn, rad: the arm may be moving."""
+"""A jump counts as one turn if it differs from 2π by less than this, rad: the arm may move."""
 
 FAR = 20.0
-"""Ratio of a requested to a possible stiffness, either way, from which its unit is questioned."""
+"""If requested and possible stiffness differ by this factor or more, the unit is questioned."""
 
 WRAPS = 'it is off by one turn: the driver must not wrap positions'
 UNREACHED = 'the desired stiffness is not reached: see the log'
@@ -39,11 +39,11 @@ ASTRAY = (
     'positions of {joint} have jumped faster than any arm can move: joint states count as lost '
     'until they come from where the arm was. If the new positions are right, restart the driver '
     '(its silence must last longer than 1 s), or activate the node again')
-LONGER = 'motions take longer and are slower than their velocities'
+LONGER = 'motions take longer, and are slower than the published velocities'
 WHY_LONGER = (
     'the reference leaves out more than a tenth of the time. If joint states are lost or come in '
-    'groups, let the driver send them evenly, or set max_time_step above the time between those '
-    'that come; else find out what holds this process up')
+    'groups, let the driver send them evenly, or set max_time_step above the time between the '
+    'states that arrive. Otherwise find out what holds this process up')
 NOT_TURNED = 'motors stay where they are, and no plan is followed until the joint is back'
 _AT_REFERENCE = 'the dynamics are evaluated at the reference'
 NO_VELOCITY = f'the joint states have no velocity, or NaN in it: {_AT_REFERENCE}'
@@ -151,7 +151,7 @@ class Reasons:
             self.notice('held back', '', at, 'warning', HELD_BACK)
 
     def _of_stiffness(self) -> tuple[str, str]:
-        """Return a key of the requests that are not reached, and a line for the log, or empty."""
+        """Return a key of the requests that are not reached, and a log line; or empty."""
         judged = self._stiffness
         left = [] if judged is None else [each for each in zip(
             self._robot.joint_names, judged.requested, judged.possible, judged.limits,
@@ -194,7 +194,7 @@ class Reasons:
             f'({joined(tolerance, self.of_turn(watch.joint, watch.error))})')
 
     def notice_missing_time(self, seconds: float, at: float, *, is_continued: bool) -> None:
-        """Notice time, s, that the reference left out, below 0 if a clock was set back."""
+        """Show a notice of the seconds that the reference left out; below 0: a clock set back."""
         missing = (
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
@@ -233,11 +233,11 @@ class Reasons:
             'evaluate_at: reference'))
 
     def notice_turned(self, watch: TrackingWatch, joints: Sequence[str], at: float) -> None:
-        """Notice a joint with motors that seems one turn away, and is not followed."""
+        """Show a notice of a joint with motors more than half a turn away: no plan is followed."""
         self.notice('turned', f'{self.of_departure(watch, joints)}: {NOT_TURNED}', at, 'error')
 
     def of_turn(self, joint: int, change: float) -> str:
-        """Return the cause of a joint's jump by one turn, rad; empty for any other jump."""
+        """Return the cause of a joint's jump, rad, by one turn; empty for any other jump."""
         turns = self._robot.joint_bodies[joint].type != 'prismatic'
         return WRAPS if turns and abs(abs(change) - 2.0 * math.pi) < NEARLY else ''
 
@@ -248,5 +248,5 @@ def cause_of(text: str) -> str:
 
 
 def joined(*reasons: str) -> str:
-    """Return the reasons that are not empty in one line, each once."""
+    """Join the reasons that are not empty to one line, each once."""
     return '; '.join(dict.fromkeys(filter(None, reasons)))

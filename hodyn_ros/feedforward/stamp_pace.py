@@ -14,7 +14,8 @@ WRONG = (
     'check their seconds and nanoseconds, or set use_sim_time: true in a simulation')
 SKIPS = (
     'the stamps of the joint states skip most of the time: the states count as lost, as motions '
-    'would be far slower than their velocities. Check the seconds and nanoseconds of the stamps')
+    'would be far slower than the published velocities. Check the seconds and nanoseconds of the '
+    'stamps')
 
 
 class MissingTime:

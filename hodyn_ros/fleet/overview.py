@@ -59,7 +59,8 @@ def write_overview(outcomes: Sequence[Outcome], path: Path, report: str) -> None
         ('recording', 'date, UTC', 'duration, s', 'worst', *joints, 'findings'),
         (_bag_row(*entry, list(joints), report) for entry in rank(outcomes)))
     errors = table(
-        ('joint', 'median, N m or N', '9 of 10 below', 'largest', 'in', 'effort (median of RMS)'),
+        ('joint', 'median, N m or N', '9 of 10 below', 'largest', 'largest in',
+         'effort (median of RMS)'),
         (_joint_row(joint, rows) for joint, rows in joints.items()))
     write_text(path, page(f'Replay of {len(outcomes)} recordings', f"""
 <p>{how_many_are_well(outcomes)}.
@@ -77,7 +78,7 @@ prediction lacks, over the date of recording.</p>
 
 
 def _compared(outcomes: Sequence[Outcome]) -> dict[str, list[tuple[str, Row]]]:
-    """Return for each joint with recorded efforts its rows, with the names of their bags."""
+    """Return, for each joint with recorded efforts, the names of the bags and its rows in them."""
     found: dict[str, list[tuple[str, Row]]] = defaultdict(list)
     for outcome in outcomes:
         for one in outcome.rows:

@@ -1,4 +1,4 @@
-"""The motion of a base through given poses, as a plan that a cycle can evaluate."""
+"""The motion of a base through given poses, as a plan that the node can evaluate in a cycle."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
@@ -22,12 +22,12 @@ the table, which the node unpickles."""
 
 
 def base_plan(times: Array, positions: Array, turns: Array, placement: Array) -> Plan:
-    """Return the plan of a base, whose 12 columns are the rows of its rotation, then its position.
+    """Return the plan of a base: 12 columns, the rows of its rotation and then its position.
 
-    `times`, (m,), s, increase from the start. `positions`, (m, 3), m, and `turns`, (m, 4),
-    orientations (w, x, y, z), are of a frame that moves with the base; `placement`, (4, 4), is the
-    pose of this frame in the axes of the base's body. HodynError: fewer than two poses, poses that
-    `fit_pose_plan` refuses, or motions faster than a base can move.
+    `times`, (m,), are seconds since the start, and increase. `positions`, (m, 3), m, and `turns`,
+    (m, 4), orientations (w, x, y, z), are of a frame that moves with the base; `placement`,
+    (4, 4), is the pose of this frame in the axes of the base's body. HodynError: fewer than two
+    poses, poses that `fit_pose_plan` refuses, or motions faster than a base can move.
     """
     if len(times) < 2:
         raise HodynError(f'a motion of the base needs at least two poses, got {len(times)}')

@@ -1,4 +1,4 @@
-"""Plan files: reads trajectories from YAML, JSON and CSV, and writes annotated plans to them.
+"""Reads trajectories from plan files (YAML, JSON, CSV), and writes annotated plans.
 
 YAML and JSON have the fields of one trajectory_msgs/JointTrajectory, as ``ros2 topic echo``
 prints them, or of a message that contains it: MoveIt's RobotTrajectory or DisplayTrajectory, or a
@@ -44,7 +44,7 @@ def read_trajectory(
     path : Path
         The file, or a bag.
     topic, index : str and int, optional
-        Topic, and number from 1, of the trajectory in a bag that has several.
+        In a bag with several trajectories: the topic, and the number of the trajectory, from 1.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def read_trajectory(
 
 
 def annotated_contents(path: Path) -> Contents | None:
-    """Return the contents that `write_annotated` writes: a bag's, or None for a file.
+    """Return the contents of the bag that `write_annotated` writes; None if it writes a file.
 
     Raises HodynError if the path has an ending that cannot be written.
     """
@@ -243,7 +243,7 @@ def _message(annotated: Annotated) -> dict[str, Any]:
 
 
 def _write_yaml(annotated: Annotated, path: Path) -> None:
-    # `yaml.dump` would write the same, and takes ten times as long.
+    # `yaml.dump` would write the same, but take ten times as long.
     message = _message(annotated)
     with path.open('w', encoding='utf-8') as file:
         yaml.dump({'joint_names': message['joint_names']}, file, default_flow_style=None)

@@ -10,14 +10,14 @@ from hodyn_ros.limits.velocity_bounds import velocity_bounds_of
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of the joints, one entry per joint; infinite if no limit is known.
+    """Limits of the joints, one entry per joint; infinite (an offset: 0) if no limit is known.
 
     Attributes
     ----------
     position_min, position_max : (n,) arrays
         rad or m.
     velocity, acceleration, jerk : (n,) arrays
-        Absolute values, rad/s and so on.
+        Absolute values, rad/s, rad/s² and rad/s³ (prismatic: m).
     effort, effort_rate : (n,) arrays
         Absolute values, N m and N m/s (prismatic: N, N/s).
     tracking_error : (n,) array
@@ -59,7 +59,7 @@ class Limits:
 
     @cached_property
     def velocity_law(self) -> Array:
-        """The velocity limits as functions of position, (5, n): see `limits.velocity_bounds`."""
+        """Parameters of velocity limits over position, (5, n): see `limits.velocity_bounds`."""
         return np.vstack((
             self.velocity, self.stopping_min, self.stopping_max, self.stopping_deceleration,
             self.stopping_offset))
@@ -76,9 +76,10 @@ class Limits:
         return _velocity_range(position, self.velocity_law)
 
     def stopping_range(self, position: Array) -> tuple[Array, Array]:
-        """Return the velocities, each (…, n), with which joints can still stop before their ends.
+        """Return the least and the largest velocity, each (…, n), at which joints can still stop.
 
-        Infinite if no stopping deceleration is known.
+        They must stop within `stopping_min` and `stopping_max`. Infinite if no stopping
+        deceleration is known.
         """
         return _velocity_range(position, self.stopping_law)
 

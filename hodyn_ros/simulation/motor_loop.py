@@ -13,9 +13,9 @@ BANDWIDTH, DAMPING = 50.0, 0.7
 class MotorLoop:
     """τ = feed-forward + B (ω² (θ_d − θ) + 2 ζ ω (θ̇_d − θ̇)), clipped to the motors' limits.
 
-    `bandwidth` is ω, rad/s. `link_inertia`, (n,), kg m², is what each joint moves; it is used as B
-    of rigid joints whose motor has no inertia. Behind a spring, a motor without inertia raises
-    HodynError, as its gains would be 0.
+    B is the inertia of the motor. `bandwidth` is ω, rad/s. `link_inertia`, (n,), kg m², is what
+    each joint moves; it is used as B of rigid joints whose motor has no inertia. Behind a spring,
+    a motor without inertia raises HodynError, as its gains would be 0.
     """
 
     def __init__(

@@ -11,7 +11,7 @@ MAX_STEP = 1e-3  # s
 
 
 class SimulatedArm:
-    """The links of a robot under gravity and joint torques, without friction."""
+    """Links and reflected rotors of a robot under gravity and joint torques, without friction."""
 
     def __init__(self, robot: Robot, position: Array) -> None:
         self.model = build_model(robot)

@@ -44,10 +44,10 @@ def test_the_replay_of_a_log_is_that_of_the_bag(hodyn, convert):
 
 
 @pytest.mark.parametrize(('text', 'said'), [
-    ('time,a\n0,1\n10,1\n20,2', 'rows are 10 s apart, up to 20 s: are these milliseconds?'),
+    ('time,a\n0,1\n10,1\n20,2', 'rows are 10 s apart, the last at 20 s: are these milliseconds?'),
     ('time,a\n0,1\n0.6,1\n1.2000000000000085,2',
-     'log.csv: rows are 0.6 s apart, up to 1.2 s: are these milliseconds? Times must be in s; if '
-     "these are, name their column 'time [s]'"),
+     'log.csv: rows are 0.6 s apart, the last at 1.2 s: are these milliseconds? Times must be in '
+     "s; if they are in s already, name their column 'time [s]'"),
     ('time,a\n0,1\n10000,1\n20000,2', 'are these microseconds?'),
     ('time,a\n0,1\n1000000,1\n2000000,2', 'are these nanoseconds?'),
     ('time,a\n1700000000000,1\n1700000000010,1', 'are these milliseconds?'),
@@ -132,7 +132,7 @@ def test_velocities_say_in_which_unit_slow_rows_are(convert, period, unit, code)
 @pytest.mark.parametrize('rows', [
     '0,1,0\n1,1,0\n2,1,0', '0,1,3\n1,2,-3\n2,1,3\n3,2,-3', '0,1,nan\n1,1,nan'])
 def test_velocities_that_do_not_say_the_unit_leave_the_question(convert, rows):
-    assert "if these are, name their column 'time [s]'" in convert(
+    assert "if they are in s already, name their column 'time [s]'" in convert(
         'time,a,a.velocity\n' + rows, code=2).line
 
 

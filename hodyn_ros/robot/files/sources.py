@@ -60,9 +60,9 @@ def _set_free(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
         if first.get('type') in ('fixed', 'floating'):
             return {**data, 'bodies': [{**first, 'type': 'floating'}, *others]}
     raise HodynError(
-        f'{context}: floating_base is for robots whose first link is their base, as in URDF; here '
-        'list the base as the first body, with `type: floating` and `parent: -1`, and as the '
-        '`parent` of the links that it carries')
+        f'{context}: floating_base is for robots whose first link is their base, as in URDF; in '
+        'this format, make the base the first body, with `type: floating` and `parent: -1`, and '
+        'name it as `parent` of the links that it carries')
 
 
 def _read(
@@ -100,7 +100,7 @@ def _from_yaml(text: str, context: str) -> Mapping[str, Any]:
         raise HodynError(f'{context}: YAML of more than {MAX_YAML} characters; is it a robot?')
     data = strict_yaml.load(text, context)
     if not isinstance(data, Mapping):
-        raise HodynError(f'{context}: a robot file is a mapping with name, gravity and bodies')
+        raise HodynError(f'{context}: a robot file is a mapping with at least name and bodies')
     if 'bodies' not in data and (kind := likeness(data)):
         raise HodynError(f"{context}: not a robot file: key 'bodies' is missing{kind}")
     return data

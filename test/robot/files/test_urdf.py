@@ -101,7 +101,7 @@ def test_a_base_without_mass_is_what_moves_none():
 
 def test_a_yaml_is_told_how_its_base_is_set_free():
     with pytest.raises(ValueError, match=(
-            r'^twolink: floating_base is for .*as the first body, with `type: floating` and')):
+            r'^twolink: floating_base is for .*the base the first body, with `type: floating`')):
         hd.load_robot('twolink', floating_base=True)
     with pytest.raises(hd.HodynError, match=r"^floating_base must be True or False, got 'no'"):
         hd.load_robot('twolink', floating_base='no')
