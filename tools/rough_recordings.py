@@ -45,16 +45,15 @@ def recorded(rng, robot, *, off=0.0, size=1.0):
     return q, effort
 
 
-def diagnosed(q, effort, velocity):
-    """Return what a report says of the motion, efforts and velocities of a Panda."""
-    few = DiagnosisSamples(ROBOTS[0])
+def diagnosed(q, effort, velocity, robot=ROBOTS[0]):
+    """Return what a report says of the motion, efforts and velocities of a robot."""
+    few = DiagnosisSamples(robot)
     few.add(SimpleNamespace(
         q=q, slow=np.stack([effort, effort], axis=1), instants=100_000_000 * np.arange(len(q)),
         leap=np.zeros_like(effort),
         states=SimpleNamespace(position=q[:, 0], velocity=velocity)))
-    return few.diagnosis(FeedForward(ROBOTS[0]), ROBOTS[0].joint_names,
-        SimpleNamespace(
-            gear_ratios=np.full(7, np.nan), with_gravity=True, gravity_share=1.0))
+    return few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
+        gear_ratios=np.full(robot.n, np.nan), with_gravity=True, gravity_share=1.0))
 
 
 def robots_of(seeds):

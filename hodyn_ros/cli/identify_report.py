@@ -243,7 +243,7 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
         said.append(
             f'The file predicts the effort of {", ".join(doubtful.unexplained)} worse than a '
             'constant would: the sign or unit of the effort, or zeros, axes or links of the '
-            'model are wrong. Correct this before using the file' + {
+            'model are wrong, or it lacks a spring. Correct this before using the file' + {
                 (False, False): ': add gains and zeros to the --terms to find signs, units and '
                 'zeros.',
                 (True, False): ': add zeros to the --terms to find zeros.',

@@ -17,7 +17,7 @@ from hodyn_ros.replay.effort_unit import (
 )
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import contain_gravity, gravity_doubt
-from hodyn_ros.replay.joint_springs import JointSpring
+from hodyn_ros.replay.joint_springs import JointSpring, find_joint_spring
 from hodyn_ros.replay.misreading import Fit, find_misreading
 from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import UNITS, are_inside, mostly_outside, unit_factors
@@ -115,6 +115,12 @@ class Diagnosis:
         """Joints whose efforts differ from the model's torques by a factor."""
         return tuple(self.names[joint] for joint in self.slight.joints) if isinstance(
             self.slight, ScaledEfforts) else ()
+
+    @property
+    def explained_joints(self) -> tuple[str, ...]:
+        """Joints whose errors have a cause of their own: a factor, or a spring."""
+        return (self.names[self.slight.joint],) if isinstance(
+            self.slight, JointSpring) else self.scaled_joints
 
     @property
     def has_a_cause(self) -> bool:
@@ -281,9 +287,13 @@ class DiagnosisSamples:
             velocities = RecordedVelocities(q[:, 1] / reading.factors(turns), velocity, turns)
         slight = None
         # A leap changes a zero within the recording, so no other one fits.
-        if not fit.is_wrong and not np.isnan(fit.unexplained) and not self._leaps:
+        if not np.isnan(fit.unexplained) and not self._leaps:
             samples = EffortSamples(q, in_joint_units(effort, efforts.gear_ratios))
-            slight = find_slight_cause(
+            if fit.is_wrong and (spring := find_joint_spring(
+                    feedforward, samples, gravity=efforts.with_gravity)) is not None and (
+                    _CLEARLY * spring.left < fit.least):
+                fit = Fit(spring.left)
+            slight = None if fit.is_wrong else find_slight_cause(
                 feedforward, samples, gravity=efforts.with_gravity,
                 tilt=contain_gravity(efforts.gravity_share))
         return Diagnosis(

@@ -199,7 +199,7 @@ def _about_model(result: Replay) -> list[str]:
     named = {
         *constant, *(joint.name for joint in leaping), *result.diagnosis.beyond_limits,
         *np.array(result.names)[np.isfinite(efforts.gear_ratios)],
-        *result.diagnosis.scaled_joints}
+        *result.diagnosis.explained_joints}
     poor = [joint for joint in result.joints if (
         joint.slow_share > _POOR or _stands_out(joint, result.joints)) and (
             joint.rms_slow_error > least) and joint.name not in named]

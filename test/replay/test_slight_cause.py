@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rough_recordings import ROBOTS, recorded, robots_of
+from rough_recordings import ROBOTS, diagnosed, recorded, robots_of
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
@@ -155,3 +155,19 @@ def test_a_spring_beside_a_joint_is_found_with_its_stiffness(seeds):
     results = [with_a_spring(seed) for seed in seeds]
     assert all(is_right for found, is_right in results if isinstance(found, JointSpring))
     assert np.mean([is_right for _, is_right in results]) >= 0.9
+
+
+@pytest.mark.parametrize('shares', [(0.5, 0.9), (2.0, 5.0)])
+def test_a_spring_is_named_and_not_a_misread_recording(shares):
+    """A spring stronger than gravity passed for two zeros off by half a turn."""
+    for _, rng, robot in robots_of(range(12)):
+        q, effort = recorded(rng, robot)
+        joint = int(np.argmax(np.var(effort, axis=0)))
+        stiffness = rng.uniform(*shares) * rng.choice([-1, 1]) * np.ptp(
+            effort[:, joint]) / np.ptp(q[:, 0, joint])
+        effort[:, joint] += stiffness * (q[:, 0, joint] - rng.uniform(-1.0, 1.0))
+        found = diagnosed(q, effort, q[:, 1], robot)
+        assert not found.is_wrong
+        assert found.slight.joint == joint
+        assert found.slight.stiffness == pytest.approx(stiffness, rel=0.1)
+        assert found.explained_joints == (robot.joint_names[joint],)
