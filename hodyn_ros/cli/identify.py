@@ -14,7 +14,7 @@ from hodyn_ros.cli.options import (
     check_outputs,
     say_what_is_lost,
 )
-from hodyn_ros.cli.used_robot import for_robot
+from hodyn_ros.cli.used_robot import for_robot, given_payload
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.identification import TERMS
@@ -83,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     from hodyn_ros.identification.robot_writer import write_robot
     from hodyn_ros.identification.summary import write_summary
     from hodyn_ros.identification.validation import validate
-    from hodyn_ros.replay.statements import OF_LINKS
+    from hodyn_ros.replay.statements import GIVEN_LOAD, OF_LINKS
     from hodyn_ros.robot.files import load_robot
 
     robot, terms, output = load_robot(options.robot), options.terms, options.output
@@ -107,6 +107,10 @@ def run(options: argparse.Namespace) -> int:
     for one, motion in zip(recordings, motions, strict=True):
         for sentence in motion.doubts(terms):
             console.print(f'! {one.path}: {sentence}', style='bold')
+    if options.payload and any(
+            motion.gravity_doubt(terms) or motion.is_misread(terms) for motion in motions):
+        console.print(
+            f'! {GIVEN_LOAD.format(", ".join(given_payload(options)))}', style='bold')
     damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
     if any(motion.is_misread(terms) for motion in motions):
         others = ', '.join(said for term, said in _FINDS.items() if term not in terms)

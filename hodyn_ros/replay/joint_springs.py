@@ -6,6 +6,7 @@ import numpy as np
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit
+from hodyn_ros.replay.point_loads import find_load, with_load
 
 # Least unexplained share of the efforts, and greatest part of it that a spring may leave: wrong
 # masses of links, which act alike, leave more.
@@ -30,6 +31,7 @@ def find_joint_spring(
 ) -> JointSpring | None:
     """Return the spring of one joint that explains most of the error, if one does.
 
+    A load on a link, whose torques resemble a spring's in a small motion, must explain less.
     `gravity` says whether the efforts contain gravity.
     """
     torque = feedforward.torque(samples.q, gravity=gravity, friction=False)[:, 0]
@@ -46,4 +48,13 @@ def find_joint_spring(
     found = JointSpring(
         joint, float(stiffness[joint, 0]), 'N/m' if is_slide else 'N m/rad', unexplained,
         samples.share(torque))
-    return found if found.left < _SURE * unexplained else None
+    if found.left > _SURE * unexplained:
+        return None
+    for body in feedforward.robot.bodies:
+        load = find_load(
+            feedforward, body.name, samples.q, samples.effort, samples.known, gravity=gravity)
+        if load is not None and samples.share(FeedForward(with_load(
+                feedforward.robot, body.name, *load)).torque(
+                    samples.q, gravity=gravity, friction=False)[:, 0]) < found.left:
+            return None
+    return found

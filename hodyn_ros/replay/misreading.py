@@ -11,6 +11,7 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
 from hodyn_ros.replay.motor_positions import series_compliance
+from hodyn_ros.replay.point_loads import find_load, with_load
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
 from hodyn_ros.replay.quarter_turns import quarter_turns
 from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading, absolute_angles
@@ -42,7 +43,6 @@ _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are 
 # Degrees are chosen unless another factor leaves at most this part of the share that they leave.
 _LIKE_DEGREES = 0.7
 _SAME = 0.99  # directions of gravity differ if their angle's cosine is less
-_HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
 
 # The unexplained share of a reading plus the price of its changes, the share alone, the reading.
 _Ranked = tuple[float, float, Reading]
@@ -181,7 +181,6 @@ class _Trial:
         self._mounted: dict[Mounting | None, FeedForward] = {None: feedforward}
         self._known = np.broadcast_to(judged, effort.shape)
         self._variance = np.var(effort, axis=0)
-        self._mass = sum(body.mass for body in robot.bodies)
         self._turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
         # Positions this far apart are too large, unless the joint turns continuously.
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
@@ -294,23 +293,11 @@ class _Trial:
 
     def load(self, reading: Reading) -> tuple[float, ...] | None:
         """Return mass and centre of the last link's load that fits best; None if implausible."""
-        motion = self._motion(reading)
-        model = self._model(reading)
-        base = model.torque(motion, friction=False)[:, 0]
-        loaded = [
-            FeedForward(_loaded(model.robot, centre)).torque(motion, friction=False)[:, 0] - base
-            for centre in 0.1 * np.eye(4, 3, -1)]
-        columns = [loaded[0], *((each - loaded[0]) / 0.1 for each in loaded[1:])]
-        fit = FrictionFit(base.shape[1], len(columns))
-        fit.add(motion[:, 1], columns, reading.effort(self._effort) - base, self._known)
-        products = np.sum(fit.left / np.maximum(
-            self._variance[list(reading.effort_order)], 1e-300)[:, None, None], axis=0)
-        mass, *moments = np.linalg.lstsq(
-            products[:-1, :-1], products[:-1, -1], rcond=1e-9)[0].tolist()
-        if not 0.0 < mass < _HEAVIEST * self._mass:
-            return None
-        centre = np.array(moments) / mass
-        return None if np.abs(centre).max() > _FARTHEST else (mass, *centre.tolist())
+        found = find_load(
+            self._model(reading), self.robot.bodies[-1].name, self._motion(reading),
+            reading.effort(self._effort), self._known,
+            1.0 / np.maximum(self._variance[list(reading.effort_order)], 1e-300))
+        return found and (found[0], *found[1].tolist())
 
     def _model(self, reading: Reading) -> FeedForward:
         """Return the feed-forward of the robot, mounted as in the reading, without a load."""
@@ -338,7 +325,8 @@ class _Trial:
         if reading.load is not None:
             mass, *centre = reading.load
             # An unknown gain could be mistaken for a load.
-            model, gain = FeedForward(_loaded(model.robot, np.array(centre), mass)), 1.0
+            model, gain = FeedForward(with_load(
+                model.robot, model.robot.bodies[-1].name, mass, np.array(centre))), 1.0
         shares = []
         for gravity in (True, False):
             predicted = model.torque(motion, gravity=gravity, friction=False)[:, 0]
@@ -359,11 +347,6 @@ def mountings(robot: Robot) -> list[Mounting]:
         Mounting(f'{"+-"[sign < 0]}{name}', tuple((strength * sign * axis).tolist()))
         for name, axis in zip('xyz', turn.T, strict=True) for sign in (1, -1)
         if sign * axis @ robot.gravity < _SAME * strength]
-
-
-def _loaded(robot: Robot, centre: Array, mass: float = 1.0) -> Robot:
-    """Return a robot whose last link carries a point mass (kg) at a centre (m, its axes)."""
-    return robot.with_payload(robot.bodies[-1].name, mass, centre, np.zeros((3, 3)))
 
 
 def _slides_in_degrees(

@@ -41,6 +41,12 @@ _COARSE = 0.01  # decimal step of positions that hides when they were sampled, r
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
 
 
+GIVEN_LOAD = (
+    'The given load, --payload {}, is the first suspect: leave the option out, and find the load '
+    'by `hodyn identify --terms payload`.')
+"""What is said of a load that was given if the efforts do not fit."""
+
+
 def warnings(result: Replay) -> list[str]:
     """Return the problems of the result, the most important first, each with what to do."""
     counts, found, diagnosis = result.counts, result.timing_statistics, result.diagnosis
@@ -49,9 +55,7 @@ def warnings(result: Replay) -> list[str]:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
     said += result.moving_locked
     if result.payload and not describes(result):
-        said.append(
-            f'The given load, --payload {", ".join(result.payload)}, is the first suspect: '
-            'compare without it, or find it by `hodyn identify --terms payload`.')
+        said.append(GIVEN_LOAD.format(', '.join(result.payload)))
     said += diagnosis.efforts.cut.sentences(result.names)
     said += diagnosis.sentences
     if found.clock == 'receive' and found.headers_not_ahead:

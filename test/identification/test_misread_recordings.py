@@ -145,3 +145,12 @@ def test_efforts_that_are_cut_are_named_and_left_out(tmp_path, capsys, most, sai
     assert [said in one for one in summary['recordings'][0]['findings']] == [True] * bool(said)
     assert [one['offset']['value'] for one in summary['joints']] == pytest.approx(
         np.zeros(7), abs=0.1)
+
+
+@pytest.mark.parametrize('command', ['identify', 'replay'])
+def test_a_given_load_is_suspected_if_the_efforts_lack_gravity(tmp_path, capsys, command):
+    """`identify` blamed masses, zeros and the direction of gravity instead."""
+    _, said = Spoiled(
+        'no load', made=of(12.0, bandwidth=0.6), options=('--payload', 'link7', '6', '0', '0', '0.1'),
+    ).printed(command, tmp_path, capsys)
+    assert 'The given load, --payload link7 6 0 0 0.1, is the first suspect: leave' in said

@@ -1,0 +1,46 @@
+"""The point mass on a link that explains most of what recorded efforts contain besides."""
+import numpy as np
+
+from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.friction_fit import FrictionFit
+from hodyn_ros.robot import Robot
+
+_HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
+_UNIT = 0.1  # distance of the loads whose torques are compared, m
+
+
+def find_load(
+    feedforward: FeedForward, link: str, motion: Array, effort: Array, known: Flags,
+    weight: Array | float = 1.0, *, gravity: bool = True,
+) -> tuple[float, Array] | None:
+    """Return mass, kg, and centre, (3,), m, of the load that fits best; None if implausible.
+
+    Bias and friction are fitted as well. Motions are (S, 5, n), efforts and which of them are
+    known (S, n); `weight`, (n,), is that of the joints' squared errors. `gravity` says whether the
+    efforts contain gravity.
+    """
+    robot = feedforward.robot
+
+    def torque(model: FeedForward) -> Array:
+        return model.torque(motion, gravity=gravity, friction=False)[:, 0]
+
+    base = torque(feedforward)
+    loaded = [
+        torque(FeedForward(with_load(robot, link, 1.0, centre))) - base
+        for centre in _UNIT * np.eye(4, 3, -1)]
+    columns = [loaded[0], *((each - loaded[0]) / _UNIT for each in loaded[1:])]
+    fit = FrictionFit(robot.n, len(columns))
+    fit.add(motion[:, 1], columns, effort - base, known)
+    products = np.sum(fit.left * np.broadcast_to(weight, robot.n)[:, None, None], axis=0)
+    mass, *moments = np.linalg.lstsq(
+        products[:-1, :-1], products[:-1, -1], rcond=1e-9)[0].tolist()
+    if not 0.0 < mass < _HEAVIEST * sum(body.mass for body in robot.bodies):
+        return None
+    centre = np.array(moments) / mass
+    return None if np.abs(centre).max() > _FARTHEST else (mass, centre)
+
+
+def with_load(robot: Robot, link: str, mass: float, centre: Array) -> Robot:
+    """Return a robot whose link carries a point mass (kg) at a centre (m, its axes)."""
+    return robot.with_payload(link, mass, centre, np.zeros((3, 3)))
