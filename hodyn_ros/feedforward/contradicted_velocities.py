@@ -6,6 +6,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 
 _LONGEST = 1.0  # greatest time between positions that are compared, s
+_PAUSE = 5.0  # ratio of successive times from which the longer is a pause: velocities change in it
 _JUDGED = 0.5, 10  # least time, s, and least number of steps between positions to judge by
 _OPPOSED = -0.5  # correlation of steps and velocities below which they contradict each other
 _TURN = 3.0  # ratio of velocities and steps (RMS) from which they contradict each other
@@ -27,6 +28,7 @@ class ContradictedVelocities:
         self.are_wrong = False
         self._time = -math.inf
         self._last: tuple[Array, Array] | None = None
+        self._apart = _LONGEST
         self._begin()
 
     def _begin(self) -> None:
@@ -41,8 +43,9 @@ class ContradictedVelocities:
         """
         last, self._last = self._last, None if velocity is None else (position, velocity)
         passed, self._time = time - self._time, time
+        is_pause, self._apart = passed > _PAUSE * self._apart, passed
         self.are_wrong = self.are_wrong and passed <= _LONGEST
-        if velocity is None or last is None or not 0.0 < passed <= _LONGEST:
+        if velocity is None or last is None or is_pause or not 0.0 < passed <= _LONGEST:
             self._begin()
             return ''
         step, way = position - last[0], 0.5 * (velocity + last[1]) * passed

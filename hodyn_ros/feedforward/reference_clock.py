@@ -8,8 +8,9 @@ MAX_INTERVAL = 1.0  # longest interval that counts, s
 MAX_PERIODS = 3.0  # longest step between two stamps that is always allowed, in periods
 # How many times faster than this machine's clock a simulated clock may run.
 MAX_SPEED = 20.0
-# Uncertainty of times of arrival, s.
-ARRIVAL = 1e-3
+# How many times longer than the time that has passed a step between two stamps may be, beyond the
+# uncertainty of times of arrival, s. A longer step is that of a clock that was set.
+AHEAD, ARRIVAL = 2.0, 1e-3
 
 
 class TypicalInterval:
@@ -40,18 +41,22 @@ class TypicalInterval:
 class ReferenceClock:
     """Turns stamps into instants without gaps: the time that a stamp skips is left out.
 
-    A step between two stamps of at most `max_step`, s, or three periods if these are longer, moves
-    the reference by the same time. After a longer step (the process was held up, states were lost,
-    the clock was set ahead) or a step back, the reference moves on by one period only. It
-    continues smoothly from where it was and never catches up. The instants are `lookahead`, s,
-    after the stamps.
+    A step between two stamps moves the reference by the same time if it is at most three periods,
+    or at most `max_step`, s, and about as long as the time that has passed. After a longer step
+    (the process was held up, states were lost, the clock was set ahead) or a step back, the
+    reference moves on by one period only. It continues smoothly from where it was and never
+    catches up. The instants are `lookahead`, s, after the stamps. The clock of a simulation may
+    run faster than time.
     """
 
-    def __init__(self, stamp: int, max_step: float, lookahead: float) -> None:
+    def __init__(
+        self, stamp: int, max_step: float, lookahead: float, *, is_simulated: bool = False,
+    ) -> None:
         self.stamp = stamp  #: The last stamp, ns
         self.left_out = 0  #: Total time that was left out, ns
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
+        self._ahead = MAX_SPEED if is_simulated else AHEAD
         # A low rank: lost states and hold-ups lengthen many intervals, but nothing shortens them.
         self._period = TypicalInterval(0.25)
         self._moved_at = -math.inf
@@ -76,15 +81,15 @@ class ReferenceClock:
         step = stamp - self.stamp
         self.stamp = stamp
         passed, self._moved_at = at - self._moved_at, at
-        is_allowed = 0 <= step <= self._max_step * 1e9
+        longest = 1e9 * min(self._max_step, self._ahead * passed + ARRIVAL)
+        is_allowed = 0 <= step <= longest
         # The period is computed only if it matters: most steps are allowed without it.
         known = 0.0 if is_allowed else self._period.value
-        longest = 0 if is_allowed else self.max_step
         if 0 < step <= 1e9 * min(MAX_INTERVAL, MAX_SPEED * passed + ARRIVAL):
             self._period.add(step)
-        if is_allowed or 0 <= step <= longest:
+        if is_allowed or 0 <= step <= MAX_PERIODS * known:
             return 0.0
-        kept = round(known) if known else min(max(step, 0), longest)
+        kept = round(known) if known else min(max(step, 0), round(longest))
         self.left_out += step - kept
         return (step - kept) * 1e-9 if known or step < 0 else 0.0
 
@@ -97,9 +102,9 @@ class ReferenceClock:
     def resume_at(self, stamp: int) -> None:
         """Move on to a stamp, ns, of joint states that are back.
 
-        If it is not within `max_step` after the last one, all but a period is left out.
+        If it is not within three periods after the last one, all but a period is left out.
         """
-        if 0 <= stamp - self.stamp <= self.max_step:
+        if 0 <= stamp - self.stamp <= MAX_PERIODS * self._period.value:
             self.stamp = stamp
         else:
             self.skip_to(stamp)

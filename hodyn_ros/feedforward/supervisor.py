@@ -66,6 +66,7 @@ class Supervisor(Requests):
         self._has_velocity = self._was_reset = False
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
+        self._late_stamp: int | None = None
         self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
         self._lately = MissingTime(OFTEN)
 
@@ -281,7 +282,9 @@ class Supervisor(Requests):
                 'locked', self.locked.refusal, at) or self.why_waiting or not self._knows_base(
                 stamp, at):
             return False
-        self.clock = ReferenceClock(stamp, self.settings.max_time_step, self.settings.lookahead)
+        self.clock = ReferenceClock(
+            stamp, self.settings.max_time_step, self.settings.lookahead,
+            is_simulated=self.settings.is_simulated)
         controller = FeedforwardController(
             self.feedforward, position, self.clock.now, self.settings.controller)
         if self._is_refused('weight', controller.excess_of_weight, at):
@@ -299,10 +302,13 @@ class Supervisor(Requests):
         """Refuse a state that is not newer than the last, unless its clock was set back."""
         clock = self.clock
         back = self._last_stamp - stamp
-        if 0 <= back <= clock.max_step:
+        late, self._late_stamp = self._late_stamp, stamp if back > 0 else None
+        # A single state may be late; after a clock was set back, the next one is newer than it.
+        is_set_back = back > clock.max_step and late is not None and stamp > late
+        if back >= 0 and not is_set_back:
             raise HodynError(self.arrivals.stale(at, is_same=not back))
-        if back > 0 and stamp < clock.stamp:
-            self._leave_time_out(clock.move_to(stamp, at), at)
+        if is_set_back and late is not None and stamp < clock.stamp:
+            self._leave_time_out(clock.move_to(late, at), at)
             # Also if this state is refused: the next one does not set the clock back again.
             self._last_stamp = stamp - round((at - self._answered_at) * 1e9)
             self._was_reset = self.settings.is_simulated

@@ -3,7 +3,13 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from hodyn_ros.common.arrays import Indices
-from hodyn_ros.common.errors import HodynError, MissingJointsError, NamesError, OtherArmError
+from hodyn_ros.common.errors import (
+    HodynError,
+    MissingJointsError,
+    NamesError,
+    NoKnownJointError,
+    OtherArmError,
+)
 
 MERGE = ('merge these into one topic first, for example by joint_state_publisher with its '
          'parameter source_list')
@@ -97,7 +103,10 @@ class TopicNames:
                 isinstance(self._known.get(part), MissingJointsError) for part in self._parts
             ) else self._of_others if isinstance(self._of_others, OtherArmError) else error
         if not isinstance(error, MissingJointsError):
-            return error
+            # Where joints of the robot come with a prefix, this is known better than what lacks.
+            is_better = not self._is_found and isinstance(error, NoKnownJointError) and isinstance(
+                self._of_others, OtherArmError)
+            return self._of_others if is_better and self._of_others is not None else error
         if self._is_found:
             return MissingJointsError(error.missing, TOGETHER if self._are_whole else '')
         if not self._are_whole:

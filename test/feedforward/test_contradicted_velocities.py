@@ -111,3 +111,14 @@ def test_velocities_that_end_after_a_contradiction_are_missing():
     assert world.said('the joint states have no velocity') == 1
     world.pass_time(0.5)
     assert world.report[1] == 'joint states are lost'
+
+
+@pytest.mark.parametrize('rate', [20.0, 50.0, 500.0])
+@pytest.mark.parametrize('pause', [0.4, 0.8, 0.95])
+@SEEDS
+def test_velocities_of_bursts_with_pauses_between_are_those_of_the_positions(seed, pause, rate):
+    """A joystick's pause was integrated at the last velocity before it."""
+    rng = np.random.default_rng(seed)
+    time, position, velocity = stream(rng, rate, 12.0)
+    burst = np.floor(time / 1.2)
+    assert not said(time + pause * burst, position, velocity)

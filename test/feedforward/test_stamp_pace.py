@@ -160,6 +160,23 @@ def test_states_that_a_network_delivers_late_and_together_are_no_fault(stall):
         assert not pace.skips
 
 
+@pytest.mark.parametrize('late', [0.03, 2.0])
+def test_one_late_state_is_no_clock_that_was_set_back(late):
+    """Plans that waited for their start were dropped."""
+    world = running()
+    world.plan(b'0.5')
+    world.states(20)
+    before = world.report
+    world.pass_time(PERIOD)
+    position, velocity, stamp = world.read()
+    assert not world.deliver(position, velocity, stamp - round(1e9 * late))
+    world.states(20)
+    assert (world.report, world.said('set back'), world.said('missing')) == (before, 0, 0)
+    world.offset -= round(1e9 * late)
+    world.states(3)
+    assert world.said(f'set back by {late:.3f} s') == 1
+
+
 @pytest.mark.parametrize(('max_time_step', 'is_said'), [(0.01, True), (0.03, False)])
 def test_states_that_come_in_groups_are_followed_with_a_larger_step(max_time_step, is_said):
     """A reference that follows 1 of 20 ms crept, and only single gaps were named."""

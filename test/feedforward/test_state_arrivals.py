@@ -204,6 +204,18 @@ def test_what_is_missing_is_left_out_but_for_a_period_and_nothing_goes_back(gap)
     assert clock.now == 22 * MS
 
 
+def test_a_clock_that_is_set_ahead_is_no_gap_however_long_gaps_may_be():
+    """With max_time_step 0.1, the reference stepped by the 0.085 s by which a clock was set."""
+    clock = running(5 * MS, 0.1)
+    before = clock.now
+    assert clock.move_to(clock.stamp + 90 * MS, 0.105) == pytest.approx(0.085)
+    assert clock.now - before == 5 * MS
+    assert clock.move_to(clock.stamp + 90 * MS, 0.195) == 0.0  # lost states
+    assert clock.now - before == 95 * MS
+    simulated = ReferenceClock(0, 0.1, 0.0, is_simulated=True)  # at up to 20 times the speed
+    assert not any(simulated.move_to(k * 90 * MS, 0.005 * k) for k in range(40))
+
+
 def test_slow_drivers_are_not_late():
     """Drivers at 10 to 30 Hz began with a fault in each of their first intervals."""
     for period in (33 * MS, 100 * MS):
