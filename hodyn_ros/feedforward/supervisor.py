@@ -41,6 +41,7 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
+LONG_TIMEOUT = 1.0  # state_timeout, s, beyond which it is asked about
 OFTEN = 0.1  # share of the time from which it is said that the reference leaves much of it out
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
@@ -213,9 +214,11 @@ class Supervisor(Requests):
         told, again_at = self._told_timeout
         if abs(timeout - told) > 0.2 * told and at > again_at and self.arrivals.said_period:
             self._told_timeout = timeout, at + TIMEOUT_PERIOD
-            self.reasons.tell('info', (
+            is_long = timeout > LONG_TIMEOUT and not self.settings.is_simulated
+            self.reasons.tell('warning' if is_long else 'info', (
                 f'joint states come every {self.arrivals.said_period}: they count as lost after '
-                f'{timeout:.3g} s without one'))
+                f'{timeout:.3g} s without one'
+                f'{"; until then motions go on. state_timeout is in s" if is_long else ""}'))
         silence = at - self.arrivals.last
         if self.arrivals.is_late(at) and self.state is not State.LOST:
             self.reasons.notice('late', '', at, 'warning', (

@@ -79,13 +79,20 @@ def _hurried(times: Array) -> str:
         f'{usual:.3g} s apart: is its time right? nanosec counts nanoseconds')
 
 
-def in_milliseconds(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return a question about times that are probably in ms; empty if they can be seconds."""
-    spacings = np.diff(points.times)
-    if not spacings.size or not np.ptp(points.positions, axis=0).max() > LEAST_MOTION:
+def in_milliseconds(
+    robot: Robot, points: AcceptedWaypoints, start: Array | None = None,
+) -> str:
+    """Return a question about times that are probably in ms; empty if they can be seconds.
+
+    `start` is as in `fit_plan`.
+    """
+    times, positions = points.times, points.positions
+    if start is not None and times[0] > 0.0:
+        times, positions = np.append(0.0, times), np.vstack((start[0], positions))
+    spacings = np.diff(times)
+    if not spacings.size or not np.ptp(positions, axis=0).max() > LEAST_MOTION:
         return ''
-    shares = np.abs(np.diff(points.positions, axis=0)) / (
-        spacings[:, None] * comparable_speed(robot))
+    shares = np.abs(np.diff(positions, axis=0)) / (spacings[:, None] * comparable_speed(robot))
     if shares.max() >= SLOWEST and spacings.max() <= LONGEST:
         return ''
     return (

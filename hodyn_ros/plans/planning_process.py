@@ -12,9 +12,11 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import compiling
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
 from hodyn_ros.messages.multi_dof_trajectory import read_poses
 from hodyn_ros.plans.annotate import PERIOD
+from hodyn_ros.plans.annotate import annotate as annotated
 from hodyn_ros.plans.base_plan import base_plan
 from hodyn_ros.plans.prepare import (
     PlanRequest,
@@ -30,6 +32,8 @@ from hodyn_ros.robot import HodynError, Robot
 NICENESS = 5
 # Largest duration of a trajectory, s: its check takes time and memory in proportion.
 MAX_DURATION = 3600.0
+MAX_ANNOTATED = 20_000
+"""Largest number of samples of an annotated plan: more take seconds, and exceed 8 MiB."""
 
 
 def serve(connection: Connection) -> None:
@@ -91,13 +95,15 @@ def prepare(
     """Return the plan of a job; HodynError if its message is not a trajectory or too long."""
     trajectory = _from_now(decode(data), skipped)
     _check_end(trajectory.times, 0.0)
-    prepared = prepare_plan(PlanRequest(
-        trajectory, robot, settings, start=state,
-        annotate_period=PERIOD if annotate else None))
-    message = b'' if prepared.annotated is None else prepared.annotated.message(start)
-    # The node gets the samples as the message, and does not read the other results.
-    return replace(
-        prepared, annotated=None, limit_report=None, retimed=None, points=None, message=message)
+    prepared = prepare_plan(PlanRequest(trajectory, robot, settings, start=state))
+    plan, points, message = prepared.plan, prepared.points, b''
+    if annotate and not prepared.refusal and plan is not None and points is not None:
+        message = annotated(
+            plan, FeedForward(robot), max(PERIOD, plan.duration / MAX_ANNOTATED),
+            names=points.names, gravity=settings.gravity, friction=settings.friction,
+        ).message(start)
+    # The node does not read the other results.
+    return replace(prepared, limit_report=None, retimed=None, points=None, message=message)
 
 
 def prepare_base(data: bytes, placement: Array, skipped: float) -> PreparedPlan:

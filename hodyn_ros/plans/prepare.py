@@ -277,7 +277,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     # Steps of acceleration, and jitter, do harm if a plan meets samples, not their accelerations.
     meets_samples = settings.sample_tolerance == 0.0 and settings.stretch != 'retime' and (
         points.accelerations is None or resting)
-    doubt = in_milliseconds(robot, points)
+    doubt = in_milliseconds(robot, points, request.start)
     doubts = (
         MILLISECONDS if doubt else '', contradiction and f'{CONTRADICTION} ({where})', uncoupled)
     jumps = steps(robot, points) if meets_samples else ''

@@ -129,7 +129,8 @@ class Parameters:
     max_time_step: float = _row(
         0.01, 'Largest step between stamps of joint states, at least three periods, s; a '
         'longer gap (a hold-up, lost states, a clock that was set) counts as one period: the '
-        'reference continues from where it was.', bounds=(0.001, 60.0))
+        'reference continues from where it was. A step much longer than the time that passed is '
+        'that of a clock that was set: it counts as one period as well.', bounds=(0.001, 1.0))
     tracking_tolerance: Sequence[float] = _row(
         (0.0,), 'How far a joint may be away from the reference, rad or m, one for all or one per '
         'joint; beyond it the node stops and holds the arm where it is; 0 takes the value of the '

@@ -91,8 +91,8 @@ class StopFlag:
         if is_first:
             self._set_at = now
             is_moving = self.is_moving()
-            # In a compiler's callback an exception would be lost; `_watch` repeats the signal.
-            self._is_put_off = not is_moving and _is_called_by_compiler(frame)
+            # Where an exception would be lost, `_watch` repeats the signal.
+            self._is_put_off = not is_moving and _loses_exceptions(frame)
             if not is_moving and not self._is_put_off:
                 raise Interrupted
         elif self.is_moving() and now - self._set_at > PATIENCE:
@@ -125,10 +125,10 @@ def _ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _is_called_by_compiler(frame: FrameType | None) -> bool:
-    """Whether the frame is within a callback of LLVM, which hands over compiled code."""
+def _loses_exceptions(frame: FrameType | None) -> bool:
+    """Whether the frame is within a finalizer, or a callback of LLVM with compiled code."""
     while frame is not None:
-        if frame.f_code.co_name.startswith('_raw_object_cache'):
+        if frame.f_code.co_name.startswith(('_raw_object_cache', '__del__')):
             return True
         frame = frame.f_back
     return False

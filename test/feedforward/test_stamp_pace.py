@@ -197,3 +197,11 @@ def test_a_link_that_loses_many_states_is_named(lost, is_said):
         world.state(elapsed=0.005 * rng.geometric(1.0 - lost))
     assert world.said('leaves out more than a tenth of the time') == is_said
     assert ('motions take longer' in world.report[1]) == is_said
+
+
+@pytest.mark.parametrize(('state_timeout', 'is_asked'), [(0.0, False), (0.5, False), (50.0, True)])
+def test_a_timeout_that_may_be_in_ms_is_asked_about(state_timeout, is_asked):
+    """An arm whose driver had died went on for seconds."""
+    world = running(state_timeout=state_timeout)
+    world.states(1200)
+    assert world.said('until then motions go on. state_timeout is in s') == is_asked

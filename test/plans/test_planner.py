@@ -245,3 +245,14 @@ def test_a_plan_in_the_past_or_of_more_than_an_hour_is_refused(robot, seconds, s
     data = trajectory(robot, HOME + 0.1, seconds)
     with pytest.raises(HodynError, match=reason):
         prepare(robot, PlanSettings(), data, False, start, 0, skipped)
+
+
+@pytest.mark.parametrize(('seconds', 'most'), [(2.0, 402), (3000.0, 20_002)])
+def test_a_long_plan_is_annotated_with_fewer_samples(robot, seconds, most):
+    """A plan with times in ms was sampled every 5 ms, for 10 s and without a word."""
+    state = np.zeros((5, 7))
+    state[0] = HOME
+    found = prepare(
+        robot, PlanSettings(), trajectory(robot, HOME + 0.3, seconds), True, state, 0, 0.0)
+    assert most - 5 < len(decode(found.message).times) <= most
+    assert ('are these milliseconds?' in found.note) == (seconds > 1000.0)

@@ -199,10 +199,12 @@ except Interrupted:
 """
 
 
-def test_a_signal_during_a_compiler_callback_waits_until_it_returns():
-    """Guards code 2 and two tracebacks: ctypes prints an exception there, and goes on."""
+@pytest.mark.parametrize('name', ['_raw_object_cache_notify', '__del__'])
+def test_a_signal_where_an_exception_is_lost_waits_until_that_returns(name):
+    """Guards code 2 and tracebacks: an exception in a callback or a finalizer is only printed."""
     run = subprocess.run(
-        [sys.executable, '-c', COMPILER], capture_output=True, text=True, timeout=60, check=True)
+        [sys.executable, '-c', COMPILER.replace('_raw_object_cache_notify', name)],
+        capture_output=True, text=True, timeout=60, check=True)
     assert run.stdout.split('\n') == ['handed over', 'interrupted', '']
     assert run.stderr == ''
 
