@@ -100,7 +100,8 @@ def in_motion(node, home, t: float = NOW, seconds: float = 1.0, by: float = 0.2)
     move(node, home, by, seconds)
     begin = node.send_states_until_log('trajectory accepted', t + 0.001, home, accepted + 1)
     for k in range(1, 40):
-        assert node.answer(begin + 0.01 * k, home) is not None
+        assert node.reach(begin + 0.01 * k, home) is not None
+    assert node.reach(begin + 0.3995, home) is not None
     return begin + 0.4
 
 

@@ -6,7 +6,6 @@ from typing import Any
 from builtin_interfaces.msg import Duration, Time
 from diagnostic_msgs.msg import DiagnosticStatus
 from node_process import MATCH_TIMEOUT, Client, NodeProcess
-import numpy as np
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from sensor_msgs.msg import JointState
@@ -41,6 +40,7 @@ class Live(Client):
     def __init__(self, of: NodeProcess, joints: list[str]) -> None:
         super().__init__(of, 'driver')
         self.joints = joints
+        self.answered_at = 0.0  # stamp of the last state that was answered
         self.answers: dict[str, dict[int, Any]] = {}
         self.messages: dict[str, list[JointState]] = {}
         self.descriptions: list[DiagnosticStatus] = []
@@ -114,6 +114,7 @@ class Live(Client):
         if not self.spin_until(
                 lambda: all(key in found for found in self.answers.values()), timeout):
             return None
+        self.answered_at = time_s
         return [found[key] for found in self.answers.values()]
 
     def first_answer(
@@ -159,10 +160,20 @@ class Live(Client):
             k += 1
         raise AssertionError(f'no {text!r} in:\n{self.log}')
 
-    def advance(self, start: float, end: float, positions: list[float]) -> None:
-        """Let the states' clock run to an end, in strides that are not taken for a jump."""
-        for t in np.arange(start, end, 0.2):
-            assert self.answer(float(t.round(3)), positions) is not None
+    def reach(
+        self, time_s: float, positions: list[float], **fields: Any,
+    ) -> list[JointState] | None:
+        """Let the states' clock run to a time; return the answers to the state then.
+
+        It runs in strides that are not taken for a clock that was set.
+        """
+        count = 0
+        while (left := time_s - self.answered_at) > (stride := min(
+                2e-3 * 2 ** (count // 10), 0.02)):
+            assert self.answer(time_s - left + stride, positions, **fields) is not None
+            time.sleep(1e-3)
+            count += 1
+        return self.answer(time_s, positions, **fields)
 
     def wait_log(self, text: str, timeout: float = ANSWER_TIMEOUT) -> None:
         assert self.spin_until(lambda: text in self.log, timeout), f'no {text!r} in:\n{self.log}'

@@ -52,14 +52,13 @@ def test_follows_a_trajectory_then_holds_its_end(live, home):
     goal = [x + 0.1 for x in home]
     begin = NOW + 20.0
     node.send_trajectory((1.0, goal), start=begin)
-    ready = node.send_states_until_log('trajectory accepted', NOW + 0.1, home)
-    node.advance(ready + 0.1, begin - 0.1, home)
+    node.send_states_until_log('trajectory accepted', NOW + 0.1, home)
     start = np.zeros((5, 7))
     start[0] = home
     plan = fit_plan([1.0], [goal], start=start)
     count = 0
     for t in np.linspace(-0.1, 1.2, 27).round(3):
-        answers = node.answer(begin + t, home)
+        answers = node.reach(begin + t, home)
         assert answers is not None
         q = plan.evaluate(float(t))
         np.testing.assert_allclose(answers[0].position, q[0], rtol=0, atol=1e-9)
@@ -81,7 +80,7 @@ def test_a_trajectory_without_a_stamp_starts_at_the_cycle_that_takes_it(live, ho
     node.first_answer(NOW, home)
     node.send_trajectory((1.0, [x + 0.1 for x in home]))
     begin = node.send_states_until_log('trajectory accepted', NOW + 0.001, home)
-    answers = node.answer(begin + 0.5, home)
+    answers = node.reach(begin + 0.5, home)
     assert answers is not None
     np.testing.assert_allclose(
         answers[0].position, np.array(home) + 0.05, rtol=0, atol=1e-9)
@@ -91,9 +90,8 @@ def test_gravity_and_friction_can_be_left_out(live, home):
     node = live('gravity_in_output:=false', 'friction_in_output:=false')
     node.first_answer(NOW, home)
     node.send_trajectory((1.0, [x + 0.1 for x in home]), start=NOW + 20.0)
-    ready = node.send_states_until_log('trajectory accepted', NOW + 0.1, home)
-    node.advance(ready + 0.1, NOW + 20.2, home)
-    answers = node.answer(NOW + 20.5, home)
+    node.send_states_until_log('trajectory accepted', NOW + 0.1, home)
+    answers = node.reach(NOW + 20.5, home)
     assert answers is not None
     start = np.zeros((5, 7))
     start[0] = home

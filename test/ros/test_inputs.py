@@ -224,13 +224,13 @@ def test_computed_torque_without_velocities_uses_the_reference(live, home):
     node = live('evaluate_at:=measurement', 'fade:=0.2')
     there = [x + 0.05 for x in home]
     sender = Sender(node, home)
-    for _ in range(10):
-        held = sender.state(there, step=0.1)
+    for _ in range(100):
+        held = sender.state(there, step=0.01)
     assert 'the joint states have no velocity' in node.log
     assert 'the joint states have no velocity' in node.reason
-    np.testing.assert_allclose(held, sender.state(home, step=0.1), atol=1e-12)
-    for _ in range(10):
-        moved = sender.state(there, step=0.1, velocity=[0.0] * 7)
+    np.testing.assert_allclose(held, sender.state(home, step=0.01), atol=1e-12)
+    for _ in range(100):
+        moved = sender.state(there, step=0.01, velocity=[0.0] * 7)
     assert np.abs(moved - held).max() > 0.1
     assert node.spin_until(lambda: not node.reason, 5.0), (node.reason, node.log)
 

@@ -46,10 +46,9 @@ def test_what_plans_are_taken_and_how(live, home):
     times = [0.0, 1.0, 1.2, 2.5]
     points = [[x + step for x in home] for step in (0.1, 0.3, 0.31, 0.0)]
     node.send_trajectory(*zip(times, points, strict=True), start=NOW + 15.0)
-    ready = node.send_states_until_log('trajectory accepted', now + 0.01, home)
+    node.send_states_until_log('trajectory accepted', now + 0.01, home)
     assert 'global interpolation' in node.log  # bounded, with the default tolerance
-    node.advance(ready + 0.1, NOW + 15.6, home)
-    answers = node.answer(NOW + 15.6, home)
+    answers = node.reach(NOW + 15.6, home)
     start = np.zeros((5, 7))
     start[0] = home
     plan = hd.fit_plan(

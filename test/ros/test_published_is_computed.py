@@ -49,13 +49,13 @@ def test_a_node_publishes_the_torques_that_are_computed_of_a_recording(live, rea
     node = live(f'robot:={file}', 'interpolation:=global', joints=list(names))
     node.first_answer(1000.0, measured[0])
     node.trajectory_publisher.publish(trajectory)
-    ready = node.send_states_until_log('trajectory accepted', 1000.1, measured[0])
-    node.advance(ready + 0.1, BEGIN * 1e-9 + 0.95, measured[0])
+    node.send_states_until_log('trajectory accepted', 1000.1, measured[0])
+    assert node.reach(BEGIN * 1e-9 - 0.01, measured[0]) is not None
     stamps = BEGIN + np.round(times * 1e9).astype(np.int64)
     random, published = np.random.default_rng(3), []
     for stamp, position in zip(stamps, measured, strict=True):
         order = random.permutation(8)
-        answers = node.answer(
+        answers = node.reach(
             stamp * 1e-9, np.append(position, 0.02)[order],
             name=np.append(names, 'fer_finger_joint1')[order].tolist())
         assert answers is not None
