@@ -37,7 +37,7 @@ class JointComparison:
     #: `bias`, `max_error`: Mean error, and the error with the largest absolute value, N m
     bias: float
     max_error: float
-    max_error_stamp: int  #: Stamp of this error, ns
+    max_error_stamp: int | None  #: Stamp of this error, ns; None if no effort is recorded
     #: 1 − var(error)/var(effort); NaN if the recorded effort never changes
     variance_accounted_for: float
     #: RMS of the error's change from one message to the next, times √½, N m: vibration and
@@ -260,8 +260,10 @@ class EffortComparison:
         fast = np.sqrt(0.5 * self._sums[6] / _positive(self._sums[5]))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
         deviation = deviation / np.sqrt(free)
+        there = self._sums[0] > 0.0
         columns = (
-            error, effort, error / _positive(effort), bias, self._worst, self._worst_stamp,
+            error, effort, error / _positive(effort), bias, np.where(there, self._worst, np.nan),
+            np.where(there, self._worst_stamp.astype(object), None),
             accounted, fast, lag, deviation, slow, slow / _positive(slow_effort), *friction,
             *np.where(changes, self._shifted.own(removed, fast ** 2), np.nan))
         return [

@@ -151,6 +151,7 @@ def test_efforts_that_are_cut_are_named_and_left_out(tmp_path, capsys, most, sai
 def test_a_given_load_is_suspected_if_the_efforts_lack_gravity(tmp_path, capsys, command):
     """`identify` blamed masses, zeros and the direction of gravity instead."""
     _, said = Spoiled(
-        'no load', made=of(12.0, bandwidth=0.6), options=('--payload', 'link7', '6', '0', '0', '0.1'),
+        'no load', made=of(12.0, bandwidth=0.6),
+        options=('--payload', 'link7', '6', '0', '0', '0.1'),
     ).printed(command, tmp_path, capsys)
     assert 'The given load, --payload link7 6 0 0 0.1, is the first suspect: leave' in said

@@ -210,8 +210,10 @@ def test_what_has_no_rate_or_no_effort_has_no_lag(motion):
     still, none = compared(effort, recorded, moved, 0.0 * rate, rng)[1], compared(
         effort, recorded, moved, rate, rng)[0]
     assert np.isnan(still.lag)
-    for value in (none.rms_error, none.bias, none.lag, none.friction_share, none.slow_share):
+    for value in (none.rms_error, none.bias, none.max_error, none.lag, none.friction_share,
+                  none.slow_share):
         assert np.isnan(value)
+    assert none.max_error_stamp is None
     assert np.isnan(astuple(common_lag([still, none]))[:2]).all()
 
 
