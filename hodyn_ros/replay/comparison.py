@@ -263,7 +263,7 @@ class EffortComparison:
         there = self._sums[0] > 0.0
         columns = (
             error, effort, error / _positive(effort), bias, np.where(there, self._worst, np.nan),
-            np.where(there, self._worst_stamp.astype(object), None),
+            np.where(there, self._worst_stamp.astype(object), np.array(None)),
             accounted, fast, lag, deviation, slow, slow / _positive(slow_effort), *friction,
             *np.where(changes, self._shifted.own(removed, fast ** 2), np.nan))
         return [

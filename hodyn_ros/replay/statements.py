@@ -53,6 +53,10 @@ def warnings(result: Replay) -> list[str]:
     said = []
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
+    if all(np.isnan(joint.rms_error) for joint in result.joints):
+        said.append(
+            'No efforts are recorded, so nothing is compared with the model. Check whether the '
+            'driver still sends them.')
     said += result.moving_locked
     if result.payload and not describes(result):
         said.append(GIVEN_LOAD.format(', '.join(result.payload)))

@@ -74,3 +74,10 @@ def test_where_header_stamps_stand_still_receive_times_are_used_and_it_is_said(r
     assert f'{count} header stamps on /joint_states stand still or go backwards' in first
     assert 'Let the driver stamp each state' in first
     assert 'by their receive stamps' in ' '.join(facts(result))
+
+
+def test_a_driver_that_stopped_sending_efforts_is_the_first_warning(replayed):
+    recording = record(duration=3.0, bandwidth=0.6)
+    recording.effort[:] = np.nan
+    said, = warnings(replayed(recording, payload=['link7 2']))
+    assert said.startswith('No efforts are recorded, so nothing is compared with the model.')
