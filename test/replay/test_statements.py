@@ -81,3 +81,19 @@ def test_a_driver_that_stopped_sending_efforts_is_the_first_warning(replayed):
     recording.effort[:] = np.nan
     said, = warnings(replayed(recording, payload=['link7 2']))
     assert said.startswith('No efforts are recorded, so nothing is compared with the model.')
+
+
+@pytest.mark.parametrize(('load', 'said'), [
+    (('link7', 0.6, [0.0, 0.0, 0.1]), 'Errors within the bandwidth of'),
+    (('link3', 2.0, [0.0, 0.0, 0.0]), 'Efforts of fer_joint2 seem to'), (None, '')])
+def test_a_given_load_is_suspected_if_it_spoils_some_joints_alone(replayed, load, said):
+    """Where the share of gravity remained near 1, only the errors of the joints were said."""
+    result = replayed(
+        record(duration=8.0, bandwidth=0.6), PANDA.with_payload(*load) if load else PANDA,
+        payload=['link7 1'])
+    assert result.diagnosis.efforts.gravity_share == pytest.approx(1.0, abs=0.1)
+    found = [one for one in warnings(result) if 'limit' not in one]
+    assert len(found) == 2 * bool(load)
+    if load:
+        assert found[0].startswith('The given load, --payload link7 1, is the first suspect:')
+        assert found[1].startswith(said)
