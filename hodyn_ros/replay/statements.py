@@ -206,11 +206,11 @@ def _constant(result: Replay) -> list[str]:
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
 
 
-def _poor(result: Replay) -> tuple[list[JointComparison], list[JointComparison]]:
-    """Return joints with large errors of friction, and of the model; none that are named else."""
+def _poor(result: Replay) -> tuple[list[JointComparison], ...]:
+    """Return joints with large errors: of friction, of other causes, and for lack of friction."""
     efforts = result.diagnosis.efforts
     if not result.diagnosis.is_comparable or is_opposite(efforts.gravity_share):
-        return [], []
+        return [], [], []
     least = _NOTABLE * result.torque_rms[0].max()
     named = {
         *_constant(result), *(joint.name for joint in _leaping(result)),
@@ -219,14 +219,16 @@ def _poor(result: Replay) -> tuple[list[JointComparison], list[JointComparison]]
     poor = [joint for joint in result.joints if (
         joint.slow_share > _POOR or _stands_out(joint, result.joints)) and (
             joint.rms_slow_error > least) and joint.name not in named]
+    free = {*np.array(result.names)[efforts.lack_friction]}
+    bare = [joint for joint in poor if joint.name in free]
     rubbing = [joint for joint in poor if joint.friction_share > _FRICTION]
-    return rubbing, [joint for joint in poor if joint not in rubbing or _beside_friction(
-        joint) > _BESIDE_FRICTION]
+    return rubbing, [joint for joint in poor if joint not in bare and (
+        joint not in rubbing or _beside_friction(joint) > _BESIDE_FRICTION)], bare
 
 
 def _about_model(result: Replay) -> list[str]:
     constant, leaping = _constant(result), _leaping(result)
-    rubbing, unexplained = _poor(result)
+    rubbing, unexplained, bare = _poor(result)
     said = []
     if constant:
         said.append(
@@ -239,6 +241,11 @@ def _about_model(result: Replay) -> list[str]:
             f'Single efforts of {", ".join(joint.name for joint in leaping)} leap: the largest '
             f'error of {worst.name} is {abs(worst.max_error) / worst.rms_error:.0f} times its '
             'RMS. Were there impacts, or does the driver sometimes read them wrongly?')
+    if bare:
+        said.append(
+            "The efforts seem to be without friction: the model's friction is most of the error "
+            f'of {", ".join(joint.name for joint in bare)}. If the driver compensates friction, '
+            'remove `friction` from the robot file: a feed-forward would compensate it twice.')
     if rubbing:
         friction = 'Friction other than that of the model' if result.friction_modelled else (
             'The model has no friction, and friction')
