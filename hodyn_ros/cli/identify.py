@@ -44,7 +44,8 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'it back, and judges it on held-out motion. From a damaged bag it uses what can be read; '
         'the exit code is 1 if messages are lost.')
     parser.add_argument(
-        'bags', type=Path, nargs='+', metavar='BAG', help='recordings with joint efforts')
+        'bags', type=Path, nargs='+', metavar='BAG',
+        help='recordings with joint efforts, or folders of them')
     add_robot(parser)
     parser.add_argument(
         '--output', type=Path, default=Path('hodyn_identify'),
@@ -77,6 +78,7 @@ def run(options: argparse.Namespace) -> int:
     )
     from hodyn_ros.cli.identify_warnings import changed_parts, implausible_links, load_elsewhere
     from hodyn_ros.cli.tables import make_console
+    from hodyn_ros.fleet.inputs import each_bag
     from hodyn_ros.identification.doubts import doubtful_joints
     from hodyn_ros.identification.identify import identify
     from hodyn_ros.identification.recordings import Recording, Source, read_data
@@ -87,22 +89,21 @@ def run(options: argparse.Namespace) -> int:
     from hodyn_ros.robot.files import load_robot
 
     robot, terms, output = load_robot(options.robot), options.terms, options.output
-    check_outputs(
-        options, *options.bags, *options.unloaded, options.robot, contents=_contents(robot))
-    if options.unloaded and 'payload' not in terms:
+    bags, unloaded = each_bag(options.bags), each_bag(options.unloaded)
+    check_outputs(options, *bags, *unloaded, options.robot, contents=_contents(robot))
+    if unloaded and 'payload' not in terms:
         raise HodynError('--unloaded only helps to find a payload: add payload to --terms')
     # With unknown gains or zeros, the share of gravity in the efforts cannot be estimated.
     source = Source(
         robot, options.topic, options.joint_prefix,
         True if {'gains', 'zeros'} & set(terms) else None)
     recordings = [
-        *(Recording(bag) for bag in options.bags),
-        *(Recording(bag, loaded=False) for bag in options.unloaded)]
+        *(Recording(bag) for bag in bags), *(Recording(bag, loaded=False) for bag in unloaded)]
     paths = [one.path for one in recordings]
     data, counts = read_data(recordings, source)
     pairs = list(zip(recordings, counts, strict=True))
     console = make_console()
-    console.print(', '.join(map(str, [*options.bags, for_robot(options, robot)])), markup=False)
+    console.print(', '.join(map(str, [*bags, for_robot(options, robot)])), markup=False)
     motions = [source.motion(one.path) for one in recordings]
     for one, motion in zip(recordings, motions, strict=True):
         for sentence in motion.doubts(terms):
@@ -160,7 +161,7 @@ def run(options: argparse.Namespace) -> int:
         console.print(f'! {sentence}', style='bold')
     print_identified(
         console, robot, found, validation, bags=paths,
-        terms=terms, gravity=data.gravity, is_compared=bool(options.unloaded))
+        terms=terms, gravity=data.gravity, is_compared=bool(unloaded))
     console.print(
         f'{file}: the robot with the identified terms' if found.is_of_the_robot else
         f'{file}: the robot as it was'

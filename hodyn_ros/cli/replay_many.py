@@ -44,5 +44,6 @@ def _row(factor: float, joint: str, outcome: Outcome) -> list[str]:
         return [outcome.name, '', '', '', outcome.status]
     error = next((row['rms_error'] for row in outcome.rows if row['joint'] == joint), None)
     return [
-        outcome.name, joint, '–' if error is None else f'{error:.3g}', f'{factor:.2f} × median',
+        outcome.name, joint, *(('–', '–') if error is None else (
+            f'{error:.3g}', f'{factor:.2f} × median')),
         str(len(outcome.rows[0]['findings']) or '') if outcome.is_ok else outcome.status]

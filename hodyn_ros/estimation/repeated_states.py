@@ -8,6 +8,9 @@ from hodyn_ros.common.arrays import Array, Flags, Indices
 _MIN_CHANGES = 3
 _CLEAR_STEPS = 2.5  # steps of the resolution that noise about one value seldom exceeds
 _MOST_TORN = 0.02  # greatest share of messages that are torn
+# Values that repeat turn there if the messages before and after differ by at most this share of
+# their steps: sampled on both sides of the turn, all joints may repeat at once.
+_TURNS = 0.2
 _AROUND = 5  # messages on both sides by which the motion of the arm is judged
 _LOOKBACK = 20  # greatest number of messages by which a second publisher lags
 # An unchanged state is a repeat if the chance that no number changes, by how often each one
@@ -65,8 +68,15 @@ def torn(position: Array, velocity: Array) -> Flags:
         return found
     for i in np.flatnonzero(half_read.any(axis=0)):
         # The message that completes a torn state is not torn itself.
-        found[i] = not (found[i - 1] and half_read[0, i - 1] != half_read[0, i])
+        found[i] = not (found[i - 1] and half_read[0, i - 1] != half_read[0, i]) and not _turns(
+            halves[np.argmax(half_read[:, i])][max(i - 2, 0):i + 2])
     return found
+
+
+def _turns(values: Array) -> bool:
+    """Whether values, (4, n), the middle two of which are the same, go back as they came."""
+    size = np.abs(np.diff(values, axis=0)).sum()
+    return bool(np.abs(values[-1] - values[0]).sum() < _TURNS * size)
 
 
 def seen_before(position: Array, velocity: Array, effort: Array) -> Flags:

@@ -38,6 +38,12 @@ def find_bags(arguments: Iterable[Path]) -> list[Job]:
         lambda name: bool(_STORAGE.fullmatch(name)))
 
 
+def each_bag(arguments: Iterable[Path]) -> list[Path]:
+    """Return bags in the order given; those of a folder or pattern, found as by `find_bags`."""
+    return [path for given in arguments for path in (
+        [job.path for job in find_bags([given])] if is_many([given]) else [given])]
+
+
 def find_plans(arguments: Iterable[Path]) -> list[Job]:
     """Return the plans that are given, as `find_bags` does."""
     return _found(

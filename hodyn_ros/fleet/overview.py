@@ -24,23 +24,25 @@ def rank(outcomes: Sequence[Outcome]) -> list[tuple[float, str, Outcome]]:
     """Return a factor, a joint and the outcome of each bag, the worst bag first.
 
     The factor is the largest ratio of a joint's RMS error to the median of its errors in all bags,
-    and the joint the one with this ratio. Bags without a result are first, with infinity.
+    and the joint the one with this ratio. Bags without a result are first, and then those without
+    efforts, both with infinity.
     """
     medians = {
         joint: np.median([one['rms_error'] for _, one in rows])
         for joint, rows in _compared(outcomes).items()}
 
     def worst(outcome: Outcome) -> tuple[float, str]:
-        if not outcome.has_result:
+        joints = _compared([outcome])
+        if not joints:
             return np.inf, ''
         return max(
             ((float(one['rms_error'] / medians[joint]), joint)
-             for joint, ((_, one),) in _compared([outcome]).items() if medians[joint] > 0.0),
+             for joint, ((_, one),) in joints.items() if medians[joint] > 0.0),
             default=(0.0, ''))
 
     return sorted(
         ((*worst(outcome), outcome) for outcome in outcomes),
-        key=lambda entry: (-entry[0], entry[2].name))
+        key=lambda entry: (-entry[0], entry[2].has_result, entry[2].name))
 
 
 def how_many_are_well(outcomes: Sequence[Outcome]) -> str:
@@ -102,7 +104,7 @@ def _bag_row(
     date = datetime.fromtimestamp(first['recorded'] * 1e-9, timezone.utc)
     return row(
         f'<a href="{link}">{escape(outcome.name)}</a>', f'{date:%Y-%m-%d %H:%M:%S}',
-        f'{first["duration"]:.4g}', f'{factor:.3g} {escape(joint)}',
+        f'{first["duration"]:.4g}', f'{factor:.3g} {escape(joint)}' if errors else '–',
         *(errors.get(name, '') for name in joints),
         f'<span title="{escape(" ".join(said))}">{len(said) or ""}</span>')
 

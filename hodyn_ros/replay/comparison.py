@@ -37,7 +37,7 @@ class JointComparison:
     #: `bias`, `max_error`: Mean error, and the error with the largest absolute value, N m
     bias: float
     max_error: float
-    max_error_stamp: int  #: Stamp of this error, ns
+    max_error_stamp: int | None  #: Stamp of this error, ns; None if no effort is recorded
     #: 1 − var(error)/var(effort); NaN if the recorded effort never changes
     variance_accounted_for: float
     #: RMS of the error's change from one message to the next, times √½, N m: vibration and
@@ -145,19 +145,27 @@ def common_lag(joints: Sequence[JointComparison]) -> Lag:
     such as presliding friction, then cause a different apparent lag in each joint. So few joints
     determine this ratio that two deviations are widened to 95 % of Student's t. A lag that
     explains most of its joint's error is real: if it differs from the mean of the other joints, it
-    is returned as that joint's own, and does not count in the mean.
+    is returned as that joint's own, and does not count in the mean. The mean is then that of some
+    of these lags too, and may differ no more: all are compared again.
     """
+    def differs(joint: JointComparison, mean: Lag) -> bool:
+        return not abs(joint.own_lag - mean.seconds) <= max(
+            _APART, _CERTAIN * float(np.hypot(joint.own_deviation, mean.deviation)))
+
     late = [
         joint for joint in joints if joint.own_deviation > 0.0 and joint.lag_left < _EXPLAINED
         and max(_APART, _CERTAIN * joint.own_deviation) < abs(joint.own_lag) < STEP * STEPS]
     rest = _mean_lag([joint for joint in joints if joint not in late])
     if late and np.isnan(rest.seconds):
         rest = Lag(float(np.median([joint.own_lag for joint in late])), 0.0)
-    own = [joint for joint in late if abs(joint.own_lag - rest.seconds) > max(
-        _APART, _CERTAIN * float(np.hypot(joint.own_deviation, rest.deviation)))]
-    mean = _mean_lag([joint for joint in joints if joint not in own])
-    return Lag(mean.seconds, mean.deviation, tuple(
-        (joint.name, joint.own_lag, joint.own_deviation) for joint in own))
+    own = [joint for joint in late if differs(joint, rest)]
+    while True:
+        mean = _mean_lag([joint for joint in joints if joint not in own])
+        still = [joint for joint in own if differs(joint, mean)]
+        if still == own:
+            return Lag(mean.seconds, mean.deviation, tuple(
+                (joint.name, joint.own_lag, joint.own_deviation) for joint in own))
+        own = still
 
 
 def _mean_lag(joints: Sequence[JointComparison]) -> Lag:
@@ -260,8 +268,10 @@ class EffortComparison:
         fast = np.sqrt(0.5 * self._sums[6] / _positive(self._sums[5]))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
         deviation = deviation / np.sqrt(free)
+        there = self._sums[0] > 0.0
         columns = (
-            error, effort, error / _positive(effort), bias, self._worst, self._worst_stamp,
+            error, effort, error / _positive(effort), bias, np.where(there, self._worst, np.nan),
+            np.where(there, self._worst_stamp.astype(object), np.array(None)),
             accounted, fast, lag, deviation, slow, slow / _positive(slow_effort), *friction,
             *np.where(changes, self._shifted.own(removed, fast ** 2), np.nan))
         return [

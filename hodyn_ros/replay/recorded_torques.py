@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.estimation.derivatives import smooth
 from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, Runs, samples
@@ -15,11 +15,12 @@ from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.cut_efforts import CutEfforts, cut_efforts, repeated_extremes, uncut
 from hodyn_ros.replay.effort_unit import effort_unit, in_joint_units
 from hodyn_ros.replay.friction_fit import is_measured
-from hodyn_ros.replay.gravity_share import contain_gravity, share_of_gravity
+from hodyn_ros.replay.gravity_share import CLEAR, contain_gravity, share_of_gravity
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
 
 _DEVIATION_PERIOD = 0.1  # time between evaluations of the uncertainty, which changes slowly, s
+_LACK = 0.25  # greatest part of the error's variance that is left without the model's friction
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,8 @@ class EffortContents:
     #: (n,): 0.9-quantile of each joint's absolute efforts, over its limit
     of_limits: Array
     cut: CutEfforts  #: The values at which the efforts are cut
+    #: (n,): Which joints have efforts that lack the model's friction: all of it, and little else
+    lack_friction: Flags
 
     @property
     def with_gravity(self) -> bool:
@@ -82,7 +85,8 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
     are_recorded = bool(np.isfinite(motion.efforts).any())
     if not parts:
         return EffortContents(
-            np.nan, np.nan, are_recorded, np.full(n, np.nan), np.zeros(n), uncut(n))
+            np.nan, np.nan, are_recorded, np.full(n, np.nan), np.zeros(n), uncut(n),
+            np.zeros(n, dtype=bool))
     velocity, effort, torque, weightless, inertial, block = map(
         np.concatenate, zip(*parts, strict=True))
     gravity, limit = torque - weightless, feedforward.robot.limits.effort
@@ -93,15 +97,32 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         measured = np.isfinite(known) & changes
         factor, gear_ratios = effort_unit(
             gravity, inertial, velocity, effort, measured, block, limit)
-        rest = in_joint_units(known, gear_ratios) - weightless
+        rest = np.where(measured, in_joint_units(known, gear_ratios) - weightless, np.nan)
+        share = share_of_gravity(gravity, rest, velocity)
         return EffortContents(
-            share_of_gravity(gravity, np.where(measured, rest, np.nan), velocity), factor,
-            are_recorded, gear_ratios, large / limit, cut)
+            share, factor, are_recorded, gear_ratios, large / limit, cut, _lack(
+                weightless - inertial, rest - gravity if contain_gravity(share) else rest))
 
     inside = contents(repeated_extremes(effort))
     factor = inside.factor if np.isfinite(inside.factor) else 1.0
     return contents(cut_efforts(
         effort, factor * (torque if inside.with_gravity else weightless)))
+
+
+def _lack(friction: Array, error: Array) -> Flags:
+    """Return which efforts, (n,), lack the model's friction, (T, n), given their error, (T, n).
+
+    They contain none of it, and the error is little else.
+    """
+    known = np.isfinite(error)
+    count = np.maximum(known.sum(axis=0), 1)
+    friction, error = (np.where(known, each, 0.0) for each in (friction, error))
+    friction, error = (
+        np.where(known, each - each.sum(axis=0) / count, 0.0) for each in (friction, error))
+    contained = 1.0 + np.sum(friction * error, axis=0) / np.maximum(
+        np.sum(friction ** 2, axis=0), 1e-300)
+    return np.asarray((np.abs(contained) < CLEAR) & (
+        np.sum((error + friction) ** 2, axis=0) < _LACK * np.sum(error ** 2, axis=0)))
 
 
 class RecordedTorques:

@@ -53,8 +53,14 @@ def warnings(result: Replay) -> list[str]:
     said = []
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
+    if all(np.isnan(joint.rms_error) for joint in result.joints):
+        said.append(
+            'No efforts are recorded, so nothing is compared with the model. Check whether the '
+            'driver still sends them.')
     said += result.moving_locked
-    if result.payload and not describes(result):
+    # A load on another link may look like a spring, or a factor, of one joint.
+    if result.payload and (
+            not describes(result) or any(_poor(result)[1]) or diagnosis.explained_joints):
         said.append(GIVEN_LOAD.format(', '.join(result.payload)))
     said += diagnosis.efforts.cut.sentences(result.names)
     said += diagnosis.sentences
@@ -194,22 +200,35 @@ def _leaping(result: Replay) -> list[JointComparison]:
         and abs(joint.max_error) > _GLITCH * joint.rms_error)]
 
 
-def _about_model(result: Replay) -> list[str]:
-    constant = [joint.name for joint in result.joints if (
+def _constant(result: Replay) -> list[str]:
+    """Return the joints whose recorded effort never changes."""
+    return [joint.name for joint in result.joints if (
         np.isfinite(joint.rms_error) and not np.isfinite(joint.variance_accounted_for))]
-    least = _NOTABLE * result.torque_rms[0].max()
+
+
+def _poor(result: Replay) -> tuple[list[JointComparison], ...]:
+    """Return joints with large errors: of friction, of other causes, and for lack of friction."""
     efforts = result.diagnosis.efforts
-    leaping = _leaping(result)
+    if not result.diagnosis.is_comparable or is_opposite(efforts.gravity_share):
+        return [], [], []
+    least = _NOTABLE * result.torque_rms[0].max()
     named = {
-        *constant, *(joint.name for joint in leaping), *result.diagnosis.beyond_limits,
-        *np.array(result.names)[np.isfinite(efforts.gear_ratios)],
-        *result.diagnosis.explained_joints}
+        *_constant(result), *(joint.name for joint in _leaping(result)),
+        *result.diagnosis.beyond_limits, *result.diagnosis.explained_joints,
+        *np.array(result.names)[np.isfinite(efforts.gear_ratios)]}
     poor = [joint for joint in result.joints if (
         joint.slow_share > _POOR or _stands_out(joint, result.joints)) and (
             joint.rms_slow_error > least) and joint.name not in named]
+    free = {*np.array(result.names)[efforts.lack_friction]}
+    bare = [joint for joint in poor if joint.name in free]
     rubbing = [joint for joint in poor if joint.friction_share > _FRICTION]
-    unexplained = [joint for joint in poor if joint not in rubbing or _beside_friction(
-        joint) > _BESIDE_FRICTION]
+    return rubbing, [joint for joint in poor if joint not in bare and (
+        joint not in rubbing or _beside_friction(joint) > _BESIDE_FRICTION)], bare
+
+
+def _about_model(result: Replay) -> list[str]:
+    constant, leaping = _constant(result), _leaping(result)
+    rubbing, unexplained, bare = _poor(result)
     said = []
     if constant:
         said.append(
@@ -222,8 +241,11 @@ def _about_model(result: Replay) -> list[str]:
             f'Single efforts of {", ".join(joint.name for joint in leaping)} leap: the largest '
             f'error of {worst.name} is {abs(worst.max_error) / worst.rms_error:.0f} times its '
             'RMS. Were there impacts, or does the driver sometimes read them wrongly?')
-    if not result.diagnosis.is_comparable or is_opposite(efforts.gravity_share):
-        return said
+    if bare:
+        said.append(
+            "The efforts seem to be without friction: the model's friction is most of the error "
+            f'of {", ".join(joint.name for joint in bare)}. If the driver compensates friction, '
+            'remove `friction` from the robot file: a feed-forward would compensate it twice.')
     if rubbing:
         friction = 'Friction other than that of the model' if result.friction_modelled else (
             'The model has no friction, and friction')

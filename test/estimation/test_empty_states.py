@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from hodyn_ros.estimation.empty_states import empty
+from hodyn_ros.estimation.repeated_states import torn
 from hodyn_ros.estimation.timing import StampStatus, analyse
 
 RATES = pytest.mark.parametrize('rate', [50.0, 100.0, 1000.0])
@@ -57,3 +58,26 @@ def test_a_log_is_analysed_as_if_the_zeros_were_lost(velocity):
     assert np.flatnonzero(timing.status == StampStatus.EMPTY).tolist() == list(range(1000, 1040))
     assert timing.status[1040] == StampStatus.AFTER_GAP
     assert [len(run.message) for run in timing.runs] == [1000, 960]
+
+
+@RATES
+@pytest.mark.parametrize('step', [0.0, 1e-5, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize('alike', [True, False])
+def test_an_arm_that_passes_through_zero_is_where_it_says(rate, step, alike):
+    """All joints swing about zero, at once or at random; the stamps jitter, and reads repeat."""
+    rng = np.random.default_rng(1)
+    time = np.arange(round(12.0 * rate)) / rate
+    omega = np.full(6, np.pi) if alike else rng.uniform(0.5, 4.0, 6)
+    position, velocity = (
+        amplitude * of(time[:, None] * omega) for amplitude, of in (
+            (rng.uniform(0.2, 0.8, 6), np.sin), (omega, np.cos)))
+    if step:
+        position = np.round(position / step) * step
+    late = time + rng.uniform(0.0, 0.5 / rate, len(time))
+    again = np.repeat(np.arange(len(time)), 3)
+    assert (position == 0.0).all(axis=1).any()
+    assert not empty(late, position).any()
+    assert not empty(np.arange(len(again)) / (3.0 * rate), position[again]).any()
+    assert not empty(time, position - position[100]).any()
+    # At the turns, samples on both sides have the same positions and other velocities.
+    assert not torn(position, velocity).any()

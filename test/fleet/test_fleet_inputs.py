@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.fleet.inputs import find_bags, find_plans, fingerprint, is_many
+from hodyn_ros.fleet.inputs import each_bag, find_bags, find_plans, fingerprint, is_many
 from hodyn_ros.fleet.overview import write_overview
 from hodyn_ros.fleet.replay_task import ReplayTask
 from hodyn_ros.fleet.summary import BAG_COLUMNS, write_summary
@@ -38,6 +38,12 @@ def test_a_folder_stands_for_the_bags_in_it_and_not_for_our_own_results(lab):
     assert names(find_bags([lab])) == [
         'monday/killed', 'monday/one', 'monday/two.mcap', 'packed.db3.zstd',
         'tuesday/run_0.mcap', 'tuesday/run_1.mcap']
+
+
+def test_bags_of_folders_come_where_the_folder_is_given(lab):
+    one, other = lab / 'tuesday/run_1.mcap', lab / 'tuesday/none'
+    assert each_bag([one, lab / 'monday', other]) == [
+        one, *(lab / 'monday' / name for name in ('killed', 'one', 'two.mcap')), other]
 
 
 @pytest.mark.parametrize(('pattern', 'expected'), [

@@ -173,6 +173,15 @@ def test_gains_are_printed_and_written_as_the_file_has_them(identified):
     assert re.search(r'joint7 +0\.0123 \(kept\)', found.out)
 
 
+def test_a_folder_stands_for_the_recordings_in_it(hodyn):
+    Path('day').mkdir()
+    paths = [str(Path(bag(f'day/{name}', duration=9.0, seed=seed)).resolve())
+             for seed, name in enumerate('ab')]
+    hodyn('identify', 'day', '--terms', 'offsets', '--output', 'out', code=0)
+    found = json.loads(Path('out/identification.json').read_text())['recordings']
+    assert [one['bag'] for one in found] == paths
+
+
 def test_a_recording_given_twice_is_refused(hodyn):
     """Guards intervals of the same motion counted twice, and loaded that passes for unloaded."""
     one = bag('one', duration=2.0)

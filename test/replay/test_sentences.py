@@ -50,7 +50,8 @@ def diagnosis(fit, *velocities):
 def result(timing_statistics=None, *, gravity_share=1.0, effort_factor=np.nan, **changes):
     """Return a replay that finds nothing amiss."""
     efforts = EffortContents(
-        gravity_share, effort_factor, True, np.full(2, np.nan), np.zeros(2), uncut(2))
+        gravity_share, effort_factor, True, np.full(2, np.nan), np.zeros(2), uncut(2),
+        np.zeros(2, dtype=bool))
     found = SimpleNamespace(**{
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
         'timing_statistics': timing_statistics or timing(), 'diagnosis': diagnosis(Fit(0.01)),

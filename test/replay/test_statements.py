@@ -1,9 +1,11 @@
 """What a report says, the most important first, and that it says nothing that is not so."""
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from recordings import PANDA, messages, record, write
 
+from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.replay_bag import replay
@@ -74,3 +76,39 @@ def test_where_header_stamps_stand_still_receive_times_are_used_and_it_is_said(r
     assert f'{count} header stamps on /joint_states stand still or go backwards' in first
     assert 'Let the driver stamp each state' in first
     assert 'by their receive stamps' in ' '.join(facts(result))
+
+
+def test_a_driver_that_stopped_sending_efforts_is_the_first_warning(replayed):
+    recording = record(duration=3.0, bandwidth=0.6)
+    recording.effort[:] = np.nan
+    said, = warnings(replayed(recording, payload=['link7 2']))
+    assert said.startswith('No efforts are recorded, so nothing is compared with the model.')
+
+
+@pytest.mark.parametrize(('load', 'said'), [
+    (('link7', 0.6, [0.0, 0.0, 0.1]), 'Errors within the bandwidth of'),
+    (('link3', 2.0, [0.0, 0.0, 0.0]), 'Efforts of fer_joint2 seem to'), (None, '')])
+def test_a_given_load_is_suspected_if_it_spoils_some_joints_alone(replayed, load, said):
+    """Where the share of gravity remained near 1, only the errors of the joints were said."""
+    result = replayed(
+        record(duration=8.0, bandwidth=0.6), PANDA.with_payload(*load) if load else PANDA,
+        payload=['link7 1'])
+    assert result.diagnosis.efforts.gravity_share == pytest.approx(1.0, abs=0.1)
+    found = [one for one in warnings(result) if 'limit' not in one]
+    assert len(found) == 2 * bool(load)
+    if load:
+        assert found[0].startswith('The given load, --payload link7 1, is the first suspect:')
+        assert found[1].startswith(said)
+
+
+@pytest.mark.parametrize(('contained', 'is_said'), [(0.0, True), (0.3, False), (1.0, False)])
+def test_efforts_without_the_friction_of_the_model_are_named(replayed, contained, is_said):
+    """What `identify` can fit was listed, and not that friction is the whole error."""
+    recording = record(duration=8.0, bandwidth=0.6)
+    friction = SigmoidFriction(*(np.full(7, value) for value in (8.0, 40.0, 0.0)))
+    recording.effort += contained * friction.torque(recording.q)[:, 0] - PANDA.friction.torque(
+        recording.q)[:, 0]
+    result = replayed(recording, replace(PANDA, friction=friction))
+    said = [one for one in warnings(result) if 'limit' not in one]
+    assert [one.startswith('The efforts seem to be without friction') for one in said] == (
+        [] if contained == 1.0 else [is_said])

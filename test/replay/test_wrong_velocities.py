@@ -44,7 +44,7 @@ def test_velocities_in_another_unit_are_named(seed, turning, sliding, said):
 @pytest.mark.parametrize(('factor', 'turns', 'said'), [
     (2.0, 5, '2'), (2.0, 7, '2'), (0.1, 7, '0.1'), (10.0, 7, '10'), (30.0 / np.pi, 5, '9.55'),
     (30.0 / np.pi, 7, ''), (180.0 / np.pi, 7, ''),
-    (1.25, 7, '1.25'), (0.9, 7, '0.9'), (1.05, 7, '')])
+    (1.25, 7, '1.25'), (0.9, 7, '0.9'), (1.05, 7, '1.05'), (0.95, 7, '0.95'), (1.03, 7, '')])
 @pytest.mark.parametrize('seed', range(5))
 def test_one_factor_of_all_velocities_asks_for_the_times(seed, factor, turns, said):
     """Not if it is that of a unit, which the velocities of joints that turn may have."""
