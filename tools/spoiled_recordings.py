@@ -334,7 +334,7 @@ MISREAD = [
     Spoiled('zeros a quarter turn off', shifted(joint2=0.5 * np.pi, joint4=-0.5 * np.pi), (
         'positions of fer_joint2 are 0.5 π rad too large; positions of fer_joint4 are 0.5 π rad '
         'too small',), code=2),
-    Spoiled('of no arm', of_no_arm, ('None of these explains it',), code=2),
+    Spoiled('of no arm', of_no_arm, ('None of these, up to four at once, explains it',), code=2),
     # The motion is that of the positions.
     Spoiled('sign of a velocity', scaled(2, velocity=-1.0),
             ('those of fer_joint3 have the opposite sign',)),

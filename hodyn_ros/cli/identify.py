@@ -172,7 +172,8 @@ def run(options: argparse.Namespace) -> int:
             *doubtful.unexplained}
         has_doubts = bool(found.changes or implausible) or any(loads) or any(
             lag.is_large for lag in validation.lags) or any(
-                motion.gravity_doubt(terms) for motion in motions)
+                motion.gravity_doubt(terms) or motion.diagnosis.without(terms).has_a_cause
+                for motion in motions)
         console.print(verdict(robot, validation, doubted, has_doubts=has_doubts), style='bold')
     return 1 if any(count.lost for count in counts) else 0
 

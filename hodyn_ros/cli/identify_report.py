@@ -382,15 +382,14 @@ def _print_payload(
 
 def _print_other_tips(console: Console, robot: Robot) -> None:
     """Name the tips of a tree on which no payload is searched for, and say how to choose one."""
+    from hodyn_ros.replay.tips import tips
+
     last = robot.bodies[-1]
-    parents = {body.parent for body in robot.bodies}
-    others = ', '.join(
-        body.name for i, body in enumerate(robot.bodies[:-1])
-        if i not in parents and body.parent != last.parent)
+    others = ', '.join(body.name for body in tips(robot) if body.name != last.name)
     if others:
         console.print(
-            f'• A load on another tip ({others}) is not searched for: friction, offsets and the '
-            f'payload on {last.name} would absorb it. To search there instead, list the bodies '
+            f'• A payload on another tip ({others}) is not fitted: friction, offsets and the '
+            f'payload on {last.name} would absorb it. To fit one there, list the bodies '
             'of that arm last in a copy of the robot file (in a URDF, its joints).')
 
 

@@ -132,7 +132,7 @@ class Diagnosis:
         """Whether the recording must be read differently; a missing load alone does not count."""
         reading = self.fit.reading
         return self._is_scaled or self.are_exchanged or (
-            reading is not None and reading.without({'payload'}).changes > 0)
+            reading is not None and replace(reading, load=None).changes > 0)
 
     @property
     def is_motion_misread(self) -> bool:
@@ -221,10 +221,10 @@ class Diagnosis:
             'the efforts unexplained, whatever bias, friction and gain each joint has')
         if fit.reading is None:
             return said + (
-                '. None of these explains it: swapped joints or efforts, opposite signs, zeros '
-                'off by quarter turns, degrees or another factor of the positions, a load on the '
-                'last link, gravity along another axis of the base. Check that the robot is the '
-                'recorded one.')
+                '. None of these, up to four at once, explains it: swapped joints or efforts, '
+                'swapped arms, opposite signs, zeros off by quarter turns, degrees or another '
+                'factor of the positions, a load on the last link of an arm, gravity along '
+                'another axis of the base. Check that the robot is the recorded one.')
         causes = '; '.join(fit.reading.causes(self.names))
         return f'{said}; {percent(fit.left)} would be left if {causes}. ' + ' '.join(
             fit.reading.remedies)

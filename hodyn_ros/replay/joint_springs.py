@@ -54,7 +54,7 @@ def find_joint_spring(
         load = find_load(
             feedforward, body.name, samples.q, samples.effort, samples.known, gravity=gravity)
         if load is not None and samples.share(FeedForward(with_load(
-                feedforward.robot, body.name, *load)).torque(
+                feedforward.robot, load)).torque(
                     samples.q, gravity=gravity, friction=False)[:, 0]) < found.left:
             return None
     return found

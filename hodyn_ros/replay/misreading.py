@@ -11,10 +11,11 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit, is_measured
 from hodyn_ros.replay.motor_positions import series_compliance
-from hodyn_ros.replay.point_loads import find_load, with_load
+from hodyn_ros.replay.point_loads import PointLoad, find_load, with_load
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
 from hodyn_ros.replay.quarter_turns import quarter_turns
 from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading, absolute_angles
+from hodyn_ros.replay.tips import swapped_arms, tips
 from hodyn_ros.robot import Robot
 
 STILL = 1e-3
@@ -42,6 +43,7 @@ _FINER = (0.12, 0.02, 0.004)  # relative half widths of the finer searches for a
 _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are tried
 # Degrees are chosen unless another factor leaves at most this part of the share that they leave.
 _LIKE_DEGREES = 0.7
+_NOTHING = 1e-9  # weight of a joint whose efforts nothing explains
 _SAME = 0.99  # directions of gravity differ if their angle's cosine is less
 
 # The unexplained share of a reading plus the price of its changes, the share alone, the reading.
@@ -53,7 +55,8 @@ class Fit:
     """How well a recording fits the model."""
 
     #: Share of the efforts that the model does not explain, whatever bias, friction and gain each
-    #: joint has; the mean of the joints with a measured effort. NaN if undetermined.
+    #: joint has; the mean of the joints with a measured effort, with a reading weighted by what it
+    #: or the model explains of each. NaN if undetermined.
     unexplained: float
     #: A reading that leaves a quarter of the share or less (motor positions: two fifths), or a
     #: swap that puts all joints inside their ranges; None if there is none
@@ -87,10 +90,11 @@ def find_misreading(
 
     Motions are (S, 5, n), rad/sᵏ, and efforts (S, n), N m. Up to four changes are tried one after
     the other: swapped joints or efforts, opposite signs, zeros off by quarter turns, angles to the
-    base instead of to the link before, degrees or another factor of the positions, a load on the
-    last link, gravity along another axis of the base and, if joints have springs and the `rates`
-    of the efforts, (S, 2, n), N m/s and N m/s², are given, positions of the motors. Joints whose
-    effort is not recorded or never changes are left out. An arm at rest is not judged.
+    base instead of to the link before, degrees or another factor of the positions, a load on a
+    tip, two arms of a tree swapped, gravity along another axis of the base and, if joints have
+    springs and the `rates` of the efforts, (S, 2, n), N m/s and N m/s², are given, positions of
+    the motors. Joints whose effort is not recorded or never changes are left out. An arm at rest
+    is not judged.
     """
     rows, judged = _judged(q, effort)
     efforts = effort[:, np.newaxis] if rates is None else np.stack(
@@ -118,10 +122,15 @@ def find_misreading(
         (_, best, reading), last = held[0], left
         if best < _RIGHT:
             break
-    if best > _BETTER * start:
+    if reading.scale != 1.0:
+        reading, _ = trial.with_scale(reading)
+    rest = trial.unexplained(reading)
+    # Efforts that are noise, which nothing explains, do not decide.
+    weight = np.maximum(1.0 - np.minimum(joints, rest), _NOTHING)
+    unexplained, left = (float(np.average(share, weights=weight)) for share in (joints, rest))
+    if left > _BETTER * unexplained:
         return trial.of_motors(start) or trial.swapped(plain)
-    return Fit(start, reading, best) if reading.scale == 1.0 else Fit(
-        start, *trial.with_scale(reading))
+    return Fit(unexplained, reading, left)
 
 
 def _judged(q: Array, effort: Array) -> tuple[Flags, Flags]:
@@ -161,7 +170,9 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
         yield replace(other, are_efforts_absolute=bool(other.absolute))
     if trial.has_springs:
         yield replace(reading, are_of_motors=not reading.are_of_motors)
-    if (load := trial.load(reading)) is not None:
+    for order in trial.swapped_arms:
+        yield replace(reading, order=order, effort_order=order)
+    for load in trial.loads(reading):
         yield replace(reading, load=load)
     for mounting in mountings(trial.robot):
         yield (other := replace(reading, mounting=mounting))
@@ -186,7 +197,7 @@ class _Trial:
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)
         self._compliance = series_compliance(robot)
-        self.parallel = absolute_angles(robot)
+        self.parallel, self.swapped_arms = absolute_angles(robot), swapped_arms(robot)
         self.has_springs = efforts.shape[1] > 1 and bool(self._compliance.any())
 
     def unexplained(self, reading: Reading) -> Array:
@@ -291,13 +302,13 @@ class _Trial:
             self._motion(plain), np.where(self.judged, plain.effort(self._effort), np.nan)))
         return tuple(np.round(turns / (0.5 * np.pi)).astype(int).tolist())
 
-    def load(self, reading: Reading) -> tuple[float, ...] | None:
-        """Return mass and centre of the last link's load that fits best; None if implausible."""
-        found = find_load(
-            self._model(reading), self.robot.bodies[-1].name, self._motion(reading),
-            reading.effort(self._effort), self._known,
-            1.0 / np.maximum(self._variance[list(reading.effort_order)], 1e-300))
-        return found and (found[0], *found[1].tolist())
+    def loads(self, reading: Reading) -> list[PointLoad]:
+        """Return the load on each tip that fits best, if it is plausible."""
+        model, motion, effort = (
+            self._model(reading), self._motion(reading), reading.effort(self._effort))
+        weight = 1.0 / np.maximum(self._variance[list(reading.effort_order)], 1e-300)
+        return [load for tip in tips(self.robot) if (load := find_load(
+            model, tip.name, motion, effort, self._known, weight)) is not None]
 
     def _model(self, reading: Reading) -> FeedForward:
         """Return the feed-forward of the robot, mounted as in the reading, without a load."""
@@ -323,10 +334,8 @@ class _Trial:
         effort = reading.effort(self._effort)
         model, gain = self._model(reading), None
         if reading.load is not None:
-            mass, *centre = reading.load
             # An unknown gain could be mistaken for a load.
-            model, gain = FeedForward(with_load(
-                model.robot, model.robot.bodies[-1].name, mass, np.array(centre))), 1.0
+            model, gain = FeedForward(with_load(model.robot, reading.load)), 1.0
         shares = []
         for gravity in (True, False):
             predicted = model.torque(motion, gravity=gravity, friction=False)[:, 0]

@@ -1,4 +1,6 @@
 """The point mass on a link that explains most of what recorded efforts contain besides."""
+from typing import NamedTuple
+
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
@@ -10,11 +12,26 @@ _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its large
 _UNIT = 0.1  # distance of the loads whose torques are compared, m
 
 
+class PointLoad(NamedTuple):
+    """A point mass that a link carries."""
+
+    link: str  #: The name of the link
+    mass: float  #: kg
+    centre: tuple[float, ...]  #: (3,), m, in the axes of the link
+    is_on_last: bool  #: Whether the link is the last body of the robot
+
+    @property
+    def option(self) -> str:
+        """What follows ``--payload`` to give this load."""
+        centre = ' '.join(f'{round(value, 3) + 0.0:g}' for value in self.centre)
+        return f'{self.link} {self.mass:.2g} {centre}'
+
+
 def find_load(
     feedforward: FeedForward, link: str, motion: Array, effort: Array, known: Flags,
     weight: Array | float = 1.0, *, gravity: bool = True,
-) -> tuple[float, Array] | None:
-    """Return mass, kg, and centre, (3,), m, of the load that fits best; None if implausible.
+) -> PointLoad | None:
+    """Return the load on a link that fits best; None if implausible.
 
     Bias and friction are fitted as well. Motions are (S, 5, n), efforts and which of them are
     known (S, n); `weight`, (n,), is that of the joints' squared errors. `gravity` says whether the
@@ -27,8 +44,8 @@ def find_load(
 
     base = torque(feedforward)
     loaded = [
-        torque(FeedForward(with_load(robot, link, 1.0, centre))) - base
-        for centre in _UNIT * np.eye(4, 3, -1)]
+        torque(FeedForward(with_load(robot, PointLoad(link, 1.0, tuple(centre), False)))) - base
+        for centre in (_UNIT * np.eye(4, 3, -1)).tolist()]
     columns = [loaded[0], *((each - loaded[0]) / _UNIT for each in loaded[1:])]
     fit = FrictionFit(robot.n, len(columns))
     fit.add(motion[:, 1], columns, effort - base, known)
@@ -37,10 +54,11 @@ def find_load(
         products[:-1, :-1], products[:-1, -1], rcond=1e-9)[0].tolist()
     if not 0.0 < mass < _HEAVIEST * sum(body.mass for body in robot.bodies):
         return None
-    centre = np.array(moments) / mass
-    return None if np.abs(centre).max() > _FARTHEST else (mass, centre)
+    centre = tuple(moment / mass for moment in moments)
+    return None if max(map(abs, centre)) > _FARTHEST else PointLoad(
+        link, mass, centre, link == robot.bodies[-1].name)
 
 
-def with_load(robot: Robot, link: str, mass: float, centre: Array) -> Robot:
-    """Return a robot whose link carries a point mass (kg) at a centre (m, its axes)."""
-    return robot.with_payload(link, mass, centre, np.zeros((3, 3)))
+def with_load(robot: Robot, load: PointLoad) -> Robot:
+    """Return a robot that carries a load."""
+    return robot.with_payload(load.link, load.mass, np.array(load.centre), np.zeros((3, 3)))

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.replay.point_loads import PointLoad
 from hodyn_ros.robot import Robot
 
 Order = tuple[int, ...]
@@ -12,6 +13,7 @@ AbsoluteAngle = tuple[int, tuple[tuple[int, int], ...]]
 """A joint, and the joints before it, with signs, whose angles its recorded angle contains."""
 
 _PARALLEL = 0.99  # cosine of the angle between axes that count as parallel
+_FEW = 2  # greatest number of swaps that count each; more are those of two arms
 
 DEGREES = 180.0 / np.pi
 """How many times too large positions in degrees are."""
@@ -55,8 +57,7 @@ class Reading:
     are_velocities_scaled: bool = True
     #: Whether positions are those of the motors, before the springs, scaled to the joints
     are_of_motors: bool = False
-    #: Mass, kg, of a load on the last link, and its centre in the link's axes, m
-    load: tuple[float, ...] | None = None
+    load: PointLoad | None = None  #: A load that the model lacks
     mounting: Mounting | None = None  #: How the base is mounted, if not as in the robot file
 
     @classmethod
@@ -73,24 +74,31 @@ class Reading:
     def changes(self) -> int:
         """Number of changes: 2 for a zero, load or mounting, 1 for any other.
 
+        Any number of swapped joints, such as all of two arms, count as two swaps at most.
         A sign that is opposite in all joints is one change. If the first axis is vertical, a
         shoulder's zero off by π looks like an upside-down base with a reversed first joint; the
         zero has fewer changes, and is preferred.
         """
         return int(
-            sum(len(cycle) - 1 for cycle in (*_cycles(self.order), *_cycles(self._efforts)))
+            sum(min(sum(len(cycle) - 1 for cycle in _cycles(order)), _FEW)
+                for order in (self.order, self._efforts))
             + sum(1 if len(some) == len(self.order) else len(some) for some in self._reversed)
             + int(self.scale != 1.0) + int(self.are_of_motors) + len(self.absolute)
             + 2 * (np.count_nonzero(self.quarters) + (self.load is not None)
                    + (self.mounting is not None)))
 
     def without(self, terms: Collection[str]) -> 'Reading':
-        """Return the reading without the changes that these terms of ``hodyn identify`` find."""
+        """Return the reading without the changes that these terms of ``hodyn identify`` find.
+
+        Of loads, `payload` finds only one on the last link.
+        """
+        is_found = 'links' in terms or (
+            'payload' in terms and self.load is not None and self.load.is_on_last)
         return replace(
             self,
             quarters=len(self.order) * (0,) if 'zeros' in terms else self.quarters,
             reversed_effort=frozenset() if 'gains' in terms else self.reversed_effort,
-            load=None if {'payload', 'links'} & set(terms) else self.load)
+            load=None if is_found else self.load)
 
     @property
     def moves_differently(self) -> bool:
@@ -146,11 +154,12 @@ class Reading:
                 (alone, 'positions of'),
                 ([cycle for cycle in _cycles(self._efforts) if cycle[0] not in by_themselves],
                  'efforts of')):
-            for cycle in cycles:
-                joints = [names[joint] for joint in cycle]
-                said.append(
-                    f'the {what} {joints[0]} and {joints[1]} are swapped' if len(joints) == 2
-                    else f'the {what} {", ".join(joints)} are in another order')
+            joints = [[names[joint] for joint in cycle] for cycle in cycles]
+            pairs = [' and '.join(each) for each in joints if len(each) == 2]
+            said += [f'the {what} {pair} are swapped' for pair in (
+                [', '.join(pairs)] if len(pairs) > _FEW else pairs)]
+            said += [f'the {what} {", ".join(each)} are in another order'
+                     for each in joints if len(each) > 2]
         for some, what in zip(self._reversed, (
                 'turns the other way', 'has positions of the opposite sign',
                 'has efforts of the opposite sign'), strict=True):
@@ -176,7 +185,8 @@ class Reading:
         if self.are_of_motors:
             said.append('positions are those of the motors, not of the links behind the springs')
         if self.load is not None:
-            said.append(f'the last link carries {self.load[0]:.2g} kg that the model lacks')
+            link = 'the last link' if self.load.is_on_last else self.load.link
+            said.append(f'{link} carries {self.load.mass:.2g} kg that the model lacks')
         if self.mounting is not None:
             said.append(
                 f'the base is mounted so that gravity points along {self.mounting.axis} of its '
@@ -214,7 +224,9 @@ class Reading:
              'of the joint and K the stiffness of its spring.'),
             (self.load is not None,
              'Give this load by `--payload LINK KG`, or find it by `hodyn identify --terms '
-             'payload`.'),
+             'payload`.' if self.load is None or self.load.is_on_last else
+             f'Give this load by `--payload {self.load.option}`; `hodyn identify --terms payload` '
+             'finds it in a copy of the robot file that lists the bodies of this arm last.'),
             (self.mounting is not None, 'Give the base_pose in the robot file' + (
                 f', or write gravity: {rounded(self.mounting.gravity)} there.'
                 if self.mounting is not None else '')),

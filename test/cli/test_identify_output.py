@@ -155,7 +155,7 @@ TWO = np.ones(2)
 # An arm with two hands: guards a load in the other hand that friction absorbs without a word.
 TREE = replace(PANDA, bodies=tuple(
     replace(body, parent=0) if i == 4 else body for i, body in enumerate(PANDA.bodies)))
-OTHER_HAND = ('A load on another tip (link4) is not searched for',
+OTHER_HAND = ('A payload on another tip (link4) is not fitted',
               'list the bodies of that arm last in a copy of the robot file')
 NO_PAYLOAD = (f'No payload found on {LAST.name} (the last body): its mass does not differ '
               'significantly from 0, and is at most 0.34 kg (90 % confidence)')

@@ -112,6 +112,25 @@ def test_no_mistake_is_claimed_of_a_sound_recording(seeds):
         assert found is None, (seed, found)
 
 
+@pytest.mark.parametrize('seeds', [
+    range(8), pytest.param(range(1000, 1080), marks=pytest.mark.siege)])
+def test_a_joint_whose_efforts_are_noise_hides_no_mistake_and_is_none(seeds):
+    found = []
+    for seed, rng, robot in robots_of(seeds):
+        q, effort = recorded(rng, robot)
+        i, j = (int(joint) for joint in rng.choice(robot.n, 2, replace=False))
+        effort[:, j] = np.std(effort[:, j]) * rng.standard_normal(len(effort))
+        assert not find_misreading(FeedForward(robot), q, effort).is_wrong, seed
+        shows = carries(robot, q, effort)[i]
+        q[:, :, i] *= -1.0
+        effort[:, i] *= -1.0
+        fit = find_misreading(FeedForward(robot), q, effort)
+        causes = [] if fit.reading is None else fit.reading.causes(robot.joint_names)
+        found += [causes == [f'{robot.joint_names[i]} turns the other way']] if shows else []
+    assert len(found) > 0.6 * len(seeds)
+    assert np.mean(found) >= 0.95
+
+
 @pytest.mark.parametrize('what', ['efforts', 'positions'])
 @pytest.mark.parametrize('seeds', [
     range(6), pytest.param(range(1000, 1040), marks=pytest.mark.siege)])
@@ -201,7 +220,7 @@ def test_a_load_that_the_model_lacks_is_named_with_its_mass(mass):
     loaded = ROBOTS[0].with_payload('link7', mass, [0.05, 0.0, 0.1])
     fit = find_misreading(FeedForward(ROBOTS[0]), *recorded(rng, loaded))
     assert fit.reading is not None
-    assert fit.reading.load[0] == pytest.approx(mass, rel=0.2)
+    assert fit.reading.load.mass == pytest.approx(mass, rel=0.2)
 
 
 def test_a_recording_of_another_robot_is_called_wrong_without_a_cause():

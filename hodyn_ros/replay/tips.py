@@ -1,0 +1,33 @@
+"""The ends of a robot's arms, and the arms of a tree that may be mistaken for each other."""
+from itertools import combinations
+
+from hodyn_ros.replay.reading import Order
+from hodyn_ros.robot import Robot
+from hodyn_ros.robot.model import Body
+
+
+def tips(robot: Robot) -> list[Body]:
+    """Return the bodies without children; of several on one body, such as fingers, the last."""
+    parents = {body.parent for body in robot.bodies}
+    ends = {body.parent: body for i, body in enumerate(robot.bodies) if i not in parents}
+    return list(ends.values())
+
+
+def swapped_arms(robot: Robot) -> list[Order]:
+    """Return the order of the joints if two arms with the same types of joints are swapped."""
+    orders, bodies = [], robot.joint_bodies
+    for pair in combinations([_chain(robot, tip) for tip in tips(robot)], 2):
+        one, other = ([joint for joint in arm if joint not in pair[1 - k]]
+                      for k, arm in enumerate(pair))
+        if [bodies[joint].type for joint in one] == [bodies[joint].type for joint in other]:
+            order = list(range(robot.n))
+            for i, j in zip(one, other, strict=True):
+                order[i], order[j] = j, i
+            orders.append(tuple(order))
+    return orders
+
+
+def _chain(robot: Robot, tip: Body) -> list[int]:
+    """Return the joints that move a tip, from the tip on."""
+    own = [robot.joint_names.index(tip.joint)] if tip.joint in robot.joint_names else []
+    return own + (_chain(robot, robot.bodies[tip.parent]) if tip.parent >= 0 else [])
