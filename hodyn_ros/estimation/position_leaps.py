@@ -25,9 +25,8 @@ def leaps(time: Array, position: Array) -> Array:
     """Return by how much positions, (T, n), leap before each message, rad or m; 0 if they do not.
 
     After late or lost messages all joints have gone on for the same time; a leap is of one joint.
-    A single false
-    position, there and back, is none (see `astray`). Leaps are rare: if there are more than two,
-    and more than one in 200 samples, none is returned. `time`, (T,), are stamps, s.
+    A single false position, there and back, is none (see `astray`). Leaps are rare: if there are
+    more than two, and more than one in 200 samples, none is returned. `time`, (T,), are stamps, s.
     """
     found = np.zeros_like(position)
     fresh = np.append(True, (np.diff(position, axis=0) != 0.0).any(axis=1))[:len(position)]

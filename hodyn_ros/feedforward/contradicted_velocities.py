@@ -45,7 +45,9 @@ class ContradictedVelocities:
         passed, self._time = time - self._time, time
         is_pause, self._apart = passed > _PAUSE * self._apart, passed
         self.are_wrong = self.are_wrong and passed <= _LONGEST
-        if velocity is None or last is None or is_pause or not 0.0 < passed <= _LONGEST:
+        if is_pause and passed <= _LONGEST:
+            return ''
+        if velocity is None or last is None or not 0.0 < passed <= _LONGEST:
             self._begin()
             return ''
         step, way = position - last[0], 0.5 * (velocity + last[1]) * passed

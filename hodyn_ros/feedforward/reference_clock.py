@@ -11,6 +11,9 @@ MAX_SPEED = 20.0
 # How many times longer than the time that has passed a step between two stamps may be, beyond the
 # uncertainty of times of arrival, s. A longer step is that of a clock that was set.
 AHEAD, ARRIVAL = 2.0, 1e-3
+# Longest time, s, by which states that were late may catch up, and the time constant, s, with
+# which this is forgotten.
+LATEST, FORGOTTEN = 0.05, 0.5
 
 
 class TypicalInterval:
@@ -42,7 +45,7 @@ class ReferenceClock:
     """Turns stamps into instants without gaps: the time that a stamp skips is left out.
 
     A step between two stamps moves the reference by the same time if it is at most three periods,
-    or at most `max_step`, s, and about as long as the time that has passed. After a longer step
+    or at most `max_step`, s, and at most about twice the time that has passed. After a longer step
     (the process was held up, states were lost, the clock was set ahead) or a step back, the
     reference moves on by one period only. It continues smoothly from where it was and never
     catches up. The instants are `lookahead`, s, after the stamps. The clock of a simulation may
@@ -57,6 +60,8 @@ class ReferenceClock:
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
         self._ahead = MAX_SPEED if is_simulated else AHEAD
+        # Time, s, that has passed beyond that of the stamps: the last states were late.
+        self._late = 0.0
         # A low rank: lost states and hold-ups lengthen many intervals, but nothing shortens them.
         self._period = TypicalInterval(0.25)
         self._moved_at = -math.inf
@@ -81,7 +86,9 @@ class ReferenceClock:
         step = stamp - self.stamp
         self.stamp = stamp
         passed, self._moved_at = at - self._moved_at, at
-        longest = 1e9 * min(self._max_step, self._ahead * passed + ARRIVAL)
+        longest = 1e9 * min(self._max_step, self._ahead * passed + ARRIVAL + self._late)
+        late = self._late * math.exp(-passed / FORGOTTEN) + passed - 1e-9 * abs(step)
+        self._late = min(max(late, 0.0), LATEST) if passed < math.inf else 0.0
         is_allowed = 0 <= step <= longest
         # The period is computed only if it matters: most steps are allowed without it.
         known = 0.0 if is_allowed else self._period.value

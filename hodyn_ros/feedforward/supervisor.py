@@ -309,7 +309,7 @@ class Supervisor(Requests):
         # A single state may be late; after a clock was set back, the next one is newer than it.
         is_set_back = back > clock.max_step and late is not None and stamp > late
         if back >= 0 and not is_set_back:
-            raise HodynError(self.arrivals.stale(at, is_same=not back))
+            raise HodynError(self.arrivals.stale(at, is_same=stamp in (self._last_stamp, late)))
         if is_set_back and late is not None and stamp < clock.stamp:
             self._leave_time_out(clock.move_to(late, at), at)
             # Also if this state is refused: the next one does not set the clock back again.

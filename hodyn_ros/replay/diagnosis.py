@@ -17,7 +17,7 @@ from hodyn_ros.replay.effort_unit import (
 )
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import contain_gravity, gravity_doubt
-from hodyn_ros.replay.joint_springs import JointSpring, find_joint_spring
+from hodyn_ros.replay.joint_springs import JointSpring
 from hodyn_ros.replay.misreading import Fit, find_misreading
 from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import UNITS, are_inside, mostly_outside, unit_factors
@@ -289,17 +289,16 @@ class DiagnosisSamples:
         # A leap changes a zero within the recording, so no other one fits.
         if not np.isnan(fit.unexplained) and not self._leaps:
             samples = EffortSamples(q, in_joint_units(effort, efforts.gear_ratios))
-            if fit.is_wrong and (spring := find_joint_spring(
-                    feedforward, samples, gravity=efforts.with_gravity)) is not None and (
-                    _CLEARLY * spring.left < fit.least):
-                fit = Fit(spring.left)
-            slight = None if fit.is_wrong else find_slight_cause(
+            slight = find_slight_cause(
                 feedforward, samples, gravity=efforts.with_gravity,
                 tilt=contain_gravity(efforts.gravity_share))
+        if fit.is_wrong and isinstance(slight, JointSpring) and (
+                _CLEARLY * slight.left < fit.least):
+            fit = Fit(slight.left)
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
-            self._has_springs, slight, tuple(factors.tolist()), misplaced,
-            self._encoders.named(names), tuple(self._leaps),
+            self._has_springs, None if fit.is_wrong else slight, tuple(factors.tolist()),
+            misplaced, self._encoders.named(names), tuple(self._leaps),
             tuple('rad' if turning else 'm' for turning in turns))
 
 

@@ -8,9 +8,11 @@ from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.replay.point_loads import find_load, with_load
 
-# Least unexplained share of the efforts, and greatest part of it that a spring may leave: wrong
-# masses of links, which act alike, leave more.
-_SHOWS, _SURE = 0.01, 0.1
+# Least unexplained share of the efforts, greatest part of it that a spring may leave, and greatest
+# share left: wrong masses of links, which act alike, leave more.
+_SHOWS, _SURE, _LEFT = 0.01, 0.1, 0.05
+# Greatest part that it may leave of what a factor of either sign leaves of the joint's effort.
+_CLEARER = 0.25
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,8 @@ def find_joint_spring(
 ) -> JointSpring | None:
     """Return the spring of one joint that explains most of the error, if one does.
 
-    A load on a link, whose torques resemble a spring's in a small motion, must explain less.
+    A factor of the joint's effort and a load on a link, which resemble a spring in a small motion,
+    must explain less.
     `gravity` says whether the efforts contain gravity.
     """
     torque = feedforward.torque(samples.q, gravity=gravity, friction=False)[:, 0]
@@ -43,12 +46,15 @@ def find_joint_spring(
     fit.add(samples.q[:, 1], (position,), samples.effort - torque, samples.known)
     stiffness, _, left = fit.coefficients
     joint = int(np.argmax(fit.left[:, 1, 1] - left))
+    place = int(np.count_nonzero(samples.judged[:joint]))
+    by_factor = np.minimum(*(samples.unexplained(sign * torque, None) for sign in (1.0, -1.0)))
     torque[:, joint] += stiffness[joint, 0] * position[:, joint]
     is_slide = feedforward.robot.joint_bodies[joint].type == 'prismatic'
     found = JointSpring(
         joint, float(stiffness[joint, 0]), 'N/m' if is_slide else 'N m/rad', unexplained,
         samples.share(torque))
-    if found.left > _SURE * unexplained:
+    if found.left > min(_SURE * unexplained, _LEFT) or samples.unexplained(
+            torque)[place] > _CLEARER * by_factor[place]:
         return None
     for body in feedforward.robot.bodies:
         load = find_load(

@@ -27,7 +27,7 @@ def find_slight_cause(
 ) -> SlightCause | None:
     """Return the best of the changes that explain most of the error; None if none does.
 
-    It leaves least unexplained. A tilt or a spring must leave far less than all others.
+    It leaves least unexplained. A tilt or a spring must leave far less than the others.
     `gravity` says whether the efforts contain gravity, `tilt` whether a tilt may be the cause.
     """
     changes = SmallChanges(feedforward, samples, gravity=gravity)

@@ -7,9 +7,14 @@ from hodyn_ros.robot.model import Body
 
 
 def tips(robot: Robot) -> list[Body]:
-    """Return the bodies without children; of several on one body, such as fingers, the last."""
+    """Return the bodies without children; of several on one body, such as fingers, the last.
+
+    Bodies at the base are ends of their own.
+    """
     parents = {body.parent for body in robot.bodies}
-    ends = {body.parent: body for i, body in enumerate(robot.bodies) if i not in parents}
+    ends = {
+        body.parent if body.parent >= 0 else body.name: body
+        for i, body in enumerate(robot.bodies) if i not in parents}
     return list(ends.values())
 
 

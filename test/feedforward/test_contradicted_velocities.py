@@ -122,3 +122,13 @@ def test_velocities_of_bursts_with_pauses_between_are_those_of_the_positions(see
     time, position, velocity = stream(rng, rate, 12.0)
     burst = np.floor(time / 1.2)
     assert not said(time + pause * burst, position, velocity)
+
+
+@SEEDS
+def test_gaps_hide_no_velocities_that_contradict(seed):
+    """Stamps 2 and 18 ms apart in turn, or one gap in 0.4 s, left nothing to judge by."""
+    rng = np.random.default_rng(seed)
+    time, position, velocity = stream(rng, 500.0)
+    pairs = np.arange(len(time)) % 10 < 2
+    for kept in (pairs, rng.random(len(time)) < 0.2):
+        assert len(said(time[kept], position[kept], -velocity[kept])) == 1

@@ -205,3 +205,12 @@ def test_a_timeout_that_may_be_in_ms_is_asked_about(state_timeout, is_asked):
     world = running(state_timeout=state_timeout)
     world.states(1200)
     assert world.said('until then motions go on. state_timeout is in s') == is_asked
+
+
+def test_a_simulator_that_is_reset_and_stays_paused_is_named():
+    world = running()
+    position, velocity, stamp = world.read()
+    for _ in range(400):
+        world.pass_time(PERIOD)
+        world.deliver(position, velocity, stamp - 2 * 10**9)
+    assert 'the clock of the joint states stands still' in world.report[1]

@@ -216,6 +216,40 @@ def test_a_clock_that_is_set_ahead_is_no_gap_however_long_gaps_may_be():
     assert not any(simulated.move_to(k * 90 * MS, 0.005 * k) for k in range(40))
 
 
+def test_a_state_that_is_taken_late_leaves_no_time_out():
+    """On a busy machine, a state waits for 15 ms, and the newest one follows it at once."""
+    clock, at = running(MS, 0.03), 0.02
+    for _ in range(30):
+        for step, passed in ((MS, 0.016), (16 * MS, 0.001), *[(MS, 0.001)] * 5):
+            at += passed
+            assert clock.move_to(clock.stamp + step, at) == 0.0
+
+
+@pytest.mark.parametrize(('period', 'delay'), [(10 * MS, 2e-3), (20 * MS, 3e-3), (8 * MS, 4e-3)])
+def test_jitter_of_arrivals_leaves_no_time_out_by_a_timer(period, delay):
+    """With `trigger: timer` the reference stands still until a late state comes."""
+    rng, clock, left_out, due = np.random.default_rng(2), ReferenceClock(0, 0.01, 0.0), 0.0, []
+    sent, last = 0, (0, 0.0)
+    for k in range(1, 20_000):
+        at = 1e-3 * k
+        while sent * period <= k * MS:
+            due.append((1e-9 * sent * period + rng.exponential(delay), sent * period))
+            sent += 1
+        while due and due[0][0] <= at:
+            last = due.pop(0)[1], at
+        left_out += clock.move_to(max(last[0] + round(1e9 * (at - last[1])), clock.stamp), at)
+    assert left_out < 0.01 * at
+
+
+def test_a_drifting_clock_hides_no_clock_that_is_set():
+    clock = running(5 * MS, 0.1)
+    for k in range(1, 20_000):
+        clock.move_to(100 * MS + 4_995_000 * k, 0.1 + 0.005 * k)
+    before = clock.now
+    assert clock.move_to(clock.stamp + 90 * MS, 0.1 + 0.005 * k + 0.005) > 0.08
+    assert clock.now - before < 6 * MS
+
+
 def test_slow_drivers_are_not_late():
     """Drivers at 10 to 30 Hz began with a fault in each of their first intervals."""
     for period in (33 * MS, 100 * MS):

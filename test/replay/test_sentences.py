@@ -13,6 +13,7 @@ from hodyn_ros.replay.comparison import JointComparison
 from hodyn_ros.replay.cut_efforts import uncut
 from hodyn_ros.replay.diagnosis import Diagnosis
 from hodyn_ros.replay.misreading import Fit
+from hodyn_ros.replay.point_loads import PointLoad
 from hodyn_ros.replay.reading import Reading
 from hodyn_ros.replay.recorded_torques import EffortContents
 from hodyn_ros.replay.report import _marked_up, figures_of, resolved
@@ -353,7 +354,7 @@ def test_facts_are_told_once_with_their_numbers_and_plurals(changes, said, unsai
     ({'scale': 180.0 / np.pi}, False), ({'reversed_position': frozenset({1})}, False),
     ({'order': (1, 0), 'effort_order': (1, 0)}, False),
     ({'effort_order': (1, 0)}, True), ({'reversed_effort': frozenset({1})}, True),
-    ({'load': (2.0, 0.0, 0.0, 0.1)}, True)])
+    ({'load': PointLoad('b', 2.0, (0.0, 0.0, 0.1), is_on_last=True)}, True)])
 def test_limits_that_only_a_misread_motion_exceeds_are_only_counted(change, is_listed):
     found = warnings(result(
         diagnosis=diagnosis(Fit(0.5, replace(Reading.plain(2), **change), 0.01)),
@@ -376,8 +377,7 @@ def test_the_figures_of_a_joint_are_empty_where_there_are_none():
 @pytest.mark.parametrize(('supported', 'told'), [
     ((True, True, True), 'Q Q̇ Q̈'), ((True, False, False), 'Q'), ((False, False, False), '–')])
 def test_what_is_resolved_of_the_torque_is_named(supported, told):
-    some = SimpleNamespace(torque_supported=np.array([[False] * 3, supported]).T)
-    assert resolved(some, 1) == told
+    assert resolved(SimpleNamespace(torque_supported=np.array([[0] * 3, supported]).T), 1) == told
 
 
 def test_on_the_page_commands_are_code_and_no_backtick_is_left():

@@ -54,7 +54,7 @@ def test_states_that_come_late_and_older_than_the_stop_make_no_step(live, home, 
     assert_no_step(node)
 
 
-@pytest.mark.parametrize('jump', [-0.6025, 300.0])
+@pytest.mark.parametrize('jump', [-0.6025, 0.3, 300.0])
 def test_after_a_clock_was_set_the_reference_goes_on_from_where_it_was(live, home, jump):
     node = live()
     goal = [x + 0.2 for x in home]
