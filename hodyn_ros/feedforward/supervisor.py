@@ -307,10 +307,11 @@ class Supervisor(Requests):
         back = self._last_stamp - stamp
         late, self._late_stamp = self._late_stamp, stamp if back > 0 else None
         # A single state may be late; after a clock was set back, the next one is newer than it.
-        is_set_back = back > clock.max_step and late is not None and stamp > late
-        if back >= 0 and not is_set_back:
+        if back < 0:
+            return
+        if late is None or stamp <= late or back <= clock.max_step:
             raise HodynError(self.arrivals.stale(at, is_same=stamp in (self._last_stamp, late)))
-        if is_set_back and late is not None and stamp < clock.stamp:
+        if stamp < clock.stamp:
             self._leave_time_out(clock.move_to(late, at), at)
             # Also if this state is refused: the next one does not set the clock back again.
             self._last_stamp = stamp - round((at - self._answered_at) * 1e9)

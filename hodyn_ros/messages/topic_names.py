@@ -103,10 +103,10 @@ class TopicNames:
                 isinstance(self._known.get(part), MissingJointsError) for part in self._parts
             ) else self._of_others if isinstance(self._of_others, OtherArmError) else error
         if not isinstance(error, MissingJointsError):
-            # Where joints of the robot come with a prefix, this is known better than what lacks.
-            is_better = not self._is_found and isinstance(error, NoKnownJointError) and isinstance(
-                self._of_others, OtherArmError)
-            return self._of_others if is_better and self._of_others is not None else error
+            # That the robot's joints come with a prefix helps more than what this message lacks.
+            others = self._of_others
+            return others if isinstance(others, OtherArmError) and isinstance(
+                error, NoKnownJointError) and not self._is_found else error
         if self._is_found:
             return MissingJointsError(error.missing, TOGETHER if self._are_whole else '')
         if not self._are_whole:

@@ -34,8 +34,7 @@ def find_joint_spring(
     """Return the spring of one joint that explains most of the error, if one does.
 
     A factor of the joint's effort and a load on a link, which resemble a spring in a small motion,
-    must explain less.
-    `gravity` says whether the efforts contain gravity.
+    must explain less. `gravity` says whether the efforts contain gravity.
     """
     torque = feedforward.torque(samples.q, gravity=gravity, friction=False)[:, 0]
     unexplained = samples.share(torque)
