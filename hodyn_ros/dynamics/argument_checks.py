@@ -15,7 +15,7 @@ _MANY_DERIVATIVES = 32  # more rows than this are probably samples, not derivati
 
 
 def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
-    """Return the values as finite C-contiguous float64; another shape raises HodynError."""
+    """Return the values as C-contiguous float64, finite and of this shape; else HodynError."""
     array = numbers(values, name)
     if array.shape != shape:
         raise HodynError(f'{name} has shape {array.shape}; expected {shape}')
@@ -26,11 +26,11 @@ def checked(values: ArrayLike, name: str, shape: tuple[int, ...]) -> Array:
 def checked_motions(
     values: ArrayLike, name: str, robot: Robot, least: int, *, one: bool = False,
 ) -> tuple[Array, tuple[int, ...]]:
-    """Return T motions, (T, rows, n), checked, and the shape of the batch.
+    """Check one motion or a batch; return motions (T, rows, n), and the shape of the batch.
 
-    A motion must have `least` rows or more. The shape of a batch is (T,); for one motion, given
-    without that axis, it is (), and T is 1. `one` forbids a batch. If `least` is 1, positions `q`
-    without derivatives may be (n,).
+    The shape is (T,) for a batch, and () for one motion (rows, n), whose T is 1. HodynError is
+    raised for fewer than `least` rows and, with `one`, for a batch. If `least` is 1, `q` may be
+    (n,): positions without derivatives.
     """
     check_robot(robot)
     array, n = numbers(values, name), robot.n
@@ -51,13 +51,12 @@ def checked_motions(
 
 
 class Motions(NamedTuple):
-    """Checked motions of a robot, on a first axis of T; for one motion T is 1."""
+    """Checked motions of a robot; the first axis of each array has length T, 1 for one motion."""
 
     q: Array  #: (T, k + 1, n): joint positions and derivatives
-    #: () or tuple of (T, 4, 4) and (T, k, 6): pose and spatial twist of a floating base; () for a
-    #: fixed one
+    #: Pose, (T, 4, 4), and spatial twist, (T, k, 6), of a floating base; () for a fixed base
     base: tuple[()] | tuple[Array, Array]
-    batch: tuple[int, ...]  #: () or (T,): axes of a batch, also in results
+    batch: tuple[int, ...]  #: first axes of arguments and results: (T,), or () for one motion
 
 
 def motions_and_base(
@@ -75,7 +74,8 @@ def check_result(
 ) -> None:
     """Raise HodynError if a result overflows, naming the largest entry of the arguments.
 
-    The arguments have a first axis of T, whose index the message omits if there is no batch.
+    `given` has the arguments by name, with first axes of length T. Without a batch the message
+    omits the index on this axis.
     """
     if _is_finite(result):
         return
@@ -92,7 +92,7 @@ def check_result(
 
 
 def _is_finite(array: Array) -> bool:
-    # The sum of squares is quick; only if it is not finite are the entries examined.
+    # The sum of squares is quick to compute; the entries are examined only if it is not finite.
     return math.isfinite(np.vdot(array, array)) or bool(np.isfinite(array).all())
 
 

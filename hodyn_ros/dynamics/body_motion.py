@@ -17,23 +17,23 @@ class Bodies(NamedTuple):
 
     pose: Array  #: (n_bodies, 12): poses of the kernel frames, rows of R then the origin
     #: `screw`, `twist`: (n_bodies, k + 1, 6): coefficients of the joints' screws and of the
-    #: bodies' twists. The motion does not determine coefficient k of the twists; it is computed
-    #: as if the next derivative of q were 0.
+    #: bodies' twists. Coefficient k of the twists needs derivative k + 1 of q, which is not given
+    #: and counts as 0.
     screw: Array
     twist: Array
     #: `inertia`, `ad_inertia`: (n_bodies, inertias, 6, 6): coefficients of the spatial inertia M
-    #: and of ad_Vᵀ M. Coefficient k of ad_Vᵀ M is not determined either.
+    #: and of ad_Vᵀ M. Coefficient k of ad_Vᵀ M contains that of the twists: do not use either.
     inertia: Array
     ad_inertia: Array
 
 
 def joints_and_base(robot: Robot, given: Motions) -> tuple[Array, Array, Array, Array]:
-    """Return the motions of the bodies' joints and the base in the layout of the kernels.
+    """Return the motions of the bodies' joints and of the base in the layout of the kernels.
 
-    For the m joints of bodies, coupled ones included: q, (T, m), and coefficients of q̇,
-    (T, m, k + 1). For a floating base: its pose, (T, 4, 4), and coefficients of its twist,
-    (T, k + 1, 6); for a fixed one (T, 0, 1) and zeros. The last coefficients of q̇ and of the twist
-    are not known, and are set to 0.
+    The first two arrays are q, (T, m), and the coefficients of q̇, (T, m, k + 1), of all m joints,
+    also those that follow others. The last two are the pose, (T, 4, 4), and the coefficients of
+    the twist, (T, k + 1, 6), of a floating base; for a fixed base they are (T, 0, 1) and zeros.
+    The last coefficients of q̇ and of the twist are unknown and set to 0.
     """
     motion = robot.coupling.to_bodies(given.q)
     count, orders, n = motion.shape
@@ -47,7 +47,7 @@ def joints_and_base(robot: Robot, given: Motions) -> tuple[Array, Array, Array, 
 
 
 def bodies_in_motion(robot: Robot, given: Motions, inertias: int = 0) -> Iterator[Bodies]:
-    """Yield the bodies motion by motion, each time in the same arrays.
+    """Yield the bodies in each motion; the next motion overwrites the arrays.
 
     `inertias` is the number of coefficients of the inertias, at most k + 1.
     """

@@ -1,7 +1,7 @@
 """The equations of motion in closed form, body-fixed, and their derivatives.
 
-They follow the papers MK21 and KM21 (`docs/theory.md`), and serve insight and checks; the
-recursions are faster, O(n) instead of O(n³).
+They follow the papers MK21 and KM21 (`docs/theory.md`). Use them for insight and for checks; the
+recursions are faster: O(n) instead of O(n³).
 """
 from dataclasses import dataclass
 import math

@@ -1,9 +1,9 @@
 """Forward and hybrid dynamics of robots with coupled joints, by solving the equations of motion.
 
-The articulated-body algorithm passes inertias from body to body, but bodies that follow one joint
-may be anywhere in the tree. So M ν̇ + … = Q, with the velocities ν of base and joints, is solved
-order by order: inverse dynamics computes Q⁽ᵏ⁾ as if the unknown ν⁽ᵏ⁺¹⁾ were 0, and the given Q⁽ᵏ⁾
-minus that is M ν⁽ᵏ⁺¹⁾. This takes r + 2 calls of inverse dynamics and O(n³) operations.
+The articulated-body algorithm passes inertias from body to body, so it does not apply if one joint
+moves several bodies anywhere in the tree. Instead, the equations M ν̇ + … = Q for the velocities ν
+of base and joints are solved order by order: inverse dynamics returns Q₀ for ν⁽ᵏ⁺¹⁾ = 0, and then
+M ν⁽ᵏ⁺¹⁾ = Q⁽ᵏ⁾ − Q₀. This takes r + 2 calls of inverse dynamics and O(n³) operations.
 """
 import numpy as np
 
@@ -21,10 +21,10 @@ def hybrid_dynamics_batch(
 ) -> int:
     """Write the unknown accelerations and torques, as the kernel of the same name does.
 
-    Arguments and return value are those of `articulated_body.hybrid_dynamics_batch`, except that
-    `robot` stands for the kernel's model arrays and memory; `state`, (T, 2, n), is its `q`; and
-    `round_off`, (T, n), gets only each joint's bound, here from the condition of M. For a fixed
-    base, the arrays of the base are not read.
+    Arguments and return value are those of `articulated_body.hybrid_dynamics_batch`, with three
+    exceptions. `robot` replaces the kernel's model arrays and memory. `state`, (T, 2, n), is the
+    kernel's `q`. `round_off`, (T, n), gets a bound of each joint's rounding error, here from the
+    least eigenvalue of the scaled M. For a fixed base, the arrays of the base are not read.
     """
     floating, base = robot.floating, 6 * robot.floating
     acting = wrenches if wrenches.shape[1] else None

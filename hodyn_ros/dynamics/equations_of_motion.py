@@ -1,10 +1,10 @@
 """The equations of motion of trees on fixed or floating bases: M, C, g and their derivatives.
 
-By the composite-rigid-body algorithm (CRBA), extended to the Coriolis matrix and to derivatives.
-AGF26, section 4: M̄ = Sᵀ G_c M G_p S and C = Sᵀ G_c (M G_p Ṡ − ad_Vᵀ M G_p S) (eqs. 11, 21), with
-Proposition 1 corrected: Ṡ is zero in the base block. The products of the boolean matrices G_c, G_p
-with the inertias are inertias of subtrees, so that nothing larger than 6×6 appears; Taylor
-coefficients give every time derivative.
+They are computed by the composite-rigid-body algorithm (CRBA), extended to the Coriolis matrix and
+to derivatives: M̄ = Sᵀ G_c M G_p S and C = Sᵀ G_c (M G_p Ṡ − ad_Vᵀ M G_p S) (AGF26 eqs. 11, 21),
+with Proposition 1 corrected: Ṡ is zero in the base block. G_c and G_p, matrices of 0 and 1, sum
+inertias over subtrees, so no matrix larger than 6×6 is needed. Taylor coefficients yield all time
+derivatives.
 """
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class EquationsOfMotion(NamedTuple):
 
     On a fixed base ν is q̇ and Q the joint torques. On a floating base ν is (V, q̇) with the spatial
     twist V, and Q is the base wrench followed by the joint torques. N is the length of ν.
-    `external_efforts` returns the term of external wrenches.
+    External wrenches are not included: `external_efforts` returns their term.
 
     Attributes
     ----------
@@ -98,9 +98,9 @@ def equations_of_motion(
 def christoffel_symbols(robot: Robot, q: ArrayLike) -> Array:
     """Return the Christoffel symbols Γ of a fixed-base robot's mass matrix, (n, n, n).
 
-    Γ_ijk = (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) / 2 (eq. 9.13 of MR9, a draft's chapter 9). The
+    Γ_ijk = (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) / 2 (MR9 eq. 9.13, see `docs/theory.md`). The
     Coriolis matrix C_ij = Σ_k Γ_ijk q̇_k differs from that of `equations_of_motion`, but Ṁ − 2 C is
-    skew symmetric with both. The partial derivatives are exact: ∂M/∂q_k is Ṁ for q̇ = e_k.
+    skew symmetric for both. The partial derivatives are exact: ∂M/∂q_k is Ṁ for q̇ = e_k.
 
     Parameters
     ----------

@@ -12,14 +12,14 @@ from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
 MAX_JUMP = 0.1
-"""Largest distance, rad or m, of a joint from the Taylor series of the previous sample."""
+"""Largest deviation of a joint from its prediction by the previous sample, rad or m."""
 MAX_STRETCH = 0.05
-"""Largest deviation from 1 of how far poses move over how far their derivatives say."""
-# Least number of samples, and largest change of the twists from one to the next, as a share, with
-# which times are checked: the path may swing between coarser samples.
+"""Largest |s − 1|: the poses move s times as far as their derivatives predict."""
+# The times are checked only for at least _FEW samples, and only if half the relative change of the
+# twist from sample to sample is at most _COARSE on average: the path may swing between coarser
+# samples. They are not checked either for paths shorter than _STILL, rad and m.
 _FEW, _COARSE = 30, 0.2
 _STILL = 1e-9
-"""Length of a path, rad and m, below which its times are not checked."""
 
 
 def follow_path(
@@ -34,10 +34,10 @@ def follow_path(
 ) -> Array:
     """Return the joint motion by which a link follows poses and their derivatives.
 
-    The Taylor series of one sample predicts the positions at the next; from there `solve_pose`
-    finds the positions that reach the pose, and `inverse_kinematics` (M21, Algorithm 2) the
-    derivatives. Positions and derivatives agree even if an arm has more than six joints: the rates
-    have least norm, and `solve_pose` only corrects the remainder of the Taylor series.
+    The Taylor series of each sample predicts the positions at the next sample. From there
+    `solve_pose` finds the positions that reach the pose; then `inverse_kinematics` (M21,
+    Algorithm 2) returns their derivatives. Positions and derivatives agree even for more than six
+    joints: the rates have least norm, and `solve_pose` corrects only the series' remainder.
 
     Parameters
     ----------
@@ -65,9 +65,9 @@ def follow_path(
     Raises
     ------
     HodynError
-        For wrong shapes; if poses move by another distance between the times than their
-        derivatives say; and, naming the time, if a pose is not reached or is singular, or if a
-        joint would have to jump by more than `MAX_JUMP`.
+        For wrong shapes; if the distances between poses contradict the derivatives; and, naming
+        the time, if a pose is not reached or is singular, or if a joint would have to jump by
+        more than `MAX_JUMP`.
 
     """
     check_robot(robot)
@@ -107,11 +107,12 @@ def follow_path(
 
 
 def _check_times(times: Array, poses: Array, twists: Array) -> None:
-    """Refuse times that are not those of the derivatives: another unit, or another pace.
+    """Raise HodynError if the times contradict the derivatives, by another unit or another pace.
 
-    Between two samples, a pose moves by the mean of their hybrid twists times the step. How much
-    further it moves is the median over the steps, weighted by their squared lengths: a jump of the
-    path is left to `follow_path`. Coarse samples and noise widen the tolerance.
+    The derivatives predict that a pose moves by the mean of two samples' hybrid twists times the
+    step. `stretch` is the ratio of the actual distance to the predicted one: the median over the
+    steps, weighted by their squared lengths. The median ignores single jumps, which `follow_path`
+    reports. Coarse samples and noise widen the tolerance.
     """
     steps = np.diff(times)[:, np.newaxis]
     moved, said = np.zeros((2, len(steps), 6))
@@ -137,4 +138,4 @@ def _check_times(times: Array, poses: Array, twists: Array) -> None:
     if abs(stretch - 1.0) > MAX_STRETCH + coarse + noise:
         raise HodynError(
             f'times: between them the poses move {stretch:.3g} times as far as their derivatives '
-            'say: give the times, s, of the poses, and derivatives per s')
+            'predict: give the times of the poses in s, and their derivatives per s')

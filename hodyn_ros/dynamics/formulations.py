@@ -1,4 +1,4 @@
-"""The formulations of inverse dynamics, and the kernels of each."""
+"""The formulations of inverse dynamics and their kernels."""
 from typing import Any, Literal, Protocol, get_args
 
 from numba.core import config
@@ -18,7 +18,7 @@ class AnyOrderKernels(Protocol):
     """A module of kernels for any order: a recursion, or the closed form."""
 
     def workspace(self, n_bodies: int, order: int) -> Array:
-        """Return scratch memory that suits both kernels."""
+        """Return scratch memory for both kernels."""
 
     def single(
         self, parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
@@ -50,7 +50,7 @@ class UnrolledKernels(Protocol):
 
 
 MAX_UNROLLED = 2
-"""Highest order of the unrolled kernels: order r needs r + 2 coefficients; a register holds 4."""
+"""Highest order of the unrolled kernels: a register holds 4 coefficients; order r needs r + 2."""
 
 
 def any_order_kernels(formulation: Formulation) -> AnyOrderKernels:
@@ -61,9 +61,9 @@ def any_order_kernels(formulation: Formulation) -> AnyOrderKernels:
 
 
 def unrolled_kernels(robot: Robot, order: int, formulation: Formulation) -> UnrolledKernels | None:
-    """Return the module of the unrolled kernels, or None if there is none.
+    """Return the module of the unrolled kernels, or None if there are none.
 
-    These kernels compute with SIMD registers, so there is none if numba is switched off.
+    They compute with SIMD registers, so there are none if numba is switched off.
     """
     numba_config: Any = config  # numba sets its attributes at run time
     if order > MAX_UNROLLED or formulation == 'closed_form' or numba_config.DISABLE_JIT:

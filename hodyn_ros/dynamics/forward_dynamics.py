@@ -45,10 +45,10 @@ def forward_dynamics(
 ) -> Array | tuple[Array, Array]:
     """Return the joint accelerations that torques cause, and their time derivatives.
 
-    By the articulated-body algorithm (ABA) to the order r that tau supports: AGF26, Algorithm 3
-    (H-GABI). Each further order costs digits: the rounding of the arguments costs about as many as
-    the algorithm (numbers in `docs/theory.md`). If joints are coupled, the equations of motion are
-    solved instead, in O(n³).
+    The articulated-body algorithm (ABA) computes them to the order r that tau supports: AGF26,
+    Algorithm 3 (H-GABI). Precision falls with each order, by the rounding of the arguments as much
+    as by the algorithm (numbers in `docs/theory.md`). If joints are coupled, the equations of
+    motion are solved instead, in O(n³).
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def forward_dynamics(
     tau : (r + 1, n) array
         Joint torques and their derivatives, N m/sᵏ (prismatic: N/sᵏ).
     *others
-        Refused: velocities are a row of q, unlike in other libraries.
+        Not accepted: unlike in other libraries, the velocities are row 1 of q.
     base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
         Pose and spatial twist of a floating base, in world axes.
     base_wrench : (r + 1, 6) array, optional
@@ -111,7 +111,7 @@ def forward_dynamics(
 
 
 class ForwardDynamics:
-    """Forward dynamics prepared for one robot and order, for loops: nothing is allocated.
+    """Forward dynamics prepared for one robot and order, for loops: calls allocate nothing.
 
     ``handle(q, tau, out)`` reads q, (2, n), and tau, (order + 1, n), and writes q̈ and its
     derivatives to out, (order + 1, n); all C-contiguous float64. Unlike `forward_dynamics` it
@@ -119,7 +119,7 @@ class ForwardDynamics:
 
     A floating base needs four more arguments, in world axes: base_pose (4, 4), base_twist (1, 6),
     base_wrench (order + 1, 6) and base_out (order + 1, 6), for V̇ and its derivatives. The last
-    three are about the world's origin: round-off grows with its distance from the base.
+    three are about the world's origin, so round-off grows with the base's distance from there.
 
     Attributes
     ----------
@@ -131,10 +131,10 @@ class ForwardDynamics:
     Raises
     ------
     HodynError
-        For a negative order and coupled joints; from a call, for wrong shapes, and a mass matrix
-        that is not positive definite, naming the joint.
+        For a negative order and for coupled joints; from a call, for wrong shapes and, naming the
+        joint, for a mass matrix that is not positive definite.
     TypeError
-        From a call, for arguments that are not such arrays.
+        From a call, for arguments other than C-contiguous float64 arrays.
 
     """
 
@@ -216,9 +216,9 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """Return the partial derivatives of `forward_dynamics`, exact, to the order r of tau.
 
-    For integrators, observers and linear controllers. `inverse_dynamics_derivatives`
-    differentiates M q̈ + … = τ and its time derivatives; the result is solved for ∂q̈⁽ᵏ⁾ order by
-    order. In ∂Q⁽ᵏ⁾ the factor of ∂q̈⁽ᵏ⁾ is M, and that of each lower ∂q̈⁽ⁱ⁾ is ∂Q⁽ᵏ⁾/∂q̈⁽ⁱ⁾.
+    They serve integrators, observers and linear controllers. The change of Q⁽ᵏ⁾ contains M ∂q̈⁽ᵏ⁾
+    and ∂Q⁽ᵏ⁾/∂q̈⁽ⁱ⁾ ∂q̈⁽ⁱ⁾ for each lower order i, so it is solved for ∂q̈⁽ᵏ⁾ order by order.
+    `inverse_dynamics_derivatives` returns the factors.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
 
-SINGULAR_JACOBIAN = 1e-10  # a singular value of J up to this times the largest one counts as zero
+SINGULAR_JACOBIAN = 1e-10  # singular values of J up to this fraction of the largest count as 0
 
 
 def forward_kinematics(
@@ -24,7 +24,7 @@ def forward_kinematics(
 ) -> tuple[Array, Array]:
     """Return the pose of every body, or of one link, and its twist with derivatives.
 
-    Implements M21, Algorithm 1, which stops at k = 4, extended to the order k that q supports.
+    Implements M21, Algorithm 1, to the order k that q supports; the paper stops at k = 4.
 
     Parameters
     ----------
@@ -88,8 +88,8 @@ def jacobian(
 ) -> Array:
     """Return the Jacobian of a link, V = J q̇, and its time derivatives (M21, equations 8 and 9).
 
-    On a floating base J q̇ is the part of V that the joints add to the motion of the base; with
-    `base_columns`, V is J times (base twist, q̇).
+    On a floating base, J q̇ is the part of V due to the joints; with `base_columns`, V is J times
+    (base twist, q̇).
 
     Parameters
     ----------

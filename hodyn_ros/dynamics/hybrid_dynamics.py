@@ -1,4 +1,4 @@
-"""Hybrid dynamics of any order: for each joint and the base, motion or effort is given."""
+"""Hybrid dynamics of any order: of each joint and the base, motion or effort is given."""
 from collections.abc import Collection
 from typing import overload
 import warnings
@@ -22,7 +22,8 @@ from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.spherical import singular_chart
 
 MAX_ROUND_OFF = 1e-6
-"""Round-off of an acceleration, relative or in rad/s² (m/s²), above which a warning is given."""
+"""Largest round-off without a warning: relative for accelerations above 1 rad/s² (m/s²), else
+absolute."""
 
 
 @overload
@@ -179,7 +180,7 @@ def solve(
 
 
 def singular_mass(robot: Robot, index: int, positions: Array) -> str:
-    """Return the error message for a body whose joint moves no mass."""
+    """Return the error message for body `index`, whose joint moves no mass."""
     body = robot.bodies[index]
     return singular_chart(robot, body.joint, positions) or (
         f'the mass matrix of robot {robot.name!r} is not positive definite: nothing resists joint '
@@ -189,7 +190,7 @@ def singular_mass(robot: Robot, index: int, positions: Array) -> str:
 def _warn_of_round_off(
     robot: Robot, positions: Array, error: Array, prescribed: Flags, found: Array,
 ) -> None:
-    """Warn of the largest round-off, if above `MAX_ROUND_OFF`; arrays are (T, n)."""
+    """Warn of the largest round-off, if above `MAX_ROUND_OFF`; all but `prescribed` are (T, n)."""
     if not found.size:
         return
     acceleration = np.where(prescribed, np.inf, np.abs(found))

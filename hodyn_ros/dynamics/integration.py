@@ -1,4 +1,4 @@
-"""Simulation of rigid robots: their motion under given joint torques."""
+"""Simulation of rigid robots: their motion under joint torques."""
 from collections.abc import Callable
 import inspect
 import reprlib
@@ -21,13 +21,13 @@ from hodyn_ros.robot.robot_check import check_robot
 from hodyn_ros.robot.spherical import singular_chart, spherical_joints
 
 Law = Callable[..., ArrayLike]
-"""Function of t, state, pose and twist of a floating base, and rotations if these are given."""
+"""Function of t, state, the pose and twist of a floating base, and rotations if they are given."""
 
 _METHODS = {3: 'RK23', 5: 'RK45', 8: 'DOP853'}  # names in scipy.integrate
 _FASTEST = 1e4
 """Speed limit of joints, rad/s or m/s, and of a turning base, rad/s: 95 000 rpm, above any robot.
 
-Steps shrink as speeds grow, so the integration of a divergent motion would not end.
+Steps shrink as speeds grow, so without it the integration of a divergent motion would not end.
 """
 
 
@@ -71,21 +71,21 @@ def simulate(
     tolerance: float = 1e-9,
     step: float | None = None,
 ) -> Array | tuple[Any, ...]:
-    """Return the motion of a robot under a torque law, by an explicit Runge-Kutta method.
+    """Return the motion of a robot under given torques, by an explicit Runge-Kutta method.
 
-    The step adapts itself to keep the error of each step below the tolerance, relative and
-    absolute. A floating base is integrated by the method of Munthe-Kaas on SE(3): its pose is
-    C exp(X), where C is the pose at the start of the step, and Ẋ = dexp⁻¹(V) with the body-fixed
-    twist V. So the matrix remains a pose to rounding, and the choice of the step does not depend
-    on where the base is.
+    Each step has the length that keeps its error below the tolerance, relative and absolute. A
+    floating base is integrated by the method of Munthe-Kaas on SE(3): its pose is C exp(X), where
+    C is the pose at the start of the step, and Ẋ = dexp⁻¹(V) with the body-fixed twist V. So the
+    matrix remains a pose up to rounding, and the steps do not depend on where the base is.
 
     Parameters
     ----------
     robot : Robot
         An arm or tree.
     torque : callable
-        ``torque(t, state)`` gives the joint torques (n,) at time t, s, and state (2, n). For a
-        floating base all laws take ``(t, state, base_pose, base_twist)``, (4, 4) and (1, 6).
+        ``torque(t, state)`` returns the joint torques (n,) at time t, s, and state (2, n). On a
+        floating base each callable also gets the base's pose (4, 4) and twist (1, 6):
+        ``(t, state, base_pose, base_twist)``.
     start : (2, n) array
         Joint positions and velocities at times[0].
     times : (T,) array
@@ -93,22 +93,22 @@ def simulate(
     base_pose, base_twist : (4, 4) and (1, 6) arrays, optional
         Pose and spatial twist of a floating base at times[0], in world axes.
     base_wrench : callable, optional
-        Gives the wrench (moment, force) on a floating base, (6,), in world axes about the world
+        Returns the wrench (moment, force) on a floating base, (6,), in world axes about the world
         origin; none acts by default.
     rotations : mapping of str to (3, 3) array, optional
         Rotations of spherical joints at times[0], as for `inverse_dynamics`: the columns of such a
-        joint are 0 and ω in all states, and the moment in the torques. All laws take the rotations
-        as last argument. Other spherical joints keep their coordinates; HodynError is raised when
-        one reaches NAME_y = ±90°.
+        joint are 0 and ω in all states, and the moment in the torques. Each callable gets the
+        rotations as last argument. Other spherical joints keep their coordinates; HodynError is
+        raised when one of them reaches NAME_y = ±90°.
     external_wrenches : callable, optional
-        ``external_wrenches(t, state)`` gives the wrenches on the bodies (n_bodies, 6), as for
+        ``external_wrenches(t, state)`` returns the wrenches on the bodies (n_bodies, 6), as for
         `inverse_dynamics`.
     order : 3, 5 or 8
         Order of the method: 3 by Bogacki and Shampine, 5 or 8 by Dormand and Prince.
     tolerance : float
         Largest error of a step, relative and absolute.
     step : float, optional
-        Fixed length of the steps, s; the last one may be shorter. The tolerance is not used then.
+        Fixed length of the steps, s; the last one may be shorter, and `tolerance` is not used.
 
     Returns
     -------
@@ -175,7 +175,8 @@ class _Motion:
     """The state of a robot as a flat array, and its derivative, for the methods of scipy.
 
     The array is X, V, q, q̇ for a floating base with pose C exp(X) and body-fixed twist V, and q, q̇
-    for a fixed base. A spherical joint at the rotation R exp(x) has x in q and ω in q̇.
+    for a fixed base. A spherical joint at the rotation R exp(x) has x in q and ω in q̇. C and R are
+    the pose and the rotation at the start of the step.
     """
 
     def __init__(
@@ -245,13 +246,13 @@ class _Motion:
         raise HodynError(
             f'at {t:g} s: {what} of robot {self._robot.name!r} moves at '
             f'{abs(speeds[fastest]):.3g} rad/s (m/s): the motion diverges; check units and '
-            'signs of the torque law: damping must oppose the velocity')
+            'signs of the torques: damping must oppose the velocity')
 
     def move_charts(self, t: float, flat: Array, rate: Array) -> None:
         """Let the next step start at X = 0 and x = 0; the arrays are changed in place.
 
-        Raises HodynError if the coordinates of a spherical joint that is not given by its rotation
-        are singular: near such coordinates steps would become tiny.
+        Raises HodynError if a spherical joint without a given rotation has singular coordinates:
+        near these the steps would become tiny.
         """
         if self._robot.floating:
             self._chart = _as_pose(self._chart @ lie.exp(flat[:6]))
@@ -274,12 +275,12 @@ class _Motion:
 
 
 def _given_to_laws(robot: Robot, has_rotations: bool) -> list[str]:
-    """Return the names of the arguments that laws get after time and state."""
+    """Return the names of the arguments that callables get after time and state."""
     return ['base_pose', 'base_twist'] * robot.floating + ['rotations'] * has_rotations
 
 
 def _check_laws(others: list[str], laws: dict[str, Law | None]) -> None:
-    """Raise HodynError unless each law can be called with time, state and the others."""
+    """Raise HodynError if a law is no function of time, state and the others."""
     arguments = ', '.join(['t', 'state', *others])
     for name, law in laws.items():
         if law is None and name != 'torque':
@@ -313,10 +314,10 @@ def simulate_by_euler(
     *,
     external_wrenches: Law | None = None,
 ) -> Array:
-    """Return the motion under a torque law by Euler's method, as MR9 section 9.5 prints it.
+    """Return the motion under given torques by Euler's method, as MR9 section 9.5 prints it.
 
     θ[k + 1] = θ[k] + h θ̇[k], θ̇[k + 1] = θ̇[k] + h θ̈[k] from k = 0 on. The error is proportional
-    to the step, and the method adds energy: use `simulate` except to compare.
+    to the step, and the method adds energy: use it only for comparison with `simulate`.
 
     Parameters
     ----------

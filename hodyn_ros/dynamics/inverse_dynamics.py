@@ -27,22 +27,22 @@ from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.robot_check import check_robot
 
 NO_WRENCHES = np.zeros((1, 0, 0, 0))
-"""The argument of kernels if no external wrenches act."""
+"""The kernels' argument `wrenches` if no external wrenches act."""
 
 
 class InverseDynamics(functools.partial[None]):
-    """Inverse dynamics prepared for one robot, order and formulation: nothing is allocated.
+    """Inverse dynamics prepared for one robot, order and formulation: calls allocate nothing.
 
     ``handle(q, out)`` reads q, (order + 3, n), and writes Q and its derivatives (N m, N m/s, …) to
     out, (order + 1, n); both C-contiguous, aligned, writeable float64. It does not check that
-    values are finite. Threads may share a handle: during a call, which takes a microsecond, no
-    other thread runs; during a batch others run, each with its own scratch memory.
+    values are finite. Threads may share a handle. During a call, which takes a microsecond, no
+    other thread runs. During a batch other threads run, each with its own scratch memory.
 
     On a floating base only `floating_batch` works; the other calls raise HodynError.
 
     The handle is a partial application of the kernel to the constants of the robot, since a method
-    that calls the kernel would take 5 % longer. The kernel itself checks the shapes. If joints
-    are coupled, a wrapper allocates the motion and torques of the bodies' joints.
+    that calls the kernel would take 5 % longer. The kernel itself checks the shapes. Only for
+    coupled joints, a call allocates arrays: for the motion and torques of the bodies' joints.
 
     Attributes
     ----------
@@ -56,10 +56,10 @@ class InverseDynamics(functools.partial[None]):
     Raises
     ------
     HodynError
-        If order is negative, or formulation unknown or, as 'closed_form', not for a floating base;
-        from a call, for wrong shapes.
+        For a negative order, an unknown formulation, and 'closed_form' on a floating base; from a
+        call, for wrong shapes.
     TypeError
-        From a call, for arguments that are not such arrays.
+        From a call, for arguments other than such arrays.
 
     """
 
@@ -70,7 +70,7 @@ class InverseDynamics(functools.partial[None]):
     def __new__(
         cls, robot: Robot, order: int = 2, formulation: Formulation = 'spatial',
     ) -> InverseDynamics:
-        """Choose the kernel: the unrolled one if there is one, else the one for any order."""
+        """Choose the unrolled kernel if there is one, else the kernel for any order."""
         check_robot(robot)
         if formulation not in FORMULATIONS:
             raise HodynError(
@@ -165,9 +165,9 @@ class InverseDynamics(functools.partial[None]):
         self._sum_up(torque, out)
 
     def _of_bodies(self, q: Array, out: Array) -> tuple[Array, Array]:
-        """Return the motion of the bodies' joints, and the array to write their torques to.
+        """Return the motion of the bodies' joints, and the array for their torques.
 
-        If no joint is coupled, these are q and out.
+        Without coupled joints these are q and out.
         """
         motion = self.robot.coupling.to_bodies(q)
         return motion, out if motion is q else np.empty((*out.shape[:-1], motion.shape[-1]))
@@ -211,7 +211,7 @@ class InverseDynamics(functools.partial[None]):
 
 
 def model_of(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
-    """Return the arrays of a robot that kernels of any order take."""
+    """Return the first arguments of the kernels for any order."""
     model = robot.kernel_model
     return model.parent, model.body_table, model.body_in_kernel, robot.gravity
 
@@ -219,7 +219,7 @@ def model_of(robot: Robot) -> tuple[NDArray[np.int64], Array, Array, Array]:
 def _coupled(
     robot: Robot, order: int, of_bodies: Callable[[Array, Array], None], q: Array, out: Array,
 ) -> None:
-    """Write the torques of coupled joints, from those of the bodies' joints."""
+    """Write the torques of a robot with coupled joints, from those of the bodies' joints."""
     check_array(q, 'q', (order + 3, robot.n))
     check_array(out, 'out', (order + 1, robot.n))
     torque = np.empty((order + 1, len(robot.bodies)))
@@ -282,10 +282,10 @@ def inverse_dynamics(
         q[k] is the k-th derivative of the joint positions, rad/sᵏ (prismatic: m/sᵏ). A floating
         base does not count among the n joints.
     *others
-        Refused: velocities and accelerations are rows of q, unlike in other libraries.
+        Not accepted: unlike in other libraries, velocities and accelerations are rows of q.
     formulation : 'spatial', 'body_fixed' or 'closed_form'
-        'spatial' or 'body_fixed', the O(n) recursions, or 'closed_form', the matrices of MK21 and
-        KM21 (fixed base, O(n³)). All give the same numbers up to rounding.
+        'spatial' and 'body_fixed' are O(n) recursions; 'closed_form' computes the matrices of MK21
+        and KM21 (fixed base, O(n³)). All return the same numbers up to rounding.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
         Pose of a floating base, and its spatial twist (ω, v) in world axes about the world origin
         with component-wise derivatives.
@@ -328,7 +328,7 @@ def inverse_dynamics(
                 'base_pose': base_pose, 'base_twist': base_twist,
                 'external_wrenches': external_wrenches}, formulation=formulation, threads=threads)
         return found
-    # Without `motions_and_base`, whose tuple would take 5 % of the time of a call.
+    # `motions_and_base` is not used: its tuple would take 5 % of the time of a call.
     motions, batch = checked_motions(q, 'q', robot, 3)
     count, orders = len(motions), motions.shape[1] - 2
     base = base_state(robot, base_pose, base_twist, batch, orders + 1)

@@ -1,6 +1,6 @@
-"""Partial derivatives of the joint torques of any order: the checked call, and a handle for loops.
+"""Partial derivatives of Q, Q̇, … with respect to q, q̇, …: the checked call, a handle for loops.
 
-The derivatives of Q, Q̇, … by q, q̇, … serve optimal control, observers and linearization.
+They serve optimal control, observers and linearization.
 """
 from collections.abc import Callable
 import functools
@@ -22,14 +22,14 @@ from hodyn_ros.robot.robot_check import check_robot
 
 
 class InverseDynamicsDerivatives(functools.partial[None]):
-    """Partial derivatives of Q prepared for one robot and order: nothing is allocated.
+    """Partial derivatives of Q prepared for one robot and order: calls allocate nothing.
 
-    ``handle(q, out)`` reads q, (order + 3, n), and writes ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ to out[k, m], in all
+    ``handle(q, out)`` reads q, (order + 3, n), and writes ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ to out[k, m], where out is
     (order + 1, order + 3, n, n); both C-contiguous, aligned, writeable float64. It does not check
     that values are finite. Python threads may share a handle, as with `InverseDynamics`.
 
-    On a floating base only `floating_batch` works; the other calls raise HodynError. If joints are
-    coupled, a call allocates the derivatives for the bodies' joints.
+    On a floating base only `floating_batch` works; the other calls raise HodynError. Only for
+    coupled joints, a call allocates an array: the derivatives for the bodies' joints.
 
     Attributes
     ----------
@@ -41,9 +41,9 @@ class InverseDynamicsDerivatives(functools.partial[None]):
     Raises
     ------
     HodynError
-        If order is negative; from a call, for wrong shapes.
+        For a negative order; from a call, for wrong shapes.
     TypeError
-        From a call, for arguments that are not such arrays.
+        From a call, for arguments other than such arrays.
 
     """
 
@@ -138,7 +138,7 @@ class InverseDynamicsDerivatives(functools.partial[None]):
 def _coupled(
     robot: Robot, order: int, of_bodies: Callable[[Array, Array], None], q: Array, out: Array,
 ) -> None:
-    """Write the derivatives for coupled joints, from those for the bodies' joints."""
+    """Write the derivatives of a robot with coupled joints, from those for the bodies' joints."""
     check_array(q, 'q', (order + 3, robot.n))
     check_array(out, 'out', (order + 1, order + 3, robot.n, robot.n))
     bodies = len(robot.bodies)
@@ -165,10 +165,10 @@ def inverse_dynamics_derivatives(
 ) -> Array:
     """Return the partial derivatives of Q, Q̇, … with respect to q, q̇, ….
 
-    They are the exact derivatives of `inverse_dynamics` to the order r that q supports, in
-    O(n d r²) with d the depth of the tree, by Singh, Russell and Wensing, RA-L 2022, in Taylor
-    coefficients. The derivatives of Q⁽ᵏ⁾ are combinations of ∂Q/∂q, ∂Q/∂q̇, ∂Q/∂q̈ and their time
-    derivatives, just as the matrices of KM21 (48), (49) combine M, C and their derivatives.
+    They are the exact derivatives of `inverse_dynamics` to the order r that q supports. The method
+    is that of Singh, Russell and Wensing, RA-L 2022, in Taylor coefficients; it takes O(n d r²)
+    with d the depth of the tree. The derivatives of Q⁽ᵏ⁾ combine ∂Q/∂q, ∂Q/∂q̇, ∂Q/∂q̈ and their
+    time derivatives, just as the matrices of KM21 (48), (49) combine M, C and their derivatives.
 
     Parameters
     ----------
@@ -188,8 +188,8 @@ def inverse_dynamics_derivatives(
     (r + 1, r + 3, N, N) or (T, r + 1, r + 3, N, N) array
         Entry [k, m, i, j] is ∂Qᵢ⁽ᵏ⁾/∂qⱼ⁽ᵐ⁾: 0 for m > k + 2, and M for m = k + 2. N is n on a
         fixed base and 6 + n on a floating one, whose six rows and columns come first, as in
-        `EquationsOfMotion`. These rows are for the base wrench, these columns for V⁽ᵐ⁻¹⁾ if m > 0.
-        If m = 0, the columns are for displacements by the six unit twists η in world axes about
+        `EquationsOfMotion`. The base's rows are for its wrench. Its columns are for V⁽ᵐ⁻¹⁾ if
+        m > 0; if m = 0, they are for displacements by the six unit twists η in world axes about
         the world origin: from pose C to (1 + η) C.
 
     Raises

@@ -33,17 +33,18 @@ def inverse_kinematics(
 ) -> Array:
     """Return the joint motion that gives a link this twist and its derivatives.
 
-    M21, Algorithm 2 with its errata, to any order. If six free joints carry the link, their rates
-    are J⁻¹ V, where V is the twist minus the part of prescribed joints. If more do, or with
-    damping, q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, of least norm if λ = 0. q̈, … are the exact time derivatives
-    of this law, so q̇ and q̈ agree along a path. Joints that do not carry the link rest.
+    Implements M21, Algorithm 2, corrected and to any order. If six free joints carry the link,
+    their rates are J⁻¹ V, where V is the twist minus the part of prescribed joints. For more
+    joints, or with damping, q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, of least norm if λ = 0. q̈, … are the exact
+    time derivatives of this formula, so q̇ and q̈ agree along a path. Joints that do not carry the
+    link stay at rest.
 
     Parameters
     ----------
     robot : Robot
         Fixed base.
     q : (n,) array, or a batch (T, n)
-        Joint positions, for instance from `solve_pose`. `follow_path` finds them along a path.
+        Joint positions, for instance from `solve_pose`; along a path use `follow_path`.
     twist : (k, 6) or (T, k, 6) array
         V, V̇, … of the link, (angular, linear); k = 4 for a fourth-order motion.
     link : str
@@ -52,8 +53,8 @@ def inverse_kinematics(
         q̇, q̈, … of joints whose motion is chosen, by joint name (the joint-space decomposition of
         Remark 2); at least six joints must remain free.
     damping : float
-        λ. Above 0, singular poses are accepted, but the twist is not met exactly: |J q̇ − V|² +
-        λ² |q̇|² is minimised, which depends on the representation; prefer 'hybrid'.
+        λ. Above 0, singular poses are accepted, but the link's twist is not exactly V: q̇ minimises
+        |J q̇ − V|² + λ² |q̇|². The error depends on the representation; prefer 'hybrid'.
     representation : 'spatial', 'body_fixed' or 'hybrid'
         Representation of the twist, as for `forward_kinematics`.
 
@@ -120,7 +121,7 @@ def _joint_motion(
     law = None
     for k in range(orders):
         # Screws of order k follow from the rates of lower orders. The free rates of order k are
-        # still zero, so the link's twist is the known part.
+        # still zero, so the link's twist contains only the known part.
         body_twists(model.parent, k, k + 1, by_joint @ rate, no_base, screw, body_twist)
         converted = np.concatenate([screw[carriers, :k + 1], body_twist[index, None, :k + 1]])
         change_representation(number, here, body_twist[index], converted)
@@ -158,8 +159,8 @@ class _RateLaw:
     def rates(self, jacobian: Array, missing: Array) -> Array:
         """Return the next coefficient of the free joints' q̇.
 
-        `jacobian`, (6, m), is the coefficient of J at this order; `missing`, (6,), that of the
-        wanted twist, minus the part from lower coefficients and prescribed joints.
+        At this order, `jacobian`, (6, m), is the coefficient of J, and `missing`, (6,), that of
+        the wanted twist minus the part due to lower coefficients and prescribed joints.
         """
         if self._square:
             solution: Array = self._inverse @ missing

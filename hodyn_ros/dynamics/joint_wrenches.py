@@ -23,20 +23,20 @@ def joint_wrenches(
 ) -> Array:
     """Return the wrench that each joint exerts on its body, with time derivatives.
 
-    W̄ᵢ of M21 eqs. (26), (30) and Algorithm 3, W_j of AGF26 Algorithm 2: the load of wrist sensors,
-    bearings and the base. The parent exerts it on the body: the motor exerts the component along
-    the joint's screw, the torque of `inverse_dynamics`, and the bearing the rest. The body exerts
-    the opposite on its parent or the world. On a floating base the first wrench is the base
-    wrench. The load includes all bodies beyond the joint, their weight and the wrenches of the
-    environment on them.
+    It is the load of wrist sensors, bearings and the base: W̄ᵢ of M21 eqs. (26), (30), Algorithm 3,
+    W_j of AGF26 Algorithm 2. The parent exerts it on the body, and the body exerts the opposite on
+    the parent or the world. Its component along the joint's screw is the motor's torque, as from
+    `inverse_dynamics`; the bearing exerts the rest. It includes inertia and weight of all bodies
+    beyond the joint, and the external wrenches on them. On a floating base the first wrench is the
+    base wrench.
 
-    If joints are coupled, each is treated as if it had its own motor.
+    Each coupled joint is treated as if it had its own motor.
 
     Parameters
     ----------
     robot : Robot
         An arm or tree. Links without a joint between them are one body: to get the wrench between
-        them, define a joint there and let it rest.
+        them, define a joint there and keep it at rest.
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         q[k] is the k-th derivative of the joint positions.
     frame : 'body', 'joint' or 'world'

@@ -16,7 +16,7 @@ from hodyn_ros.dynamics.kernels.kinematics import (
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
-RESTARTS = 20
+RESTARTS = 20  # further starts of the search if no guess is given
 
 
 def solve_pose(
@@ -31,9 +31,10 @@ def solve_pose(
 ) -> Array:
     """Return joint positions at which a link has this pose, by Newton's method.
 
-    The method is Levenberg's on the error (rotation vector of R_d Rᵀ, p_d − p) from the pose R_d,
-    p_d. Only steps that reduce it are accepted. Near a regular solution the damping vanishes, and
-    the steps are Newton's. A redundant arm stays near the guess.
+    Levenberg's damping acts on the error (rotation vector of R_d Rᵀ, p_d − p) between the wanted
+    pose (R_d, p_d) and the link's (R, p). Only steps that reduce the error are accepted. Near a
+    regular solution the damping vanishes and leaves Newton's steps. A redundant arm stays near the
+    guess.
 
     Parameters
     ----------
@@ -44,8 +45,8 @@ def solve_pose(
     link : str
         Name of a body, of a link that is merged into a body, or of the tool.
     guess : (n,) array, optional
-        Where to start; by default in the middle of the joints' ranges (half a turn or 1 m each way
-        for joints without limits), and if that fails, at points spread over the ranges.
+        Start of the search. By default it starts in the middle of the joints' ranges (half a turn
+        or 1 m each way for joints without limits) and, if that fails, at points spread over them.
     within_limits : bool
         Keep the joints between their position limits.
     tolerance : float
@@ -61,8 +62,8 @@ def solve_pose(
     Raises
     ------
     HodynError
-        If the pose is not reached, with the error that remains: the pose may be out of reach or
-        beyond the limits, or the guess too far away. And for wrong shapes.
+        If the pose is not reached, with the remaining error: the pose may be out of reach or
+        beyond the limits, or the guess too far away; and for wrong shapes.
 
     """
     check_robot(robot)
@@ -108,7 +109,7 @@ def solve_pose(
 
 
 class _Residual(NamedTuple):
-    """Error (6,) of a configuration from the pose, half its square, and the Jacobian."""
+    """Pose error (6,) of a configuration, half its squared norm, and the Jacobian."""
 
     error: Array
     cost: float
@@ -157,7 +158,7 @@ def _descend(
 
 
 def _step(here: _Residual, damping: float, q: Array, bounds: tuple[Array, Array] | None) -> Array:
-    """Return the damped Newton step, which stops joints at their limits."""
+    """Return the damped Newton step, in which joints stop at their limits."""
     step = np.zeros(len(q))
     error, free = here.error, np.ones(len(q), dtype=bool)
     while np.any(free):
@@ -184,7 +185,7 @@ def _starts(robot: Robot) -> list[Array]:
         1.0 if body.type == 'prismatic' else np.pi for body in robot.joint_bodies])
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * reach, -reach))
     high = np.where(np.isfinite(high), high, np.maximum(low + 2.0 * reach, reach))
-    # Multiples of powers of 1/x, with x^(n+1) = x + 1, modulo 1 fill the unit cube evenly.
+    # The points (i/x, i/x², … i/xⁿ) modulo 1, with xⁿ⁺¹ = x + 1, fill the unit cube evenly.
     base = 2.0
     for _ in range(50):
         base = (1.0 + base) ** (1.0 / (robot.n + 1))

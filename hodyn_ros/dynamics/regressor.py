@@ -76,7 +76,7 @@ def torque_regressor(
     q : (r + 3, n) array, or a batch (T, r + 3, n)
         Joint positions and derivatives, as for `inverse_dynamics`.
     gravity : bool
-        Whether the torques also balance gravity.
+        Whether the torques include those that balance gravity.
     base_pose, base_twist : (4, 4) and (r + 2, 6), or (T, 4, 4) and (T, r + 2, 6) arrays, optional
         Pose and spatial twist of a floating base, as for `inverse_dynamics`.
 
@@ -122,7 +122,7 @@ def momentum_regressor(
 ) -> Array:
     """Return the regressor Y of the momentum Σ M V = Σ_b Y_b π_b, with derivatives.
 
-    Unlike `torque_regressor` it needs no accelerations (M21 eq. 10).
+    Unlike `torque_regressor`, it needs no accelerations (M21 eq. 10).
 
     Parameters
     ----------
@@ -207,11 +207,10 @@ class _Bodies:
 
 
 def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
-    """Return an orthonormal basis of the inertial parameters that torques depend on,
-    (10 n_bodies, b).
+    """Return an orthonormal basis (10 n_bodies, b) of the identifiable inertial parameters.
 
-    For a fixed base. Only these b combinations of parameters, one per column, can be identified.
-    They are found from the `torque_regressor` of random motions.
+    For a fixed base. The torques depend only on these b combinations of parameters, one per
+    column. They are found from the `torque_regressor` of random motions.
     """
     rng = np.random.default_rng(0)
     q = rng.uniform(-np.pi, np.pi, (200, 3, robot.n))

@@ -1,9 +1,9 @@
 """Spherical joints by rotation and angular velocity: exact, to any order, at any rotation.
 
-AGF26, appendix D, step 3, describes such a joint by its element of SO(3). The kernels see a chart
-of three revolute joints (`robot/spherical.py`), centred so that it is regular at the rotation in
-use. Inputs and results are converted between chart and SO(3): ω = J(q) q̇, and by virtual power
-τ = Jᵀ m for the moment m, each with its time derivatives.
+AGF26, appendix D, step 3, describes such a joint by its element of SO(3). In the kernels it is a
+chart: three revolute joints (`robot/spherical.py`), centred so that their coordinates are regular
+at the current rotation. Inputs and results are converted between chart and SO(3) by ω = J(q) q̇
+and, for the moment m, by τ = Jᵀ m (virtual power), each with its time derivatives.
 """
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -33,17 +33,17 @@ Rotations = Mapping[str, ArrayLike]
 FARTHEST = 1.0
 """A chart is re-centred if its second joint is farther than this from 0, rad (cosine 0.54)."""
 _MAX_ROUND_OFF = 1e-6
-"""Largest relative round-off of derivatives; a chart with more is refused as singular."""
+"""Largest relative round-off of derivatives; coordinates with more count as singular."""
 
 
 class SphericalJoint:
-    """A spherical joint: converts between its rotation and the robot's three coordinates for it.
+    """Conversion between the rotation of a spherical joint and the robot's coordinates for it.
 
-    The rotation R takes vectors from the body's axes to those axes at home. The angular
-    velocity ω relative to the parent (rad/s) and the moment m of the joint on the body (N m) are
-    in the body's axes, as in MuJoCo and Pinocchio; derivatives are component-wise. Coordinates are
-    the positions of the joints NAME_x, NAME_y, NAME_z (rad) and their derivatives. With a batch, T
-    is the first axis of all arrays.
+    The rotation R takes vectors from the body's axes to the axes that the body has at the zero
+    position. The angular velocity ω relative to the parent (rad/s) and the moment m of the joint
+    on the body (N m) are in the body's axes, as in MuJoCo and Pinocchio; derivatives are
+    component-wise. The coordinates are the positions of the joints NAME_x, NAME_y, NAME_z (rad)
+    and their derivatives. With a batch, T is the first axis of all arrays.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class SphericalJoint:
         return _derivatives(product(transposed, matrix, given), batch)
 
     def moment(self, coordinates: ArrayLike, torques: ArrayLike) -> Array:
-        """Return the moment from τ, each with derivatives, (r + 1, 3): inverse of `torques`."""
+        """Return the moment from τ, each with derivatives (r + 1, 3): the inverse of `torques`."""
         given, matrix, batch = self._factors(coordinates, torques, 'torques')
         self._check_regular(numbers(coordinates, 'q'), len(given))
         found = solution(matrix.swapaxes(-1, -2), given[..., np.newaxis])
@@ -133,7 +133,7 @@ class SphericalJoint:
     def _factors(
         self, coordinates: ArrayLike, efforts: ArrayLike, name: str,
     ) -> tuple[Array, Array, tuple[int, ...]]:
-        """Return the coefficients of efforts (r + 1, T, 3) and J (r + 1, T, 3, 3), and (T,)."""
+        """Return coefficients of efforts (r + 1, T, 3) and J (r + 1, T, 3, 3), and () or (T,)."""
         given, batch = checked_motions(efforts, name, self._chart, 1)
         orders = given.shape[1]
         motion, _ = checked_motions(coordinates, 'q', self._chart, orders)
@@ -145,7 +145,7 @@ class SphericalJoint:
             coefficients(columns.swapaxes(0, 1), orders), batch)
 
     def _check_regular(self, coordinates: Array, orders: int) -> None:
-        """Raise HodynError if round-off, which each order divides by cos NAME_y, is too large."""
+        """Raise HodynError if round-off is too large: each order divides it by cos NAME_y."""
         cosine = np.abs(np.cos(coordinates[..., 0, 1])).min(initial=1.0)
         if _MAX_ROUND_OFF * cosine ** orders < np.finfo(float).eps:
             raise HodynError(
@@ -175,7 +175,7 @@ def inverse_on_rotations(
     call: Callable[..., Any], robot: Robot, q: ArrayLike, rotations: Rotations,
     others: Mapping[str, ArrayLike | None], **settings: Any,
 ) -> Any:
-    """Return the result of inverse dynamics, `call`, for spherical joints given by rotations."""
+    """Return the result of `call`, inverse dynamics, for spherical joints given by rotations."""
 
     def run(chart: Robot, turns: Mapping[str, Array], motion: Array, given: Any) -> list[Array]:
         inner = _in_charts(chart, turns, motion)
@@ -193,10 +193,10 @@ def forward_on_rotations(
     call: Callable[..., Any], robot: Robot, q: ArrayLike, rotations: Rotations, tau: ArrayLike,
     others: Mapping[str, ArrayLike | None],
 ) -> Any:
-    """Return the result of forward dynamics, `call`, for spherical joints given by rotations.
+    """Return the result of `call`, forward dynamics, for spherical joints given by rotations.
 
-    The r-th derivative of a chart's torques needs the r-th derivative of its coordinates, and each
-    call of forward dynamics finds two more of these.
+    The r-th derivative of a chart's torques needs the r-th derivative of its coordinates. Each
+    call of forward dynamics determines two more derivatives of these.
     """
 
     def run(chart: Robot, turns: Mapping[str, Array], state: Array, given: Any) -> list[Array]:
@@ -224,7 +224,10 @@ def forward_on_rotations(
 def regular_charts(
     robot: Robot, rotations: Mapping[str, Array],
 ) -> Iterator[tuple[Robot, NDArray[np.int64]]]:
-    """Yield robots with regular charts, each with the indices of its rotations (T, 3, 3)."""
+    """Yield robots with regular charts, each with the indices of the rotations that fit it.
+
+    `rotations` has (T, 3, 3) for each joint.
+    """
     left = np.arange(len(next(iter(rotations.values()))))
     while True:
         fits = np.full(len(left), True)

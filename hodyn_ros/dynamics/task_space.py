@@ -1,4 +1,4 @@
-"""Task-space dynamics, those of the motion of one link, and wrenches on it (MR9 section 9.6).
+"""Task-space dynamics: the motion of one link, and wrenches on it (MR9 section 9.6).
 
 MR9 is chapter 9 of the draft of Modern Robotics; in the published book it is chapter 8.
 """
@@ -29,10 +29,10 @@ _ROWS = ('angular x', 'angular y', 'angular z', 'linear x', 'linear y', 'linear 
 
 @dataclass(frozen=True, eq=False)
 class TaskSpaceDynamics:
-    """F = Λ V̇ + η: the wrench F that gives a link the acceleration V̇, and its joint torques.
+    """F = Λ V̇ + η: the wrench F that gives a link the acceleration V̇, and the torques for it.
 
-    V, F and J have the m rows of the task. With derivatives all arrays have one more axis, the
-    first, whose entry k is the k-th time derivative. On a floating base n is 6 larger: the base's
+    V, F and J have the m rows of the task. With derivatives, all arrays have one more axis at the
+    front, whose entry k is the k-th time derivative. On a floating base n is 6 larger: the base's
     twist comes before the joints' rates, and its wrench before the joints' torques.
 
     Attributes

@@ -22,11 +22,11 @@ class ThreadScratch(threading.local):
 def in_threads(
     compute: Callable[[slice], None], motions: int, threads: int, together: int,
 ) -> None:
-    """Compute a batch in several threads, one part in each; the caller's thread if `threads` is 1.
+    """Compute a batch in several threads, one part in each, or in the caller's if one suffices.
 
     `compute` takes a part of the batch; its exceptions are raised here. A kernel computes
-    `together` motions at once, and parts begin at multiples of this number. So for any number of
-    threads the same motions are computed together, with the same result.
+    `together` motions at once, and parts begin at multiples of this number. So the same motions
+    are computed together, with the same result, whatever the number of threads.
     """
     check_threads(threads)
     if threads == 1 or motions <= together:
@@ -40,6 +40,6 @@ def in_threads(
 
 
 def check_threads(threads: int) -> None:
-    """Raise HodynError unless this is a number of threads."""
+    """Raise HodynError unless `threads` is an integer of at least 1."""
     if isinstance(threads, bool) or not isinstance(threads, (int, np.integer)) or threads < 1:
         raise HodynError(f'threads must be an integer of at least 1, got {threads!r}')

@@ -1,4 +1,4 @@
-"""Wrenches with time derivatives: change of axes, gravity, efforts that balance them."""
+"""Wrenches with time derivatives: change of axes, gravity, the efforts that balance wrenches."""
 import math
 
 import numpy as np
@@ -125,10 +125,10 @@ def external_efforts(
 ) -> Array:
     """Return the efforts that balance external wrenches, and their derivatives.
 
-    They are the term that `equations_of_motion` leaves out. The joint torques come last; on a
-    floating base the wrench on the base comes before them. By AGF26 eqs. (13) and (19),
-    corrected, they are −Sᵀ G_c W, where G_c sums over the bodies that a joint carries; on a fixed
-    base, Q_ext of MK21 eqs. (27), (37), (53), whose W is −`external_wrenches`.
+    `equations_of_motion` leaves out this term. On a floating base the wrench on the base comes
+    before the joint torques. The formula is −Sᵀ G_c W (AGF26 eqs. 13 and 19, corrected), where G_c
+    sums over the bodies that a joint carries. On a fixed base it is Q_ext of MK21 eqs. (27), (37),
+    (53), whose W is −`external_wrenches`.
 
     Parameters
     ----------
