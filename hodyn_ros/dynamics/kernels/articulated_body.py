@@ -1,14 +1,14 @@
 """ABA, the articulated-body algorithm: forward and hybrid dynamics, any order, for trees.
 
-The O(n) recursions H-GABI and H-GHYB: AGF26, Algorithms 3 and 4, in Taylor coefficients. At each
-order the highest derivatives enter linearly, with the same articulated inertias M^A (Lemma 2), so
-each order takes three sweeps: all bodies move tentatively, with unknown accelerations of zero
-(outward); the wrenches and torque residuals of that motion are collected (inward); the
-acceleration corrections follow (outward). With zero for the unknowns, the bias twists and momenta
-(eqs. 65, 66) need no own formulas: those of the inverse dynamics apply.
+These are the O(n) recursions H-GABI and H-GHYB (AGF26, Algorithms 3 and 4) in Taylor coefficients.
+At each order the highest derivatives enter linearly, with the same articulated inertias M^A (Lemma
+2). So each order takes three sweeps. Outward: all bodies move tentatively, with zero for the
+unknown accelerations. Inward: the wrenches and torque residuals of this motion are collected.
+Outward: the acceleration corrections follow. The bias twists and momenta (eqs. 65, 66) need no
+formulas of their own: those of the inverse dynamics, with zero for the unknowns, apply.
 
-The origin is that of a floating base, not the world's, which may be far away: inertias contain the
-distance squared, which would cost digits.
+With a floating base, all quantities are about the base's origin: inertias contain the squared
+distance from the origin, so they would lose digits if the world's origin were far away.
 """
 from typing import NamedTuple
 
@@ -26,19 +26,19 @@ _EPSILON = 2.0**-52
 
 
 class _State(NamedTuple):
-    """Results for each body, on the first axis; coefficients are on the second."""
+    """Arrays of the algorithm: the first axis is for bodies, the second for coefficients."""
 
     pose: Array  #: (n, 12): pose of the kernel frame, rows of R then r
     #: `rate`, `screw`, `twist`: (n, r + 2), (n, r + 2, 6) and (n, r + 2, 6): q̇, S and V
     rate: Array
     screw: Array
     twist: Array
-    #: `inertia`, `spin`: (n, r + 2, 6) and (n, r + 2, 3): inertia about the centre of mass in
-    #: world axes, and angular momentum about it
+    #: `inertia`, `spin`: (n, r + 2, 6) and (n, r + 2, 3): inertia and angular momentum about the
+    #: centre of mass, in world axes
     inertia: Array
     spin: Array
     #: `com`, `force`, `wrench`: (n, r + 3, 3), (n, r + 1, 3) and (n, r + 1, 6): position of the
-    #: centre of mass; force and wrench of the motion
+    #: centre of mass; force and wrench that the motion needs
     com: Array
     force: Array
     wrench: Array
@@ -46,9 +46,9 @@ class _State(NamedTuple):
     #: `reaction`, `joint_inertia`: (n, 6) and (n,): U = M^A S and S · U
     reaction: Array
     joint_inertia: Array
-    #: (n,): given torque minus the tentative motion's, at the current order
+    #: (n,): given torque minus that of the tentative motion, at the current order
     torque_residual: Array
-    #: (n, 6): acceleration that the tentative motion lacks, at the current order
+    #: (n, 6): acceleration minus that of the tentative motion, at the current order
     acceleration_correction: Array
     #: `frame`, `local`, `applied`: (n, r + 1, 4, 3), (n, r + 1, 6) and (n, r + 1, 6): body frame,
     #: and external wrench in it and in world axes
@@ -70,9 +70,9 @@ def hybrid_dynamics_batch(
     base_prescribed: bool, base_inputs: Array, wrenches: Array, outputs: Array,
     base_outputs: Array, round_off: Array, memory: Array,
 ) -> int:
-    """Run `hybrid_dynamics` for T motions: arrays of a motion have a first axis of T.
+    """Run `hybrid_dynamics` for T motions: arrays of a motion have a first axis of length T.
 
-    Return −1, or t n_bodies + i if in motion t `hybrid_dynamics` returns body i.
+    Return −1, or t n_bodies + i if `hybrid_dynamics` returns body i in motion t.
     """
     for t in range(len(q)):
         singular = hybrid_dynamics(
@@ -107,8 +107,8 @@ def hybrid_dynamics(
       its derivatives, or the wrench.
     - `wrenches`, (r + 1, n_bodies, 6): external, in body axes about the body origins; (0, 0, 0)
       for none.
-    - `round_off`, (2, n_bodies): first row, written: rough bound of the rounding error of each
-      joint's acceleration, rad/s² or m/s²; 0 for prescribed joints. The second row is scratch
+    - `round_off`, (2, n_bodies): the first row gets a rough bound of the rounding error of each
+      joint's acceleration, rad/s² or m/s², 0 for prescribed joints; the second row is scratch
       memory.
     """
     order, n = inputs.shape[0] - 1, len(parent)
@@ -221,7 +221,7 @@ def hybrid_dynamics(
 
 @step
 def _cut(memory: Array, n: int, order: int) -> tuple[_State, Array]:
-    """Return the arrays that share the workspace, last that for the factors of the base."""
+    """Return the arrays that share the workspace: the state, and the factors of the base."""
     twists, wrenches = order + 2, order + 1
     pose, at = take(memory, 0, (n, 12))
     rate, at = take(memory, at, (n, twists))
@@ -248,7 +248,10 @@ def _cut(memory: Array, n: int, order: int) -> tuple[_State, Array]:
 
 @step
 def _shift(vector: Array, first: int, base_pose: Array, sign: float) -> None:
-    """Take a twist (`first` 3) or wrench (0) from the world's origin to the base's; −1: back."""
+    """Move a twist (`first` = 3) or wrench (`first` = 0) from the world's to the base's origin.
+
+    With `sign` = −1, move it back.
+    """
     other = 3 - first
     for c in range(3):
         nxt, last = (c + 1) % 3, (c + 2) % 3
@@ -265,7 +268,7 @@ def _parent_twist(state: _State, parent: int) -> Array:
 def _articulate(
     state: _State, i: int, parent: int, prescribed: bool, round_off: Array,
 ) -> bool:
-    """Add the articulated inertia to the parent's; False if not positive about a free joint."""
+    """Add the articulated inertia to the parent's; False if it is not positive for a free joint."""
     articulated, screw = state.articulated[i], state.screw[i, 0]
     if not prescribed:
         scale = 0.0
@@ -279,7 +282,7 @@ def _articulate(
             state.joint_inertia[i] += screw[row] * state.reaction[i, row]
         if not state.joint_inertia[i] > SINGULAR * scale:
             return False
-        # The children added absolute errors; the sum becomes relative to the inertia.
+        # The children added absolute errors; from here on the error is relative to the inertia.
         round_off[0, i] = (round_off[0, i] + _EPSILON * scale) / state.joint_inertia[i]
         if parent >= 0:
             passed_on = 0.0
@@ -312,7 +315,7 @@ def _tentative_wrench(state: _State, i: int, k: int, mass: float, gravity: Array
 
 @step
 def _subtract_external(state: _State, i: int, k: int, body_in_kernel: Array) -> None:
-    """Subtract coefficient k of the external wrench, given in `local`."""
+    """Subtract coefficient k of the external wrench, which is in `local`."""
     if k == 0:
         newton_euler.body_frame_pose(body_in_kernel, state.pose[i], state.frame[i])
     else:
@@ -334,7 +337,7 @@ def _torque(k: int, screw: Array, wrench: Array) -> float:
 
 @step
 def _joint_acceleration(state: _State, i: int) -> float:
-    """Return (u − U · V̇) / (S · U), and add S times it to the body's correction V̇."""
+    """Return a = (u − U · V̇) / (S · U), u the residual, and add S a to the correction V̇."""
     correction = state.acceleration_correction[i]
     acceleration: float = state.torque_residual[i]
     for c in range(6):
@@ -347,7 +350,7 @@ def _joint_acceleration(state: _State, i: int) -> float:
 
 @step
 def _correct(state: _State, i: int, k: int, mass: float) -> None:
-    """Add a body's acceleration correction, coefficient k of V̇, to quantities linear in it."""
+    """Add a body's acceleration correction, coefficient k of V̇, to all that is linear in V̇."""
     correction, inertia, com = state.acceleration_correction[i], state.inertia[i], state.com[i]
     for c in range(6):
         state.twist[i, k + 1, c] += correction[c] / (k + 1)

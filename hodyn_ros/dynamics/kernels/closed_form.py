@@ -1,9 +1,9 @@
 """The closed form of the equations of motion, body-fixed, any order, for trees: MK21 and KM21.
 
-It uses block matrices over all bodies, whose blocks (i, j) are 0 unless body j is on the path from
-body i to the world: the path matrix A with Ȧ = A a − A a A (MK21 eq. 19), the system Jacobian
-J = A X with J̇ = −A a J (eq. 12) and U with U̇ = −A a U. In Taylor coefficients the Leibniz sums of
-KM21 (50)–(58) are Cauchy products. Kernel frames stand in for body frames.
+It uses block matrices over all bodies: the path matrix A with Ȧ = A a − A a A (MK21 eq. 19), the
+system Jacobian J = A X with J̇ = −A a J (eq. 12) and U with U̇ = −A a U. Block (i, j) is 0 unless
+body j is on the path from body i to the world. In Taylor coefficients the Leibniz sums of KM21
+(50)–(58) are Cauchy products. Kernel frames replace the body frames.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -72,7 +72,7 @@ def _inverse_dynamics(
 ) -> None:
     """Write Q = M q̈ + C q̇ + Q_grav + Q_ext and its derivatives (KM21, the sum before (46))."""
     orders, n = torque.shape[0], len(parent)
-    # These arrays are at the end of the memory, since `terms` uses its start.
+    # These arrays are at the end of the memory, because `terms` uses the start.
     weight, at = take(
         memory, workspace_size(n, orders - 1) - orders * n * (3 * n + 2), (orders, n))
     external, at = take(memory, at, (orders, n))

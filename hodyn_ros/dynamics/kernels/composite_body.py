@@ -17,8 +17,8 @@ def equations_of_motion(
     """Write mass matrix, Coriolis matrix and gravity terms.
 
     - `gravity`, (3,), m/s².
-    - `columns`, (N, r + 2, 6): coefficients of S, a row per joint; Ṡ = 0 in the first six
-      rows, those of a floating base.
+    - `columns`, (N, r + 2, 6): coefficients of S, a row per joint. A floating base has the first
+      six rows, where Ṡ = 0.
     - `inertia`, `ad_inertia`, (n_bodies, r + 1, 6, 6): M and ad_Vᵀ M of each body on entry, and
       their sums over its subtree (composite inertia) on return.
     - `mass`, `coriolis`, (r + 1, N, N), `weight`, (r + 1, N): zeros on entry; written.
@@ -40,7 +40,7 @@ def equations_of_motion(
     for j in range(size):
         body = max(j - first, 0)
         _products(columns[j], inertia[body], ad_inertia[body], M_S, M_dS_minus_adT_M_S, M_ad_S)
-        i, carrier = j, body  # all columns on the way to the world
+        i, carrier = j, body  # i runs through all columns from j to the world
         while i >= 0:
             factorial = 1.0
             for k in range(orders):

@@ -42,7 +42,7 @@ def step(function: Callable[..., Any]) -> Any:
 
 _part = njit(fastmath={'contract'}, forceinline=True, no_cpython_wrapper=True)
 inlined = njit(fastmath={'contract'}, inline='always')
-"""Inlines before types are inferred, so that passing views of arrays costs nothing either."""
+"""Inlines a function before types are inferred, so passing views of arrays to it is free too."""
 
 if TYPE_CHECKING or numba.config.DISABLE_JIT:
     def not_inlined() -> None:
@@ -53,7 +53,7 @@ if TYPE_CHECKING or numba.config.DISABLE_JIT:
 else:
     @intrinsic
     def not_inlined(typing: Any) -> Any:
-        """Do the same in compiled code."""
+        """Keep the compiled function that calls this from being copied into its caller."""
         def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             builder.function.attributes.add('noinline')
             return context.get_dummy_value()

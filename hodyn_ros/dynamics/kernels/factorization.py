@@ -1,14 +1,14 @@
-"""L D Lᵀ of the inertia of a body that moves freely, (6, 6)."""
+"""The factorization L D Lᵀ of the inertia, (6, 6), of a body that moves freely."""
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import step
 
 SINGULAR = 1e-13
-"""A pivot up to this times the diagonal entry counts as zero."""
+"""A pivot up to this fraction of the diagonal entry counts as zero."""
 
 
 @step
 def factorize(matrix: Array, factors: Array) -> bool:
-    """Write L and D of L D Lᵀ = matrix, D on the diagonal; False if not positive definite."""
+    """Write L, with D on its diagonal, of L D Lᵀ = matrix; False if not positive definite."""
     for row in range(6):
         for c in range(row + 1):
             value = matrix[row, c]

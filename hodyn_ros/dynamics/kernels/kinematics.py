@@ -1,6 +1,6 @@
 """Motion of all bodies and of links: poses, twists, Jacobian columns, to any order (M21, Alg. 1).
 
-In Taylor coefficients, as in `newton_euler`.
+All are Taylor coefficients, as in `newton_euler`.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,7 @@ def jacobian_columns(
     - `carriers`, (m,): the bodies with joints from the base to the body of the link.
     - `index`, `in_kernel`, (4, 4): the body of the link, or −1 for the world, and the link's pose
       in its kernel frame.
-    - `columns`, (T, m, k + 1, 6), or (T, 6 + m, k + 1, 6): written; the first six of 6 + m are for
+    - `columns`, (T, m, k + 1, 6): written. In (T, 6 + m, k + 1, 6), the first six columns are for
       the twist of a floating base.
     """
     n, orders, first = len(parent), columns.shape[2], columns.shape[1] - len(carriers)
@@ -141,10 +141,10 @@ def jacobian_columns(
 
 @kernel
 def change_representation(representation: int, pose: Array, twist: Array, screws: Array) -> None:
-    """Convert the coefficients of spatial screws, (m, k, 6), in place, for a moving frame.
+    """Convert the coefficients of spatial screws, (m, k, 6), in place to a `representation`.
 
-    The result is SPATIAL, BODY_FIXED or HYBRID. `pose`, (4, 4), and `twist`, (k − 1 or more, 6),
-    are the frame's pose and the coefficients of its spatial twist.
+    `pose`, (4, 4), and `twist`, (k − 1 or more, 6), are the pose of the moving frame and the
+    coefficients of its spatial twist.
     """
     if representation == SPATIAL:
         return
@@ -166,7 +166,7 @@ def change_representation(representation: int, pose: Array, twist: Array, screws
         newton_euler.direction_rate(1, orders, twist, axes[column])
     converted = np.empty(6)
     for screw in screws:
-        for k in range(orders - 1, -1, -1):  # from the top: order k needs lower ones unchanged
+        for k in range(orders - 1, -1, -1):  # downward: order k needs the lower ones unconverted
             for column in range(3):
                 angular, linear = 0.0, 0.0
                 for a in range(k + 1):

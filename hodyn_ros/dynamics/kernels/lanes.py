@@ -1,7 +1,7 @@
 """Several motions at once: the last axis of an array (…, LANES) has one entry per motion.
 
-The entries along this axis form a *number*: one SIMD register that can be added, subtracted and
-multiplied. With numba switched off, a number is a numpy array.
+The entries along this axis form a *number*: one SIMD register, which can be added, subtracted and
+multiplied. If numba is switched off, a number is a numpy array.
 """
 from typing import TYPE_CHECKING, Any
 
@@ -135,11 +135,11 @@ def zeros(known: tuple[None, ...]) -> Group:
 def add_products(sums: Group, a: Rows, b: Rows) -> Group:
     """Add the first len(sums) coefficients of the scalar product a · b to `sums`.
 
-    Row i of a (of b) is the i-th Taylor coefficient of a vector with six components. If the rows
-    of a have only three, only the first three components of b are used.
+    Row i of a or b is the i-th Taylor coefficient of a vector with six components. If the rows of
+    a have only three, only the first three components of b are used.
     """
     result = list(sums)
-    # In this order most numbers stay in registers, and no addition waits for the previous one.
+    # In this loop order most numbers stay in registers, and no addition waits for another one.
     for j, right in enumerate(b):
         for c in range(len(a[0])):
             for i in range(len(result) - j):

@@ -36,9 +36,9 @@ def screws(bodies: Bodies, joints: int, gravity: Array) -> None:
 def displacements(bodies: Bodies, eta: Array) -> None:
     """Write the displacements of a floating base for changes of its pose, twist and derivatives.
 
-    A displacement by a spatial twist η has the rate η̇ = δV + V × η. `eta`,
-    (r + 3, 6, r + 1, 6, LANES), gets the coefficients of η for a unit change of η(0), V, V̇, …, in
-    each of six components.
+    A displacement by a spatial twist η has the rate η̇ = δV + V × η. `eta[m, c]`, in all
+    (r + 3, 6, r + 1, 6, LANES), gets the coefficients of η for a unit change of component c of
+    η(0) if m = 0, else of V⁽ᵐ⁻¹⁾.
     """
     twist = bodies.twist[0]
     factorial = 1.0
@@ -79,7 +79,7 @@ def displaced(
 
 @step
 def about_world_origin(pose: Array, out: Array) -> None:
-    """Refer the base's rows and columns to the world origin instead of the base's origin."""
+    """Move the base's rows and columns from the base's origin to the world origin."""
     x, y, z = pose[0, 3], pose[1, 3], pose[2, 3]
     for k in range(out.shape[0]):
         for m in range(out.shape[1]):

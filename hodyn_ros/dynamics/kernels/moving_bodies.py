@@ -1,9 +1,9 @@
 """Bodies in `LANES` motions side by side: joint screws, inertias and wrenches of subtrees.
 
-All quantities are Taylor coefficients in world axes, on a floating base about the base's origin,
-so that a base far from the world's origin costs no digits. A body has the mass m, the mass times
-position h, the inertia Θ about the origin, and so the momentum (Θ ω + h × v, m v − h × ω). All of
-these can be added over bodies.
+All quantities are Taylor coefficients in world axes. With a floating base they are about the
+base's origin, so that a base far from the world's origin costs no digits. A body has the mass m,
+the first moment h (mass times position), the inertia Θ about the origin, and the momentum
+(Θ ω + h × v, m v − h × ω). All of these can be summed over bodies.
 """
 from typing import NamedTuple
 
@@ -35,7 +35,7 @@ class Scratch(NamedTuple):
 class Bodies(NamedTuple):
     """The arrays from which the derivatives are computed.
 
-    n counts the bodies and, if the base floats, six rows more for its unit twists.
+    n is the number of bodies, plus six for the unit twists of a floating base.
     """
 
     #: (n + 1, 12, LANES): poses of the kernel frames, rows of R then r; the last, at index −1, is
@@ -46,13 +46,13 @@ class Bodies(NamedTuple):
     screw: Array
     twist: Array
     #: `rate`, `acceleration`: (n, r + 1, 6, LANES): Ṡ = v × S, with the parent's twist v, and
-    #: S̈ + (0, −g) × S. They are the derivatives of velocity and acceleration of the bodies beyond
+    #: S̈ + (0, −g) × S. They are the derivatives of twist and acceleration of the bodies beyond
     #: the joint with respect to its position
     rate: Array
     acceleration: Array
     #: `first`, `inertia`, `spin`: (n, r + 3, 3, LANES), (n, r + 2, 6, LANES), (n, r + 2, 3,
-    #: LANES): mass times position, inertia and angular momentum about the origin. Like wrench and
-    #: mass, they start as values of the body and become those of its subtree.
+    #: LANES): first moment, inertia and angular momentum about the origin. Like wrench and mass,
+    #: they are first those of the body, then those of its subtree.
     first: Array
     inertia: Array
     spin: Array
@@ -104,7 +104,7 @@ def move(
 ) -> None:
     """Compute the motion of all bodies in `LANES` motions from t on.
 
-    Beyond the end of the batch its last motion is repeated.
+    Lanes beyond the end of the batch repeat its last motion.
     """
     floating, last = len(parent) - q.shape[2], q.shape[0] - 1
     bodies.pose[-1] = 0.0
@@ -164,7 +164,7 @@ def _place(above: Array, body: Array, bodies: Bodies, i: int) -> None:
 
 @step
 def _place_mass(body: Array, bodies: Bodies, i: int) -> None:
-    """Write the mass, the centre of mass (where h goes later), and the inertia about it."""
+    """Write the mass, the centre of mass (later replaced by h), and the inertia about it."""
     pose, like = bodies.pose[i], lanes.zero()
     bodies.mass[i] = body[MASS]
     for row in range(3):
@@ -293,7 +293,7 @@ def _momentum_and_wrench(bodies: Bodies, i: int, gravity: Array) -> None:
 def subtract_external(
     body_in_kernel: Array, wrenches: Array, scratch: Scratch, bodies: Bodies, lane: int,
 ) -> None:
-    """Subtract external wrenches of one motion, in body axes about the body origins."""
+    """Subtract the external wrenches of one motion, given in body axes about the body origins."""
     for i in range(len(body_in_kernel)):
         for c in range(12):
             scratch.pose[c] = bodies.pose[i, c, lane]

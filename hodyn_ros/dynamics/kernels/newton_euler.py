@@ -1,10 +1,10 @@
 """One body in spatial representation: joint pose, twist and Newton-Euler wrench, to any order.
 
-The steps that the spatial kernels share, in Taylor coefficients x_k = x⁽ᵏ⁾ / k!, which turn the
-Leibniz sums of M21 eqs. (9), (14), (18)–(22) and of AGF26 (61)–(69) into Cauchy products. Arrays
-of coefficients have these on the first axis. A step computes the coefficients `start` … `stop` − 1
-from the lower coefficients, so a caller can compute all orders of a body at once or, if each order
-needs the solution of the previous order, all bodies order by order.
+The spatial kernels share these steps. They compute in Taylor coefficients x_k = x⁽ᵏ⁾ / k!, which
+turn the Leibniz sums of M21 eqs. (9), (14), (18)–(22) and of AGF26 (61)–(69) into Cauchy products;
+the first axis of an array is k. A step computes the coefficients `start` … `stop` − 1 from the
+lower ones, so a caller can compute all orders of a body at once or, if each order needs the
+solution of the previous order, all bodies order by order.
 
 The Newton-Euler equations are taken about the world origin, with the momentum split into that of
 the mass at its centre c(t) and the angular momentum about c. This needs neither a 6×6 inertia
@@ -41,13 +41,13 @@ def cross_add(a: Array, b: Array, out: Array) -> None:
 
 @step
 def row3(array: Array, k: int) -> tuple[float, float, float]:
-    """Return row k of an array (…, 3); avoids reference-counting a row view."""
+    """Return row k of an array (…, 3), without the reference count of a row view."""
     return array[k, 0], array[k, 1], array[k, 2]
 
 
 @step
 def row6(array: Array, k: int) -> tuple[float, float, float, float, float, float]:
-    """Return row k of an array (…, 6); avoids reference-counting a row view."""
+    """Return row k of an array (…, 6), without the reference count of a row view."""
     return array[k, 0], array[k, 1], array[k, 2], array[k, 3], array[k, 4], array[k, 5]
 
 
@@ -160,7 +160,7 @@ def _next_coefficient(k: int, u: float, v: float, w: float, twist: Array, vector
 
 @step
 def direction_rate(start: int, stop: int, twist: Array, direction: Array) -> None:
-    """Write the rates of a body-fixed direction, ė = ω × e; start > 0."""
+    """Write the motion of a body-fixed direction, ė = ω × e; start > 0."""
     for k in range(start, stop):
         _next_coefficient(k, 0.0, 0.0, 0.0, twist, direction)
 
@@ -232,7 +232,7 @@ def spatial_inertia(mass: float, com: Array, inertia: Array, out: Array) -> None
 
 @step
 def inertia_rate(start: int, stop: int, twist: Array, inertia: Array) -> None:
-    """Write the rates of the inertia in world axes, Θ̇ = ω̃ Θ − Θ ω̃; start > 0."""
+    """Write the change of the inertia in world axes, Θ̇ = ω̃ Θ − Θ ω̃; start > 0."""
     for k in range(start, stop):
         ixx, iyy, izz, ixy, ixz, iyz = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for a in range(k):

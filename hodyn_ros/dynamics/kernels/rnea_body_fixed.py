@@ -1,9 +1,9 @@
 """RNEA, the recursive Newton-Euler algorithm: inverse dynamics, body-fixed, any order, for trees.
 
-The recursion of KM21, section II (to second order M21, appendix B), for trees and a floating
-base, written for Taylor coefficients: V_k by Cauchy products, Π_k = M V_k, and
+This is the recursion of KM21, section II (to second order M21, appendix B), for trees and floating
+bases, in Taylor coefficients: V_k by Cauchy products, Π_k = M V_k, and
 W_k = (k + 1) Π_{k+1} − Σ ad_{V_a}ᵀ Π_{k−a}, with no derivatives of joint screws or inertias.
-Kernel frames stand in for body frames: each joint turns about and moves along their z axis.
+Kernel frames replace the body frames: each joint turns about and moves along their z axis.
 Gravity enters as an acceleration −g of the world, which starts from rest; poses and rotations are
 not affected.
 """
@@ -68,7 +68,7 @@ def single(
     parent: NDArray[np.int64], body_table: Array, body_in_kernel: Array, gravity: Array,
     memory: Array, q: Array, out: Array,
 ) -> None:
-    """The same for one motion without wrenches; arguments and errors as in `rnea_spatial`."""
+    """Write Q, Q̇, … of one motion without wrenches; arguments and errors as in `rnea_spatial`."""
     n = len(parent)
     check_shapes(q, out, n, memory.shape[0], workspace_size(n, out.shape[0] - 1))
     none = block(memory, 0, (0, 0))
@@ -162,7 +162,7 @@ def _base_twist(
 
 @step
 def _world_twist_at_home(body: Array, gravity: Array, above: Array) -> None:
-    """Write the twist of the world, accelerating by −g, in the home axes of a first joint."""
+    """Write the world's twist, with acceleration −g, in the axes of a first joint at q = 0."""
     for k in range(above.shape[0]):
         for c in range(6):
             above[k, c] = 0.0
@@ -173,7 +173,7 @@ def _world_twist_at_home(body: Array, gravity: Array, above: Array) -> None:
 
 @step
 def _twist_at_home(body: Array, parent_twist: Array, above: Array) -> None:
-    """Write the parent's twist in the frame of the joint at q = 0: the constant part of Ad."""
+    """Write the parent's twist in the joint's frame at q = 0, by the constant part of Ad."""
     px, py, pz = body[HOME_POSITION], body[HOME_POSITION + 1], body[HOME_POSITION + 2]
     for k in range(above.shape[0]):
         wx, wy, wz, vx, vy, vz = row6(parent_twist, k)
@@ -211,7 +211,7 @@ def _joint_coefficients(body: Array, q: Array, joint: Array) -> None:
 def _joint_twist(
     body: Array, q: Array, joint: Array, above: Array, twist: Array,
 ) -> None:
-    """Write V = Ad V_parent + X q̇ (M21 eq. 40), V_parent being in the joint's frame at q = 0."""
+    """Write V = Ad V_parent + X q̇ (M21 eq. 40); `above` is V_parent in the frame at q = 0."""
     rotation, translation = body[ROTATION], body[TRANSLATION]
     cosine, sine, advance = joint
     twists = twist.shape[0]
@@ -297,7 +297,7 @@ def subtract_external(derivatives: Array, body_in_kernel: Array, wrench: Array) 
 def _add_to_parent(
     body: Array, joint: Array, wrench: Array, home: Array, parent_wrench: Array,
 ) -> None:
-    """Add Adᵀ W to the parent's wrench: `_twist_at_home` and `_joint_twist` transposed."""
+    """Add Adᵀ W to the parent's wrench, the transpose of `_twist_at_home` and `_joint_twist`."""
     rotation, translation = body[ROTATION], body[TRANSLATION]
     cosine, sine, advance = joint
     order = wrench.shape[0] - 1

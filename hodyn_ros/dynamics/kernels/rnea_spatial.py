@@ -1,7 +1,7 @@
 """RNEA, the recursive Newton-Euler algorithm: inverse dynamics, spatial, any order, for trees.
 
-Algorithms 1 and 3 of M21, for trees and a floating base Algorithms 1 and 2 (H-GRNE) of AGF26,
-in Taylor coefficients, so that one loop serves every order.
+These are Algorithms 1 and 3 of M21 and, for trees and floating bases, Algorithms 1 and 2 (H-GRNE)
+of AGF26. In Taylor coefficients one loop serves every order.
 """
 import numpy as np
 from numpy.typing import NDArray
@@ -85,8 +85,9 @@ def joint_wrenches(
     """Write Q and also the wrenches of the joints, which the recursion leaves in memory.
 
     `transmitted`, (T, r + 1, n_bodies, 6), gets W̄ of M21 eq. (30) and its component-wise
-    derivatives, in axes and about origins of the frames with poses `in_kernel`, (n_bodies, 4, 4),
-    in the kernel frames, or of the world for (0, 4, 4). The rest is as for `inverse_dynamics`.
+    derivatives. They are in the axes and about the origins of the frames whose poses in the kernel
+    frames are `in_kernel`, (n_bodies, 4, 4), or of the world if `in_kernel` is (0, 4, 4). The
+    other arguments are as for `inverse_dynamics`.
     """
     n, order = len(parent), torque.shape[1] - 1
     pose, _, twist, wrench, _ = _motion_and_wrench(memory, n, order)

@@ -1,15 +1,15 @@
 """Partial derivatives of inverse dynamics with respect to the motion, any order, for trees.
 
-Q = f(q, q̇, q̈) has three partial derivatives A₀, A₁ and A₂ = M, and since the variation of Q⁽ᵏ⁾ is
-the k-th derivative of A₀ δq + A₁ δq̇ + A₂ δq̈, only A_j and their time derivatives are needed:
+Q = f(q, q̇, q̈) has three partial derivatives A₀, A₁ and A₂ = M. The variation of Q⁽ᵏ⁾ is the k-th
+time derivative of A₀ δq + A₁ δq̇ + A₂ δq̈, so only the A_j and their derivatives are needed:
 
     ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ = Σ_j k!/(m − j)! A_j[k − m + j],   A_j[l] the Taylor coefficients of A_j.
 
 A₀ and A₁ are from Singh, Russell and Wensing, *Efficient Analytical Derivatives of Rigid-Body
 Dynamics using Spatial Vector Algebra*, RA-L 2022, for joints of one screw each, here in Taylor
 coefficients. In world axes the inertias and wrenches of subtrees are sums over bodies. The 6×6
-matrix 2 B = v ×* I − I v × + (I v) ×̄* maps an angular velocity to its Coriolis forces. Only two
-blocks are not 0: Θ̇ − k̃ and −2 p̃, with inertia Θ and angular momentum k about the origin and linear
+matrix 2 B = v ×* I − I v × + (I v) ×̄* maps an angular velocity to its Coriolis forces. Only its
+blocks Θ̇ − k̃ and −2 p̃ are not 0, with inertia Θ and angular momentum k about the origin and linear
 momentum p.
 """
 from typing import NamedTuple
@@ -36,8 +36,8 @@ class _Columns(NamedTuple):
     by_position: Array
     by_velocity: Array
     by_acceleration: Array
-    #: (r + 1, 3, LANES): sᵀ 2 B: change of the joint's torque, by Coriolis forces, per angular
-    #: velocity of bodies nearer to the base
+    #: (r + 1, 3, LANES): Sᵀ 2 B: change of the joint's torque, by Coriolis forces, per angular
+    #: velocity of a joint nearer to the base
     torque: Array
     coriolis: Array  #: (r + 1, 12, LANES): 2 B of the joint's subtree: rows of Θ̇ − k̃, and 2 p
 
@@ -54,15 +54,15 @@ def workspace_size(n_bodies: int, order: int) -> int:
 def workspace(n_bodies: int, order: int) -> Array:
     """Return the scratch memory of the kernels, for one robot.
 
-    The derivatives for joints of different branches are never written, and remain 0.
+    Its entries for joints of different branches remain 0: they are never written.
     """
     return aligned_zeros(workspace_size(n_bodies, order))
 
 
 def known_orders(order: int) -> tuple[None, ...]:
-    """Return the argument `known`, by whose length the compiler knows the number of coefficients.
+    """Return the kernels' argument `known`, whose length tells the compiler the loop lengths.
 
-    It has r + 1 entries up to order 2. Higher orders have none, and share one kernel.
+    Up to order 2 it has r + 1 entries. For higher orders it is empty, and they share one kernel.
     """
     return (None,) * (order + 1 if order <= 2 else 0)
 
@@ -187,8 +187,8 @@ def _coriolis(bodies: Bodies, i: int, coriolis: Array) -> None:
 def _columns(bodies: Bodies, i: int, joint: int, twice: float, columns: _Columns) -> None:
     """Write 2 B Ṡ + I ψ̈ + S ×* f, 2 B S + 2 I Ṡ, I S and Sᵀ 2 B of a joint.
 
-    I and B belong to the subtree, ψ̈ is `Bodies.acceleration`. `twice` is the factor of I Ṡ: 1
-    for a unit twist of the base, which is constant in world axes.
+    I, B and the wrench f belong to the subtree; ψ̈ is `Bodies.acceleration`. `twice` is the factor
+    of I Ṡ: 2 for a joint, 1 for a unit twist of the base, which is constant in world axes.
     """
     coriolis = columns.coriolis
     for k in range(len(coriolis)):
@@ -242,7 +242,7 @@ def _inner(
     bodies: Bodies, columns: _Columns, carrier: int, twice: float, row: int, column: int,
     none: Group, partials: Array,
 ) -> None:
-    """Write how a joint's torque changes with its own motion, or with a joint's nearer the base.
+    """Write how a joint's torque changes with its own motion or that of a joint nearer the base.
 
     len(none) coefficients are computed together.
     """
@@ -304,7 +304,7 @@ def _combine(
 ) -> None:
     """Write ∂Q⁽ᵏ⁾/∂q⁽ᵐ⁾ of `count` motions from t on.
 
-    `padded` is `partials` with room for a whole group at its end; `out` is the flat result.
+    `padded` is `partials` with room for a whole group at its end; `out` is the result, flattened.
     """
     _, orders, size, _, _ = partials.shape
     entries, like = size * size, lanes.zero()
@@ -332,7 +332,7 @@ def _combine(
             if m > k + 2:
                 continue
             for row in range(size):
-                for column in range(first):  # the base's displacement changes with time
+                for column in range(first):  # A₀ multiplies the base's displacement η(t)
                     entry, total = row * size + column, like
                     for j in range(max(m - k, 1), last + 1):
                         place = (j * orders + k - m + j) * entries + entry

@@ -1,8 +1,8 @@
 """Array views without reference counting, to cut a kernel's workspace into its arrays.
 
-Numba counts references to each array that it takes a view of, with atomic instructions; in kernels
-that take many small views this takes a third of the time. The owner of an uncounted view must
-outlive it, as the arguments of a kernel do.
+For each view of an array, numba counts references with atomic instructions. In kernels that take
+many small views this costs a third of the time. The owner of an uncounted view must outlive the
+view, as the arguments of a kernel do.
 """
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels.decorators import step
 from hodyn_ros.robot import HodynError
 
-_CACHE_LINE = 8  # size of a cache line, doubles
+_CACHE_LINE = 8  # doubles
 
 cgutils: Any = _cgutils  # numba has no type stubs for its internals
 arrayobj: Any = _arrayobj
@@ -53,7 +53,7 @@ def _cut(typing: Any, memory: Any, start: Any, shape: Any) -> Any:
 
 
 def aligned_zeros(size: int) -> Array:
-    """Return zeros aligned to cache lines: a load that crosses into another line is slow."""
+    """Return zeros aligned to cache lines, since a load across two lines is slow."""
     room = np.zeros(size + _CACHE_LINE)
     start = -room.ctypes.data // room.itemsize % _CACHE_LINE
     return room[start:start + size]
@@ -87,7 +87,7 @@ def check_shapes(q: Array, out: Array, n: int, size: int, needed: int) -> None:
     if (q.shape[0] != out.shape[0] + 2 or q.shape[1] != n or out.shape[1] != n
             or size != needed):
         raise HodynError(
-            'q must be (r + 3, n) and out (r + 1, n), with r the order that this evaluator was '
+            'q must be (r + 3, n) and out (r + 1, n), with r the order that this handle was '
             'made for and n the number of joints')
 
 

@@ -1,11 +1,11 @@
 """Inverse dynamics of orders 0 to 2 in body-fixed representation: KM21, for serial arms.
 
-Written with Taylor polynomials in time (`taylor`), so one source serves single calls and batches
-on any processor and reads like the recursive Newton-Euler algorithm (RNEA) of order 0.
+The numbers are Taylor polynomials in time (`taylor`). So one source serves single calls and
+batches on any processor, and reads like the recursive Newton-Euler algorithm (RNEA) of order 0.
 
-Every joint turns about or slides along the z axis of its kernel frame, which may be turned about
-and moved along z freely. This kernel chooses frames so that the step from one joint to the next is
-a translation (x, y, 0) and a rotation about x, which saves a third of the constants and products.
+Every joint turns about or slides along the z axis of its kernel frame, so this frame may be turned
+about z and moved along z freely. This kernel chooses it so that the step from joint to joint is a
+translation (x, y, 0) and a rotation about x, which saves a third of the constants and products.
 """
 import functools
 from typing import Any
@@ -49,8 +49,8 @@ from hodyn_ros.robot.body_table import (
 )
 from hodyn_ros.robot.inertia import pack, unpack
 
-# Columns of this kernel's table: (x, y) of the step from the previous joint, its turn about x, the
-# joint's turn about z at q = 0; then as in `KernelModel.body_table`, in this kernel's frames.
+# Columns of this kernel's table: x and y of the step from the previous joint, its turn about x,
+# the joint's turn about z at q = 0; then the columns of `KernelModel.body_table` in these frames.
 _STEP_X, _STEP_Y, _STEP_COS, _STEP_SIN, _ZERO_COS, _ZERO_SIN = range(6)
 _ROTATION, _TRANSLATION, _MASS, _COM, _INERTIA, COLUMNS = 6, 7, 8, 9, 12, 18
 
@@ -107,9 +107,9 @@ def _constants(robot: Robot) -> tuple[Array, Array, Array]:
 def _recursion(memory: Array, n: int, acting: bool, like: Number) -> None:
     """Compute twists outward and wrenches inward; the torque of joint i replaces cos qᵢ.
 
-    Gravity enters as the base's velocity −g t, which is stored before the bodies' wrenches.
-    `acting` says that external wrenches are stored at the places of the bodies' wrenches. `like`
-    has the type to compute with.
+    Gravity enters as the base's velocity −g t, which is stored before the bodies' wrenches. With
+    `acting`, external wrenches are stored at the places of the bodies' wrenches. `like` is a
+    number of the polynomials' type.
     """
     unit = size(like)
     table, first, frames = joint_polynomials.offsets(n, COLUMNS, unit)

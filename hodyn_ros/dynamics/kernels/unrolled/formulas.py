@@ -1,7 +1,8 @@
 """Formulas in kernels: functions that only read, add, subtract, multiply and write numbers.
 
-Python runs them at compile time, on numbers that record the operations as LLVM instructions. The
-usual way of numba, by bytecode, types and its own passes, takes several times as long to compile.
+Python runs them at compile time, on numbers that record the operations as LLVM instructions.
+Numba's usual compilation, from bytecode by type inference and its own passes, would take several
+times as long.
 """
 from __future__ import annotations
 
@@ -100,7 +101,7 @@ class _Number:
 class Memory:
     """An array of doubles; while code is generated, it has the address of the data.
 
-    Indices are integers of the kernel, unknown until it runs.
+    Indices are integers of the kernel, unknown at compile time.
     """
 
     def __init__(self, data: Any = None, builder: Any = None) -> None:

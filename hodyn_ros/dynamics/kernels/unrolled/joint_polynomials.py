@@ -1,7 +1,7 @@
 """The joints' Taylor polynomials, cos q(t), sin q(t), q̇(t) and q(t), and the workspace layout.
 
-Beside motion and torques, an unrolled kernel takes one array with the constants of the model and
-all intermediate results, since each further array argument takes as much time as half a joint.
+Besides motion and torques, an unrolled kernel takes one array for the model's constants and all
+intermediate results, since each further array argument costs as much time as half a joint.
 """
 import numpy as np
 
@@ -18,16 +18,16 @@ NUMBERS_PER_JOINT = 4
 
 _TOGETHER = 8  # joints of one motion whose sines are computed side by side
 MAX_ANGLE = 5e5
-"""Largest |x| for `sine_cosine`, rad: below it, x is less than 2¹⁹ quarter turns."""
+"""Largest |x| for `sine_cosine`, rad: fewer than 2¹⁹ quarter turns."""
 _HALF_PI = (1.57079632673412561417e+00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
-_ROUNDING = 1.5 * 2.0**52  # adding and subtracting it rounds to an integer
+_ROUNDING = 1.5 * 2.0**52  # adding and subtracting this number rounds to an integer
 
 
 def packed_workspace(rotation: Array, table: Array, frames: Array, motions: int) -> Array:
     """Return the workspace of a kernel, for a number of motions side by side.
 
     `rotation`, (n_bodies,), has rad per unit of q; `table`, (n_bodies, …), the constants of the
-    bodies; `frames`, (…, size), polynomials of the base, and room for those of the bodies.
+    bodies; `frames`, (…, size), the base's polynomials and room for those of the bodies.
     """
     table_at, joints_at, frames_at = offsets.py_func(
         len(table), table.shape[1], frames.shape[-1])
@@ -64,7 +64,7 @@ def sine_cosine(x: Number) -> tuple[Number, Number]:
     """Return sin x and cos x to 1 ulp, of a float or `lanes`, for |x| ≤ `MAX_ANGLE`.
 
     x = n π/2 + y + tail, with π/2 in parts of 33 bits, whose products with n are exact. For
-    |y| ≤ π/4 it uses the minimax polynomials that C libraries have had since fdlibm.
+    |y| ≤ π/4 the minimax polynomials are those of fdlibm and later C libraries.
     """
     n = (x * 0.6366197723675814 + _ROUNDING) - _ROUNDING
     first = x - n * _HALF_PI[0]
@@ -176,7 +176,7 @@ def _row(q: Array, i: int) -> tuple[float, float, float, float, float]:
 
 @kernel
 def several(memory: Array, first: int, at: int, q: Array, t: int, like: Number) -> None:
-    """Write the polynomials for LANES motions of a batch; beyond its end, for the last motion.
+    """Write the polynomials for LANES motions; lanes beyond the batch repeat its last motion.
 
     `t` is the first motion in `q`, (T, r + 3, n); the rest is as for `single`.
     """
@@ -244,9 +244,9 @@ def write_derivatives(
 ) -> None:
     """Write the derivatives of polynomials of `motions` motions side by side.
 
-    The first polynomial starts at `at` in the workspace, and the next `apart` further on;
-    polynomials of torques are in the place of cos q. `out`, (T, order + 1, c), is for a batch of
-    c polynomials; it is written for the motions from `t` on.
+    The first polynomial starts at `at` in the workspace, and each next one `apart` further on; the
+    torques are in the place of cos q. `out`, (T, order + 1, c), is for T motions and c
+    polynomials; the motions from `t` on are written.
     """
     for lane in range(min(motions, out.shape[0] - t)):
         for i in range(out.shape[2]):

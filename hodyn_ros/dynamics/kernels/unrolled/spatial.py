@@ -1,8 +1,8 @@
 """Inverse dynamics, orders 0 to 2, in spatial form: M21 (docs/theory.md), Algs. 1, 3, for trees.
 
-Written with Taylor polynomials in time (`taylor`), so one source serves single calls and batches
-on any processor and reads like the recursive Newton-Euler algorithm (RNEA) of order 0: since the
-poses are polynomials too, eqs. (9) and (18)–(22) of M21 come out of the products.
+The numbers are Taylor polynomials in time (`taylor`). So one source serves single calls and
+batches on any processor, and reads like the recursive Newton-Euler algorithm (RNEA) of order 0.
+Since the poses are polynomials too, their products yield eqs. (9) and (18)–(22) of M21.
 """
 import functools
 from typing import Any
@@ -85,8 +85,8 @@ def wrench_transforms(robot: Robot) -> Array:
 def _frame_slots(parent: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the workspace slot of each body's frame; the base (last entry) has slot 0.
 
-    A slot is used again once all children of its body are done, to keep a batch in the first-level
-    cache: an arm needs two slots beside the base's.
+    A slot is free again once all children of its body are computed, so that a batch stays in the
+    first-level cache: an arm needs two slots besides the base's.
     """
     slots = np.zeros(len(parent) + 1, dtype=np.int64)
     free: list[int] = []
@@ -102,7 +102,7 @@ def _move(
 ) -> None:
     """Write the pose of a body that turns about its joint's axis, from its parent's pose.
 
-    Each iteration computes one row of R and r, so that few numbers need registers.
+    Each iteration computes one row of R and r, so that few registers are needed.
     """
     cosine, sine = memory.read(joint, _COSINE, like), memory.read(joint, _SINE, like)
     rotation, translation = memory.floats(home, 9), memory.floats(position, 3)
@@ -217,9 +217,9 @@ def _recursion(
     """Compute twists outward and wrenches inward; the torque of joint i replaces cos qᵢ.
 
     Gravity enters as the velocity −g t of the base, whose pose and twist are given and whose
-    wrench is written. `free` is 1 if body 0 is a floating base, which has no joint, else 0.
-    `acting` says that external wrenches are stored at the places of the bodies' wrenches. `like`
-    has the type to compute with.
+    wrench is written. `free` is 1 if body 0 is a floating base, which has no joint, else 0. With
+    `acting`, external wrenches are stored at the places of the bodies' wrenches. `like` is a
+    number of the polynomials' type.
     """
     unit = size(like)
     table, first, kept = joint_polynomials.offsets(bodies, COLUMNS, unit)
@@ -288,11 +288,11 @@ def single(order: int) -> Any:
 
 @functools.cache
 def batch(order: int) -> Any:
-    """Return the kernel for a batch, by `LANES` motions at a time, with external wrenches.
+    """Return the kernel for a batch, `LANES` motions at a time, with external wrenches.
 
     It takes memory, q (T, order + 3, n) and out (T, order + 1, n), which are not checked, the
-    transforms from `wrench_transforms`, and wrenches (T, order + 1, n, 6). Without wrenches, their
-    third axis has length 0.
+    transforms from `wrench_transforms`, and wrenches (T, order + 1, n, 6), whose third axis has
+    length 0 if there are none.
     """
     coefficients = order + 2
 
@@ -317,7 +317,7 @@ def batch(order: int) -> Any:
 
 @functools.cache
 def floating(order: int, motions: int) -> Any:
-    """Return the kernel for a batch on a floating base, by 1 or `LANES` motions at a time.
+    """Return the kernel for a batch on a floating base, 1 or `LANES` motions at a time.
 
     It takes memory; gravity (3,); base_pose (T, 4, 4) and base_twist (T, order + 2, 6), the
     spatial twist and its derivatives; q, out, transforms and wrenches as for `batch`, where body 0

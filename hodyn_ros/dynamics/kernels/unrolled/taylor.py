@@ -2,8 +2,8 @@
 
 A number is a polynomial x(t) = Σ x_k tᵏ with two to four coefficients x_k = x⁽ᵏ⁾/k! (a truncated
 Taylor series). Products are Cauchy products, so a formula evaluated on such numbers yields its own
-time derivatives. A kernel written with them reads like the kernel of order 0; the types decide to
-which order it computes, and how:
+time derivatives. A kernel with such numbers reads like the kernel of order 0. The type of its
+numbers determines the order and the layout:
 
 `polynomial(count, 1)`
     one motion, its coefficients side by side in one register;
@@ -44,7 +44,7 @@ Values = list[ir.Value]
 class Packed(types.Type):
     """Numba's type of a number: `coefficients` in `registers` LLVM vectors of `width` doubles.
 
-    With one coefficient it has plain numbers side by side.
+    With one coefficient it is `lanes`: plain numbers side by side.
     """
 
     def __init__(self, coefficients: int, registers: int, width: int) -> None:
@@ -55,7 +55,7 @@ class Packed(types.Type):
 
 def polynomial_type(coefficients: int, motions: int) -> Packed:
     """Return the type of polynomials of one motion, or of several side by side."""
-    if motions == 1:  # three coefficients as four: registers have 2 or 4 doubles
+    if motions == 1:  # registers have 2 or 4 doubles, so three coefficients take 4
         return Packed(coefficients, 1, 2 if coefficients == 2 else 4)
     return Packed(coefficients, coefficients, motions)
 
@@ -118,7 +118,7 @@ def _cauchy(builder: ir.IRBuilder, packed: Packed, a: Values, b: Values) -> Valu
     for j in range(1, packed.coefficients):
         shifted = _shuffle(builder, zero, b[0], [0] * j + [width + k for k in range(width - j)])
         terms.append(builder.fmul(_shuffle(builder, a[0], zero, [j] * width), shifted))
-    # A chain of fused multiply-adds; a tree would be shorter, but takes more instructions.
+    # A chain of fused multiply-adds: a tree would be less deep, but takes more instructions.
     total = terms.pop()
     while terms:
         total = builder.fadd(total, terms.pop())
@@ -207,9 +207,10 @@ def store(
     builder: Any, packed: Packed, data: ir.Value, index: ir.Value, registers: Values, *,
     known: bool = False,
 ) -> None:
-    """Write a number at an index of an array; if `known`, without the last coefficient's register.
+    """Write a number at an index of an array; with `known`, without its last coefficient.
 
-    After `derivative` that coefficient is undefined, and the compiler need not compute it.
+    After `derivative` this coefficient is undefined. If it has a register of its own, leaving it
+    out spares its computation; in a shared register it is written with the others.
     """
     kept = max(1, packed.registers - known)
     for register, address in zip(
@@ -250,8 +251,8 @@ def write_motions(
 ) -> Any:
     """Write a tuple of `LANES` numbers motion by motion, the first motion's from out[start] on.
 
-    The numbers of the next motion begin `apart` further on. Lanes beyond `last` are written to the
-    place of motion `last`, so they must repeat its values.
+    The numbers of each next motion begin `apart` further on. Lanes beyond `last` are written to
+    the place of motion `last`, so they must repeat its values.
     """
     def lower(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         group, target, first, distance, end = arguments
@@ -260,8 +261,8 @@ def write_motions(
                 numbers.types, cgutils.unpack_tuple(builder, group), strict=True)]
         data, index, half = data_of(context, builder, out, target), first.type, LANES // 2
         vector = ir.VectorType(_DOUBLE, half)
-        # Transpose blocks of 2 × 2, 4 × 4, …; the last step stores half registers, fewer of
-        # which cross a cache line.
+        # Transpose blocks of 2 × 2, 4 × 4, …; the last step stores half registers, because fewer
+        # of these cross a cache line.
         step = 1
         while step < half:
             low = [lane + (LANES - step) * bool(lane & step) for lane in range(LANES)]

@@ -22,9 +22,9 @@ def write_vector(memory: Memory, index: int, vector: Vector) -> None:
 
 @formula
 def write_known_vector(memory: Memory, index: int, vector: Vector) -> None:
-    """Store three numbers that depend on `rates`, which may skip the last coefficient.
+    """Store three numbers that depend on `rates`, perhaps without their last coefficient.
 
-    The rate of a truncated Taylor series does not define this coefficient: see `taylor.store`.
+    The rate of a truncated Taylor series leaves this coefficient undefined: see `taylor.store`.
     """
     memory.write_vector(index, 0, vector, known=True)
 
