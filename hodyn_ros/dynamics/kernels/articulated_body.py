@@ -268,7 +268,7 @@ def _parent_twist(state: _State, parent: int) -> Array:
 def _articulate(
     state: _State, i: int, parent: int, prescribed: bool, round_off: Array,
 ) -> bool:
-    """Add the articulated inertia to the parent's; False if it is not positive for a free joint."""
+    """Add the articulated inertia to the parent's; False if not positive for a free joint."""
     articulated, screw = state.articulated[i], state.screw[i, 0]
     if not prescribed:
         scale = 0.0
