@@ -83,8 +83,8 @@ def closed_form(
 ) -> ClosedForm:
     """Return the closed-form terms of a fixed-base robot and their time derivatives.
 
-    MK21 eqs. (8), (9), (20)–(27), (29), (31), (36), (37), (40), (45), (52)–(54) to order 2;
-    KM21 (50)–(58) for any order.
+    Implements MK21 eqs. (8), (9), (20)–(27), (29), (31), (36), (37), (40), (45), (52)–(54) to
+    order 2, and KM21 (50)–(58) for any order.
 
     Parameters
     ----------

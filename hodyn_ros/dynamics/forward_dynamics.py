@@ -46,9 +46,9 @@ def forward_dynamics(
     """Return the joint accelerations that torques cause, and their time derivatives.
 
     The articulated-body algorithm (ABA) computes them to the order r that tau supports: AGF26,
-    Algorithm 3 (H-GABI). Precision falls with each order, by the rounding of the arguments as much
-    as by the algorithm (numbers in `docs/theory.md`). If joints are coupled, the equations of
-    motion are solved instead, in O(n³).
+    Algorithm 3 (H-GABI). Precision falls with each order, and rounding of the arguments costs as
+    many digits as the algorithm (numbers in `docs/theory.md`). If joints are coupled, the
+    equations of motion are solved instead, in O(n³).
 
     Parameters
     ----------
@@ -216,9 +216,9 @@ def forward_dynamics_derivatives(
 ) -> ForwardDynamicsDerivatives:
     """Return the partial derivatives of `forward_dynamics`, exact, to the order r of tau.
 
-    They serve integrators, observers and linear controllers. The change of Q⁽ᵏ⁾ contains M ∂q̈⁽ᵏ⁾
-    and ∂Q⁽ᵏ⁾/∂q̈⁽ⁱ⁾ ∂q̈⁽ⁱ⁾ for each lower order i, so it is solved for ∂q̈⁽ᵏ⁾ order by order.
-    `inverse_dynamics_derivatives` returns the factors.
+    They serve integrators, observers and linear controllers. A change δQ⁽ᵏ⁾ contains M δq̈⁽ᵏ⁾ and,
+    for each lower order i, ∂Q⁽ᵏ⁾/∂q̈⁽ⁱ⁾ δq̈⁽ⁱ⁾. These equations are solved for δq̈⁽ᵏ⁾ order by
+    order; `inverse_dynamics_derivatives` returns the factors.
 
     Parameters
     ----------

@@ -280,7 +280,7 @@ def _given_to_laws(robot: Robot, has_rotations: bool) -> list[str]:
 
 
 def _check_laws(others: list[str], laws: dict[str, Law | None]) -> None:
-    """Raise HodynError if a law is no function of time, state and the others."""
+    """Raise HodynError if a law is no function of t, state and the `others`."""
     arguments = ', '.join(['t', 'state', *others])
     for name, law in laws.items():
         if law is None and name != 'torque':

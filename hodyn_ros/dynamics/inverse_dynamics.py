@@ -41,8 +41,8 @@ class InverseDynamics(functools.partial[None]):
     On a floating base only `floating_batch` works; the other calls raise HodynError.
 
     The handle is a partial application of the kernel to the constants of the robot, since a method
-    that calls the kernel would take 5 % longer. The kernel itself checks the shapes. Only for
-    coupled joints, a call allocates arrays: for the motion and torques of the bodies' joints.
+    that calls the kernel would take 5 % longer. The kernel itself checks the shapes. Only if
+    joints are coupled, calls allocate arrays: the motion and torques of the bodies' joints.
 
     Attributes
     ----------

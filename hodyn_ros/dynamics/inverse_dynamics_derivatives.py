@@ -28,8 +28,8 @@ class InverseDynamicsDerivatives(functools.partial[None]):
     (order + 1, order + 3, n, n); both C-contiguous, aligned, writeable float64. It does not check
     that values are finite. Python threads may share a handle, as with `InverseDynamics`.
 
-    On a floating base only `floating_batch` works; the other calls raise HodynError. Only for
-    coupled joints, a call allocates an array: the derivatives for the bodies' joints.
+    On a floating base only `floating_batch` works; the other calls raise HodynError. Only if
+    joints are coupled, calls allocate an array: the derivatives for the bodies' joints.
 
     Attributes
     ----------

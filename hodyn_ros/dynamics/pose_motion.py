@@ -18,8 +18,8 @@ def pose_derivatives(
 ) -> Array:
     """Return the time derivatives of a pose that moves with a twist, C, Ċ, … C⁽ᵏ⁾.
 
-    AGF26 eq. (20), Ċ = [V] C and its Leibniz sums, for spatial twists; Ċ = C [V] for body-fixed
-    ones; for hybrid ones Ṙ = ω̃ R and ṗ = v.
+    Spatial twists: Ċ = [V] C and its Leibniz sums (AGF26 eq. 20). Body-fixed twists: Ċ = C [V].
+    Hybrid twists: Ṙ = ω̃ R and ṗ = v.
 
     Parameters
     ----------

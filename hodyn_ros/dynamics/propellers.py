@@ -33,10 +33,10 @@ def tilted_hexagon(radius: float, alpha: ArrayLike, beta: ArrayLike) -> Array:
 def propeller_map(poses: ArrayLike, thrust: ArrayLike, drag: ArrayLike) -> Array:
     """Return the matrix (6, k) that maps squared rotor speeds to the wrench on the base.
 
-    AGF26 eq. (28): rotor i gives Ad⁻ᵀ_{C_i} (0, 0, c_d, 0, 0, c_f)ᵀ ω². The wrench is (moment,
-    force) in the base's axes about its origin. `world_wrench` takes it and its derivatives to
-    the world axes of `forward_dynamics`; `body_wrench` does the inverse for the base wrench of
-    `inverse_dynamics`.
+    AGF26 eq. (28): rotor i exerts Ad⁻ᵀ_{C_i} (0, 0, c_d, 0, 0, c_f)ᵀ ω². The wrench is (moment,
+    force) in the base's axes about its origin. `world_wrench` converts it and its derivatives to
+    the world axes of `forward_dynamics`; `body_wrench` converts the base wrench of
+    `inverse_dynamics` back.
 
     Parameters
     ----------

@@ -220,7 +220,7 @@ def base_parameters(robot: Robot, *, gravity: bool = True) -> Array:
 
 
 def _joint_pose(body: Body, q: Array) -> tuple[Array, Array]:
-    """Return the rotation and origin of a body in its parent."""
+    """Return the coefficients of a body's rotation and origin in its parent, from those of q."""
     turn, shift = np.zeros((*q.shape, 3, 3)), np.zeros((*q.shape, 3))
     turn[0] = np.eye(3)
     if body.type == 'prismatic':

@@ -22,7 +22,7 @@ class ThreadScratch(threading.local):
 def in_threads(
     compute: Callable[[slice], None], motions: int, threads: int, together: int,
 ) -> None:
-    """Compute a batch in several threads, one part in each, or in the caller's if one suffices.
+    """Compute a batch in several threads, one part in each; a single part in the caller's thread.
 
     `compute` takes a part of the batch; its exceptions are raised here. A kernel computes
     `together` motions at once, and parts begin at multiples of this number. So the same motions

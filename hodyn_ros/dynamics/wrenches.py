@@ -53,8 +53,8 @@ def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
 def body_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
     """Convert a wrench from world axes to a body's axes: the inverse of `world_wrench`.
 
-    AGF26 Table 5(b), where it is the wrench that the rotors must exert on the base: W = Ad_Cᵀ W⁰,
-    Ẇ = Ad_Cᵀ (ad_Vᵀ W⁰ + Ẇ⁰), and so on. Shapes and errors are the same as for `world_wrench`.
+    W = Ad_Cᵀ W⁰, Ẇ = Ad_Cᵀ (ad_Vᵀ W⁰ + Ẇ⁰), and so on: in AGF26 Table 5(b) the wrench that the
+    rotors must exert on the base. Shapes and errors are the same as for `world_wrench`.
     """
     place, world, ads = _operands(pose, twist, wrench)
     to_body = lie.adjoint(place).swapaxes(-1, -2)
@@ -77,10 +77,10 @@ def gravity_wrenches(
 ) -> Array:
     """Return the wrench of gravity on each body and its derivatives.
 
-    (moment, force) in world axes about the world origin: W = M G with G = (0, g) and
-    W⁽ʳ⁾ = M⁽ʳ⁾ G, AGF26 eqs. (63) and (64). M21 eqs. (23)–(25) give −W, since their G is (0, −g),
-    and have M ad_V̇ with the wrong sign. As M G = (m c × g, m g), all derivatives follow from the
-    path c(t) of the centre of mass.
+    They are (moment, force) in world axes about the world origin: W = M G with G = (0, g), and
+    W⁽ʳ⁾ = M⁽ʳ⁾ G (AGF26 eqs. 63 and 64). M21 eqs. (23)–(25) return −W, since their G is (0, −g),
+    and contain M ad_V̇ with the wrong sign. M G is (m c × g, m g), so all derivatives follow from
+    the path c(t) of the centre of mass.
 
     Parameters
     ----------
