@@ -21,10 +21,10 @@ def hybrid_dynamics_batch(
 ) -> int:
     """Write the unknown accelerations and torques, as the kernel of the same name does.
 
-    Arguments and return value are those of `articulated_body.hybrid_dynamics_batch`, with three
-    exceptions. `robot` replaces the kernel's model arrays and memory. `state`, (T, 2, n), is the
-    kernel's `q`. `round_off`, (T, n), gets a bound of each joint's rounding error, here from the
-    least eigenvalue of the scaled M. For a fixed base, the arrays of the base are not read.
+    Arguments and return value are those of `articulated_body.hybrid_dynamics_batch`, except that
+    `robot` replaces the model arrays and memory, `state`, (T, 2, n), is `q`, and `round_off`,
+    (T, n), gets only each joint's bound, here from the least eigenvalue of the scaled M. For a
+    fixed base, the arrays of the base are not read.
     """
     floating, base = robot.floating, 6 * robot.floating
     acting = wrenches if wrenches.shape[1] else None

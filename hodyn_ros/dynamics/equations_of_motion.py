@@ -3,8 +3,7 @@
 They are computed by the composite-rigid-body algorithm (CRBA), extended to the Coriolis matrix and
 to derivatives: M̄ = Sᵀ G_c M G_p S and C = Sᵀ G_c (M G_p Ṡ − ad_Vᵀ M G_p S) (AGF26 eqs. 11, 21),
 with Proposition 1 corrected: Ṡ is zero in the base block. G_c and G_p, matrices of 0 and 1, sum
-inertias over subtrees, so no matrix larger than 6×6 is needed. Taylor coefficients yield all time
-derivatives.
+inertias over subtrees, so no matrix exceeds 6×6. Taylor coefficients yield all derivatives.
 """
 from typing import NamedTuple
 

@@ -84,8 +84,7 @@ def simulate(
         An arm or tree.
     torque : callable
         ``torque(t, state)`` returns the joint torques (n,) at time t, s, and state (2, n). On a
-        floating base each callable also gets the base's pose (4, 4) and twist (1, 6):
-        ``(t, state, base_pose, base_twist)``.
+        floating base all callables get ``(t, state, base_pose, base_twist)``, (4, 4) and (1, 6).
     start : (2, n) array
         Joint positions and velocities at times[0].
     times : (T,) array

@@ -33,11 +33,10 @@ def inverse_kinematics(
 ) -> Array:
     """Return the joint motion that gives a link this twist and its derivatives.
 
-    Implements M21, Algorithm 2, corrected and to any order. If six free joints carry the link,
-    their rates are J⁻¹ V, where V is the twist minus the part of prescribed joints. For more
-    joints, or with damping, q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, of least norm if λ = 0. q̈, … are the exact
-    time derivatives of this formula, so q̇ and q̈ agree along a path. Joints that do not carry the
-    link stay at rest.
+    M21, Algorithm 2, corrected and to any order. If six free joints carry the link, their rates
+    are J⁻¹ V, where V is the twist minus the part of prescribed joints. For more joints, or with
+    damping, q̇ = Jᵀ (J Jᵀ + λ² I)⁻¹ V, of least norm if λ = 0. q̈, … are the time derivatives of
+    this formula, so q̇ and q̈ agree along a path. Joints that do not carry the link stay at rest.
 
     Parameters
     ----------

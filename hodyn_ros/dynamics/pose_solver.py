@@ -31,10 +31,9 @@ def solve_pose(
 ) -> Array:
     """Return joint positions at which a link has this pose, by Newton's method.
 
-    The error is (rotation vector of R_d Rᵀ, p_d − p), where (R_d, p_d) is the wanted pose and
-    (R, p) that of the link. The steps are damped by Levenberg's method; only those that reduce the
-    error are accepted. Near a regular solution the damping vanishes and leaves Newton's steps. A
-    redundant arm stays near the guess.
+    The error is (rotation vector of R_d Rᵀ, p_d − p), with the wanted pose (R_d, p_d) and the
+    link's (R, p). Only steps that reduce it are accepted. Levenberg's damping of the steps
+    vanishes near a regular solution. A redundant arm stays near the guess.
 
     Parameters
     ----------

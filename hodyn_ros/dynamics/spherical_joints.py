@@ -224,10 +224,7 @@ def forward_on_rotations(
 def regular_charts(
     robot: Robot, rotations: Mapping[str, Array],
 ) -> Iterator[tuple[Robot, NDArray[np.int64]]]:
-    """Yield robots with regular charts, each with the indices of the rotations that fit it.
-
-    `rotations` has (T, 3, 3) for each joint.
-    """
+    """Yield robots with regular charts, each with the indices of the rotations that fit it."""
     left = np.arange(len(next(iter(rotations.values()))))
     while True:
         fits = np.full(len(left), True)

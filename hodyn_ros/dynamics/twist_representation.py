@@ -1,9 +1,8 @@
 """Twists with their time derivatives in spatial, body-fixed and hybrid representation.
 
-All are (angular, linear). Spatial twists are in world axes; their linear part is the velocity of
-the body's point at the world origin. Body-fixed twists are in the frame's own axes, with the
-velocity of its origin. Hybrid twists are in world axes, with the velocity of the frame's origin;
-its derivatives are the acceleration and the jerk of that point in the world.
+All are (angular, linear). Spatial twists are in world axes, with the velocity of the body's point
+at the world origin. Body-fixed twists are in the frame's axes, with the velocity of its origin.
+Hybrid twists are in world axes, with velocity, acceleration, jerk … of the frame's origin.
 """
 from typing import Literal
 

@@ -77,10 +77,10 @@ def gravity_wrenches(
 ) -> Array:
     """Return the wrench of gravity on each body and its derivatives.
 
-    They are (moment, force) in world axes about the world origin: W = M G with G = (0, g), and
-    W⁽ʳ⁾ = M⁽ʳ⁾ G (AGF26 eqs. 63 and 64). M21 eqs. (23)–(25) return −W, since their G is (0, −g),
-    and contain M ad_V̇ with the wrong sign. M G is (m c × g, m g), so all derivatives follow from
-    the path c(t) of the centre of mass.
+    They are (moment, force) in world axes about the world origin: W⁽ʳ⁾ = M⁽ʳ⁾ G with G = (0, g)
+    (AGF26 eqs. 63, 64). In M21 eqs. (23)–(25), G is (0, −g), which yields −W, and M ad_V̇ has the
+    wrong sign. As M G = (m c × g, m g), all derivatives follow from the path c(t) of the centre of
+    mass.
 
     Parameters
     ----------

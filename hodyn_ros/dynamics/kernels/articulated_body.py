@@ -3,9 +3,9 @@
 These are the O(n) recursions H-GABI and H-GHYB (AGF26, Algorithms 3 and 4) in Taylor coefficients.
 At each order the highest derivatives enter linearly, with the same articulated inertias M^A (Lemma
 2). So each order takes three sweeps. Outward: all bodies move tentatively, with zero for the
-unknown accelerations. Inward: the wrenches and torque residuals of this motion are collected.
-Outward: the acceleration corrections follow. The bias twists and momenta (eqs. 65, 66) need no
-formulas of their own: those of the inverse dynamics, with zero for the unknowns, apply.
+unknown accelerations; so the formulas of inverse dynamics yield the bias terms (eqs. 65, 66).
+Inward: the wrenches and torque residuals of this motion are collected. Outward: the acceleration
+corrections follow.
 
 With a floating base, all quantities are about the base's origin: inertias contain the squared
 distance from the origin, so they would lose digits if the world's origin were far away.
@@ -248,10 +248,7 @@ def _cut(memory: Array, n: int, order: int) -> tuple[_State, Array]:
 
 @step
 def _shift(vector: Array, first: int, base_pose: Array, sign: float) -> None:
-    """Move a twist (`first` = 3) or wrench (`first` = 0) from the world's to the base's origin.
-
-    With `sign` = −1, move it back.
-    """
+    """Move a twist (`first` 3) or wrench (0) from the world's to the base's origin; −1: back."""
     other = 3 - first
     for c in range(3):
         nxt, last = (c + 1) % 3, (c + 2) % 3

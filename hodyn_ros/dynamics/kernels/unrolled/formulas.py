@@ -1,8 +1,7 @@
 """Formulas in kernels: functions that only read, add, subtract, multiply and write numbers.
 
 Python runs them at compile time, on numbers that record the operations as LLVM instructions.
-Numba's usual compilation, from bytecode by type inference and its own passes, would take several
-times as long.
+Numba's own way, from bytecode by type inference, takes several times as long to compile.
 """
 from __future__ import annotations
 

@@ -209,8 +209,7 @@ def store(
 ) -> None:
     """Write a number at an index of an array; with `known`, without its last coefficient.
 
-    After `derivative` this coefficient is undefined. If it has a register of its own, leaving it
-    out spares its computation; in a shared register it is written with the others.
+    After `derivative` this coefficient is undefined. Numbers in one register are written whole.
     """
     kept = max(1, packed.registers - known)
     for register, address in zip(
