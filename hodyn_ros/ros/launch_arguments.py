@@ -90,9 +90,9 @@ def launched_node(
 ) -> LaunchedNode:
     """Return the node that follows from the arguments, which are empty if they were not given.
 
-    `config` is the folder of the package's parameter files, None to use only the defaults of the
-    node; `name` and `namespace` are for a node whose arguments do not have them. HodynError is one
-    line that names the file and line, or the argument.
+    `config` is the folder of the package's parameter files, or None to use only the defaults of
+    the node; `name` and `namespace` replace those of the arguments. Raises HodynError, whose
+    message is one line with the file and its line, or with the argument.
     """
     node = parameter_file.full_name(
         name or given['name'], namespace or given.get('namespace', ''))

@@ -32,9 +32,9 @@ def local_ros() -> Iterator[None]:
 def process(
     namespace: str, module: str, *parameters: str,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a module of `hodyn_ros.ros` as a node, until the context or its thread ends.
+    """Run a module of `hodyn_ros.ros` as a node, until the context, or the calling thread, ends.
 
-    The thread is the one that entered the context. Parameters are written ``name:=value``.
+    Parameters are written ``name:=value``.
     """
     arguments = [word for parameter in parameters for word in ('-p', parameter)]
     running = child_process.start(

@@ -69,7 +69,7 @@ class Session:
         self._followed_up_at = 0.0
         self._why_waiting = ''
         logger = node.get_logger()
-        # On separate lines: the client library remembers the severity by the calling line.
+        # On separate lines: the client library allows one severity per calling line.
         self._log: dict[str, Callable[[str], object]] = {
             'info': lambda line: logger.info(line),
             'warning': lambda line: logger.warning(line),
