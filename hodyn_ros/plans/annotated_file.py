@@ -39,7 +39,7 @@ from hodyn_ros.robot import HodynError
 SLOWER = ('auto', 'retime')
 """Values of `stretch` with which a plan may be made slower."""
 MAX_EXTRA = 4.0
-"""Additional stretch from which on a plan whose samples do not pass is not slowed down further."""
+"""Largest additional stretch: a plan whose samples do not pass even with it is refused."""
 ROOM, LEAST_SHARE = 0.98, 0.5
 """If the samples of a retimed motion from a moving start exceed a limit, the next search may use a
 smaller share of this limit: ROOM times the share that would bring the peak just to the limit. The

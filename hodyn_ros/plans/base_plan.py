@@ -25,7 +25,7 @@ def base_plan(times: Array, positions: Array, turns: Array, placement: Array) ->
     """Return the plan of a base: 12 columns, the rows of its rotation and then its position.
 
     `times`, (m,), are seconds since the start, and increase. `positions`, (m, 3), m, and `turns`,
-    (m, 4), orientations (w, x, y, z), are of a frame that moves with the base; `placement`,
+    (m, 4), quaternions (w, x, y, z), are of a frame that moves with the base; `placement`,
     (4, 4), is the pose of this frame in the axes of the base's body. HodynError: fewer than two
     poses, poses that `fit_pose_plan` refuses, or motions faster than a base can move.
     """

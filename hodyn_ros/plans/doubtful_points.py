@@ -63,12 +63,12 @@ COUPLED = 1e-3
 
 
 def doubt_of_points(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return questions about the units of points, and about a point far too soon; else empty."""
+    """Return questions about the units of points, and about a point that comes far too soon."""
     return doubt_of_units(robot, points.positions) + _hurried(points.times)
 
 
 def _hurried(times: Array) -> str:
-    """Return a question about a point far closer in time to the point before than usual."""
+    """Return a question if a point follows another far sooner than usual; else empty."""
     steps = np.diff(times)
     usual = float(np.median(steps)) if steps.size > 1 else 0.0
     if not usual > 0.0 or steps.min() > SOON * usual:
@@ -102,7 +102,7 @@ def in_milliseconds(
 
 
 def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> tuple[str, str]:
-    """Return the place of the velocity that most contradicts positions, and a message; or ''s.
+    """Return the place of the velocity that most contradicts positions, and a message, or two ''.
 
     A velocity contradicts positions if it is opposed to the motion both from the point before and
     to the point after, or more than `TURN` times as fast: then the motion turns between points.

@@ -29,7 +29,7 @@ from hodyn_ros.plans.waypoints import EndedError
 from hodyn_ros.reference.fit import fit_plan
 from hodyn_ros.robot import HodynError, Robot
 
-NICENESS = 5
+NICENESS = 5  # the node's cycles have priority if both processes share a processor
 # Largest duration of a trajectory, s: its check takes time and memory in proportion.
 MAX_DURATION = 3600.0
 MAX_ANNOTATED = 20_000
@@ -38,7 +38,6 @@ MAX_ANNOTATED = 20_000
 
 def serve(connection: Connection) -> None:
     """Prepare plan after plan until the other end of the connection is gone."""
-    # The node's cycles have priority if both processes share a processor.
     os.nice(NICENESS)
     settings = PlanSettings()
     try:

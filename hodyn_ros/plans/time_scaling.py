@@ -14,7 +14,7 @@ from hodyn_ros.reference import Plan
 # Largest factor that is tried, and ratio of successive factors of a scan.
 MAX_FACTOR = 1000.0
 SCAN = 1.05
-# Factors are rounded up to four decimal places.
+# Factors are rounded up to a multiple of this.
 RESOLUTION = 1e-4
 # Factor at which only gravity is left in the torques.
 STATIC = 1e9

@@ -43,7 +43,7 @@ class Complaints:
     """
 
     PERIOD = 1.0  # s
-    MAX_REASONS = 64  # causes that are logged in a period
+    MAX_REASONS = 64  # most causes that are logged in a period
     MAX_TEXT = 2000  # characters of a cause that are kept
 
     def __init__(self) -> None:

@@ -51,7 +51,7 @@ from hodyn_ros.ros.spinning import run, spin_once
 from hodyn_ros.ros.trajectory_action import INACTIVE, IS_AVAILABLE, TrajectoryAction
 
 NAME = 'feedforward'
-REPORT_PERIOD, RESULT_TIME = 1.0, 0.1  # s; the latter is left for last messages to be sent
+REPORT_PERIOD, RESULT_TIME = 1.0, 0.1  # s; the latter is for sending last messages
 COMPILES = 'the kernels are compiled, once on this machine: 10 to 30 s, longer while it is busy'
 WORKER_TIMEOUT = 120.0  # s; the process for plans compiles at its first start
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -68,7 +68,7 @@ class FeedforwardNode(LifecycleNode):
         self._idle = Monitor(self.get_logger().error)  # for inputs that come while inactive
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
-        self._stiffness: tuple[str, dict[str, float]] = '', {}  # of a robot, by its name
+        self._stiffness: tuple[str, dict[str, float]] = '', {}  # a robot's name, and its last
         self._entities: list[Callable[[], Any]] = []
         self._timer: Timer | None = None
         self._watches = False

@@ -17,7 +17,7 @@ from hodyn_ros.ros import parameter_file
 from hodyn_ros.ros.given_parameters import read_file
 from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, row_of
 
-TRUTH = ('', 'true', 'false')
+TRUTH = ('', 'true', 'false')  # choices of a truth value, which may be left out
 DRIVERS_STATES = {'panda': 'franka/joint_states', 'fr3': 'franka/joint_states'}
 END_TIMEOUT = 5.0  # time for the end of the process once the arm rests, s
 
@@ -72,7 +72,7 @@ NODE_ARGUMENTS = (
         'respawn', 'Start the node again when it dies', 'false', choices=('true', 'false')),
     *TOPICS)
 DEMO_ARGUMENTS = (ROBOT, FILE, LOG_LEVEL)
-ROOTED = ('joint_states', 'robot_description', 'odom')
+ROOTED = ('joint_states', 'robot_description', 'odom')  # the other topics are below ~/
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from rclpy.signals import SignalHandlerOptions
 
 from hodyn_ros.plans import child_process
 
-STOP_TIMEOUT = 10.0
-CHECK_PERIOD = 0.1
+STOP_TIMEOUT = 10.0  # from the signal to end until a process is killed, s
+CHECK_PERIOD = 0.1  # s
 
 
 @contextmanager

@@ -42,7 +42,7 @@ NEAR, PASSED = 0.5, 1e-7
 # MIN_USED. Rows with this share are linearised and hold only near its present value, so a step may
 # change it by a factor from LESS_USED to 1/LESS_USED.
 MIN_USED, LESS_USED = 1e-3, 0.6
-MIN_RATE = 0.1
+MIN_RATE = 0.1  # least x
 # Share of the limits that a motion from a moving start may use: if the steps miss a peak, such a
 # motion cannot be stretched afterwards to bring the peak within its limit.
 MOVING_SHARE = 0.97

@@ -37,7 +37,7 @@ SLOW = 1e-3
 PAUSE = 0.2
 """Least duration of a rest within a motion that a note names, s."""
 MAX_NAMED = 3
-"""Number of places that a note names."""
+"""Largest number of places that a note names."""
 ROOM = 0.95
 """Share of the tolerance that a smoothed path uses; its sampling for a file uses the rest."""
 PRISMATIC = 0.1
@@ -95,9 +95,9 @@ def comparable_speed(robot: Robot) -> Array:
 
 
 def allowed_overshoot(robot: Robot, tolerance: float) -> Array:
-    """Return how far joints may leave the range of their points, (n,): a tolerance in rad.
+    """Return how far joints may leave the range of their points, (n,): by a tolerance, rad.
 
-    Prismatic joints may leave it by a tenth of that, in m.
+    Prismatic joints may leave it by a tenth of the tolerance, in m.
     """
     slides = [body.type == 'prismatic' for body in robot.joint_bodies]
     return tolerance * np.where(slides, PRISMATIC, 1.0)

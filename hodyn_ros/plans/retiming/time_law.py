@@ -105,7 +105,7 @@ def at_rate(law: Plan, rate: Rate) -> Plan:
     return Plan.hermite(times, compose(law.evaluate(at), time_derivatives(rate(at))), 'law')
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)  # on [−1, 1]
 
 
 def _spent(rate: Rate, begin: Array, span: Array) -> Array:

@@ -36,7 +36,7 @@ COMPILING = 'compiling the kernels, once after an install: takes five to ten sec
 SETTLING = 0.5  # time at rest before the trajectory is sent, s
 RECORDING_NICENESS = 10
 START_TIMEOUT = 180.0  # s, in which three processes compile on two slow cores
-PREPARING_TIMEOUT = 60.0
+PREPARING_TIMEOUT = 60.0  # s
 LARGEST_ERROR = 1e-4
 """RMS error of a joint, rad, above which the machine was too busy: about 100 times the usual."""
 MIN_ANSWERED = 0.98
