@@ -65,7 +65,8 @@ if TYPE_CHECKING:
     from hodyn_ros.robot.files import load_robot, robot_names, save_robot, with_actuators
     from hodyn_ros.robot.files.joint_geometry import dh, modified_dh, product_of_exponentials
 
-# Modules of the public names, imported at first use: importing numba takes a second.
+# The module of each public name, imported at the first use of the name:
+# importing numba takes a second.
 _PLACES = {
     'codegen': 'GeneratedCode SymbolicTorques generate_c symbolic_torques',
     'codegen.ros2_control': 'generate_ros2_control',
@@ -122,7 +123,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == '__version__':  # from the metadata of the package, which takes time to read
+    if name == '__version__':  # reading it from the package's metadata takes time
         from hodyn_ros.common.version import VERSION
         return VERSION
     if name not in _PLACE_OF:

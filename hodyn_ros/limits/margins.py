@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from hodyn_ros.common.arrays import Array
 
-# Allowed excess for round-off, so that a peak that was scaled to its limit passes.
+# Excess over a limit, relative to max(1, |value|), that counts as round-off: a plan scaled until
+# its peak just reaches the limit passes.
 TOLERANCE = 1e-9
-# Largest number of intervals kept per column.
+# Largest number of intervals beyond the bounds that are kept per column.
 LISTED = 20
-# Number of digits that tell any two floats apart.
+# Number of significant digits that distinguish any two floats.
 _DIGITS = 17
 
 
@@ -32,16 +33,16 @@ class LimitMargin:
     lower: float
     upper: float
     #: `reflex`, `commands`: Name of the `robot.reflexes.Reflex` with this limit, and its kind of
-    #: commands, 'effort' or 'position'; empty for limits of the robot
+    #: commands, 'effort' or 'position'; both are empty for limits of the robot
     reflex: str = ''
     commands: str = ''
-    #: `tripped_at`, `tripped_by`: float and str, or None: time and joint that trip the reflex
-    #: first; None if it is not tripped
+    #: `tripped_at`, `tripped_by`: float and str: when the reflex is first tripped, and by which
+    #: joint; None if it is not tripped
     tripped_at: float | None = None
     tripped_by: str | None = None
     beyond: int = 0  #: For recordings: number of messages beyond the limit
-    #: tuple of (ns, ns): for recordings: first and last stamps of the first intervals beyond the
-    #: limit
+    #: tuple of (ns, ns): for recordings: first and last stamp of each interval beyond the limit,
+    #: at most the first `LISTED` intervals
     intervals: tuple[tuple[int, int], ...] = ()
 
     @property
@@ -71,7 +72,7 @@ class LimitMargin:
 
     @property
     def is_needless(self) -> bool:
-        """Whether no limit is needed: this is the angle of a joint that turns without end."""
+        """Whether this is the angle of a joint that turns without end, which needs no limit."""
         return (self.quantity, self.unit) == ('position', 'rad') and not self.is_known
 
     @property
@@ -81,7 +82,7 @@ class LimitMargin:
 
     @property
     def range_share(self) -> float:
-        """Distance from the middle of the range, as a share of half of it; NaN without a range."""
+        """Distance from the middle of the range over half its width; NaN without a range."""
         half = 0.5 * (self.upper - self.lower)
         return abs(self.value - 0.5 * (self.upper + self.lower)) / half if (
             0.0 < half < np.inf) else np.nan
@@ -105,7 +106,7 @@ class LimitMargin:
 
 
 def both(value: float, limit: float, digits: int = 6) -> tuple[str, str]:
-    """Return a value and its limit as text, with more digits if they are close but differ."""
+    """Return a value and its limit as text, with enough digits to show that they differ."""
     for many in (digits, *range(digits + 1, _DIGITS + 1)):
         said = f'{value:.{many}g}', f'{limit:.{many}g}'
         if said[0].lstrip('-') != said[1].lstrip('-'):
@@ -114,7 +115,7 @@ def both(value: float, limit: float, digits: int = 6) -> tuple[str, str]:
 
 
 def margins(values: Array, lower: Array, upper: Array) -> Array:
-    """Return the distances to the nearer bound; −|value| if there are no bounds."""
+    """Return the distance of each value to its nearer bound; −|value| if it has no bound."""
     left = np.minimum(upper - values, values - lower)
     free = np.isinf(lower) & np.isinf(upper)
     if free.any():
@@ -124,24 +125,28 @@ def margins(values: Array, lower: Array, upper: Array) -> Array:
 
 
 def shares(values: Array, limit: Array) -> Array:
-    """Return the ratios of magnitudes to limits; a limit of 0 counts as `TOLERANCE`."""
+    """Return |value|/limit; a limit below `TOLERANCE`, such as 0, counts as `TOLERANCE`."""
     found: Array = np.abs(values) / np.maximum(limit, TOLERANCE)
     return found
 
 
 class Extremes:
-    """Finds, block by block, the instants at which C columns are nearest to their bounds."""
+    """Finds, block by block, the instants at which C columns are nearest to their bounds.
+
+    The caller gives the nearness of each sample: −`margins`, `shares`, or another number that
+    grows as the value approaches its bound and passes it.
+    """
 
     def __init__(self, allowed: Array, instants: Any) -> None:
-        """Take the allowed nearness of each column, (C,), and the dtype of instants."""
+        """Take the largest allowed nearness of each column, (C,), and the dtype of instants."""
         self._allowed = allowed
         self.nearness = np.full(allowed.size, -np.inf)  #: (C,): largest nearness of each column
         #: `value`, `lower`, `upper`: (C,), of the sample with the largest nearness
         self.value, self.lower, self.upper = np.full((3, allowed.size), np.nan)
         self.instant = np.zeros(allowed.size, instants)  #: (C,): instant of that sample
-        #: (C,): number of samples that are nearer than allowed
+        #: (C,): number of samples beyond the allowed nearness
         self.beyond = np.zeros(allowed.size, dtype=np.int64)
-        #: First and last instants of the first intervals of such samples, per column
+        #: Per column, first and last instants of the first `LISTED` intervals of such samples
         self.intervals: list[list[tuple[Any, Any]]] = [[] for _ in allowed]
 
     def add(

@@ -1,4 +1,4 @@
-"""Largest values of smooth signals, also between their samples."""
+"""Largest values of smooth signals, also between samples."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -7,15 +7,17 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 
-BLOCK = 8192
+BLOCK = 8192  # number of instants that are evaluated at once
 CANDIDATES = 6
-"""Largest number of sampled maxima per signal, around which the search goes on."""
+"""Largest number of sampled maxima per signal around which finer samples are taken."""
+# Number of finer samplings, and the samples of each, in spacings of the sampling before.
 ROUNDS = 3
 OFFSETS = np.linspace(-1.0, 1.0, 9)
-# Relative excess over the samples, up to which a peak is ignored: a signal at rest has round-off.
+# A refined peak counts only if it exceeds the largest sample by more than this, relative to
+# max(1, |sample|): a signal at rest has round-off.
 ROUND_OFF = 1e-12
-# Largest excess of a peak over the sampled maximum, as a share of the sum of both steps down to
-# the neighbouring samples; a parabola has at most an eighth.
+# Largest assumed height of a peak above its highest sample, as a share of the sum of the steps
+# down from this sample to both neighbours; a parabola has at most an eighth.
 HIGHER = 0.5
 
 
@@ -28,9 +30,9 @@ def blocks(instants: Array) -> Iterator[Array]:
 def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, Array]:
     """Return the largest values of signals, (C,), and their instants, (C,).
 
-    `signals` takes instants (T,) and returns (T, C). Around sampled maxima that may be the
-    largest, they are sampled more and more closely: `instants`, (T,), must increase, and be so
-    close that no signal has two maxima between neighbours.
+    `signals` takes instants (T,) and returns (T, C). The signals are sampled at `instants`, (T,),
+    then more and more closely around the sampled maxima that may be the largest. `instants` must
+    increase, and be so close that no signal has two maxima between neighbours.
     """
     best = where = np.empty(0)
     found: list[Array] = []
@@ -71,7 +73,7 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
         centre = np.clip(around[rows, place], instants[0], instants[-1])
         reach = reach / 4.0
     if column.size:
-        # A parabola through the highest sample and its neighbours gives the peak.
+        # The vertex of the parabola through the highest sample and its neighbours is the peak.
         place = np.clip(place, 1, OFFSETS.size - 2)
         before, here, after = (near[rows, place + i] for i in (-1, 0, 1))
         bend = 2.0 * here - before - after
@@ -89,7 +91,7 @@ def largest(signals: Callable[[Array], Array], instants: Array) -> tuple[Array, 
 
 
 def _candidates(instants: Array, values: Array, best: Array) -> Array:
-    """Return possible largest maxima, (4, K): column, instant, spacing, possible height."""
+    """Return maxima that may be the largest, (4, K): column, instant, spacing, possible height."""
     padded = np.pad(values, ((1, 1), (0, 0)), constant_values=-np.inf)
     sample, column = np.nonzero((values >= padded[:-2]) & (values > padded[2:]))
     top = values[sample, column]

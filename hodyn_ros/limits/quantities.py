@@ -11,11 +11,11 @@ class Quantity:
     unit: str
     unit_of_prismatic: str
     order: int  #: Highest derivative of position on which the quantity depends
-    of: str = 'joint'  #: 'joint', 'motor' or 'spring': part of the robot that has the quantity
+    of: str = 'joint'  #: Part of the robot that has the quantity: 'joint', 'motor' or 'spring'
 
     @property
     def title(self) -> str:
-        """The name in reports and sentences: they say torque for effort."""
+        """The name in reports and messages, which say torque for effort."""
         return self.name.replace('effort', 'torque')
 
 
@@ -38,6 +38,6 @@ EFFORTS = ('effort', 'effort_rate')
 JOINT_QUANTITIES = (*KINEMATIC, *EFFORTS)
 MOTOR_QUANTITIES = ('motor_velocity', 'motor_effort', 'deflection')
 CHECKED = tuple(name for name in QUANTITIES if name != 'power')
-"""Quantities checked in plans: all except power, which is only reported for recordings."""
+"""Quantities checked in plans: all except power, which only reports on recordings contain."""
 SCALABLE = JOINT_QUANTITIES[1:]
-"""Joint quantities with scalable limits; the quantities of motors are `MOTOR_QUANTITIES`."""
+"""Quantities of joints whose limits can be scaled; those of motors are `MOTOR_QUANTITIES`."""

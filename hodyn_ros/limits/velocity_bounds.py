@@ -1,8 +1,8 @@
-"""Velocity limits of a joint that depend on its position: slower towards the ends of its range.
+"""Velocity limits of a joint that fall towards the ends of its range.
 
-A joint's speed towards an end is at most √(2 d r) − o, and at most its constant limit; d and o are
-its stopping deceleration and offset, and r the distance to its stopping position at this end.
-This is the law of libfranka's `Robot::getUpperJointVelocityLimits` and its lower counterpart.
+A joint's speed towards an end is at most √(2 d r) − o, and at most its constant limit. Here d is
+its stopping deceleration, o an offset, and r its distance to the stopping position at this end.
+This is the formula of libfranka's `Robot::getUpperJointVelocityLimits` and its lower counterpart.
 """
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
 
 ROWS = 5
-"""Number of rows of a law, (5, n): constant limit (rad/s), lower and upper stopping position
-(rad), deceleration (rad/s²), offset (rad/s). With an infinite deceleration only the constant limit
-applies.
+"""Number of rows of the parameters `law`, (5, n): constant limit (rad/s), lower and upper stopping
+position (rad), deceleration (rad/s²), offset (rad/s). With an infinite deceleration only the
+constant limit applies.
 """
 
 
@@ -24,8 +24,8 @@ applies.
 def velocity_bounds(position: Array, law: Array, out: Array) -> None:
     """Write the least and the largest velocity at a position, (n,), to `out`, (2, n).
 
-    See `ROWS` for `law`, (5, n). Nothing is allocated. At and beyond a stopping position the
-    bound in its direction is 0.
+    `law`, (5, n), is as in `ROWS`. At and beyond a stopping position the bound in its direction is
+    0. Nothing is allocated.
     """
     for joint in range(position.size):
         constant, offset = law[0, joint], law[4, joint]
@@ -40,6 +40,6 @@ def velocity_bounds(position: Array, law: Array, out: Array) -> None:
 
 @njit(error_model='numpy')
 def velocity_bounds_of(positions: Array, law: Array, out: Array) -> None:
-    """Write the bounds at many positions, (T, n), to `out`, (T, 2, n)."""
+    """Write the bounds of `velocity_bounds` at many positions, (T, n), to `out`, (T, 2, n)."""
     for i in range(positions.shape[0]):
         velocity_bounds(positions[i], law, out[i])

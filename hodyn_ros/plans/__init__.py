@@ -1,4 +1,4 @@
-"""Trajectories before they run: read, accepted, fitted, checked against limits, annotated."""
+"""Trajectories before they run: reads, accepts, fits, checks and annotates them."""
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
 from hodyn_ros.plans.annotate import Annotated, annotate
 from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan, prepare_plan

@@ -1,4 +1,4 @@
-"""A plan resampled with its torques, for a controller that plays these samples."""
+"""Samples a plan with its torques, for a controller that plays the samples."""
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -10,17 +10,18 @@ from hodyn_ros.messages.joint_trajectory import encode
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
 
+# Default and bounds of the largest time between samples, s.
 PERIOD = 5e-3
 MIN_PERIOD, MAX_PERIOD = 1e-3, 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Annotated:
-    """Samples of a plan; between them joint_trajectory_controller interpolates effort linearly."""
+    """Samples of a plan; joint_trajectory_controller joins their efforts by straight lines."""
 
     names: tuple[str, ...]  #: Joint names of the controller that plays the samples
     times: Array  #: (T,), s, from the plan's zero
-    #: `motion`, `torque`: (T, 5, n) and (T, 3, n): q … q⁗, and Q, Q̇, Q̈
+    #: `motion`, `torque`: q … q⁗, (T, 5, n), and Q, Q̇, Q̈, (T, 3, n)
     motion: Array
     torque: Array
 
@@ -38,9 +39,9 @@ def annotate(
     gravity: bool = True,
     friction: bool = True,
 ) -> Annotated:
-    """Sample a plan, at most `period` seconds apart, evenly from one stop to the next.
+    """Sample a plan at most `period` seconds apart, evenly from one stop to the next.
 
-    With samples beside a stop instead of one at it, the motion would have to be slower there.
+    Each stop has a sample: without it, the sampled motion would not rest there, and be slower.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ def annotate(
         False leaves the term out of the torques, for a controller that adds the term itself.
 
     """
-    # A plan without duration is one point, at time 0.
-    # Messages store whole nanoseconds: positions for unrounded times would be played with jerk.
+    # Times are rounded before positions are computed: messages store whole nanoseconds, and
+    # positions of other instants would be played with jerk.
     parts = [
         np.linspace(*ends, sample_count(ends[1] - ends[0], period))[1:]
         for ends in pairwise(_stops(plan, period))]
@@ -68,9 +69,9 @@ def annotate(
 
 
 def _stops(plan: Plan, apart: float) -> list[float]:
-    """Return start, stops and end of a plan, s; no stop is less than `apart` from another."""
+    """Return start, stops and end of a plan, s, without stops within `apart` of another."""
     rests = ~np.asarray(plan.evaluate(plan.times)[:, 1:].any(axis=(1, 2)))
-    begins_or_ends = rests[1:-1] & ~(rests[:-2] & rests[2:])  # not within a wait
+    begins_or_ends = rests[1:-1] & ~(rests[:-2] & rests[2:])  # not in the middle of a rest
     stops = [0.0]
     for stop in plan.times[1:-1][begins_or_ends].tolist():
         if stops[-1] + apart <= stop <= plan.duration - apart:

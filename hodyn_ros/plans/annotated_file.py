@@ -39,28 +39,28 @@ from hodyn_ros.robot import HodynError
 SLOWER = ('auto', 'retime')
 """Values of `stretch` with which a plan may be made slower."""
 MAX_EXTRA = 4.0
-"""A plan whose samples do not pass even this many times slower is not slowed down further."""
+"""Largest additional stretch: a plan whose samples do not pass even with it is refused."""
 ROOM, LEAST_SHARE = 0.98, 0.5
-"""If the samples of a motion from a moving start exceed a limit, another search may use only a
-share of this limit: ROOM times the share that would bring the peak just to the limit. The searches
-end if a share is not above LEAST_SHARE."""
+"""If the samples of a retimed motion from a moving start exceed a limit, the next search may use a
+smaller share of this limit: ROOM times the share that would bring the peak just to the limit. The
+searches end if a share is not above LEAST_SHARE."""
 FINE = 1.002
-"""Bisection ends when the stretch that passes is at most this many times one that fails."""
+"""Bisection ends when the least passing stretch is at most FINE times the largest failing one."""
 
 
-# Numbers per joint and sample (position, velocity, acceleration, effort). Bytes per number: in
-# text at least 20 for a joint that moves and 4 for one that rests, in a bag 8.
+# Numbers per joint and sample: position, velocity, acceleration, effort. Least number of bytes of
+# each: in text for a joint that moves, in text for one that rests, and in a bag.
 _NUMBERS = 4
 _OF_MOVING, _OF_RESTING, _IN_BAG = 20, 4, 8
-# A proposed period is this factor times the estimate of the shortest one that fits, since text may
-# take 25 bytes per number.
+# Ratio of a proposed period to the estimate of the shortest one that fits: a number may take 25
+# bytes of text.
 _MORE_SPACE = 1.3
 _BY_SPLINE = 'between the samples, by the spline of hodyn check'
 _BY_QUINTICS = 'between the samples, by the quintics of joint_trajectory_controller'
 WAYPOINT_TOLERANCE = 1e-3
-"""Largest distance between a retimed plan as written and its waypoints, rad or m."""
+"""Largest distance, rad or m, by which a retimed plan as written may miss its waypoints."""
 NOTED_COST = 0.02
-"""Share by which samples may lengthen a retimed plan before a note says so."""
+"""Share by which sampling may lengthen a retimed plan without a note."""
 
 
 def write_annotated_plan(
@@ -73,8 +73,8 @@ def write_annotated_plan(
     plan is written again and again, each time slower by a larger step (the first is at least
     1e-4), until it passes; bisection then finds a smaller stretch that passes. A retimed motion
     from a moving start cannot be slowed down evenly: the fastest motion is searched again with
-    lower limits instead. A retimed plan that is read back must also go through its points; the
-    result has this plan, not the one before sampling.
+    lower limits instead. A retimed plan must also go through its points as it is read back; the
+    result contains the plan that was read back, not the one that was sampled.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def write_annotated_plan(
     Returns
     -------
     PreparedPlan
-        The written plan; if it fails a check, its refusal, and nothing is written.
+        The written plan; if it fails a check, nothing is written, and the result has a refusal.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def write_annotated_plan(
             elif passing > FINE * failing:
                 factor = _rounded(0.5 * (failing + passing))
             elif judged.refusal:
-                factor = passing  # the file of this factor was overwritten since
+                factor = passing  # written again: its file was overwritten
             else:
                 found = _as_written(written, judged, failed, unsampled, request, period)
                 if not found.refusal:
@@ -172,7 +172,7 @@ def write_annotated_plan(
 def _slower(
     prepared: PreparedPlan, ratio: float, stretch: float, request: PlanRequest, period: float,
 ) -> PreparedPlan:
-    """Return a plan `ratio` times slower, with samples; `stretch` becomes its attribute."""
+    """Return a plan `ratio` times slower, sampled again; its whole stretch is `stretch`."""
     assert prepared.plan is not None
     assert prepared.annotated is not None
     plan = prepared.plan.stretched(ratio)
@@ -204,7 +204,7 @@ def _rounded(factor: float) -> float:
 
 
 def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
-    """Return why a plan file cannot hold the samples; empty if it can, or the points are faulty.
+    """Return why a plan file cannot hold the samples; empty if it can, or if points are faulty.
 
     The duration of a retimed plan is not known yet: its size is checked once it is written.
     """
@@ -240,10 +240,10 @@ def _as_written(
     written: PreparedPlan, judged: PreparedPlan, failed: PreparedPlan | None,
     unsampled: PreparedPlan, request: PlanRequest, period: float,
 ) -> PreparedPlan:
-    """Return a retimed plan as read from its file, or its refusal if it misses its points.
+    """Return the result for a file that passes; a retimed plan that misses its points is refused.
 
-    `failed` is the last plan whose samples did not pass, if any, and `unsampled` the plan before
-    it was slowed down for its samples.
+    A retimed plan is returned as read from its file. `failed` is the last plan whose samples did
+    not pass, if any, and `unsampled` the plan before it was slowed down for its samples.
     """
     found, points, plan = written.retimed, written.points, judged.plan
     if found is None:
@@ -284,9 +284,9 @@ def _as_written(
 def _judge(path: Path, request: PlanRequest) -> PreparedPlan:
     """Return the plan in a file, checked with the settings of a request and with the defaults.
 
-    It is also refused if the quintics through its samples are beyond limits. Reflexes are not
-    checked for the quintics. Nor are the impulses of motor torque at the samples, where the
-    quintics' jerk jumps.
+    It is also refused if the quintics through its samples exceed limits. Two things are not
+    checked for the quintics: reflexes, and the impulses of motor torque at the samples, where
+    their jerk jumps.
     """
     given = request.settings
     default = PlanSettings(
@@ -320,10 +320,10 @@ def _cause(failed: PreparedPlan) -> str:
 
 
 def _smallest_step(report: LimitReport) -> float:
-    """Return how much slower, as a share, a plan must become at least to be within its limits.
+    """Return the least share by which a plan must become slower to be within its limits.
 
-    In a motion f times slower, velocities … jerks and torque rates fall to 1/f … 1/f³ of their
-    values, and motor torques to 1/f⁴ at most. Only a torque that gravity opposes may fall further:
+    In a motion f times slower, velocities … jerks and torque rates are at least 1/f³ of their
+    values, and motor torques at least 1/f⁴. Only a torque that gravity opposes may fall further:
     then this step is too long, and the bisection that follows finds the smaller stretch.
     """
     return max((

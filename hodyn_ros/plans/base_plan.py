@@ -14,8 +14,8 @@ from hodyn_ros.reference.pieces import divided
 from hodyn_ros.robot import HodynError, lie
 
 ACCURACY = 1e-13
-"""Error of Taylor coefficients between knots, relative to the largest value at the plan's ends (at
-least 1)."""
+"""Largest error of the Taylor terms in the middle of a piece, relative to max(1, the largest value
+at the plan's ends)."""
 MOST_PARTS, MOST_PIECES = 64, 5000
 """Largest numbers of pieces after refinement, per pair of poses and in all: they bound the size of
 the table, which the node unpickles."""
@@ -25,7 +25,7 @@ def base_plan(times: Array, positions: Array, turns: Array, placement: Array) ->
     """Return the plan of a base: 12 columns, the rows of its rotation and then its position.
 
     `times`, (m,), are seconds since the start, and increase. `positions`, (m, 3), m, and `turns`,
-    (m, 4), orientations (w, x, y, z), are of a frame that moves with the base; `placement`,
+    (m, 4), quaternions (w, x, y, z), are of a frame that moves with the base; `placement`,
     (4, 4), is the pose of this frame in the axes of the base's body. HodynError: fewer than two
     poses, poses that `fit_pose_plan` refuses, or motions faster than a base can move.
     """
@@ -48,7 +48,7 @@ def _table(plan: PosePlan, of_body: Array) -> Plan:
         spacings = np.diff(times)
         middles = times[:-1] + 0.5 * spacings
         errors = np.abs(table.evaluate(middles) - _values(plan, of_body, middles))
-        # Now the errors of each piece's Taylor coefficients.
+        # From errors of derivatives to errors of Taylor terms over the length of the piece.
         errors *= spacings[:, None, None] ** np.arange(5)[:, None] / [[1.0], [1], [2], [6], [24]]
         if errors.max() <= ACCURACY * max(1.0, np.abs(table.ends).max()) or (
                 2 * len(spacings) > MOST_PIECES):

@@ -5,9 +5,9 @@ import subprocess
 import sys
 from typing import Any
 
-# The child runs this before slow imports. The system sends the signal when the thread that started
-# the child ends. If the parent died before `prctl`, no signal comes: the child checks for that.
-# Until the module handles Ctrl-C, it ends the child without a traceback.
+# The child runs this before slow imports. After `prctl` the system sends it the signal when the
+# thread that started it ends. If the parent died before `prctl`, no signal comes: the child checks
+# for that. Ctrl-C ends the child without a traceback until the module handles it.
 _BEGIN = """
 import ctypes, os, runpy, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -27,9 +27,9 @@ def start(
 ) -> 'subprocess.Popen[bytes]':
     """Run a module of this package, given by its full name, in a child process.
 
-    The module finds the arguments in `sys.argv`; the options are those of `subprocess.Popen`. The
-    child gets `end_signal` when the calling thread ends, even if its process lives on. (On Linux;
-    elsewhere the child must notice this itself.)
+    The module finds the arguments in `sys.argv`; the options are those of `subprocess.Popen`. On
+    Linux the child gets `end_signal` when the calling thread ends, even if the process of this
+    thread goes on; elsewhere the child must notice this itself.
     """
     return subprocess.Popen(
         [sys.executable, '-c', _BEGIN, str(int(end_signal)), str(os.getpid()), module, *arguments],

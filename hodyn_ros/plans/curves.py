@@ -16,8 +16,8 @@ from hodyn_ros.reference.extrema import sample_times
 from hodyn_ros.robot import HodynError
 
 MIN_SHARE = 0.1
-"""Least share of an axis's height that a curve takes; else the limits are written, not drawn."""
-# Number of samples per curve: enough for a smooth line, not more than a picture can show.
+"""Least share of an axis's height for curves beside drawn limits; else the limits are written."""
+# Bounds of the number of samples: enough for smooth curves, not more than a picture can show.
 MIN_SAMPLES, MAX_SAMPLES = 1000, 20_000
 
 
@@ -39,9 +39,9 @@ def draw_curves(
 ) -> None:
     """Write q … q⃛, Q and Q̇ of every joint over time, limits dashed, to an image file.
 
-    If the robot has actuators, their motors' velocity, torque and deflection follow below, then
-    the springs' torque or stiffness that is left. Motors of one joint share an axis, with
-    the narrower of their limits. Limits that would flatten a curve are written above it.
+    If the robot has actuators, the velocity, torque and deflection of their motors follow below,
+    then the torque or stiffness that the springs have left. Motors of one joint share an axis,
+    with the narrower of their limits. Limits that would flatten a curve are written above it.
     The path's ending gives the format. An existing file is replaced only with `force`.
     """
     form = image_format(path)
@@ -52,7 +52,7 @@ def draw_curves(
     values, *_ = table.taken(plan.evaluate(instants))
     table.check_finite(values, instants)
     rows = list(dict.fromkeys(column.quantity for column in table.columns))
-    # A figure of its own: pyplot would keep state and look for a display.
+    # Not from pyplot, which would keep state and look for a display.
     figure = Figure(figsize=(2.6 * robot.n, 1.7 * len(rows)), layout='constrained')
     axes = figure.subplots(len(rows), robot.n, sharex=True, squeeze=False)
     for (row, joint), axis in np.ndenumerate(axes):

@@ -12,6 +12,7 @@ from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import Robot
 
+# Distance between a plan and a point that is round-off, relative to max(1, |position|).
 ROUND_OFF = 1e-12
 THROUGH = 1e-6
 """Largest distance, rad or m, at which a plan counts as going through a point."""
@@ -19,13 +20,13 @@ THROUGH = 1e-6
 
 @dataclass(frozen=True)
 class Deviation:
-    """Where a plan misses its points most."""
+    """The point that a plan misses most, and by how much."""
 
     #: `joint`, `unit`: Name of the joint, and rad or m
     joint: str
     unit: str
-    #: `time`, `value`: Time of the point, s, and the distance in `unit`: 0 if the plan meets all
-    #: its points
+    #: `time`, `value`: Time of the point, s, and the distance in `unit`; 0 if the plan goes
+    #: through all its points
     time: float
     value: float
 

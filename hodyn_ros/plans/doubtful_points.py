@@ -1,4 +1,4 @@
-"""Finds points that are probably wrong: times in ms, velocities, steps, jitter, ends, joints."""
+"""Finds what is probably wrong with points: times, velocities, steps, jitter, ends, joints."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,51 +24,51 @@ from hodyn_ros.robot.locked_joints import (
 
 # Velocities below this share of a joint's largest speed between points are not checked.
 CLEAR = 0.05
-# A motion that does not turn back is, at a point, at most this many times as fast as the larger of
-# its mean speeds before and after the point.
+# Ratio of the speed at a point to the larger of the mean speeds before and after it, above which
+# the motion must turn back between points.
 TURN = 3.0
-# A jump of acceleration above the share STEP of its range is a step; if more than the share
-# MAX_STEPS of the samples (at least MIN_SAMPLES) jump, the jumps are jitter.
+# A jump of acceleration by more than the share STEP of its range is a step. If more than the share
+# MAX_STEPS of the samples jump, and more than MIN_SAMPLES, the jumps are jitter.
 STEP, MAX_STEPS = 0.2, 0.05
 MIN_SAMPLES = 20
-# Samples jitter if at least the share OFTEN of their third differences is above the share SEEN of
-# the largest one, and most of these change sign from each to the next. Jitter below LEAST_JITTER,
-# rad or m, does no harm. The largest third difference is about AMPLIFIED times the tolerance that
-# lets a plan be smooth (and 4 to 8 times the largest jitter).
+# Samples jitter if at least the share OFTEN of their third differences exceeds SEEN times the
+# largest one, and at least the share ALTERNATING of adjacent ones of these differ in sign. Jitter
+# below LEAST_JITTER, rad or m, does no harm. The largest third difference is 4 to 8 times the
+# largest jitter, and AMPLIFIED times the sample tolerance that lets a plan be smooth.
 OFTEN, SEEN, ALTERNATING, LEAST_JITTER, AMPLIFIED = 0.3, 0.05, 0.6, 1e-7, 2.5
-# Jerk, and change of acceleration, of a plan through jittering samples, as a multiple of those of
-# the samples.
+# Ratio of the jerk of a plan through jittering samples to the jerk of the samples.
 BETWEEN = 4.0
-# Differences of positions that are the round-off of their computation, rad or m.
+# Differences of positions below this, rad or m, are round-off.
 EXACT = 1e-9
-# Rounding causes third differences of at most four steps, and a slow motion adds little.
+# Largest third difference of a slow motion with rounded positions, in rounding steps: rounding
+# causes at most four.
 ROUNDING = 5.0
-# Least number of points for a check of the ends, and number of points that the check uses; those
-# beyond the first two distinguish motion from jitter.
+# Least number of points for a check of the ends, and number of points from an end that the check
+# uses: those after the first two distinguish motion from jitter.
 MIN_POINTS, STEPS = 4, 5
-# Times are probably in ms if a motion longer than LEAST_MOTION, rad or m, is always slower than
-# SLOWEST, a share of the velocity limits (rad/s or m/s without a limit), or pauses longer than
-# LONGEST, s. Plans in ms are recognized up to three times the limits (3 rad/s without a limit).
+# Times are probably in ms if a motion longer than LEAST_MOTION, rad or m, never exceeds the share
+# SLOWEST of the velocity limits (of 1 rad/s or m/s without a limit), or if points are more than
+# LONGEST, s, apart. So times in ms are recognized in motions up to three times the limits.
 SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
 # Share of the usual time between points below which the time of a point is probably wrong.
 SOON = 0.01
 _SMOOTH = (
-    ': a smooth plan through all samples follows that in acceleration, jerk and torque rate; a '
+    ': a smooth plan through all samples jitters in acceleration, jerk and torque rate; a '
     'plan that may miss them a little (--sample-tolerance {tolerance:g}) does not')
 CONTRADICTION = 'its velocities contradict its positions'
 COUPLING = 'positions of coupled joints contradict their coupling'
-# Distance, rad or m, between a coupled joint and its coupling that still counts as rounding.
+# Largest distance, rad or m, of a coupled joint from its coupling that counts as rounding.
 COUPLED = 1e-3
 
 
 def doubt_of_points(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return questions about units of points, and about one that comes far sooner than usual."""
+    """Return questions about the units of points, and about a point that comes far too soon."""
     return doubt_of_units(robot, points.positions) + _hurried(points.times)
 
 
 def _hurried(times: Array) -> str:
-    """Return a question about a point that comes far sooner than points usually do."""
+    """Return a question if a point follows another far sooner than usual; else empty."""
     steps = np.diff(times)
     usual = float(np.median(steps)) if steps.size > 1 else 0.0
     if not usual > 0.0 or steps.min() > SOON * usual:
@@ -102,10 +102,10 @@ def in_milliseconds(
 
 
 def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> tuple[str, str]:
-    """Return where a velocity contradicts the positions around it most, and how; '' if none does.
+    """Return the place of the velocity that most contradicts positions, and a message, or two ''.
 
-    A velocity contradicts them if its sign differs from the motion to the points before and after,
-    or if it is more than three times as fast as both: then the motion must turn between points.
+    A velocity contradicts positions if it is opposed to the motion both from the point before and
+    to the point after, or more than `TURN` times as fast: then the motion turns between points.
     """
     if points.velocities is None:
         return '', ''
@@ -146,7 +146,7 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
     jumps = np.abs(accelerations[2:] - accelerations[:-2])  # over the sample between
     jumps[jumps * spacings.min()**2 < EXACT] = 0.0
     large = jumps > STEP * np.ptp(accelerations, axis=0)
-    # Jitter steps at every sample; a planner switches only now and then.
+    # Jitter jumps at most samples; the acceleration of a planner steps only now and then.
     jumps[:, large.sum(axis=0) > max(MAX_STEPS * len(jumps), MIN_SAMPLES)] = 0.0
     if not jumps.any():
         return ''
@@ -162,11 +162,11 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
 
 
 def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return whether the samples of a motion jitter, as rounded ones do, and a remedy.
+    """Return that the samples of a motion jitter, as rounded ones do, and a remedy; else empty.
 
-    Empty if they do not, or if this does not lead beyond the limits of jerk or acceleration. Of
-    samples that are rounded to a decimal, and so slow that rounding decides their third
-    differences, this is said whatever the limits are.
+    Jitter is reported only if it may lead beyond the limits of jerk or acceleration. Samples that
+    are rounded to a decimal, and so slow that rounding dominates their third differences, are
+    reported whatever the limits are.
     """
     if not _is_sampled(points):
         return ''
@@ -200,7 +200,7 @@ def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
 def _decimal(positions: Array) -> float:
     """Return the decimal step to which slow samples, (S, n), are rounded; 0 if they are not.
 
-    It is 0 as well if the motion itself, and not the rounding, decides the third differences.
+    The step is also 0 if the motion dominates the third differences, not the rounding.
     """
     moved = positions[:, np.ptp(positions, axis=0) > 0.0]
     thirds, step = np.abs(np.diff(moved, 3, axis=0)), decimal_step(moved)
@@ -217,7 +217,7 @@ def _is_sampled(points: AcceptedWaypoints) -> bool:
 
 
 def hasty_ends(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> list[str]:
-    """Return messages on a first step too fast from rest, and a last one too fast to end at rest.
+    """Return messages if the first step is too fast to begin at rest, or the last to end at rest.
 
     `start` is as in `fit_plan`. A step is too fast if a joint needs more than its acceleration
     limit to reach the next point's position and velocity.
@@ -263,12 +263,12 @@ def _too_hasty(
     slopes = np.diff(positions, axis=0) / np.diff(times)[:, None]
     first, low, high = slopes[0], slopes[:2].min(axis=0), slopes[:2].max(axis=0)
     asked = np.clip(2.0 * first, low, high) if velocity is None else np.asarray(velocity)
-    # The least acceleration that reaches a distance and a speed from rest in a given time, by
-    # switching once.
+    # Least acceleration by which a joint at rest reaches distance and speed in the given time: it
+    # changes its sign at most once.
     half = 0.5 * times[1] * asked
     missing = np.abs(times[1] * first - half)
     least = 2.0 * (missing + np.hypot(missing, half)) / times[1] ** 2
-    goes_on = (first * slopes > 0.5 * first**2).all(axis=0)  # jitter does not go on
+    goes_on = (first * slopes > 0.5 * first**2).all(axis=0)  # jitter turns back
     excess = np.where(goes_on, least / robot.limits.acceleration, 0.0)
     joint = int(excess.argmax())
     return (joint, float(abs(asked[joint]))) if excess[joint] > 1.0 else None
@@ -277,9 +277,10 @@ def _too_hasty(
 def left_out_joints(
     robot: Robot, trajectory: JointWaypoints, kept: Sequence[str],
 ) -> tuple[str, str, str]:
-    """Return how a plan moves locked joints, a note on the other joints not kept, and a doubt.
+    """Return how a plan moves locked joints, a note on other joints not in `kept`, and a doubt.
 
-    The doubt says that positions of joints that follow others contradict this coupling.
+    The doubt is `COUPLING` if positions of a coupled joint contradict its coupling. Each of the
+    three texts may be empty.
     """
     moved, left_out, strange, doubt = [], [], [], ''
     prefix = kept[0].removesuffix(robot.joint_names[0])
@@ -313,7 +314,7 @@ def left_out_joints(
 def _contradiction(
     trajectory: JointWaypoints, name: str, place: int, leader: int, mimic: Mimic,
 ) -> str:
-    """Return where a coupled joint is farthest from its place; empty if it is near everywhere."""
+    """Return where a coupled joint is farthest from its coupling; empty if nowhere too far."""
     asked, led = (np.array([row[i] for row in trajectory.positions]) for i in (place, leader))
     distance, i, due = mimic.distance(led, asked)
     if distance[i] <= COUPLED:

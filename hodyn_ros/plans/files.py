@@ -1,4 +1,4 @@
-"""Reads trajectories from plan files (YAML, JSON, CSV), and writes annotated plans.
+"""Reads trajectories from plan files (YAML, JSON, CSV, bags), and writes annotated plans.
 
 YAML and JSON have the fields of one trajectory_msgs/JointTrajectory, as ``ros2 topic echo``
 prints them, or of a message that contains it: MoveIt's RobotTrajectory or DisplayTrajectory, or a
@@ -49,7 +49,7 @@ def read_trajectory(
     Raises
     ------
     HodynError
-        The file is not a plan; the error names file, point and key.
+        The file is not a plan; the message names file, point and key.
     FileNotFoundError
         The file does not exist.
 
@@ -90,9 +90,8 @@ def annotated_contents(path: Path) -> Contents | None:
 def write_annotated(annotated: Annotated, path: Path, *, force: bool = False) -> None:
     """Write an annotated plan in the format of its path's ending; without an ending, as a bag.
 
-    The path and `force`, which replaces an existing output, follow the rules of
-    `common.output_files.replacing`. HodynError: the path has an ending that cannot be written.
-    OSError: the output cannot be written; an existing output then stays unchanged.
+    `path` and `force` are as for `common.output_files.replacing`. HodynError: the ending cannot be
+    written. OSError: the output cannot be written; an existing output then stays unchanged.
     """
     if annotated_contents(path) is not None:
         write_bag(annotated, path, force=force)
@@ -132,7 +131,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _of_moveit(data: Any, path: Path) -> Any:
-    """Return the joint trajectory in a goal or a message of MoveIt; other data as given."""
+    """Return the joint trajectory in a goal or in a message of MoveIt; other data unchanged."""
     if isinstance(data, Mapping) and isinstance(data.get('trajectory'), Mapping):
         return data['trajectory']  # a goal of FollowJointTrajectory
     if isinstance(data, Mapping) and 'trajectory' in data:  # a DisplayTrajectory
@@ -260,7 +259,7 @@ def _write_yaml(annotated: Annotated, path: Path) -> None:
 
 
 def _yaml_number(value: float) -> str:
-    """Return a number as YAML 1.1 needs it: 1.0e-05 for 1e-05, which would be text."""
+    """Return a number in YAML 1.1: 1.0e-05, as 1e-05 would be text."""
     text = repr(value)
     return text.replace('e', '.0e') if 'e' in text and '.' not in text else text
 

@@ -1,7 +1,7 @@
 """Checks q … q⃛, Q and Q̇ of a plan against the robot's limits, also between samples.
 
-If the robot has actuators, their motors' speed and torque and the springs' deflection are checked
-as well, and whether the springs can carry the torque at all.
+If the robot has actuators, three more things are checked: speed and torque of their motors,
+deflection of their springs, and whether the springs can carry the torque at all.
 
 All quantities are sampled densely enough for the plan's polynomials, and their peaks are refined
 (`limits.peaks`). Limits apply to the full torque, with gravity and friction, even if the published
@@ -25,8 +25,8 @@ MAX_STEP = 5e-3
 """Largest time between samples of torques, s."""
 
 
-# Position, rad, and distance beyond a range, m, from which a plan that is out of range is probably
-# in degrees or mm.
+# A plan out of range is probably in degrees if a position exceeds _MANY_TURNS, rad, or in mm if a
+# position is beyond the range by more than _FAR, m.
 _MANY_TURNS, _FAR = 12.0, 2.0
 
 
@@ -37,16 +37,16 @@ class LimitReport:
     worst: tuple[LimitMargin, ...]
 
     def __repr__(self) -> str:
-        """Return one line: all margins would fill pages."""
+        """Return one line, since all margins would fill pages."""
         return f'<LimitReport: {self.summary or "within all known limits"}>'
 
     @property
     def violations(self) -> tuple[LimitMargin, ...]:
         """Entries beyond their limits: joints first, then motors and springs.
 
-        In each group the largest excess relative to the limit is first. What a motion asks of
-        motors and springs follows from the joints' motion; some of their limits are 0, and any
-        excess over these would be the largest.
+        In each group the largest excess relative to the limit is first. Joints are before motors
+        and springs because their motion causes that of the motors, and because any excess over a
+        limit of 0, which some springs have, would be the largest.
         """
         beyond = [entry for entry in self.worst if entry.exceeded]
         return tuple(sorted(beyond, key=lambda e: (
@@ -70,7 +70,7 @@ class LimitReport:
 
     @property
     def unknown_quantities(self) -> list[str]:
-        """Quantities that lack a limit, with the joints that lack it unless all do."""
+        """Quantities that lack a limit; if only some joints lack it, with their names."""
         found: dict[str, list[str]] = {}
         for entry in self.worst:
             if not entry.is_known and not entry.is_needless:
@@ -83,7 +83,7 @@ class LimitReport:
 def doubt_of_units(robot: Robot, positions: Array) -> str:
     """Return a question about points, (m, n), that are probably in degrees or mm; else empty.
 
-    The plan between points is no reason to ask: velocities may lead it out of the range.
+    Only the points count: between them, velocities may lead a plan far out of the range.
     """
     limits = robot.limits
     beyond = np.maximum(positions - limits.position_max, limits.position_min - positions)
@@ -104,7 +104,7 @@ def check_limits(plan: Plan, feedforward: FeedForward) -> LimitReport:
 
 
 def worst_margins(plan: Plan, table: LimitTable) -> tuple[LimitMargin, ...]:
-    """Return, for each column of a table, where it is closest to its limits, or largest.
+    """Return where each column of a table is closest to its limits; without limits, where largest.
 
     Columns of joints come first, joint by joint, then those of motors, springs and reflexes.
     """
@@ -116,7 +116,7 @@ def worst_margins(plan: Plan, table: LimitTable) -> tuple[LimitMargin, ...]:
 
 
 def _nearest(plan: Plan, table: LimitTable) -> list[tuple[float, float, float, float]]:
-    """Return each column's instant nearest to a bound, and its value and bounds there."""
+    """Return when each column is nearest to a bound, and its value and bounds at this instant."""
     def nearness(instants: Array) -> Array:
         values, lower, upper = table.taken(plan.evaluate(instants))
         table.check_finite(values, instants)

@@ -12,7 +12,7 @@ from hodyn_ros.plans.worker import BaseJob, Job, PlanWorker
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import Robot
 
-# Bounds of the headroom, s, and number of times that a plan is prepared before it is refused.
+# Bounds of the headroom, s, and number of preparations of a plan before it is refused.
 MIN_HEADROOM, MAX_HEADROOM = 0.05, 20.0
 TRIES = 4
 LONGEST_WAIT = 600.0
@@ -24,7 +24,7 @@ class Planner:
 
     If the reference moves, a plan must start where the reference will be when the plan is ready.
     So its start lies ahead by the expected preparation time (headroom); if the preparation takes
-    longer, it is repeated with more headroom. If the reference holds, it may take any time.
+    longer, it is repeated with more headroom. While the reference holds, it may take any time.
     """
 
     def __init__(self, worker: PlanWorker, robot: Robot, settings: PlanSettings) -> None:
@@ -60,7 +60,7 @@ class Planner:
     def bind(self, driver_prefix: str) -> None:
         """Accept only plans of the arm whose joint states have this prefix.
 
-        Times of earlier preparations, which other processes may have delayed, are forgotten.
+        The headroom is reset, since other processes may have delayed earlier preparations.
         """
         self.use(self.robot, replace(self.settings, driver_prefix=driver_prefix))
         self._headroom = MIN_HEADROOM
@@ -69,9 +69,9 @@ class Planner:
         self, data: bytes, reference: ReferenceManager, now: int, *, annotate: bool,
         left_out: int = 0,
     ) -> None:
-        """Have a trajectory prepared, to be followed from its stamp on, or from now on.
+        """Have a trajectory prepared, to be followed from its stamp on; without one, from now on.
 
-        It replaces a trajectory that is being prepared. The reference's instants are `left_out` ns
+        A trajectory that is being prepared is dropped. The reference's instants are `left_out` ns
         behind the stamps. Raises HodynError if the message is too short, or its stamp more than
         `LONGEST_WAIT` ahead.
         """
@@ -114,7 +114,7 @@ class Planner:
             return None
         self._headroom = min(max(2.0 * prepared.seconds, MIN_HEADROOM), MAX_HEADROOM)
         dropped = reference.follow(prepared.plan, start)
-        # A retimed plan is not slower by one factor, so it has no pace.
+        # A retimed plan is not slowed down by a single factor, so it has no pace.
         is_retimed = prepared.plan.interpolation == 'retimed'
         pace = None if is_retimed else 1.0 / (prepared.stretch or 1.0)
         return Accepted(

@@ -29,7 +29,7 @@ from hodyn_ros.plans.waypoints import EndedError
 from hodyn_ros.reference.fit import fit_plan
 from hodyn_ros.robot import HodynError, Robot
 
-NICENESS = 5
+NICENESS = 5  # the node's cycles have priority if both processes share a processor
 # Largest duration of a trajectory, s: its check takes time and memory in proportion.
 MAX_DURATION = 3600.0
 MAX_ANNOTATED = 20_000
@@ -38,7 +38,6 @@ MAX_ANNOTATED = 20_000
 
 def serve(connection: Connection) -> None:
     """Prepare plan after plan until the other end of the connection is gone."""
-    # Real-time cycles have priority if both processes share a processor.
     os.nice(NICENESS)
     settings = PlanSettings()
     try:
@@ -65,8 +64,8 @@ def warm_up_planning(robot: Robot, *, has_base: bool = False) -> None:
     # stretch is needed.
     trajectory = JointWaypoints(
         robot.joint_names, [0.1, 3.1, 3.2], [[value] * robot.n for value in (0.1, 1.0, 1.1)])
-    # The node compiles at the same time, and caches on disk the kernels of `prepare_plan`, which
-    # it also uses. So they come last here, and are loaded from the cache.
+    # The node compiles at the same time. It too uses the kernels of `prepare_plan`, and caches
+    # them on disk: they come last here, to be loaded from the cache.
     fit_plan(trajectory.times, trajectory.positions)
     prepare_plan(PlanRequest(
         trajectory, robot, PlanSettings(stretch='auto'), start=start, annotate_period=PERIOD))
@@ -76,7 +75,7 @@ def warm_up_planning(robot: Robot, *, has_base: bool = False) -> None:
 
 
 def answer(make: Callable[..., PreparedPlan], *job: Any) -> PreparedPlan:
-    """Return the plan that `make` returns for a job, or its error as a refusal, with the time."""
+    """Return the plan that `make` makes of a job, or its error as a refusal; with the time."""
     begin = time.perf_counter()
     try:
         prepared = make(*job)
@@ -92,7 +91,7 @@ def prepare(
     robot: Robot, settings: PlanSettings, data: bytes, annotate: bool,
     state: Array, start: int, skipped: float,
 ) -> PreparedPlan:
-    """Return the plan of a job; HodynError if its message is not a trajectory or too long."""
+    """Return the plan of a job; HodynError if its message is no trajectory, or is too long."""
     trajectory = _from_now(decode(data), skipped)
     _check_end(trajectory.times, 0.0)
     prepared = prepare_plan(PlanRequest(trajectory, robot, settings, start=state))
@@ -107,17 +106,17 @@ def prepare(
 
 
 def prepare_base(data: bytes, placement: Array, skipped: float) -> PreparedPlan:
-    """Return the plan of a base; HodynError as in `base_plan`, or if it ends by `skipped` s."""
+    """Return the plan of a base; HodynError as in `base_plan`, or if it is over or too long."""
     times, positions, turns = read_poses(data)
     _check_end(times, skipped)
     return PreparedPlan('', plan=base_plan(times, positions, turns, placement))
 
 
-_LONG_AGO = 60.0  # from when on the sender's clock is another rather than late, s
+_LONG_AGO = 60.0  # a plan that ended so long ago, s, probably has the stamp of another clock
 
 
 def _check_end(times: Sequence[float] | Array, skipped: float) -> None:
-    """Refuse a trajectory that is too long, or ends by `skipped` s after its start."""
+    """Refuse a trajectory that is too long, or ends no later than `skipped` s after its start."""
     if not len(times):
         return
     if skipped >= times[-1] and skipped > 0.0:

@@ -1,6 +1,6 @@
 """Turns a trajectory into a plan that may run: acceptance, fit, limits, stretch, annotation.
 
-It is free of ROS, and its inputs and results can be pickled: the node runs it in a worker process,
+It needs no ROS, and its inputs and results can be pickled: the node runs it in a worker process,
 the command line in its own.
 """
 from collections.abc import Sequence
@@ -130,7 +130,7 @@ class PlanRequest:
         q … q⁗ of the active reference at the trajectory's time 0; with None the plan starts at
         the first point, at rest unless this has a velocity.
     elapsed : float
-        s since the trajectory's start: a trajectory that has ended is refused.
+        Time since the trajectory's start, s: a trajectory that has ended is refused.
     annotate_period : float or None
         Largest time between annotated samples, s; None for no samples.
 
@@ -171,7 +171,7 @@ class PreparedPlan:
     annotated : Annotated or None
         The plan with efforts, if this was requested and the plan is not refused.
     overshoot : float
-        rad or m by which the worst joint leaves the range of its points.
+        Distance, rad or m, by which the worst joint leaves the range of its points.
     deviation : Deviation or None
         Where the plan misses its points most; None if the trajectory was not accepted.
     note : str
@@ -274,7 +274,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
-    # Steps of acceleration, and jitter, do harm if a plan meets samples, not their accelerations.
+    # Steps and jitter do harm if a plan goes through all samples, without given accelerations.
     meets_samples = settings.sample_tolerance == 0.0 and settings.stretch != 'retime' and (
         points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points, request.start)

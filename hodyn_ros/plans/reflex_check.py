@@ -35,7 +35,7 @@ def reflex_peaks(
         instants = plan.times[0] + reflexes.period * np.arange(
             max(begin - BACK, first), min(begin + BLOCK, last) + 1)
         motion = plan.evaluate(instants)
-        # For a step of the commanded position, the limits at the position before it apply.
+        # The limits of a step of the commanded position are those at the position before it.
         place = motion if commands == 'effort' else np.concatenate((motion[:1], motion[:-1]))
         table.gather(gathered, instants, place, _as_sampled(motion, feedforward, commands))
     return table.worst_of_reflexes(gathered)
@@ -44,9 +44,9 @@ def reflex_peaks(
 def _as_sampled(
     motion: Array, feedforward: FeedForward, commands: Commands,
 ) -> dict[str, Array]:
-    """Return the quantities that reflexes compare.
+    """Return the quantities that reflexes compare with their limits, each (T, n).
 
-    Differences of samples are 0 until there are enough samples.
+    Differences of samples are 0 at the first samples, which lack predecessors.
     """
     reflexes = feedforward.robot.reflexes
     assert reflexes is not None

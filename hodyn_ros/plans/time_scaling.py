@@ -11,10 +11,10 @@ from hodyn_ros.limits.quantities import KINEMATIC
 from hodyn_ros.plans.limit_check import LimitReport, worst_margins
 from hodyn_ros.reference import Plan
 
-# Largest factor that is tried, and ratio of the factors of a scan.
+# Largest factor that is tried, and ratio of successive factors of a scan.
 MAX_FACTOR = 1000.0
 SCAN = 1.05
-# Factors are rounded up to four decimal places.
+# Factors are rounded up to a multiple of this.
 RESOLUTION = 1e-4
 # Factor at which only gravity is left in the torques.
 STATIC = 1e9
@@ -38,9 +38,9 @@ class TimeScaling:
 def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeScaling:
     """Find the smallest factor ≥ 1 at which the plan passes the check.
 
-    The limits come from the feed-forward's robot, or from the table. The search tries factors
-    only at the instants at which the check failed before, then checks the whole plan at the factor
-    found; the instants at which this fails are added, until the check passes.
+    The limits are those of the feed-forward's robot, or of the table. The search considers only
+    the instants at which the check has failed so far. The whole plan is then checked at the factor
+    found; if it fails, the instants are added, and the search is repeated.
     """
     table = limits if isinstance(limits, LimitTable) else LimitTable(limits)
     factor, instants = 1.0, np.empty(0)

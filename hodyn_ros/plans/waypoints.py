@@ -20,9 +20,10 @@ REST = 1e-3
 
 joint_trajectory_controller is stricter, 1.2e-7, but MoveIt Servo ends at 5e-5.
 """
-# At the start, a difference up to this share of the point's velocity, plus REST, is not noted.
+# A note says if the first point's velocity differs from the start's by more than REST plus this
+# share of it.
 _SAME_MOTION = 0.1
-_ROUND_OFF = 1e-6  # smaller values, rad/s, rad/s², m/s, m/s², are dropped without a note
+_ROUND_OFF = 1e-6  # smaller values, rad/s, rad/s², m/s, m/s², become 0 without a note
 
 QUANTITIES = ('positions', 'velocities', 'accelerations')
 
@@ -112,7 +113,7 @@ def motion_at_end(points: AcceptedWaypoints) -> str:
 
 
 def motion_at_start(points: AcceptedWaypoints, start: Array | None) -> str:
-    """Return how the motion of the first point differs from the start; empty if it does not.
+    """Return how the first point's velocity differs from the start's; empty if it does not.
 
     `start` is as in `PlanRequest`: None for a plan that begins as its first point says.
     """

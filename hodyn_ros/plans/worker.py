@@ -20,8 +20,8 @@ DIED = 'the process that prepares plans has died'
 MOST_TIME = 300.0
 """Largest time to prepare a plan, s; a trajectory of 8 MB takes a fifth of it."""
 PATIENCE = 2.0
-"""Time from its start, s, at which an unwanted job is ended: about as long as another process
-takes to start, unless it has to compile its kernels."""
+"""Time after its start, s, at which an unwanted job is ended: about as long as a new process takes
+to start without compiling kernels."""
 TOOK_TOO_LONG = f'it took longer than {MOST_TIME:g} s to prepare: its preparation was ended'
 MODULE = 'hodyn_ros.plans.planning_process'
 
@@ -68,7 +68,7 @@ AnyJob = TypeVar('AnyJob', Job, BaseJob)
 
 
 class PlanWorker:
-    """Prepares one plan after the other in a child process, which dies with this one.
+    """Prepares one plan after the other in a child process, which ends with its parent.
 
     `submit` and `poll` never wait. For each kind of job, only the newest job that has not begun
     and the newest plan that was not polled are kept. A job that a newer one replaces is ended once
@@ -177,7 +177,7 @@ class PlanWorker:
                     if isinstance(job, Job) and job.revision != revision:
                         model, revision = (job.robot, job.settings), job.revision
                     connection.send((model, isinstance(job, BaseJob), *job.arguments))
-                    # Sent unpickled: no cycle could run while pickling copies it.
+                    # Not pickled: that would copy it, and no cycle could run meanwhile.
                     connection.send_bytes(job.data)
                     is_in_time = self._await(connection, job)
                     prepared = connection.recv() if is_in_time else PreparedPlan(TOOK_TOO_LONG)

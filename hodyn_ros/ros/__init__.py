@@ -1,1 +1,1 @@
-"""The ROS 2 side: the only place that imports rclpy."""
+"""The nodes of ROS 2; only this package imports rclpy."""

@@ -8,11 +8,11 @@ import numpy as np
 
 from hodyn_ros.feedforward.reasons import cause_of
 
-WINDOW = 4096
+WINDOW = 4096  # number of latest durations whose percentiles are reported
 
 
 class Durations:
-    """The latest durations of a kind, and their percentiles."""
+    """The latest `WINDOW` durations of one kind, and their percentiles."""
 
     def __init__(self) -> None:
         self._values = np.zeros(WINDOW)
@@ -42,9 +42,9 @@ class Complaints:
     rejections suppresses them.
     """
 
-    PERIOD = 1.0
-    MAX_REASONS = 64
-    MAX_TEXT = 2000
+    PERIOD = 1.0  # s
+    MAX_REASONS = 64  # most causes that are logged in a period
+    MAX_TEXT = 2000  # characters of a cause that are kept
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -86,7 +86,7 @@ class Monitor:
         self.complaints = Complaints()  #: Rejected inputs
         #: Durations from the arrival of a joint state until its answers are published, s
         self.work = Durations()
-        self.age = Durations()  #: Age of joint states on arrival, by their stamps, s
+        self.age = Durations()  #: Times from the stamp of a joint state to its arrival, s
         self.cycles = 0
         self.overruns = 0
         self._reported_cycles = 0

@@ -24,8 +24,8 @@ def feedforward() -> int:
 def simulated_driver() -> int:
     """Run the simulated driver."""
     _begin()
-    # Imported while a signal simply ends the process. Later a signal raises an exception; during
-    # this import, MuJoCo would then seem to be missing.
+    # Imported now, while a signal simply ends the process. Later a signal raises an exception:
+    # during this import, MuJoCo would seem to be missing.
     with contextlib.suppress(ImportError):
         importlib.import_module('mujoco')
     try:

@@ -51,7 +51,7 @@ from hodyn_ros.ros.spinning import run, spin_once
 from hodyn_ros.ros.trajectory_action import INACTIVE, IS_AVAILABLE, TrajectoryAction
 
 NAME = 'feedforward'
-REPORT_PERIOD, RESULT_TIME = 1.0, 0.1  # s
+REPORT_PERIOD, RESULT_TIME = 1.0, 0.1  # s; the latter is for sending last messages
 COMPILES = 'the kernels are compiled, once on this machine: 10 to 30 s, longer while it is busy'
 WORKER_TIMEOUT = 120.0  # s; the process for plans compiles at its first start
 SUCCESS = TransitionCallbackReturn.SUCCESS
@@ -62,13 +62,13 @@ class FeedforwardNode(LifecycleNode):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(NAME, **options)
-        #: Whether the node is active or being deactivated: before it ends, it stops and fades out
+        #: Whether the node is active or being deactivated, and has to stop and fade out to end
         self.is_moving = False
         self._session: Session | None = None
         self._idle = Monitor(self.get_logger().error)  # for inputs that come while inactive
         self._planner: Planner | None = None
         self._outputs: Outputs | None = None
-        self._stiffness: tuple[str, dict[str, float]] = '', {}  # a robot, and its last stiffness
+        self._stiffness: tuple[str, dict[str, float]] = '', {}  # a robot's name, and its last
         self._entities: list[Callable[[], Any]] = []
         self._timer: Timer | None = None
         self._watches = False
@@ -81,7 +81,7 @@ class FeedforwardNode(LifecycleNode):
             parameters.declare(self)
             self._files_at_start = {
                 name: str(self.get_parameter(name).value) for name in ('robot', 'limits_file')}
-            if hasattr(self, 'add_pre_set_parameters_callback'):  # older releases have none
+            if hasattr(self, 'add_pre_set_parameters_callback'):  # older rclpy lacks it
                 self.add_pre_set_parameters_callback(parameters.as_declared)
             self.add_on_set_parameters_callback(self._on_parameters)
             if self.get_parameter('robot').value == DESCRIPTION:
@@ -135,7 +135,7 @@ class FeedforwardNode(LifecycleNode):
     def set_parameters_atomically(
         self, parameter_list: list[Parameter[Any]],
     ) -> SetParametersResult:
-        """Set parameters as one batch, as the services do; an error names unknown parameters."""
+        """Set parameters as one batch; the error for an unknown parameter names it."""
         if wrong := undeclared(self, parameter_list):
             return SetParametersResult(successful=False, reason=wrong)
         return super().set_parameters_atomically(parameter_list)
@@ -232,7 +232,7 @@ class FeedforwardNode(LifecycleNode):
         self._unloaded_robot, self._feedforward = unloaded, feedforward
 
     def _activate(self) -> None:
-        deaf_since = time.monotonic()  # while it loads, a stream is not heard, but goes on
+        deaf_since = time.monotonic()  # while it loads, it does not hear a stream
         if self._planner is None or parameters.read(self) != self._settings:
             self._load()
         if self._outputs is None or self._planner is None:
@@ -325,7 +325,7 @@ class FeedforwardNode(LifecycleNode):
             callback(session, *arguments)
         except Exception as error:
             self._log_failure(session, callback.__name__, error)
-        # While no input can fall silent, the timer of the watch must not wake the process.
+        # While there is no input to watch, the timer of the watch must not wake the process.
         if session.supervisor.is_watched != self._watches:
             self._watches = not self._watches
             (self._watch.reset if self._watches else self._watch.cancel)()

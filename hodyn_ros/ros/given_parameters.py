@@ -36,7 +36,7 @@ _RULE = re.compile(r'(?:(?P<node>[^:=]*):)?(?P<name>[^:=]+):=(?P<value>.*)', re.
 def read_file(path: str, node: str) -> dict[str, Any]:
     """Return the parameters that a file gives the node, converted to their types.
 
-    Raises HodynError, one line with file and line number.
+    Raises HodynError, whose message is one line with file and line number.
     """
     values = parameter_file.read(path, node, _wrong)
     return {name: _as_meant(name, value) for name, value in values.items()}

@@ -17,7 +17,7 @@ from hodyn_ros.ros import parameter_file
 from hodyn_ros.ros.given_parameters import read_file
 from hodyn_ros.ros.parameters import DESCRIPTION, Parameters, row_of
 
-TRUTH = ('', 'true', 'false')
+TRUTH = ('', 'true', 'false')  # choices of a truth value, which may be left out
 DRIVERS_STATES = {'panda': 'franka/joint_states', 'fr3': 'franka/joint_states'}
 END_TIMEOUT = 5.0  # time for the end of the process once the arm rests, s
 
@@ -72,7 +72,7 @@ NODE_ARGUMENTS = (
         'respawn', 'Start the node again when it dies', 'false', choices=('true', 'false')),
     *TOPICS)
 DEMO_ARGUMENTS = (ROBOT, FILE, LOG_LEVEL)
-ROOTED = ('joint_states', 'robot_description', 'odom')
+ROOTED = ('joint_states', 'robot_description', 'odom')  # the other topics are below ~/
 
 
 @dataclass(frozen=True)
@@ -90,9 +90,9 @@ def launched_node(
 ) -> LaunchedNode:
     """Return the node that follows from the arguments, which are empty if they were not given.
 
-    `config` is the folder of the package's parameter files, None to use only the defaults of the
-    node; `name` and `namespace` are for a node whose arguments do not have them. HodynError is one
-    line that names the file and line, or the argument.
+    `config` is the folder of the package's parameter files, or None to use only the defaults of
+    the node; `name` and `namespace` replace those of the arguments. Raises HodynError, whose
+    message is one line with the file and its line, or with the argument.
     """
     node = parameter_file.full_name(
         name or given['name'], namespace or given.get('namespace', ''))

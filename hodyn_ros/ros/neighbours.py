@@ -85,7 +85,7 @@ class Neighbours:
         reason = f'for a joint state on {topic}'
         is_heard, self._is_heard = self._is_heard, bool(received)
         # In the first second publishers are still being discovered. Right after the first message,
-        # another publisher may still send what it lacks.
+        # another publisher may still send what the message lacks.
         if time.monotonic() - self._began < 1.0 or is_heard != self._is_heard:
             return reason
         if received:

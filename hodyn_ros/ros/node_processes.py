@@ -12,8 +12,8 @@ from rclpy.signals import SignalHandlerOptions
 
 from hodyn_ros.plans import child_process
 
-STOP_TIMEOUT = 10.0
-CHECK_PERIOD = 0.1
+STOP_TIMEOUT = 10.0  # from the signal to end until a process is killed, s
+CHECK_PERIOD = 0.1  # s
 
 
 @contextmanager
@@ -32,9 +32,9 @@ def local_ros() -> Iterator[None]:
 def process(
     namespace: str, module: str, *parameters: str,
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a module of `hodyn_ros.ros` as a node, until the context or its thread ends.
+    """Run a module of `hodyn_ros.ros` as a node, until the context, or the calling thread, ends.
 
-    The thread is the one that entered the context. Parameters are written ``name:=value``.
+    Parameters are written ``name:=value``.
     """
     arguments = [word for parameter in parameters for word in ('-p', parameter)]
     running = child_process.start(

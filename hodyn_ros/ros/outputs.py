@@ -131,7 +131,7 @@ class Outputs:
     ) -> None:
         """Publish the state of the node if it or its reason changed; log a new state.
 
-        `logged` replaces the reason in the log: it is the part that has not been logged yet.
+        `logged` is the part of the reason that has not been logged yet; None for all of it.
         """
         if (state, reason) == (self.state, self.reason):
             return

@@ -129,8 +129,8 @@ class Parameters:
     max_time_step: float = _row(
         0.01, 'Largest step between stamps of joint states, at least three periods, s; a '
         'longer gap (a hold-up, lost states, a clock that was set) counts as one period: the '
-        'reference continues from where it was. A step much longer than the time that passed is '
-        'that of a clock that was set: it counts as one period as well.', bounds=(0.001, 1.0))
+        'reference continues from where it was. A step much longer than the time that passed also '
+        'counts as one period: the clock was set.', bounds=(0.001, 1.0))
     tracking_tolerance: Sequence[float] = _row(
         (0.0,), 'How far a joint may be away from the reference, rad or m, one for all or one per '
         'joint; beyond it the node stops and holds the arm where it is; 0 takes the value of the '
@@ -297,8 +297,8 @@ def check(
 
     `current` returns the present value of a parameter; `robot` and `limits_file` are the values of
     these parameters at start. No other file may be set later: otherwise anyone who can set
-    parameters could have any file opened. Another file is refused for this reason even while the
-    node is active, not with the advice to deactivate it: that would not help.
+    parameters could have any file opened. Another file is refused with this reason even while the
+    node is active: the advice to deactivate the node would not help.
     """
     allowed = {
         'robot': tuple(dict.fromkeys(filter(None, (robot, DESCRIPTION, *robot_names())))),

@@ -10,7 +10,8 @@ from hodyn_ros.ros.parameters import given
 def qos_of_user(node: Node) -> QoSOverridingOptions | None:
     """Return options that apply the user's `qos_overrides.…` to a topic; None if there are none.
 
-    They are declared only if given: they are read-only, and a dump of them could not be loaded.
+    Overrides are declared only if given: declared ones are read-only, so a dump of the parameters
+    could not be loaded.
     """
     if not any(name.startswith(parameter_file.OF_EVERY_TOPIC) for name in given(node)):
         return None

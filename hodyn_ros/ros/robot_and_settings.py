@@ -20,7 +20,7 @@ from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.ros.parameter_values import read_locked_joints
 from hodyn_ros.ros.parameters import Parameters
 
-MAX_BODIES = 500
+MAX_BODIES = 500  # of a robot file, fixed ones included
 # With more joints a stop takes longer to compute than the timeout of joint states.
 MAX_JOINTS = 64
 

@@ -33,8 +33,8 @@ from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters, given
 from hodyn_ros.ros.robot_and_settings import doubt_of_default, supervisor_settings
 
-FOLLOW_UP_PERIOD = 0.02
-WIND_DOWN_STEP = 0.001
+FOLLOW_UP_PERIOD = 0.02  # between controller states, and between progress messages, s
+WIND_DOWN_STEP = 0.001  # between cycles during a deactivation, s
 # Largest messages that are read, bytes; a point of 7 joints has 80 to 264 bytes.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
 MAX_STATE_BYTES = 128 * 1024
@@ -69,7 +69,7 @@ class Session:
         self._followed_up_at = 0.0
         self._why_waiting = ''
         logger = node.get_logger()
-        # On separate lines: the client library remembers the severity by the calling line.
+        # On separate lines: the client library allows one severity per calling line.
         self._log: dict[str, Callable[[str], object]] = {
             'info': lambda line: logger.info(line),
             'warning': lambda line: logger.warning(line),

@@ -1,4 +1,4 @@
-"""Runs a node until a signal, so that it can still publish when the signal comes."""
+"""Runs a node until a signal comes, and lets it publish what it still has to."""
 import atexit
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,11 +23,11 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.ros.diagnostics import printable
 from hodyn_ros.ros.executables import end_signals
 
-SPIN_TIMEOUT = 0.1
+SPIN_TIMEOUT = 0.1  # s
 GRACE = 1.0  # time for the main thread to notice a signal before the process is ended, s
 END_TIMEOUT = 4.0  # additional time for the end itself, on a busy machine, s
 PATIENCE = 1.0  # time after a signal in which further ones are ignored, s
-POLL = 0.05
+POLL = 0.05  # period of checks after a signal, s
 # What to do about errors of ROS, by words in their messages.
 _HINTS = {
     'Sequence should be of same type':

@@ -1,8 +1,8 @@
 """One step towards the fastest timing of a path, by a linear programme.
 
-Let u be the time of the present timing (the law, see `time_law`), and du/dt the speed of u in the
-next timing. The step finds x = (du/dt)², the rate; x = 1 is the present motion. The limits of
-squared velocities, accelerations and torques are linear inequalities in (x, x', x'').
+Let u be the time of the present timing (the law, see `time_law`), and t the time of the next one.
+The step finds the rate x(u) = (du/dt)²; x = 1 is the present motion. The limits of squared
+velocities, accelerations and torques are linear inequalities in (x, x').
 Jerks and torque rates are √x L(x, x', x'') with L linear, so their limit is |L| ≤ limit/√x. As
 1/√x is convex, its tangent at 1, (3 − x)/2, lies below it: a motion with |L| ≤ limit (3 − x)/2 is
 within the limit for any x.
@@ -27,22 +27,22 @@ from hodyn_ros.plans.retiming.time_law import (
 )
 from hodyn_ros.reference import Plan
 
-SAMPLES_PER_KNOT = 4
+SAMPLES_PER_KNOT = 4  # even samples per piece of the rate
 # Places of additional samples in each of the first two and last two pieces of the rate, where the
-# motion changes quickly: shares of the piece, from its side that is nearer to that end.
+# motion changes quickly: shares of the piece, from its side nearer to that end of the motion.
 END_SAMPLES: Array = np.array([0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8])
-# Dense samples between the even ones find peaks that are shorter than a piece; only peaks above
-# the share PEAK of a limit count. DENSE_STEP is in s.
+# Dense samples, DENSE_STEP, s, apart and at most about MAX_SAMPLES, find peaks between the even
+# ones; only peaks above the share PEAK of a limit count.
 DENSE_STEP, MAX_SAMPLES, PEAK = 4e-3, 8000, 0.7
-DIFFERENCE = 1e-4
-# The solver at first gets only the rows that are closer than NEAR to their bound; later also rows
-# that its solution exceeds by more than PASSED. Both are shares of the limit.
+DIFFERENCE = 1e-4  # step of x for finite differences
+# The solver at first gets only the inequalities (rows) that the present motion fulfils by less
+# than NEAR, then also those that its solution violates by more than PASSED, shares of a limit.
 NEAR, PASSED = 0.5, 1e-7
 # The used share of the limits of order 3 (jerk, torque rate, motor speed) counts as at least
 # MIN_USED. Rows with this share are linearised and hold only near its present value, so a step may
 # change it by a factor from LESS_USED to 1/LESS_USED.
 MIN_USED, LESS_USED = 1e-3, 0.6
-MIN_RATE = 0.1
+MIN_RATE = 0.1  # least x
 # Share of the limits that a motion from a moving start may use: if the steps miss a peak, such a
 # motion cannot be stretched afterwards to bring the peak within its limit.
 MOVING_SHARE = 0.97
@@ -188,7 +188,7 @@ def _linearised(
 
 
 def _matrix(values: Array, first: Indices, count: int) -> sparse.csr_matrix:
-    """Return the matrix (R, N + 5) of rows (R, 6) that act on six neighbouring coefficients."""
+    """Return the matrix (R, N + 5) of rows (R, 6) for six coefficients from `first`, (R,), on."""
     width = SPLINE_DEGREE + 1
     return sparse.csr_matrix(
         (values.ravel(), (first[:, None] + np.arange(width)).ravel(),

@@ -22,10 +22,10 @@ from hodyn_ros.reference.fit import MAX_SAMPLE_TOLERANCE, OVERSHOOT_TOLERANCE, R
 from hodyn_ros.robot import HodynError, Robot
 
 MIN_SAMPLES = 20
-"""Least number of points that may be samples of a motion; a path goes through fewer exactly."""
+"""Least number of points that may be samples of a motion; a path goes exactly through fewer."""
 SMOOTHER = 0.5
-"""Ratio of the integrals of (p⁽⁵⁾)² below which a path that misses points replaces one that meets
-all."""
+"""Largest ratio of ∫ (p⁽⁵⁾)² of a path that misses points to that of the path through all points,
+at which the former is taken."""
 MAX_THINNED = 4000
 """Approximate largest number of samples that are left by thinning."""
 SMALLEST_STEP = 1e-9
@@ -37,9 +37,9 @@ SLOW = 1e-3
 PAUSE = 0.2
 """Least duration of a rest within a motion that a note names, s."""
 MAX_NAMED = 3
-"""Number of places that a note names."""
+"""Largest number of places that a note names."""
 ROOM = 0.95
-"""Share of the tolerance that a smoothed path uses; sampling it for a file uses the rest."""
+"""Share of the tolerance that a smoothed path uses; its sampling for a file uses the rest."""
 PRISMATIC = 0.1
 """Overshoot of prismatic joints, m, for each rad of revolute ones."""
 SPACINGS = 16.0, 4.0
@@ -50,7 +50,7 @@ missed by more."""
 REFINEMENTS = 4
 """Number of searches for the place nearest to a point, each 10 times finer."""
 COARSE = 2
-"""The same, for a point that these searches show to be near enough."""
+"""Number of these searches for a point that they already show to be near enough."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +95,9 @@ def comparable_speed(robot: Robot) -> Array:
 
 
 def allowed_overshoot(robot: Robot, tolerance: float) -> Array:
-    """Return how far joints may leave the range of their points, (n,): a tolerance in rad.
+    """Return how far joints may leave the range of their points, (n,): by a tolerance, rad.
 
-    Prismatic joints may leave it by a tenth of that, in m.
+    Prismatic joints may leave it by a tenth of the tolerance, in m.
     """
     slides = [body.type == 'prismatic' for body in robot.joint_bodies]
     return tolerance * np.where(slides, PRISMATIC, 1.0)
@@ -117,11 +117,11 @@ def path_of(
 
     The path goes through all points, with the directions of given velocities and the curvatures of
     given accelerations. With `MIN_SAMPLES` points or more it may miss them by the tolerance, rad
-    or m: if they are dense, or if that makes it much smoother. With fewer points, without stops,
-    and with a first point in motion, the path is the curve in time.
+    or m, if they are dense, or if this makes the path much smoother. If fewer points, without
+    stops, start in motion, the path is the curve in time.
 
     The path is cut at the points `stop_at`, from 0, so that a motion along it rests there.
-    `interpolation`, between points that are met, and `abrupt_ends`, for the curves in time, are as
+    `interpolation` (of a path through all points) and `abrupt_ends` (of the curves in time) are as
     for `fit_plan`; `overshoot_tolerance` as for `allowed_overshoot`. HodynError: all points are
     equal, a stop is not a point, or the tolerance is negative or too large.
     """

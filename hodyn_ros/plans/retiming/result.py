@@ -17,10 +17,10 @@ from hodyn_ros.reference import Plan
 BINDING = 0.95
 # Shares of the largest speed below which the motion stands still, and above which it moves.
 STANDSTILL, MOVES = 1e-3, 5e-2
-# Least number of samples in which binding limits are searched, and number of those in which shares
-# are drawn: with fewer, a limit would be drawn as reached, and not be named.
+# Number of samples that are drawn, and least number that are searched for binding limits: with
+# fewer, a limit could be drawn as reached, but not be named.
 SAMPLES = 3000
-STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)
+STOP_SAMPLES = np.linspace(-1.0, 1.0, 101)  # around a slow sample, in spacings of samples
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Retimed:
 
 
 def binding_limits(plan: Plan, table: LimitTable) -> tuple[Binding, ...]:
-    """Return the most used limit, in order of time, when its share is at least `BINDING`."""
+    """Return, in order of time, the limits that are used most and by at least `BINDING`."""
     instants = np.linspace(0.0, plan.duration, max(SAMPLES, int(plan.duration / 2e-3)))
     taken = np.abs(table.shares(plan.evaluate(instants)))
     if not table.limited.size:

@@ -52,11 +52,11 @@ _STEPS = ((2, 30.0), *5 * ((4, 4.0),))
 CONVERGED = 2e-3
 # A step is too coarse if peaks between its samples need a larger stretch than this.
 LOST = 1.005
-COST_SAMPLES = 4000
-WAY_SAMPLES = 400
+COST_SAMPLES = 4000  # of a motion, for its largest used share
+WAY_SAMPLES = 400  # of a path
 # Bounds of the duration of the first motion, s, before it is compared with the limits.
 SHORTEST, LONGEST = 0.01, 1000.0
-# A plan within all limits is shortened by this factor until it exceeds one.
+# A plan within all limits is shortened by this factor until it exceeds a limit.
 FAST = 1e-2
 
 
@@ -85,8 +85,8 @@ def retime(
         Points, m ≥ 2, rad or m.
     times : (m,) array, optional
         Planned times, s; by default the times that the slowest joint needs at its top speed. The
-        result is compared with a uniform stretch of them. The path depends on them only if the
-        path made without them is not within limits at any speed.
+        result is compared with a uniform stretch of them. The path depends on the times only if
+        the path that ignores them is not within limits at any speed.
     limits : float or mapping of str to float
         Share of the limits that may be used, above 0 and at most 1: of all, or per quantity
         ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate', 'motor_velocity',
@@ -94,8 +94,8 @@ def retime(
     stop_at : sequence of int
         Points, from 0, at which the motion rests.
     path_tolerance : float
-        Distance, rad or m, by which the path may miss points that are samples of a motion, that
-        is 20 or more points that jitter or are close together. It meets all other points.
+        Distance, rad or m, by which the path may miss samples of a motion: 20 or more points that
+        jitter or are close together. The path goes through all other points.
     smoothness : float
         Price of using the limits of jerk, torque rate and motor speed: the search minimises
         duration × (1 + smoothness × largest share used of these). 0 gives the fastest motion.
@@ -239,7 +239,7 @@ def _knots(duration: float) -> int:
 
 
 def _even_law(path: Plan) -> Plan:
-    """Return a law of 1 s, at rest at the ends at which the path itself is not."""
+    """Return a law of 1 s, at rest at each end at which p' of the path is not 0."""
     return uniform_law(
         path.duration, 1.0, path.evaluate(path.times[[0, -1]])[:, 1].any(axis=1))
 

@@ -1,7 +1,7 @@
 """Timing of a path: laws w(t) by which a path p(w) becomes a motion p(w(t)).
 
 A law is a plan of one column, w, from time 0. Its time u is replaced by a new time t, in which u
-runs at the rate du/dt = √x(u), with x > 0. Then the derivatives of u with respect to t are √x,
+runs with the speed du/dt = √x(u); x > 0 is the rate. Then the derivatives of u in t are √x,
 x'/2, √x x''/2 and x x'''/2 + x'x''/4. So accelerations, torques and the squares of velocities
 along a path are linear in (x, x'), and jerks and torque rates are √x times a linear function of
 (x, x', x'').
@@ -20,9 +20,9 @@ from hodyn_ros.reference.stop import change_time
 
 SPLINE_DEGREE = 5
 """Degree of x, which is in C4, so that q⁗ of the motion is continuous and smooth."""
-QUADRATURE = 16
-NEWTON_STEPS = 5
-PIECES_PER_KNOT = 3
+# Numbers of intervals of the integral t(u), and of pieces of a new law, per piece of x.
+QUADRATURE, PIECES_PER_KNOT = 16, 3
+NEWTON_STEPS = 5  # to invert t(u)
 
 
 def compose(path: Array, law: Array) -> Array:
@@ -64,10 +64,10 @@ class Rate:
 
 
 def even_basis(u: Array, step: float, count: int) -> tuple[Indices, Array]:
-    """Return which six basis functions are not 0 at each u, and their values there.
+    """Return the six basis functions that are not 0 at each u.
 
-    These are the index of the first function, (T,), and the six functions and their first three
-    derivatives, (4, T, 6).
+    The result is the index of the first function, (T,), and the six functions with their first
+    three derivatives, (4, T, 6).
     """
     first = np.clip((u / step).astype(np.intp), 0, count - 1)
     knots = np.arange(-SPLINE_DEGREE, SPLINE_DEGREE + 2.0)
@@ -105,7 +105,7 @@ def at_rate(law: Plan, rate: Rate) -> Plan:
     return Plan.hermite(times, compose(law.evaluate(at), time_derivatives(rate(at))), 'law')
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(5)  # on [−1, 1]
 
 
 def _spent(rate: Rate, begin: Array, span: Array) -> Array:

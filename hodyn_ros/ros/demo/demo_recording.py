@@ -71,7 +71,7 @@ class Recording:
     q: Array
     qd: Array
     effort: Array
-    q_ref: Array  #: (T, n): the reference published with the torque, at the same times
+    q_ref: Array  #: (T, n): the published reference, interpolated to the same times
     torque: Array  #: (T, 3, n): published Q, Q̇, Q̈
 
     @classmethod

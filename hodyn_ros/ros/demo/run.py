@@ -36,9 +36,9 @@ COMPILING = 'compiling the kernels, once after an install: takes five to ten sec
 SETTLING = 0.5  # time at rest before the trajectory is sent, s
 RECORDING_NICENESS = 10
 START_TIMEOUT = 180.0  # s, in which three processes compile on two slow cores
-PREPARING_TIMEOUT = 60.0
+PREPARING_TIMEOUT = 60.0  # s
 LARGEST_ERROR = 1e-4
-"""Largest RMS error of a joint, rad: some hundred times the error on a quiet machine."""
+"""RMS error of a joint, rad, above which the machine was too busy: about 100 times the usual."""
 MIN_ANSWERED = 0.98
 """Share of answered states below which the machine counts as too busy."""
 
