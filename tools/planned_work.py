@@ -5,9 +5,9 @@ import numpy as np
 import hodyn_ros as hd
 from hodyn_ros.feedforward.goal_tolerances import default_tolerances
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
+from hodyn_ros.plans.plan_request import PlanSettings
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.plans.planning_process import answer, prepare_base
-from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.reference import fit_plan
 
 PANDA = hd.load_robot('panda')

@@ -50,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
     from hodyn_ros.common.output_files import replacing
     from hodyn_ros.identification.excitation import MAX_SHARE, MIN_HARMONICS, UNKNOWN, design
     from hodyn_ros.plans.files import read_trajectory
-    from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
+    from hodyn_ros.plans.plan_request import PlanRequest, PlanSettings
+    from hodyn_ros.plans.prepare import prepare_plan
     from hodyn_ros.robot.files import load_robot
 
     check_outputs(options, options.robot)

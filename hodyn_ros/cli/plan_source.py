@@ -12,7 +12,8 @@ from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
-    from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, PreparedPlan
+    from hodyn_ros.plans.plan_request import PlanRequest, PlanSettings
+    from hodyn_ros.plans.prepared_plan import PreparedPlan
     from hodyn_ros.robot import Robot
 
 WITHIN_LIMITS, BEYOND_LIMITS = 0, 1
@@ -64,7 +65,7 @@ def add_written_plan_options(parser: argparse.ArgumentParser) -> None:
 
 def plan_settings(options: argparse.Namespace, **settings: Any) -> PlanSettings:
     """Return the settings of plans from the options above and from further `settings`."""
-    from hodyn_ros.plans.prepare import PlanSettings
+    from hodyn_ros.plans.plan_request import PlanSettings
 
     for term in ('gravity', 'friction'):
         if hasattr(options, f'without_{term}'):
@@ -80,7 +81,7 @@ def plan_request(
 ) -> PlanRequest:
     """Return the request to prepare the only plan in the options."""
     from hodyn_ros.plans.files import read_trajectory
-    from hodyn_ros.plans.prepare import PlanRequest
+    from hodyn_ros.plans.plan_request import PlanRequest
 
     return PlanRequest(
         read_trajectory(options.plans[0], topic=options.topic, index=options.number), robot,

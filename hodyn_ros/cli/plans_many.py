@@ -12,7 +12,7 @@ from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
     from hodyn_ros.fleet.task import Outcome
-    from hodyn_ros.plans.prepare import PlanSettings
+    from hodyn_ros.plans.plan_request import PlanSettings
     from hodyn_ros.robot import Robot
 
 

@@ -25,7 +25,8 @@ from hodyn_ros.cli.used_robot import for_robot
 from hodyn_ros.common.errors import HodynError
 
 if TYPE_CHECKING:
-    from hodyn_ros.plans.prepare import PlanRequest, PreparedPlan
+    from hodyn_ros.plans.plan_request import PlanRequest
+    from hodyn_ros.plans.prepared_plan import PreparedPlan
 
 MAX_LINES = 12
 

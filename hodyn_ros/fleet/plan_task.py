@@ -12,7 +12,8 @@ from hodyn_ros.robot import Robot
 
 if TYPE_CHECKING:
     from hodyn_ros.plans.limit_check import LimitReport
-    from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
+    from hodyn_ros.plans.plan_request import PlanSettings
+    from hodyn_ros.plans.prepared_plan import PreparedPlan
 
 _ENDINGS = ('.yaml', '.yml', '.json', '.csv')
 
@@ -74,7 +75,8 @@ class PlanTask(Task):
     def _prepared(self, path: Path, place: Path | None) -> tuple[PreparedPlan, int]:
         from hodyn_ros.plans.annotated_file import write_annotated_plan
         from hodyn_ros.plans.files import read_trajectory
-        from hodyn_ros.plans.prepare import PlanRequest, prepare_plan
+        from hodyn_ros.plans.plan_request import PlanRequest
+        from hodyn_ros.plans.prepare import prepare_plan
 
         trajectory = read_trajectory(path, topic=self.topic, index=self.index)
         points = len(trajectory.times)

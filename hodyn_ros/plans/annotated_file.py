@@ -15,18 +15,14 @@ from hodyn_ros.common.output_files import replacing
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
 from hodyn_ros.limits.quantities import MOTOR_QUANTITIES, QUANTITIES, SCALABLE
-from hodyn_ros.plans.annotate import MAX_PERIOD, PERIOD, annotate, sample_count
+from hodyn_ros.plans.annotate import MAX_PERIOD, PERIOD, sample_count
 from hodyn_ros.plans.deviation import THROUGH, largest_deviation
 from hodyn_ros.plans.doubtful_points import in_milliseconds
 from hodyn_ros.plans.files import MAX_BYTES, annotated_contents, read_trajectory, write_annotated
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
-from hodyn_ros.plans.prepare import (
-    PlanRequest,
-    PlanSettings,
-    PreparedPlan,
-    accepted_points,
-    prepare_plan,
-)
+from hodyn_ros.plans.plan_request import PlanRequest, PlanSettings
+from hodyn_ros.plans.prepare import accepted_points, prepare_plan
+from hodyn_ros.plans.prepared_plan import PreparedPlan
 from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.retiming.result import binding_limits, momentary_stops
@@ -176,10 +172,9 @@ def _slower(
     assert prepared.plan is not None
     assert prepared.annotated is not None
     plan = prepared.plan.stretched(ratio)
-    annotated = annotate(
-        plan, FeedForward(request.robot), period, names=prepared.annotated.names,
-        gravity=request.settings.gravity, friction=request.settings.friction)
-    return replace(prepared, plan=plan, stretch=stretch, annotated=annotated)
+    return replace(
+        prepared, plan=plan, stretch=stretch,
+        annotated=request.annotated(plan, prepared.annotated.names, period))
 
 
 def _lower(shares: dict[str, float], report: LimitReport | None) -> bool:

@@ -7,7 +7,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.messages import cdr
-from hodyn_ros.plans.prepare import PlanSettings
+from hodyn_ros.plans.plan_request import PlanSettings
 from hodyn_ros.plans.worker import BaseJob, Job, PlanWorker
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import Robot

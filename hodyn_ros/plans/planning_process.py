@@ -12,19 +12,13 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import compiling
-from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
 from hodyn_ros.messages.multi_dof_trajectory import read_poses
 from hodyn_ros.plans.annotate import PERIOD
-from hodyn_ros.plans.annotate import annotate as annotated
 from hodyn_ros.plans.base_plan import base_plan
-from hodyn_ros.plans.prepare import (
-    PlanRequest,
-    PlanSettings,
-    PreparedPlan,
-    prepare_plan,
-    refused,
-)
+from hodyn_ros.plans.plan_request import PlanRequest, PlanSettings
+from hodyn_ros.plans.prepare import prepare_plan
+from hodyn_ros.plans.prepared_plan import PreparedPlan, refused
 from hodyn_ros.plans.waypoints import EndedError
 from hodyn_ros.reference.fit import fit_plan
 from hodyn_ros.robot import HodynError, Robot
@@ -94,13 +88,12 @@ def prepare(
     """Return the plan of a job; HodynError if its message is no trajectory, or is too long."""
     trajectory = _from_now(decode(data), skipped)
     _check_end(trajectory.times, 0.0)
-    prepared = prepare_plan(PlanRequest(trajectory, robot, settings, start=state))
+    request = PlanRequest(trajectory, robot, settings, start=state)
+    prepared = prepare_plan(request)
     plan, points, message = prepared.plan, prepared.points, b''
     if annotate and not prepared.refusal and plan is not None and points is not None:
-        message = annotated(
-            plan, FeedForward(robot), max(PERIOD, plan.duration / MAX_ANNOTATED),
-            names=points.names, gravity=settings.gravity, friction=settings.friction,
-        ).message(start)
+        period = max(PERIOD, plan.duration / MAX_ANNOTATED)
+        message = request.annotated(plan, points.names, period).message(start)
     # The node does not read the other results.
     return replace(prepared, limit_report=None, retimed=None, points=None, message=message)
 

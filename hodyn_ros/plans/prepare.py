@@ -6,18 +6,14 @@ the command line in its own.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 import reprlib
-from typing import Literal, get_args
 
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable, unit
 from hodyn_ros.limits.margins import LimitMargin
-from hodyn_ros.messages.joint_trajectory import JointWaypoints
-from hodyn_ros.plans.annotate import Annotated, annotate
-from hodyn_ros.plans.deviation import Deviation, deviation_of
+from hodyn_ros.plans.deviation import deviation_of
 from hodyn_ros.plans.doubtful_points import (
     CONTRADICTION,
     MILLISECONDS,
@@ -30,211 +26,52 @@ from hodyn_ros.plans.doubtful_points import (
     steps,
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
+from hodyn_ros.plans.plan_request import PlanRequest
+from hodyn_ros.plans.prepared_plan import PreparedPlan, refused
 from hodyn_ros.plans.reflex_check import reflex_peaks
 from hodyn_ros.plans.retiming.path import SMALLEST_STEP, allowed_overshoot, path_of
 from hodyn_ros.plans.retiming.result import Retimed
-from hodyn_ros.plans.retiming.search import PATH_TOLERANCE, Progress, retime_path, retime_plan
+from hodyn_ros.plans.retiming.search import Progress, retime_path, retime_plan
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.plans.waypoints import (
     AcceptedWaypoints,
-    EndedError,
-    OtherJointsError,
     accept,
     motion_at_end,
     motion_at_start,
     with_resting_ends,
 )
 from hodyn_ros.reference import Plan, fit_plan, overshoot
-from hodyn_ros.reference.fit import INTERPOLATIONS, OVERSHOOT_TOLERANCE, START_TOLERANCE
-from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.robot.reflexes import COMMANDS, Commands
-from hodyn_ros.robot.robot_check import check_robot
-
-StretchMode = Literal['off', 'offer', 'auto', 'retime']
-Fault = Literal['', 'joints', 'past', 'other']
 
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
-@dataclass(frozen=True)
-class PlanSettings:
-    """Settings for making plans from trajectories.
+@dataclass(frozen=True, eq=False)
+class _Fitted:
+    """A motion through the points of a trajectory, before it is judged."""
 
-    Attributes
-    ----------
-    joint_prefix, allow_other_model, driver_prefix : str, bool, and str or None
-        How joint names are mapped, see `robot.joint_names.JointNames`.
-    interpolation : str
-        See `reference.fit_plan`.
-    overshoot_tolerance : float
-        See `retiming.path.allowed_overshoot`.
-    start_tolerance, sample_tolerance : float
-        See `reference.fit_plan`.
-    stretch : 'off', 'offer', 'auto' or 'retime'
-        What to do with a plan beyond limits: 'off' refuses it, 'offer' refuses it and gives the
-        stretch that fixes it, 'auto' stretches it. 'retime' runs the path of any plan as fast as
-        the limits allow.
-    stop_at, path_tolerance, smoothness : tuple of int, float, float
-        With 'retime': as for `retiming.retime`.
-    allow_nonzero_velocity_at_end : bool
-        Whether a trajectory may end in motion. If not, it is refused, with 'retime' even before
-        its check. Retimed plans always end at rest.
-    leave_out_other_joints : bool
-        Whether joints besides the robot's, such as a gripper's, are left out instead of refused.
-    gravity, friction : bool
-        Whether the annotated efforts contain these terms.
-    commands : 'effort' or 'position'
-        Kind of commands that the arm is sent, on which its reflexes depend.
-
-    """
-
-    joint_prefix: str = ''
-    allow_other_model: bool = False
-    driver_prefix: str | None = None
-    interpolation: str = 'auto'
-    overshoot_tolerance: float = OVERSHOOT_TOLERANCE
-    start_tolerance: float = START_TOLERANCE
-    sample_tolerance: float = 0.0
-    stretch: StretchMode = 'offer'
-    stop_at: tuple[int, ...] = ()
-    path_tolerance: float = PATH_TOLERANCE
-    smoothness: float = 0.0
-    allow_nonzero_velocity_at_end: bool = False
-    leave_out_other_joints: bool = False
-    gravity: bool = True
-    friction: bool = True
-    commands: Commands = 'effort'
-
-    def __post_init__(self) -> None:
-        for name, choices in (
-            ('interpolation', INTERPOLATIONS), ('stretch', get_args(StretchMode)),
-            ('commands', COMMANDS),
-        ):
-            check_choice(getattr(self, name), name, choices)
+    points: AcceptedWaypoints  # at rest where the plan begins and ends at rest
+    plan: Plan
+    feedforward: FeedForward
+    limit_report: LimitReport
+    retimed: Retimed | None
+    moving: str  # why the plan is refused for its end in motion; empty if it is not
+    hasty: list[str]  # ends that joints cannot reach from rest, or at rest
+    begins: str  # how its first velocity differs from that of the start
+    resting: str  # what was set to rest at its ends
+    notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class PlanRequest:
-    """A trajectory, the robot that is to follow it, and the settings for its plan.
+class _Verdict:
+    """A plan, stretched if that is asked for, and why it must not run: without lines it may."""
 
-    Attributes
-    ----------
-    trajectory : JointWaypoints
-        The waypoints, unchecked.
-    robot : Robot
-        The robot.
-    settings : PlanSettings
-        How the plan is made.
-    start : (5, n) array or None
-        q … q⁗ of the active reference at the trajectory's time 0; with None the plan starts at
-        the first point, at rest unless this has a velocity.
-    elapsed : float
-        Time since the trajectory's start, s: a trajectory that has ended is refused.
-    annotate_period : float or None
-        Largest time between annotated samples, s; None for no samples.
-
-    """
-
-    trajectory: JointWaypoints
-    robot: Robot
-    settings: PlanSettings = PlanSettings()
-    start: Array | None = None
-    elapsed: float = 0.0
-    annotate_period: float | None = None
-
-    def __post_init__(self) -> None:
-        check_robot(self.robot)
-        if not isinstance(self.trajectory, JointWaypoints):
-            raise HodynError(
-                'trajectory: expected JointWaypoints(names, times, positions), got '
-                f'{reprlib.repr(self.trajectory)}')
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedPlan:
-    """The plan made from a trajectory, or the reason why it is refused.
-
-    Attributes
-    ----------
-    refusal : str
-        Why the plan must not run; empty if it may.
-    fault : 'joints', 'past', 'other' or ''
-        Kind of the refusal, if the trajectory could not be accepted: it names other joints, ended
-        before it could begin, or is otherwise wrong.
-    plan, limit_report : Plan and LimitReport, or None
-        The fitted plan, stretched with 'auto' if necessary, and its margins to the limits; None if
-        the trajectory was not accepted.
-    stretch : float or None
-        Factor on the duration that brings the plan within limits ('auto' has applied it); 1 if
-        none is needed, None if none was found or searched for.
-    annotated : Annotated or None
-        The plan with efforts, if this was requested and the plan is not refused.
-    overshoot : float
-        Distance, rad or m, by which the worst joint leaves the range of its points.
-    deviation : Deviation or None
-        Where the plan misses its points most; None if the trajectory was not accepted.
-    note : str
-        Remarks that do not refuse the plan, such as an overshoot or unused efforts.
-    seconds : float
-        Time that a `PlanWorker` took to prepare the plan, s; else 0.
-    message : bytes
-        The annotated plan as a serialized JointTrajectory, from a `PlanWorker`; else empty.
-    traceback : str
-        Traceback of a bug in this program for which the plan is refused; else empty.
-    retimed : Retimed or None
-        With the stretch 'retime', the result of the search.
-    reflexes : tuple of LimitMargin
-        How close the plan comes to each reflex of the vendor's controller, the closest first.
-    doubts : tuple of str
-        Probable errors of the points: times in milliseconds, velocities that contradict positions,
-        positions that contradict the coupling of joints.
-    unchecked : str
-        The motion to the first point, if it is not in the plan and not checked; else empty.
-    points : AcceptedWaypoints or None
-        Points of the plan, in the robot's order of joints; None if they were not accepted.
-
-    """
-
-    refusal: str
-    plan: Plan | None = None
-    limit_report: LimitReport | None = None
-    stretch: float | None = None
-    annotated: Annotated | None = None
-    overshoot: float = 0.0
-    deviation: Deviation | None = None
-    note: str = ''
-    seconds: float = 0.0
-    message: bytes = b''
-    traceback: str = ''
-    retimed: Retimed | None = None
-    reflexes: tuple[LimitMargin, ...] = ()
-    points: AcceptedWaypoints | None = None
-    fault: Fault = ''
-    unchecked: str = ''
-    doubts: tuple[str, ...] = ()
-
-    @property
-    def summary(self) -> str:
-        """Summary of the plan in a line: its refusal, or its size and its note."""
-        if self.refusal or self.plan is None:
-            return self.refusal
-        kind = self.plan.interpolation
-        how = kind if kind == 'retimed' else f'{kind} interpolation'
-        line = (
-            f'{self.plan.times.size} knots, {self.plan.duration:.3f} s, {how}, '
-            f'prepared in {self.seconds * 1e3:.0f} ms')
-        if self.stretch is not None and self.stretch > 1.0:
-            line += f', made {self.stretch:.4f} times slower'
-        return f'{line}; {self.note}' if self.note else line
-
-    @property
-    def reservations(self) -> str:
-        """Exceptions to add to 'within all limits': missed points, unchecked motion, doubts."""
-        unchecked = 'the motion to the first point is not in the plan and not checked'
-        missed = str(self.deviation) if self.deviation and self.deviation.value else ''
-        return ''.join(f', but {what}' for what in (
-            missed, unchecked if self.unchecked else '', *self.doubts) if what)
+    plan: Plan
+    limit_report: LimitReport
+    reflexes: tuple[LimitMargin, ...]
+    stretch: float | None
+    lines: list[str]
 
 
 def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> PreparedPlan:
@@ -245,80 +82,40 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
     if not isinstance(request, PlanRequest):
         raise HodynError(
             f'request: expected PlanRequest(trajectory, robot, …), got {reprlib.repr(request)}')
-    robot, settings, contradiction = request.robot, request.settings, ''
+    robot, joins, contradiction = request.robot, request.start is not None, ''
     try:
         points = accepted_points(request)
         where, contradiction = contradicted_velocity(robot, points)
-        starts = request.start is None or not (points.times[0] or request.start[1:].any())
-        begins = motion_at_start(points, request.start)
-        points, resting = with_resting_ends(points, first=starts)
-        moving, rests = motion_at_end(points), ''
-        if settings.allow_nonzero_velocity_at_end:
-            moving, rests = '', moving and 'the points end in motion; the plan ends at rest'
-        elif moving and settings.stretch == 'retime':
-            raise HodynError(moving)
-        feedforward = FeedForward(robot)
-        hasty = hasty_ends(robot, points, request.start)
-        retimed = _retimed(request, points, hasty, feedforward, progress)
-        plan = _fitted(request, points, hasty) if retimed is None else retimed.plan
-        limit_report = check_limits(plan, feedforward)
+        fitted = _fitted(request, points, progress)
     except HodynError as error:
         return refused(error, contradiction)
-    joins = request.start is not None
-    excess, note = _overshoot(request, plan, points.positions)
-    deviation = deviation_of(robot, plan, points, retimed)
-    used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
-    notes = () if retimed is None else (rests, *retimed.notes)
+    points, retimed = fitted.points, fitted.retimed
     locked, others, uncoupled = left_out_joints(robot, request.trajectory, points.names)
-    moving = '; '.join(filter(None, (locked, moving)))
+    moving = '; '.join(filter(None, (locked, fitted.moving)))
+    jumps = _jumps(request, fitted)
+    verdict = _verdict(request, fitted, moving, contradiction, jumps)
+    excess, leaves_range = _overshoot(request, fitted.plan, points.positions)
     unchecked = '' if joins or retimed is not None or not points.times[0] else (
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
-    # Steps and jitter do harm if a plan goes through all samples, without given accelerations.
-    meets_samples = settings.sample_tolerance == 0.0 and settings.stretch != 'retime' and (
-        points.accelerations is None or resting)
     doubt = in_milliseconds(robot, points, request.start)
-    doubts = (
-        MILLISECONDS if doubt else '', contradiction and f'{CONTRADICTION} ({where})', uncoupled)
-    jumps = steps(robot, points) if meets_samples else ''
-    if meets_samples and not limit_report.within_limits:
-        jumps = jitter(robot, points) or jumps
-    reflexes = reflex_peaks(plan, feedforward, settings.commands, joins=joins)
-    tripped = [str(peak) for peak in reflexes if peak.trips]
-    is_beyond = bool(tripped) or not limit_report.within_limits
-    # A refusal names the contradiction: neither a ramp nor a stretch mends wrong velocities.
-    lines = [line for line in (moving, contradiction) if line] if moving or is_beyond else []
-    factor: float | None = None if is_beyond else 1.0
-    if is_beyond:
-        lines += hasty if retimed is None and not contradiction else []
-        if not limit_report.within_limits:
-            lines.append(limit_report.summary + doubt_of_points(robot, points))
-        lines += [*tripped, *filter(None, [jumps])]
-        if settings.stretch != 'off' and not moving and not contradiction:
-            scaling = smallest_time_scaling(plan, LimitTable(feedforward, settings.commands))
-            factor = scaling.factor
-            if factor is None:
-                lines.append(scaling.reason)
-            elif settings.stretch == 'auto':
-                plan = plan.stretched(factor)
-                limit_report = check_limits(plan, feedforward)
-                reflexes = reflex_peaks(plan, feedforward, settings.commands, joins=joins)
-                lines = []
-            else:
-                also = ' and trips no reflex' if tripped else ''
-                lines.append(f'{factor:.4f} times slower it is within all limits{also}')
-    note = '; '.join(filter(None, (
-        unchecked, doubt, '' if lines else contradiction, '' if lines and is_beyond else jumps,
-        begins * (retimed is None or not joins), resting, others, note, used, *notes)))
+    used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
+    notes = (
+        unchecked, doubt, contradiction, jumps, fitted.begins * (retimed is None or not joins),
+        fitted.resting, others, leaves_range, used, *fitted.notes)
+    lines = verdict.lines
     prepared = PreparedPlan(
-        '; '.join(lines), plan, limit_report, factor, overshoot=excess, deviation=deviation,
-        note=note, retimed=None if lines else retimed, reflexes=reflexes, points=points,
-        unchecked=unchecked, fault='joints' if locked else '', doubts=doubts)
+        '; '.join(lines), verdict.plan, verdict.limit_report, verdict.stretch, overshoot=excess,
+        deviation=deviation_of(robot, fitted.plan, points, retimed),
+        note='; '.join(note for note in notes if note and note not in lines),
+        retimed=None if lines else retimed, reflexes=verdict.reflexes, points=points,
+        unchecked=unchecked, fault='joints' if locked else '', doubts=(
+            MILLISECONDS if doubt else '', contradiction and f'{CONTRADICTION} ({where})',
+            uncoupled))
     if lines or request.annotate_period is None:
         return prepared
-    return replace(prepared, annotated=annotate(
-        plan, feedforward, request.annotate_period, names=points.names,
-        gravity=settings.gravity, friction=settings.friction))
+    return replace(prepared, annotated=request.annotated(
+        verdict.plan, points.names, request.annotate_period))
 
 
 def accepted_points(request: PlanRequest) -> AcceptedWaypoints:
@@ -332,15 +129,74 @@ def accepted_points(request: PlanRequest) -> AcceptedWaypoints:
         leave_out_other_joints=settings.leave_out_other_joints)
 
 
-def refused(error: HodynError, contradiction: str = '') -> PreparedPlan:
-    """Return the refusal of a faulty trajectory, with a contradiction of its points."""
-    fault: Fault = (
-        'joints' if isinstance(error, OtherJointsError)
-        else 'past' if isinstance(error, EndedError) else 'other')
-    return PreparedPlan('; '.join(filter(None, (str(error), contradiction))), fault=fault)
+def _fitted(
+    request: PlanRequest, points: AcceptedWaypoints, progress: Progress | None,
+) -> _Fitted:
+    """Return a motion through points that are accepted; HodynError if there is none."""
+    settings, start = request.settings, request.start
+    begins = motion_at_start(points, start)
+    points, resting = with_resting_ends(
+        points, first=start is None or not (points.times[0] or start[1:].any()))
+    moving, rests = motion_at_end(points), ''
+    if settings.allow_nonzero_velocity_at_end:
+        moving, rests = '', moving and 'the points end in motion; the plan ends at rest'
+    elif moving and settings.stretch == 'retime':
+        raise HodynError(moving)
+    feedforward = FeedForward(request.robot)
+    hasty = hasty_ends(request.robot, points, start)
+    retimed = _retimed(request, points, hasty, feedforward, progress)
+    plan = _through(request, points, hasty) if retimed is None else retimed.plan
+    return _Fitted(
+        points, plan, feedforward, check_limits(plan, feedforward), retimed, moving, hasty,
+        begins, resting, () if retimed is None else (rests, *retimed.notes))
 
 
-def _fitted(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str]) -> Plan:
+def _jumps(request: PlanRequest, fitted: _Fitted) -> str:
+    """Return which steps or jitter of the points a plan repeats; empty if it repeats none."""
+    settings, points = request.settings, fitted.points
+    # They do harm if a plan goes through all samples, without given accelerations.
+    if settings.sample_tolerance > 0.0 or settings.stretch == 'retime' or (
+            points.accelerations is not None and not fitted.resting):
+        return ''
+    shakes = not fitted.limit_report.within_limits and jitter(request.robot, points)
+    return shakes or steps(request.robot, points)
+
+
+def _verdict(
+    request: PlanRequest, fitted: _Fitted, moving: str, contradiction: str, jumps: str,
+) -> _Verdict:
+    """Judge a plan by limits and reflexes; if it is beyond them, stretch it or offer a stretch."""
+    settings, plan, feedforward = request.settings, fitted.plan, fitted.feedforward
+    joins = request.start is not None
+    report = fitted.limit_report
+    reflexes = reflex_peaks(plan, feedforward, settings.commands, joins=joins)
+    tripped = [str(peak) for peak in reflexes if peak.trips]
+    # A refusal names the contradiction: neither a ramp nor a stretch mends wrong velocities.
+    lines = [line for line in (moving, contradiction) if line]
+    if report.within_limits and not tripped:
+        return _Verdict(plan, report, reflexes, 1.0, lines if moving else [])
+    if fitted.retimed is None and not contradiction:
+        lines += fitted.hasty
+    if not report.within_limits:
+        lines.append(report.summary + doubt_of_points(request.robot, fitted.points))
+    lines += [*tripped, *filter(None, [jumps])]
+    if settings.stretch == 'off' or moving or contradiction:
+        return _Verdict(plan, report, reflexes, None, lines)
+    scaling = smallest_time_scaling(plan, LimitTable(feedforward, settings.commands))
+    if scaling.factor is None:
+        lines.append(scaling.reason)
+    elif settings.stretch == 'auto':
+        slower = plan.stretched(scaling.factor)
+        return _Verdict(
+            slower, check_limits(slower, feedforward),
+            reflex_peaks(slower, feedforward, settings.commands, joins=joins), scaling.factor, [])
+    else:
+        also = ' and trips no reflex' if tripped else ''
+        lines.append(f'{scaling.factor:.4f} times slower it is within all limits{also}')
+    return _Verdict(plan, report, reflexes, scaling.factor, lines)
+
+
+def _through(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[str]) -> Plan:
     settings, limits = request.settings, request.robot.limits
     try:
         return fit_plan(
@@ -365,7 +221,7 @@ def _retimed(
         return None
     given = points
     if request.start is not None:
-        plan = _fitted(request, points, hasty)
+        plan = _through(request, points, hasty)
         if plan.duration and request.start[1:].any():
             return retime_plan(plan, feedforward, settings.commands)
         if not plan.duration or np.abs(points.positions - request.start[0]).max() <= SMALLEST_STEP:

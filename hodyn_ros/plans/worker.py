@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.plans import child_process
-from hodyn_ros.plans.prepare import PlanSettings, PreparedPlan
+from hodyn_ros.plans.plan_request import PlanSettings
+from hodyn_ros.plans.prepared_plan import PreparedPlan
 from hodyn_ros.robot import Robot
 
 DIED = 'the process that prepares plans has died'

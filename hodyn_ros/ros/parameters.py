@@ -18,7 +18,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from hodyn_ros.feedforward.goal_tolerances import GoalTolerances, default_tolerances
-from hodyn_ros.plans.prepare import StretchMode
+from hodyn_ros.plans.plan_request import StretchMode
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import robot_names
 from hodyn_ros.ros import parameter_file

@@ -13,7 +13,7 @@ from hodyn_ros.feedforward.settings import (
     MotorFeedbackSettings,
     SupervisorSettings,
 )
-from hodyn_ros.plans.prepare import PlanSettings
+from hodyn_ros.plans.plan_request import PlanSettings
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.files import load_robot, with_actuators
 from hodyn_ros.robot.joint_names import JointNames

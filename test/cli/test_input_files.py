@@ -11,7 +11,7 @@ from hodyn_ros.fleet.engine import one_after_another
 from hodyn_ros.fleet.inputs import find_bags, find_plans
 from hodyn_ros.fleet.plan_task import PlanTask
 from hodyn_ros.fleet.replay_task import ReplayTask
-from hodyn_ros.plans.prepare import PlanSettings
+from hodyn_ros.plans.plan_request import PlanSettings
 from hodyn_ros.robot import HodynError
 from hodyn_ros.ros import parameter_file
 

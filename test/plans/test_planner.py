@@ -8,9 +8,10 @@ import hodyn_ros as hd
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.messages.joint_trajectory import decode, encode
+from hodyn_ros.plans.plan_request import PlanRequest, PlanSettings
 from hodyn_ros.plans.planner import MIN_HEADROOM, TRIES, Planner
 from hodyn_ros.plans.planning_process import prepare
-from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
+from hodyn_ros.plans.prepare import prepare_plan
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import HodynError
 

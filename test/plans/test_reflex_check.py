@@ -9,7 +9,8 @@ import hodyn_ros as hd
 from hodyn_ros.cli import main
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_trajectory import JointWaypoints
-from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
+from hodyn_ros.plans.plan_request import PlanRequest, PlanSettings
+from hodyn_ros.plans.prepare import prepare_plan
 from hodyn_ros.plans.reflex_check import reflex_peaks
 from hodyn_ros.reference import fit_plan
 from hodyn_ros.robot.files.writer import robot_mapping

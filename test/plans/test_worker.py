@@ -14,8 +14,8 @@ from serialized import base_trajectory
 import hodyn_ros as hd
 from hodyn_ros.messages.joint_trajectory import encode
 from hodyn_ros.plans import planning_process
+from hodyn_ros.plans.plan_request import PlanSettings
 from hodyn_ros.plans.planner import Planner
-from hodyn_ros.plans.prepare import PlanSettings
 from hodyn_ros.plans.worker import (
     DIED,
     MOST_TIME,

@@ -6,7 +6,8 @@ import yaml
 import hodyn_ros as hd
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.messages.joint_trajectory import decode, encode
-from hodyn_ros.plans.prepare import PlanRequest, PlanSettings, prepare_plan
+from hodyn_ros.plans.plan_request import PlanRequest, PlanSettings
+from hodyn_ros.plans.prepare import prepare_plan
 from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.robot.joint_names import JointNames
