@@ -40,7 +40,7 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
         fitted = model.of(term, model.free)  # although it is not a term
         change[fitted] = (model.of(term, found.theta) - model.of(term, model.start))[fitted]
         deviation[fitted] = model.of(term, found.deviation)[fitted]
-        # Neither can be negative.
+        # Neither viscous friction nor a rotor's inertia can be negative.
         possible = model.of(term, model.start) + change > -NORMAL_90 * deviation
         those = model.moving & possible & (np.abs(change) > _CERTAIN * deviation)
         if those.any():
@@ -139,7 +139,7 @@ def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
 
 
 def link_ranks(model: Terms, found: Fit) -> tuple[int, int]:
-    """Return how many combinations of link parameters any motion can determine, and this one."""
+    """Return the number of base parameters of the links, and of those that the data determine."""
     if 'links' not in model.terms:
         return 0, 0
     base = base_parameters(model.robot, gravity=model.data.gravity).shape[1]

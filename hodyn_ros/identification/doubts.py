@@ -1,4 +1,4 @@
-"""Joints whose efforts are not fitted or whose results are in doubt, for example by their unit."""
+"""Joints whose efforts are left out, or whose results are in doubt."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,7 @@ from hodyn_ros.replay.effort_unit import AGREE
 from hodyn_ros.replay.position_ranges import mostly_outside
 from hodyn_ros.robot import Robot
 
-_MOSTLY = 0.5  # share of efforts beyond limits that is in doubt; correct ones are only for moments
+_MOSTLY = 0.5  # a larger share of efforts beyond limits is in doubt: correct efforts rarely are
 # If most other joints' gains changed by more than this ratio, an undetermined gain is not kept.
 _OTHER_GAINS = 1.2
 _COARSE = 1.5  # ratio of RMS effort to resolution below which efforts may be too coarse

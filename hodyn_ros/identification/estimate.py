@@ -115,7 +115,7 @@ class Estimate:
 
     @property
     def is_of_the_robot(self) -> bool:
-        """Whether any value was found that a robot file has: other than offsets of sensors."""
+        """Whether anything was found for a robot file, which has no offsets of sensors."""
         return bool(self.links) or self.payload is not None or any(
             np.isfinite(width).any() for width in self.intervals.values())
 
@@ -230,7 +230,7 @@ def _joint_values(model: Terms, found: Fit) -> tuple[dict[str, Array], dict[str,
         model.by_gain(theta)) * np.abs(gain / k))
     if 'friction' in model.terms and robot.friction is not None:
         kept = np.isnan(intervals['amplitude'])  # these joints keep all values of the given law
-        for key in ('slope', 'velocity_offset'):  # without round-off by the logarithm
+        for key in ('slope', 'velocity_offset'):  # the logarithm of the slope has rounded these
             joints[key][kept] = getattr(robot.friction, key)[kept]
     return joints, intervals
 

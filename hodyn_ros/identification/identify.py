@@ -27,8 +27,7 @@ from hodyn_ros.robot import HodynError, Robot
 
 MIN_BLOCKS = 8  # least number of blocks of time, of 1 s each, with motion
 
-# A payload's mass below this multiple of the half width of its interval, times −1, is not chance.
-_CLEAR = 3.0
+_CLEAR = 3.0  # a negative mass of a payload is not chance beyond this number of half widths
 _CHANCE = 0.05  # probability below which a difference from the given values is not chance
 
 

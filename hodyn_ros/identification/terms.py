@@ -181,7 +181,7 @@ class Terms:
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """The kinds whose given values are assumed to test a payload: links; gains if no term."""
+        """The kinds whose given values a test for a payload assumes: links; gains if no term."""
         return ('links', *(() if 'gains' in self.terms else ('inverse_gain', 'common_gain')))
 
     def leave_out_reversals(self, steep: Flags) -> None:
