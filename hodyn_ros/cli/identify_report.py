@@ -173,7 +173,6 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     from hodyn_ros.limits.margins import both
 
     said = []
-    # Whether gains and zeros were among the --terms.
     gains, zeros = (key in found.joints for key in ('effort_gain', 'zero'))
     by_gains = '' if gains else ' (add gains to the --terms to find this)'
     for slides in (False, True):

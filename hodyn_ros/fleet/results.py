@@ -2,7 +2,7 @@
 
 ``fleet.json`` has the settings. ``outcomes/NAME.json`` has the size and time of a file and the
 places where results may have been written for it; once the results are complete, it also has the
-outcome. A file is done if it has an outcome, and neither the file nor the settings have changed.
+outcome. A file is done if its results are complete, and it and the settings have not changed.
 """
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parts of recordings whose efforts do not fit: contacts, loads picked up, friction that warms."""
+"""Parts of recordings whose efforts do not fit: a contact, a picked-up load, warming joints."""
 from dataclasses import dataclass
 
 import numpy as np

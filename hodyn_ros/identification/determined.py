@@ -16,16 +16,15 @@ Masks = dict[str, Flags]
 UNDETERMINED = 0.8  # share of the prior's deviation above which a value is undetermined
 _WIDE = 0.5  # half width of a gain's interval, over the gain, above which it is undetermined
 _CERTAIN = 3.5  # standard deviations from which a term that was not fitted is significant
-# Parameters that are fixed together: all of a friction law is given, or all of it is fitted.
-_TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}
+_TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}  # kinds that are fixed together
 
 
 def missing_terms(model: Terms, found: Fit) -> Masks:
     """Return terms that would change a fit significantly (a score test), with masks of joints.
 
-    Viscous friction is tested if friction is fitted; rotors are tested if links or a payload are
-    fitted, since these would absorb the rotors' inertia. Viscous friction may already be fitted
-    though it is not a term: then its fitted change is tested.
+    Viscous friction is tested if friction is fitted, and rotors if links or a payload are fitted,
+    which would absorb their inertia. If viscous friction is fitted though it is not a term, its
+    fitted change is tested.
     """
     out: Masks = {}
     for term, takers, order in (
@@ -37,11 +36,10 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
             'ti,ij->tij', model.data.q[:, order], np.diag(model.effort_per_torque(found.theta)))
         change, covariance = solve_linear(model, found, columns, model.of(term, model.prior))
         deviation = np.sqrt(np.diag(covariance))
-        fitted = model.of(term, model.free)  # although it is not a term
+        fitted = model.of(term, model.free)
         change[fitted] = (model.of(term, found.theta) - model.of(term, model.start))[fitted]
         deviation[fitted] = model.of(term, found.deviation)[fitted]
-        # Neither viscous friction nor a rotor's inertia can be negative.
-        possible = model.of(term, model.start) + change > -NORMAL_90 * deviation
+        possible = model.of(term, model.start) + change > -NORMAL_90 * deviation  # may be ≥ 0
         those = model.moving & possible & (np.abs(change) > _CERTAIN * deviation)
         if those.any():
             out[term] = those
@@ -58,8 +56,7 @@ def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
         kind: model.of(kind, model.free) & (
             model.of(kind, found.deviation) > UNDETERMINED * model.of(kind, model.prior))
         for kind in model.stated('amplitude', 'viscous', 'rotor', 'zero', 'offset')}
-    # A zero that the search turned by quarter turns counts as determined.
-    out['zero'] &= model.of('zero', model.start) == 0.0
+    out['zero'] &= model.of('zero', model.start) == 0.0  # quarter turns were found by the search
     if 'gains' in model.terms:
         half = NORMAL_90 * found.deviation_of(model.by_gain(found.theta))
         out['inverse_gain'] = model.of('inverse_gain', model.free) & (
@@ -77,8 +74,8 @@ def steeper(model: Terms, found: Fit) -> Flags:
 def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
     """Return which values of each kind do not differ significantly from the given, (n,) masks.
 
-    Kinds are tested in turn. Before the next kind is tested, values that did not differ are set to
-    the given ones, and the other values change along as their covariance with them says.
+    Kinds are tested in turn. Values that do not differ are set to the given ones, and those of
+    later kinds are adjusted by their covariance with these.
     """
     out: Masks = {}
     mean, covariance = found.theta, found.covariance

@@ -46,8 +46,8 @@ def design(
     """Return a motion, on a fixed base, within a share of all limits of the robot.
 
     The limits are those of joints, motors and springs, and of the vendor's reflexes. The motion
-    takes `period`, s, and has 3 or more `harmonics`; it is sampled at `points` times. A random
-    search starts from random motions and tries another `trials` of them.
+    takes `period`, s, has 3 or more `harmonics`, and is sampled at `points` times. After some
+    random motions, `trials` variations of the best one are tried.
 
     Raises HodynError if the share of the limits does not suffice to hold the arm in the middle of
     its range.
@@ -116,8 +116,7 @@ def _check_held(table: LimitTable, share: float) -> None:
 def _used(table: LimitTable, motion: Array) -> Array:
     """Return the shares (T, K) of the table's limits that a motion (T, 5, n) uses.
 
-    Antagonistic springs use a part of their limits at rest: their shares are of the remaining
-    part.
+    Antagonistic springs use a part of their limits at rest: shares are of the remaining part.
     """
     n = table.feedforward.robot.n
     at_rest = np.abs(table.shares(np.zeros((1, 5, n)), np.zeros((1, 3, n))))
@@ -127,10 +126,7 @@ def _used(table: LimitTable, motion: Array) -> Array:
 
 
 def _basis(period: float, harmonics: int, times: Array) -> Array:
-    """Return the series' functions that keep both ends at rest, (T, 5, 2 (harmonics − 2)).
-
-    The second axis is the order of the derivative.
-    """
+    """Return functions with rest at both ends, and derivatives, (T, 5, 2 (harmonics − 2))."""
     k = np.arange(1, harmonics + 1)
     omega = 2.0 * np.pi * k / period
     phase = omega * times[:, None]

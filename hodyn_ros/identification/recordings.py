@@ -47,7 +47,8 @@ class Motion:
     diagnosis: Diagnosis  #: Faults of the recording, if any
     slow: Array  #: (n,): see `Pace.slow`
     measured: Flags  #: (n,): which joints have efforts that change; the other efforts are left out
-    #: A sentence per joint that contradicts its lock or its leader, or whose effort never changes
+    #: A sentence per joint that is not at its lock or does not follow its leading joint, or whose
+    #: effort never changes
     of_joints: list[str]
     _file: IO[bytes]
     _pieces: int
@@ -120,7 +121,7 @@ class Source:
     robot: Robot  #: The robot before identification
     topic: str | None = None  #: Joint state topic, needed when several are recorded
     prefix: str = ''  #: Prefix of the joint names of one arm among several
-    #: Whether the efforts contain gravity; by default, the recordings decide
+    #: Whether the efforts contain gravity; by default, found from the recordings
     gravity: bool | None = None
     _motions: dict[str, Motion] = field(default_factory=dict, repr=False)
 

@@ -1,10 +1,9 @@
 """Robust regression with priors, and intervals that allow for correlated errors.
 
-The fit minimises a sum of two parts. The first is Huber's loss of the residuals, divided by each
-joint's standard deviation: a few large errors do not dominate it. The second is half the squared
-distance of the parameters from the means of their priors, in prior standard deviations. The prior
-deviations of links and gains, the levels, are estimated from the data, by the evidence of the
-linearised model (MacKay, Neural Computation 1992).
+The fit minimises the sum of Huber's loss of the residuals, over each joint's standard deviation,
+which a few large errors do not dominate, and of half the squared distance of the parameters from
+their priors, in standard deviations. The prior deviations of links and gains, the levels, are
+estimated by the evidence of the linearised model (MacKay, Neural Computation 1992).
 
 Intervals come from the sandwich estimator over blocks of time, since the errors of neighbouring
 samples are correlated; see `correlated_errors` for errors that last longer than such blocks. The
@@ -29,9 +28,8 @@ _FLAT = 1e-3  # share of the damping for parameters in which the model is nearly
 _SETTLED = 0.02  # relative change of deviations and levels below which the rounds end
 _ROUNDS, _ROUGH = 5, 2  # greatest number of rounds, with and without `settle`
 _LEVELS = np.geomspace(0.003, 1.5, 24)
-"""Candidate levels: prior deviations of links and gains; 1 is ±100 %."""
-# Prior of each level: its median, and the standard deviation of its logarithm. The entries 'asked'
-# hold if links or gains are terms.
+"""Candidate levels; 1 is ±100 %."""
+# Prior of each level: median, and standard deviation of the logarithm; 'asked': if it is a term.
 _USUAL = {
     'links asked': (0.2, 1.0), 'links': (0.05, 1.0), 'inverse_gain': (0.01, 1.0),
     'common_gain': (0.01, 1.0), 'inverse_gain asked': (0.2, 1.0)}
@@ -184,8 +182,7 @@ def _descend(
 ) -> Array:
     """Minimise within bounds, by Levenberg-Marquardt steps on the normal equations.
 
-    Residuals are many and parameters few, so general solvers, which decompose the Jacobian, would
-    take longer.
+    General solvers, which decompose the Jacobian, would take longer: residuals are many.
     """
     free = terms.free
     if not free.any():

@@ -114,7 +114,7 @@ class Terms:
             log_cholesky(body.mass, body.com, body.inertia) for body in robot.bodies])
         friction = robot.friction or SigmoidFriction(np.zeros(n), np.full(n, 10.0), np.zeros(n))
         velocity = np.abs(np.where(self.known, self.data.q[:, 1], 0.0)).max(axis=0, initial=0.0)
-        # The friction of slow joints must change its sign within a smaller range of velocities.
+        # The friction of slow joints changes its sign within a smaller range of velocities.
         steepest = np.maximum(_SLOPES[1], _STEEPEST / np.where(
             self.moving, velocity, _STEEPEST))
         slope_given = np.clip(friction.slope, _SLOPES[0], steepest)
@@ -159,8 +159,7 @@ class Terms:
         if 'offsets' in self.terms:
             self.of('asymmetry', self.considered)[:] = self.of('asymmetry', self.free)
             self.of('asymmetry', self.free)[:] = False
-        # If given viscous friction were fixed, its error would change the gains, and these the
-        # payload.
+        # Fixed viscous friction that is wrong would change the gains, and these the payload.
         if self.robot.friction is not None:
             self.of('viscous', self.free)[self._doubts_viscous(self.robot.friction)] = True
         # Errors of links or gains resemble a payload, so links and gains are fitted with it.

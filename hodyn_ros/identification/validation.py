@@ -162,8 +162,8 @@ def validate(
                     apart[k][loaded], piece.q[mine], effort[mine], data.gravity)
             found_error = _error(whole[loaded], piece.q, effort, data.gravity)
             errors.add(bag, piece.block, np.stack([given, found_error, held_out], axis=1))
-    # The estimation of the lag allows for errors of friction and inertia. Other errors resemble a
-    # lag: if links, payload or zeros were found, the written file predicts.
+    # The lag allows for errors of friction and inertia, but errors of links, payload and zeros
+    # resemble a lag.
     moved = found.links or found.payload is not None or 'zero' in found.joints
     of_bags = errors.of_bags()
     together = np.sum(list(of_bags.values()), axis=0)

@@ -43,7 +43,7 @@ class Bag:
     """An open bag; a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open a bag; HodynError or OSError if it does not exist, or none of its files is read."""
+        """Open a bag; HodynError or OSError if it does not exist, or none of it can be read."""
         if not path.is_dir():
             check_file(path, f'no bag {str(path)!r}')
         self.path = path  #: The folder or the file

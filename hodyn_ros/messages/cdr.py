@@ -91,7 +91,7 @@ def aligned(at: int, size: int) -> int:
 def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
     """Return the frame and the numbers of a message with a header and `count` doubles.
 
-    Such messages are stamped vectors and wrenches. Raises HodynError for other bytes.
+    Raises HodynError for other bytes.
     """
     cursor = Cursor.after_stamp(data)
     with reading(data, f'a header and {count} numbers'):

@@ -37,9 +37,9 @@ _DECOMPRESSORS = {'lz4': LZ4FrameDecompressor, 'zstd': ZstdDecompressor}
 class _Record(NamedTuple):
     """A record's code, begin and end; the end may be beyond the end of a cut file.
 
-    The record is `doubtful` if damage may reach into it. This is so if bytes that cannot be a
-    record follow it, or if it is the last record and a zero ends or follows it: the zero may be in
-    a block that was never written to disk.
+    The record is `doubtful` if damage may reach into it: if bytes that cannot be a record follow
+    it, or if it is the last one and a zero ends or follows it, perhaps in a block that was never
+    written to disk.
     """
 
     code: int
@@ -88,10 +88,7 @@ class McapFile:
             yield item if isinstance(item, LostMessages) else item[1]
 
     def _walk(self, channels: set[int] | None) -> Iterator[tuple[int, Message] | LostMessages]:
-        """Yield each message of `channels` and its channel.
-
-        If `channels` is None, yield all messages, and keep the topics of the channels.
-        """
+        """Yield each message and its channel, of `channels` or, for None, of all; keep topics."""
         at = len(_MAGIC)
         for record in _records(self._source, at):
             if record.code in (_DATA_END, _FOOTER):
@@ -176,8 +173,7 @@ class McapFile:
             body = source[record.at + _HEAD.size:record.end]
             try:
                 self._take(record.code, body)
-                # Without a checksum, a damaged index could make `_walk_chunk` skip chunks.
-                if record.code == _CHUNK_INDEX and crc:
+                if record.code == _CHUNK_INDEX and crc:  # a damaged index would skip chunks
                     place, length = struct.unpack_from('<Q8xI', body, 16)
                     if length:  # 0 if the chunk has no index of its channels
                         self._chunks[place] = {key for key, _ in struct.iter_unpack(
