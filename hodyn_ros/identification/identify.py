@@ -56,8 +56,8 @@ def identify(
     Raises
     ------
     HodynError
-        Too little motion, values too large for a fit, efforts in another unit although gains are
-        not a term, or a term (rotor, zeros) that is refused for robots with `actuators`.
+        Too little motion, values too large for a fit, efforts in another unit if neither gains
+        nor zeros are a term, or a term (rotor, zeros) that robots with `actuators` do not have.
 
     """
     for term, motors, key in (
