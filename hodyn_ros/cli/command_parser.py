@@ -14,7 +14,7 @@ _LISTS = {'--lock': 1, '--payload': 2, '--stop-at': 1, '--terms': 1}
 """Options with lists of values that are not files, and the least number of values."""
 _NUMBERS = ('--lock', '--payload')  # options whose further values are numbers, or JOINT=NUMBER
 _NUMBER = re.compile(r'[-+.\d]+(e[-+]?\d+)?')
-_JOINED = re.compile(r'[-+.,;\[\]()\d]+')  # numbers joined by other than spaces
+_JOINED = re.compile(r'[-+.,;\[\]()\d]+')  # numbers with commas or brackets, without spaces
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -38,7 +38,7 @@ class CommandParser(argparse.ArgumentParser):
         return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        """End the process with an error; if --limits took the plan, the error says so."""
+        """End the process with an error, also saying if a plan was read as a value of --limits."""
         if message.endswith('required: PLAN') and '--limits' in self._words:
             taken = takewhile(
                 lambda word: not word.startswith('-'),
@@ -71,5 +71,5 @@ def _is_no_value(option: str, word: str, following: str) -> bool:
             option in _NUMBERS and _JOINED.fullmatch(word)):
         return False
     if option in _NUMBERS and not _NUMBER.fullmatch(following):
-        return True  # but a word before a number is a second load, which is refused
+        return True  # if a number follows, the word is the link of a second load, refused later
     return '/' in word or bool(Path(word).suffix) or Path(word).exists()

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.excitation import Excitation
     from hodyn_ros.robot import Robot
 
-_SLOWER = 1.15  # factor of the duration, if the check refuses a plan
-_ATTEMPTS = 6
+_SLOWER = 1.15  # factor by which the next motion takes longer if the check refuses a plan
+_ATTEMPTS = 6  # greatest number of motions that are checked
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:

@@ -1,4 +1,4 @@
-"""The progress of many files: a bar on a terminal, a line now and then in a pipe."""
+"""The progress of many files: a bar on a terminal, or a line every few seconds in a pipe."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ class FleetProgress:
             self._bar.stop()
 
     def start(self, done: Sequence[Outcome], sizes: dict[str, int]) -> None:
-        """Take the outcomes of an earlier run, and the bytes of each file still to do."""
+        """Take the outcomes of an earlier run, and the number of bytes of each remaining file."""
         self._sizes, self._bytes = sizes, sum(sizes.values())
         self._earlier, self._failed = len(done), sum(not outcome.is_ok for outcome in done)
         self._total = len(done) + len(sizes)

@@ -21,9 +21,9 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(
         'generate', help='write C code of the torque for a drive or controller',
         description='Writes C99 of the inverse dynamics of one robot, with its constants folded: '
-        'a header, a source, a CMakeLists.txt and a package.xml. It allocates nothing, and needs '
-        'only math.h. For a floating base it takes the pose and twist of the base as well, and '
-        'writes the wrench on it.')
+        'a header, a source, a CMakeLists.txt and a package.xml. The code allocates no memory and '
+        'needs only math.h. For a floating base, it also takes the pose and twist of the base, '
+        'and returns the wrench on it.')
     add_robot(parser, actuators=False)
     kind = parser.add_mutually_exclusive_group(required=True)
     kind.add_argument(

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from hodyn_ros.robot import Robot
 
 _WORTH_COUNTING = 0.005  # least share of a joint's efforts at standstill that is printed
-_BETTER = 0.95  # ratio of held-out errors to those before, below which the file is better
+_BETTER = 0.95  # ratio of held-out errors to those of the given file that counts as better
 _ALIKE = 1.2  # largest ratio between gains that are printed as one factor
 _WIDER = 1.2  # factor from which the report says that errors of links widen intervals
-_FAR = 3.0  # factor from which a gain is far from the robot's
+_FAR = 3.0  # ratio, or its inverse, from which a gain is far from the robot's
 
 _COLUMNS = (
     ('amplitude', 'A, N m'), ('slope', 'slope, s/rad'),
@@ -58,7 +58,7 @@ def print_identified(
         for path, value, width in zip(
             bags if several else bags[:1], np.atleast_2d(found.offset),
             np.atleast_2d(found.offset_interval), strict=True)
-        if not np.isnan(width).all()]  # else none is fitted
+        if not np.isnan(width).all()]  # if an offset is fitted
     columns += offsets
     for begin in range(0, len(columns), 3):  # more columns would be wider than a terminal
         some = columns[begin:begin + 3]
@@ -66,7 +66,7 @@ def print_identified(
         for i, name in enumerate(robot.joint_names):
             if begin >= len(columns) - len(offsets) and all(
                     math.isnan(width[i]) for _, _, width in some):
-                continue  # no effort of this joint is used: its offsets of 0 tell nothing
+                continue  # no effort of this joint is used, so its offsets of 0 mean nothing
             table.add_row(name, *(
                 _cell(value[i], width[i], 'bound' if name in steep and value is slopes else 'kept')
                 for _, value, width in some))
@@ -173,7 +173,6 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     from hodyn_ros.limits.margins import both
 
     said = []
-    # Whether gains and zeros were among the --terms.
     gains, zeros = (key in found.joints for key in ('effort_gain', 'zero'))
     by_gains = '' if gains else ' (add gains to the --terms to find this)'
     for slides in (False, True):
@@ -254,8 +253,8 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
 
 def missing_terms(found: Estimate) -> list[str]:
     """Return warnings about terms that the recordings show but that were not fitted."""
-    words = {'viscous': ('Viscous friction', 'amplitude and slope of friction may take up a part'),
-             'rotor': ('The inertia of the rotors', 'links and payload take it up')}
+    words = {'viscous': ('Viscous friction', 'amplitude and slope of friction may absorb a part'),
+             'rotor': ('The inertia of the rotors', 'links and payload absorb it')}
     return [
         f"{words[term][0]} of {', '.join(joints)} differs significantly from the robot's, but is "
         f'not written: {words[term][1]}, and their intervals do not allow for it. Add {term} to '
@@ -293,8 +292,8 @@ def verdict(
 ) -> str:
     """Return for which joints the file is better or worse on held-out motion, and advice.
 
-    Joints in `doubted` are not judged. With `has_doubts` a recording as a whole is in doubt: the
-    other joints are judged, but the advice is to resolve this first.
+    Joints in `doubted` are not judged. If `has_doubts`, a whole recording is in doubt: the other
+    joints are judged, but the advice is to resolve the doubts first.
     """
     rows = list(zip(
         robot.joint_names, validation.before_by_gains_found, validation.held_out,
@@ -381,7 +380,7 @@ def _print_payload(
 
 
 def _print_other_tips(console: Console, robot: Robot) -> None:
-    """Name the tips of a tree on which no payload is searched for, and say how to choose one."""
+    """Name the tips of a tree on which no payload is fitted, and say how to fit one there."""
     from hodyn_ros.replay.tips import tips
 
     last = robot.bodies[-1]
@@ -394,6 +393,6 @@ def _print_other_tips(console: Console, robot: Robot) -> None:
 
 
 def _cell(value: float, width: float, without: str = 'kept') -> str:
-    """Return a value with its interval, or with a word that says why it has none."""
+    """Return a value with its interval, or with the word `without` if it has none."""
     return f'{value:.3g} ({without})' if math.isnan(width) else (
         f'{value:.3g} ± {float(f"{width:.2g}"):g}')

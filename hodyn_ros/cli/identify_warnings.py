@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
 
-_LEFT = 0.1  # least share of the efforts at which errors call the model in question
+_LEFT = 0.1  # ratio of held-out errors to efforts from which a load elsewhere is named
 _FACTOR = 3.0  # ratio of the found and the given mass beyond which a link is implausible
 
 
@@ -23,8 +23,8 @@ def load_elsewhere(
 ) -> str:
     """Return a sentence on a load that no payload of the last link explains, or an empty string.
 
-    `bag` and `motion` are the number and the motion of the recording. With such a load, its
-    efforts contain too much gravity, which offsets do not explain either.
+    With such a load, the efforts of the recording contain too much gravity, and the fitted terms
+    leave large errors. `bag` and `motion` are the number and the motion of the recording.
     """
     import numpy as np
 
@@ -113,7 +113,7 @@ def implausible_links(robot: Robot, found: Estimate, terms: Collection[str]) -> 
 
 
 def _errors(robot: Robot, changes: Sequence[Change], than: str) -> str:
-    """Return the RMS error of each changed joint, and the usual one."""
+    """Return the RMS error of each changed joint, and its usual error, as text."""
     from hodyn_ros.feedforward.limit_table import unit
 
     return 'RMS errors of ' + ', '.join(

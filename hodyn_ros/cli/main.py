@@ -39,7 +39,7 @@ from hodyn_ros.common.version import VERSION
 BAD_INPUT = 2
 INTERRUPTED = 130
 """Exit code of a command that SIGINT ended, as in shells."""
-# Words in the library's errors, and the options of commands that replace them.
+# Words in the library's errors, and the options that replace them in errors of commands.
 _OPTIONS = {
     'locked_joints': '--lock JOINT=VALUE', 'inertia_check: warn': '--inertia-check warn',
     'use double': 'leave out --float',

@@ -66,11 +66,11 @@ def run_many(
 ) -> int:
     """Do the files that are not done yet, write ``summary.parquet``, and return the exit code.
 
-    The code is 0 if all files are well, 1 if not but at least one has a result, 2 if none has, 130
-    if stopped. `options` has those of `add_many_options`, `output` and `force`; the progress
-    counts `unit` per second; `show` prints the outcomes of all files in the folder, earlier runs
-    included, and writes `files`. Raises HodynError or OSError if the folder or the workers cannot
-    be used.
+    The code is 0 if all files are well, 130 if the command was stopped, 2 if no file has a result,
+    and otherwise 1. `options` has the options of `add_many_options`, `output` and `force`. The
+    progress is in `unit` per second. `show` prints the outcomes of all files in the folder, also
+    of earlier runs, and writes `files`. Raises HodynError or OSError if the folder or the workers
+    cannot be used.
     """
     from hodyn_ros.cli.fleet_progress import FleetProgress
     from hodyn_ros.fleet.engine import engine
@@ -134,7 +134,7 @@ def print_ranking(
 
 @contextmanager
 def _stopping(tell: Callable[[], None]) -> Iterator[Callable[[], bool]]:
-    """Yield a function that returns whether Ctrl-C was pressed; a second one interrupts."""
+    """Yield a function that returns whether Ctrl-C was pressed; a second Ctrl-C interrupts."""
     pressed = threading.Event()
     if threading.current_thread() is not threading.main_thread():
         yield pressed.is_set

@@ -19,7 +19,7 @@ ResultsFile = Path | TextIO
 
 
 class Default(str):
-    """A default value, which commands can tell apart from a value that the user gave."""
+    """A default value, of its own type: commands can tell it from a value that the user gave."""
 
 
 def add_robot(parser: argparse.ArgumentParser, *, actuators: bool = True) -> None:

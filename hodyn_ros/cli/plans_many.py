@@ -58,7 +58,7 @@ def _row(outcome: Outcome) -> list[str]:
 
 
 def _nearest(outcome: Outcome) -> tuple[float, str]:
-    """Return the largest share of a limit and its name; infinite for plans without a result."""
+    """Return the largest share of a limit, infinite without a result, and the limit's name."""
     if not outcome.has_result:
         return float('inf'), ''
     return max(

@@ -74,7 +74,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
 
 
 class _Limits(argparse.Action):
-    """Separates shares of the limits from a file of limits."""
+    """Separates the shares of limits from the file of limits."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any,
@@ -171,7 +171,7 @@ def _number_of(text: str) -> float:
 
 
 def _in_motion(prepared: PreparedPlan, request: PlanRequest) -> str:
-    """Return why a plan has no uniform stretch within the limits, to be printed."""
+    """Return why no uniform stretch brings a plan within the limits, to be printed."""
     import numpy as np
 
     times = request.trajectory.times
@@ -192,7 +192,7 @@ def _what_binds(prepared: PreparedPlan) -> list[str]:
     for binding in prepared.retimed.binding:
         key = f'{binding.joint} {binding.quantity}'
         total[key] = total.get(key, 0.0) + binding.end - binding.begin
-    # Limits whose printed times are equal, as on the way there and back, stay in order of time.
+    # Limits with equal printed times, as on the way there and back, stay in order of time.
     longest = sorted(total, key=lambda key: -round(total[key], 3))[:MAX_LINES]
     return [f'  within 5 % of the limit for {total[key]:.3f} s: {key}' for key in longest]
 

@@ -17,7 +17,7 @@ class PipeConsole(Console):
     """A console that leaves the error of a closed pipe to the caller."""
 
     def on_broken_pipe(self) -> None:
-        """Raise the error again; rich would end with code 1, which stands for a result."""
+        """Raise the error again; rich would end with code 1, which is the code of a result."""
         raise
 
 

@@ -22,16 +22,15 @@ if TYPE_CHECKING:
 def used_robot(options: argparse.Namespace) -> Iterator[None]:
     """Make `options.robot` a temporary file of the robot changed by --lock, --limits etc.
 
-    So the robot is the same in all processes that a command starts, for example a node.
-
-    Raises HodynError that names the option.
+    All processes that a command starts, for example a node, can then read the same robot. Errors
+    are a HodynError that names the option.
     """
     options.robot_is_given = not isinstance(getattr(options, 'robot', ''), Default)
     if not options.robot_is_given:
         options.robot = str(options.robot)  # a plain str, for code that checks the type
     wanted = ('lock', 'inertia_check', 'limits', 'payload')
     actuators = getattr(options, 'actuators', None)
-    actuators = actuators if isinstance(actuators, Path) else None  # in `generate` also a flag
+    actuators = actuators if isinstance(actuators, Path) else None  # `generate` also has a flag
     if actuators is None and not any(getattr(options, name, None) for name in wanted):
         yield
         return
@@ -56,7 +55,7 @@ def used_robot(options: argparse.Namespace) -> Iterator[None]:
         file = Path(folder) / f'{robot.name}.yaml'.replace('/', '_')
         save_robot(robot, file)
         options.robot = str(file)
-        # The same warnings have been given for the robot's original file.
+        # Reading this file would repeat the warnings about the original file.
         warnings.filterwarnings('ignore', f'.*{re.escape(str(file))}')
         yield
 

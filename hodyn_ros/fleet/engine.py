@@ -1,4 +1,4 @@
-"""Where files are processed: by workers of a Dask cluster, local or not, or in this process."""
+"""Processes files by the workers of a Dask cluster, local or remote, or in this process."""
 from __future__ import annotations
 
 from collections import Counter, deque
@@ -18,15 +18,16 @@ Outcomes = Generator[Outcome, None, None]
 Engine = Callable[[Task, Sequence[Job], Callable[[], bool], Callable[[Job], None]], Outcomes]
 """Runs a task on files and yields their outcomes as they are ready.
 
-Before each file it asks whether to stop; when a file begins, it calls the last function.
+The third argument returns whether to stop: it is called before each file. The last argument is
+called when a file begins.
 """
 
 _TIMEOUT = 20  # s to find the scheduler, and to see a first worker
-_RETRIES = 1  # retries after a local worker died; other clusters have a setting of their own
+_RETRIES = 1  # retries of a file after its local worker died; other clusters have Dask's setting
 _SETTINGS: dict[str, Any] = {
-    # Dask must not retry: it could queue the file behind one that kills workers, and blame it.
+    # No retries by Dask: a file queued behind one that kills workers would be blamed for it.
     'distributed.scheduler.allowed-failures': 0,
-    'distributed.scheduler.worker-ttl': None,  # else all workers are lost when the machine sleeps
+    'distributed.scheduler.worker-ttl': None,  # workers must outlive a sleep of the machine
     'distributed.scheduler.http.routes': [], 'distributed.worker.http.routes': [],
     'distributed.nanny.pre-spawn-environ.NUMBA_NUM_THREADS': '1'}
 
@@ -40,7 +41,7 @@ def engine(count: int | None, scheduler: str | None) -> Engine:
     installed, files are processed one after another in this process; HodynError if `count` is then
     above 1, or `scheduler` is given. HodynError also if the scheduler file does not exist.
     """
-    # Workers inherit this. What Dask would log about a dead worker is in the outcome of its file.
+    # Workers inherit this. Dask need not log dead workers: the outcome of a file names them.
     os.environ.setdefault('DASK_LOGGING__DISTRIBUTED', 'critical')
     try:
         import cryptography  # noqa: F401  (distributed imports it late)
@@ -89,7 +90,7 @@ def _by_dask(
             while waiting and (idle or not running) and not is_stopping():
                 job, worker = waiting.popleft(), idle.pop() if idle else None
                 begin(job)
-                # Impure: a file of the same name is done again when it has changed.
+                # pure=False: a file of the same name may have changed, and is done again.
                 future = client.submit(
                     task, job.path, job.name, workers=worker, pure=False,
                     allow_other_workers=worker is not None)
@@ -108,21 +109,21 @@ def _by_dask(
                     continue
                 outcome = task.outcome(
                     job, f'it killed {deaths[job]} workers, perhaps for lack of memory')
-            except Exception as error:  # for example if the task cannot be unpickled there
+            except Exception as error:  # for example if the worker cannot unpickle the task
                 outcome = task.outcome(
                     job, f'the cluster failed: {type(error).__name__}: {error}')
-            del future  # else Dask repeats this file if the next one kills the worker
+            del future  # otherwise Dask repeats this file if the next one kills the worker
             yield outcome
 
 
 @contextmanager
 def _here(count: int, most: int) -> Generator[Any, None, None]:
-    """Yield the client of a local cluster, which ends with the context or with this process."""
+    """Yield the client of a local cluster; the cluster ends with the context or this process."""
     import dask
     import distributed
 
-    # Only this process may get Ctrl-C of a terminal: children inherit the blocked signals.
-    resource_tracker.ensure_running()  # started later, it would unblock the signal
+    # Ctrl-C in a terminal must reach this process only: its children inherit the blocked signal.
+    resource_tracker.ensure_running()  # its start unblocks the signal, so it starts before
     former = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         with dask.config.set(_SETTINGS):
@@ -140,7 +141,7 @@ def _here(count: int, most: int) -> Generator[Any, None, None]:
             yield client
             with suppress(TimeoutError):  # a worker that restarts would fail with a traceback
                 client.wait_for_workers(len(cluster.workers), timeout=_TIMEOUT)
-    finally:  # do not wait for files in progress, as after a second Ctrl-C
+    finally:  # do not wait for files in progress, for example after a second Ctrl-C
         for nanny in cluster.workers.values():
             nanny.close_gracefully()
             with suppress(ProcessLookupError, TypeError):  # it has no process just now
@@ -191,7 +192,7 @@ def _warm_up(client: Any, task: Task) -> None:
                     _compile, task, workers=[address], pure=False, allow_other_workers=True)
                 for address in one_of_each.values()], loop=client.loop):
             future.result()
-    except Exception as error:  # it killed workers, or they cannot read the task
+    except Exception as error:  # the task killed workers, or they cannot read it
         raise HodynError(
             'the Dask workers cannot begin; check that they have the same version of hodyn_ros '
             f'and enough memory: {type(error).__name__}: {error}') from error

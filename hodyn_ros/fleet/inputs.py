@@ -39,7 +39,7 @@ def find_bags(arguments: Iterable[Path]) -> list[Job]:
 
 
 def each_bag(arguments: Iterable[Path]) -> list[Path]:
-    """Return bags in the order given; those of a folder or pattern, found as by `find_bags`."""
+    """Return bags in the order given; bags of a folder or pattern as from `find_bags`."""
     return [path for given in arguments for path in (
         [job.path for job in find_bags([given])] if is_many([given]) else [given])]
 
@@ -146,7 +146,7 @@ def _matches(
             if _is_result(files):
                 break
             if _is_bag_folder(folder.resolve().name, files):
-                # A file of a bag means the bag; its metadata.yaml is not a plan.
+                # A storage file in a bag stands for this bag; metadata.yaml is not a plan.
                 if is_folder or _STORAGE.fullmatch(path.name):
                     yield (folder.resolve().name if folder == root
                            else str(folder.relative_to(root))), folder
@@ -170,7 +170,7 @@ def _below(
 ) -> Iterator[tuple[str, Path]]:
     """Yield the matches in a folder; `inside` are the folders on the way to it."""
     place = folder.resolve()
-    if place in inside:  # a link back, which would be followed for ever
+    if place in inside:  # a link back: following it would never end
         return
     try:
         found = sorted(os.scandir(folder), key=lambda entry: entry.name)

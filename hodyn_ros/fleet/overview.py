@@ -23,9 +23,9 @@ OVERVIEW = 'overview.html'
 def rank(outcomes: Sequence[Outcome]) -> list[tuple[float, str, Outcome]]:
     """Return a factor, a joint and the outcome of each bag, the worst bag first.
 
-    The factor is the largest ratio of a joint's RMS error to the median of its errors in all bags,
-    and the joint the one with this ratio. Bags without a result are first, and then those without
-    efforts, both with infinity.
+    The factor is the largest ratio of a joint's RMS error to the median of its errors in all bags;
+    the joint is the one with this ratio. Bags without a result come first, then bags without
+    efforts; both have an infinite factor.
     """
     medians = {
         joint: np.median([one['rms_error'] for _, one in rows])

@@ -22,8 +22,8 @@ _ENDINGS = ('.yaml', '.yml', '.json', '.csv')
 class PlanTask(Task):
     """Checks, annotates or retimes a plan as the ``hodyn`` commands do."""
 
-    #: 'check', 'annotate' or 'retime': the command; `check` writes no plan, the other two write it
-    #: with its torques
+    #: 'check', 'annotate' or 'retime': the command; `check` writes no plan, the other two write
+    #: the plan with its torques
     command: Literal['check', 'annotate', 'retime']
     robot: Robot  #: The robot, with the limits that plans may use
     settings: PlanSettings  #: How the plan is prepared; for ``retime`` its stretch is 'retime'
@@ -90,7 +90,7 @@ class PlanTask(Task):
 
 
 def _rows(report: LimitReport) -> list[Row]:
-    """Return each joint's share of each limit, and the limit that it comes closest to."""
+    """Return each joint's share of each limit, and the limit that it comes nearest to."""
     rows: dict[str, Row] = {}
     for entry in report.worst:
         row = rows.setdefault(entry.joint, {'joint': entry.joint})

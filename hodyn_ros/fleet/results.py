@@ -1,8 +1,8 @@
-"""The folder of a fleet: a file is done if its results are complete, with the same settings.
+"""The folder of a fleet, from which a later run continues, however this one ends.
 
 ``fleet.json`` has the settings. ``outcomes/NAME.json`` has the size and time of a file and the
-places where results may have been written for it; once these are complete, it also has the
-outcome. So the next run can continue, however this one ends.
+places where results may have been written for it; once the results are complete, it also has the
+outcome. A file is done if its results are complete, and it and the settings have not changed.
 """
 from __future__ import annotations
 
@@ -46,11 +46,10 @@ def settings_of(command: str, task: Any) -> dict[str, Any]:
 class Results:
     """The folder of a fleet, for one process at a time; a context manager.
 
-    The folder is the task's `output`, and `settings` are from `settings_of`. With `force` all
-    files are done again, after results of earlier runs of the command are removed. Entering the
-    context raises HodynError if the folder has results of another command or, without `force`,
-    with other settings; if its ``fleet.json`` is not from hodyn; or if another process is writing
-    to it.
+    The folder is the task's `output`, and `settings` are from `settings_of`. With `force`, results
+    of earlier runs of the command are removed, and all files are done again. Entering the context
+    raises HodynError if the folder has results of another command or, without `force`, with other
+    settings; if its ``fleet.json`` is not from hodyn; or if another process is writing to it.
     """
 
     def __init__(self, task: Task, settings: Settings, *, force: bool = False) -> None:
@@ -81,10 +80,11 @@ class Results:
     def take(self, jobs: Iterable[Job]) -> list[Job]:
         """Return the files that are not done, the largest first, and remove their old results.
 
-        In this order no worker is left with a long file at the end. Old results are removed before
-        any worker begins, so that no folder is removed while one writes to it. HodynError or
-        FileExistsError: two files have the same name or would be written to the same place, or a
-        file that no run wrote is in the way.
+        With the largest first, no worker has a long file left at the end. Old results are removed
+        before any worker begins, so that no folder is removed while a worker writes to it.
+
+        Raises HodynError or FileExistsError if two files have the same name or the same place for
+        results, or if there is a file at such a place that no run wrote.
         """
         jobs = list(jobs)
         self._check(jobs)
@@ -132,7 +132,7 @@ class Results:
             raise HodynError(
                 f'{self._folder / MARK}: was not written by hodyn; choose another '
                 'output') from None
-        # Results of another command are in other places, so they are never replaced.
+        # Another command has its results in other places: its folder is never replaced.
         may_force = command == self._settings['command']
         if found != self._settings and not (self._force and may_force):
             key = next(key for key in (*self._settings, *found)

@@ -56,7 +56,7 @@ class Task(ABC):
     output: Path  #: Folder of the fleet. Earlier results of a file are replaced.
 
     def __call__(self, path: Path, name: str = '') -> Outcome:
-        """Perform the task; errors are not raised, but are in the status of the outcome.
+        """Perform the task; an error is not raised: it becomes the status of the outcome.
 
         The path may be the folder of a bag. `name` is its name in the fleet, by default the file
         name.
@@ -81,7 +81,7 @@ class Task(ABC):
 
     @abstractmethod
     def places(self, name: str) -> list[str]:
-        """Return all files that may be written for a file, relative to `output`."""
+        """Return all paths, relative to `output`, at which results of a file may be written."""
 
     @abstractmethod
     def warm_up(self) -> None:

@@ -1,4 +1,4 @@
-"""Parts of recordings whose efforts do not fit: contacts, loads picked up, friction that warms."""
+"""Parts of recordings whose efforts do not fit: a contact, a picked-up load, warming joints."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,35 +8,35 @@ from hodyn_ros.identification.recordings import FOLDS, STRETCH
 from hodyn_ros.identification.regression import Fit, inverse
 from hodyn_ros.identification.terms import Terms
 
-_FEWEST = 12  # least number of blocks of a recording in which changes are searched
-# A block does not fit if its squared error is more than _MUCH times the usual one, and its
-# logarithm more than _SCATTER robust standard deviations above the usual one.
+_FEWEST = 12  # a recording with fewer blocks is not searched for changes
+# A block does not fit if its squared error exceeds the usual one by more than the factor _MUCH
+# and, as a logarithm, by more than _SCATTER robust standard deviations.
 _MUCH, _SCATTER = 10.0, 6.0
-_NORMAL = 1.4826  # standard deviation over median deviation of normal values
+_NORMAL = 1.4826  # ratio of standard deviation to median absolute deviation of normal values
 _LONG = 2  # least number of successive blocks that do not fit
-# Least errors that are reported, over the standard deviation of the joint's efforts: of blocks
-# that do not fit, and of a model that must change.
+# Smaller RMS errors are not reported, as shares of the standard deviation of the joint's torques:
+# in blocks that do not fit, and in a recording whose model may change.
 _LARGE, _NOTABLE = 0.1, 0.02
-_PARTS = 4  # number of parts of the blocks, each predicted from the others
-_EXPLAINED = 0.6  # least share of the squared error that a change in time must explain
-_SWITCHES = np.linspace(0.2, 0.8, 7)  # shares of the recording after which something may change
+_PARTS = 4  # the blocks are divided into this many parts, each predicted from the others
+_EXPLAINED = 0.6  # share of the squared error that a change of the model must explain
+_SWITCHES = np.linspace(0.2, 0.8, 7)  # times of a change to try, as shares of the recording
 
 
 @dataclass(frozen=True)
 class Change:
-    """A part of a recording in which the efforts of a joint do not fit, or fit another model."""
+    """A part of a recording in which a joint's efforts do not fit, or need other parameters."""
 
     joint: str  #: Name of the joint
     bag: int  #: Number of the recording
     #: `begin`, `end`: The part, s from the start of the recording
     begin: float
     end: float
-    #: `error`, `usual`: RMS errors, N m: in the part and outside of it; if `is_lasting`, of the
-    #: whole recording without and with the change
+    #: `error`, `usual`: RMS errors, N m: in the part and outside of it; if `is_lasting`, errors of
+    #: the whole recording without and with the change in the model
     error: float
     usual: float
-    #: Whether another model fits from `begin` to the end of the recording. If `begin` is 0, the
-    #: model changes gradually.
+    #: Whether other parameters fit from `begin` to the end of the recording. If `begin` is 0,
+    #: they change gradually.
     is_lasting: bool
 
 
@@ -88,7 +88,8 @@ def _short(
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return successive blocks with large errors, for example from a contact.
 
-    The median error of a block is used, since real friction differs for a moment at a reversal.
+    A block counts by the median of its squared errors, since the law of friction is wrong for a
+    moment at each reversal.
     """
     squares = np.array([
         np.median(error[order == k] ** 2) for k in range(len(times))])
@@ -116,9 +117,9 @@ def _lasting(
 ) -> list[tuple[float, float, float, float, bool]]:
     """Return the change of friction, offset and load in time that explains most of the error.
 
-    After a change, or gradually, the columns have other coefficients; the rotor's column, the last
-    one, does not change. To count only what a change predicts, its error is measured on blocks
-    that were not used to find it, and compared with the error of unchanged columns.
+    The coefficients of `columns` change at once or gradually, except that of the last column, the
+    rotor's. The errors with and without a change are measured on blocks that were not used to fit
+    these coefficients.
     """
     size = columns.shape[1]
     both = np.column_stack([columns, error])
@@ -149,10 +150,10 @@ def _lasting(
 def _predicted(
     sums: Array, change: Array, part: Indices, fits: Flags,
 ) -> float:
-    """Return the squared error of blocks, each predicted by a fit to the other parts.
+    """Return the sum of squared errors of the blocks, each predicted by a fit to the other parts.
 
-    `sums`, (b, c + 1, c + 1), are each block's products of the columns and the error. Each row of
-    `change`, (k, b), has a factor per block, by which all columns except the last are added.
+    `sums`, (b, c + 1, c + 1), are each block's products of the c columns and the error. Each row
+    of `change`, (k, b), adds all columns except the last once more, times a factor per block.
     """
     size = sums.shape[1] - 1
     used = [*range(size), *(

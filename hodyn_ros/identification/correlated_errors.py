@@ -1,11 +1,11 @@
 """How many samples count as one if errors of neighbouring samples are correlated.
 
 The sum of N errors of variance σ² and autocorrelation ρₖ has the variance D N σ², with the design
-effect D = 1 + 2 Σ ρₖ. Its estimate weighs the autocorrelations by a flat-top window (Politis and
-Romano, Journal of Time Series Analysis 1995): 1 up to lag m, then falling to 0 at 2 m. Sums over
-blocks amount to a window that falls from lag 0 on, which leaves out a share τ/L of the variance
-for blocks of length L and errors of correlation time τ. m is the lag beyond which several
-successive autocorrelations are insignificant (Politis, Econometric Theory 2003).
+effect D = 1 + 2 Σ ρₖ. To estimate D, the autocorrelations are weighed by a flat-top window
+(Politis and Romano, Journal of Time Series Analysis 1995): 1 up to lag m, then falling to 0 at lag
+2 m. m is the lag beyond which several successive autocorrelations are insignificant (Politis,
+Econometric Theory 2003). Sums of the errors over blocks of length L would correspond to a window
+that falls from lag 0 on: with errors of correlation time τ, they miss a share τ/L of the variance.
 """
 import numpy as np
 
@@ -14,13 +14,13 @@ from hodyn_ros.identification.data import BLOCK
 
 _LONGEST = 2.0  # largest m, s
 _SUCCESSIVE = 5  # number of successive autocorrelations that must be insignificant
-_INSIGNIFICANT = 2.0  # and their bound over √(log₁₀ N / N)
+_INSIGNIFICANT = 2.0  # an autocorrelation is insignificant below this multiple of √(log₁₀ N / N)
 
 
 def design_effects(errors: Array, block: Indices) -> Array:
-    """Return how many samples of each joint count as one, (n,), at least 1.
+    """Return the design effects: how many samples of each joint count as one, (n,), at least 1.
 
-    `errors`, (T, n), are 0 where they are unknown; `block`, (T,), as in `Data`.
+    `errors`, (T, n), are 0 where they are unknown; `block`, (T,), is as in `Data`.
     """
     per_block = float(np.median(np.unique(block, return_counts=True)[1]))
     longest = max(1, round(_LONGEST / BLOCK * per_block))

@@ -6,7 +6,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags, Indices
 
 BLOCK = 1.0
-"""Length of the blocks of time, s, over which errors are summed: see `correlated_errors`."""
+"""Length, s, of the blocks of time over which errors are summed, see `correlated_errors`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,8 @@ class Data:
     stands: Flags = field(default_factory=lambda: np.empty((0, 0), np.bool_))
     #: (T, n): whether a velocity is certainly not 0, see `rests`; always by default
     moves: Flags = field(default_factory=lambda: np.empty((0, 0), np.bool_))
-    #: Ratio of efforts in another unit to the model's torques, see `effort_unit`; NaN if none
+    #: If the efforts are in another unit, see `effort_unit`: their ratio to the model's torques;
+    #: NaN otherwise
     factor: float = np.nan
 
     def __post_init__(self) -> None:

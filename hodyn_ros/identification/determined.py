@@ -1,7 +1,7 @@
-"""Which values a fit determines, which differ from the given ones, and which terms it lacks.
+"""Which values a fit determines, which of them differ from the given ones, which terms it lacks.
 
-A value that the data do not determine, or that does not differ significantly from the robot's,
-keeps the value of the robot.
+A parameter keeps the robot's value if the data do not determine it, or if the fitted value does
+not differ significantly from the robot's.
 """
 import numpy as np
 
@@ -16,14 +16,15 @@ Masks = dict[str, Flags]
 UNDETERMINED = 0.8  # share of the prior's deviation above which a value is undetermined
 _WIDE = 0.5  # half width of a gain's interval, over the gain, above which it is undetermined
 _CERTAIN = 3.5  # standard deviations from which a term that was not fitted is significant
-_TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}  # a law is kept or fitted whole
+_TOGETHER = {'amplitude': ('amplitude', 'slope', 'asymmetry')}  # kinds that are fixed together
 
 
 def missing_terms(model: Terms, found: Fit) -> Masks:
     """Return terms that would change a fit significantly (a score test), with masks of joints.
 
-    Viscous friction is tested if friction is fitted, and rotors if links or a payload are, which
-    would absorb the rotors' inertia. A viscous friction that is fitted beside the terms is known.
+    Viscous friction is tested if friction is fitted, and rotors if links or a payload are fitted,
+    which would absorb their inertia. If viscous friction is fitted though it is not a term, its
+    fitted change is tested.
     """
     out: Masks = {}
     for term, takers, order in (
@@ -35,10 +36,10 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
             'ti,ij->tij', model.data.q[:, order], np.diag(model.effort_per_torque(found.theta)))
         change, covariance = solve_linear(model, found, columns, model.of(term, model.prior))
         deviation = np.sqrt(np.diag(covariance))
-        fitted = model.of(term, model.free)  # and not written
+        fitted = model.of(term, model.free)
         change[fitted] = (model.of(term, found.theta) - model.of(term, model.start))[fitted]
         deviation[fitted] = model.of(term, found.deviation)[fitted]
-        possible = model.of(term, model.start) + change > -NORMAL_90 * deviation  # not below 0
+        possible = model.of(term, model.start) + change > -NORMAL_90 * deviation  # may be ≥ 0
         those = model.moving & possible & (np.abs(change) > _CERTAIN * deviation)
         if those.any():
             out[term] = those
@@ -48,14 +49,14 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
 def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
     """Return which values of each kind the data do not determine, (n,) or (bags n,) masks.
 
-    `clear`, (n,), are the gains that their own efforts determine. The others are also undetermined
-    if the gains do not agree well enough.
+    `clear`, (n,), says which joints' own efforts determine their gains. The other gains follow
+    from these, and are also undetermined if the gains do not agree well enough.
     """
     out = {
         kind: model.of(kind, model.free) & (
             model.of(kind, found.deviation) > UNDETERMINED * model.of(kind, model.prior))
         for kind in model.stated('amplitude', 'viscous', 'rotor', 'zero', 'offset')}
-    out['zero'] &= model.of('zero', model.start) == 0.0  # quarter turns were found, not given
+    out['zero'] &= model.of('zero', model.start) == 0.0  # quarter turns were found by the search
     if 'gains' in model.terms:
         half = NORMAL_90 * found.deviation_of(model.by_gain(found.theta))
         out['inverse_gain'] = model.of('inverse_gain', model.free) & (
@@ -65,15 +66,16 @@ def undetermined(model: Terms, found: Fit, clear: Flags) -> Masks:
 
 
 def steeper(model: Terms, found: Fit) -> Flags:
-    """Return which free slopes of friction are at their upper bound, (n,)."""
+    """Return for which joints the free slope of friction is at its upper bound, (n,)."""
     at_bound = model.of('slope', found.theta) == model.of('slope', model.high)
     return np.asarray(model.of('slope', model.free) & at_bound)
 
 
 def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
-    """Return which values of each kind do not differ significantly from those given, (n,) masks.
+    """Return which values of each kind do not differ significantly from the given, (n,) masks.
 
-    Kinds are tested in turn, with insignificant values of earlier kinds set to the given ones.
+    Kinds are tested in turn. Values that do not differ are set to the given ones, and those of
+    later kinds are adjusted by their covariance with these.
     """
     out: Masks = {}
     mean, covariance = found.theta, found.covariance
@@ -84,10 +86,10 @@ def insignificant(model: Terms, found: Fit, given: Array) -> Masks:
         away = value - model.of(kind, given)
         half = NORMAL_90 * np.sqrt(np.maximum(np.einsum(
             'ci,ij,cj->c', rows, covariance, rows), 0.0))
-        # A gain is stated as 1 / k, whose interval is half / k².
+        # The gain 1 / k is compared with the given gain 1; its interval is half / k².
         far = np.abs(away * value) if kind == 'inverse_gain' else np.abs(away)
         those = model.of(kind, model.free) & (far <= half)
-        if kind == 'amplitude':  # friction that differs significantly from 0 is always fitted
+        if kind == 'amplitude':  # friction that differs significantly from 0 stays fitted
             those &= half > value
         if those.any():
             out[kind] = those
@@ -118,7 +120,7 @@ def keep(model: Terms, theta: Array, given: Array, those: Masks) -> Array:
 
 
 def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
-    """Return kinds, bounds, and which joints have a value at the bound, (n,)."""
+    """Return kinds with a bound, and which joints have their value at this bound, (n,)."""
     out = []
     for kind in model.stated('amplitude', 'slope', 'asymmetry', 'viscous', 'rotor'):
         value, free = model.of(kind, found.theta), model.of(kind, model.free)
@@ -134,11 +136,11 @@ def at_bounds(model: Terms, found: Fit) -> list[tuple[str, float, Flags]]:
 
 
 def link_ranks(model: Terms, found: Fit) -> tuple[int, int]:
-    """Return how many combinations of link parameters can be determined, and how many are."""
+    """Return the number of base parameters of the links, and of those that the data determine."""
     if 'links' not in model.terms:
         return 0, 0
     base = base_parameters(model.robot, gravity=model.data.gravity).shape[1]
-    # A combination is determined if the data are more certain of it than the prior.
+    # A combination is determined if the data have more information about it than the prior.
     those = np.isin(np.flatnonzero(model.free), np.arange(
         model.places['links'].start, model.places['links'].stop))
     unit = np.sqrt(found.precision[those])

@@ -1,4 +1,4 @@
-"""Joints whose efforts may not be in the assumed unit, or whose results are in doubt."""
+"""Joints whose efforts are left out, or whose results are in doubt."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,13 @@ from hodyn_ros.replay.effort_unit import AGREE
 from hodyn_ros.replay.position_ranges import mostly_outside
 from hodyn_ros.robot import Robot
 
-_MOSTLY = 0.5  # share of efforts beyond limits; sound joints exceed them only for moments
-_OTHER_GAINS = 1.2  # ratio of the others' gains to the robot's from which none is kept for a joint
+_MOSTLY = 0.5  # a larger share of efforts beyond limits is in doubt: correct efforts rarely are
+# If most other joints' gains changed by more than this ratio, an undetermined gain is not kept.
+_OTHER_GAINS = 1.2
 _COARSE = 1.5  # ratio of RMS effort to resolution below which efforts may be too coarse
 _DIGITS = 9  # decimals kept of efforts over their range; smaller differences are round-off
-# Errors above this multiple of the efforts' standard deviation are larger than those of a
-# constant; noise alone causes smaller ones.
+# RMS error, over the standard deviation of the efforts, above which a constant predicts the
+# efforts better. It is more than 1 since noise causes ratios up to about 1.
 _WORSE_THAN_NONE = 1.2
 
 
@@ -24,16 +25,16 @@ _WORSE_THAN_NONE = 1.2
 class DoubtfulJoints:
     """Names of joints whose recordings are likely misread."""
 
-    #: Joints that are, with the zeros found, mostly outside their position limits
+    #: Joints with positions, corrected by the zeros found, mostly outside their limits
     misplaced: tuple[str, ...] = ()
-    #: Joints whose efforts, with the gains found, are mostly beyond their limits
+    #: Joints with efforts, converted by the gains found, mostly beyond their limits
     overloaded: tuple[str, ...] = ()
-    #: Joints whose held-out efforts are predicted worse than by a constant
+    #: Joints whose held-out efforts a constant would predict better
     unexplained: tuple[str, ...] = ()
 
 
 def are_far(factors: Array, ratio: float = AGREE) -> bool:
-    """Whether most factors differ from 1 by more than a ratio."""
+    """Whether most factors, either way, differ from 1 by more than a ratio."""
     return bool(len(factors)) and float(np.median(np.abs(np.log(np.abs(factors))))) > np.log(
         ratio)
 
@@ -49,7 +50,7 @@ def common_factor(factors: Array) -> float:
 def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
     """Return the joints whose efforts are too coarse, or cannot be in the assumed unit.
 
-    `robot` is the one before identification, `data` what was fitted.
+    `robot` is the one before identification, `found` the estimate from `data`.
     """
     names = robot.joint_names
     coarse = _coarse(robot, data)
@@ -67,8 +68,8 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
             return tuple(
                 Doubt(names[j], common_factor(factors)) for j in np.flatnonzero(unknown))
     else:
-        # Beside a payload, gains are fitted with one narrow prior for all joints. A single gain in
-        # another unit would widen this prior for all joints, so such joints are left out.
+        # If gains are fitted only because a payload is, all have one narrow prior. A single joint
+        # with efforts in another unit would widen it for all joints, so it is left out.
         recorded = found.parameters['inverse_gain'] * found.parameters['common_gain']
         far = heard & ~((recorded > 1.0 / AGREE) & (recorded < AGREE))
         if far.any():
@@ -88,9 +89,8 @@ def doubts_of(robot: Robot, data: Data, found: Estimate) -> tuple[Doubt, ...]:
 def _coarse(robot: Robot, data: Data) -> Array:
     """Return the resolution of efforts that are too coarse for a fit, (n,); NaN for others.
 
-    Such efforts are hardly larger than their resolution, and the errors of the given robot's
-    prediction are below it. Gains and friction fitted to such efforts are wrong, as rounding is
-    not noise.
+    Such efforts are hardly larger than their resolution, and the given robot predicts them to
+    within it. Gains and friction fitted to them would be wrong, as rounding is not noise.
     """
     predicted = FeedForward(robot).torque(data.q, gravity=data.gravity)[:, 0]
     found = np.full(robot.n, np.nan)
@@ -112,9 +112,10 @@ def _rms(values: Array) -> float:
 def doubtful_joints(
     robot: Robot, data: Data, found: Estimate, held_out: Array,
 ) -> DoubtfulJoints:
-    """Return the joints in doubt; of joints in `found.doubts`, only positions are checked.
+    """Return the joints whose results are in doubt.
 
-    `held_out`, (n,), are the errors of held-out efforts, see `Validation.held_out_less_mean`.
+    Joints in `found.doubts` have no fitted efforts: only their positions are checked. `held_out`,
+    (n,), are the errors of held-out efforts, see `Validation.held_out_less_mean`.
     """
     limits, known = robot.limits, np.isfinite(data.effort)
     position = data.q[:, 0] + found.joints.get('zero', 0.0)

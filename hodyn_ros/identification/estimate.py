@@ -1,4 +1,4 @@
-"""What was identified, term by term, with intervals, and what the data do not determine."""
+"""The identified values of each term with their intervals, and values left undetermined."""
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,7 +20,8 @@ from hodyn_ros.identification.regression import NORMAL_90, Fit, beside_other_lin
 from hodyn_ros.identification.terms import Terms
 from hodyn_ros.robot import Robot
 
-# A payload's inertia is determined if its extent is known to this share of the prior deviation.
+# A payload's inertia is determined if the standard deviations of its extents are below this share
+# of those of the prior.
 _EXCITED = 0.5
 
 _NAMES = {'rotor': 'rotor_inertia', 'inverse_gain': 'effort_gain'}
@@ -31,18 +32,18 @@ class Doubt:
     """Why the efforts of a joint are left out: they seem to be in another unit, or are coarse."""
 
     joint: str  #: Name of the joint
-    #: If its gain is undetermined: the common factor by which the other gains changed. NaN if
-    #: these changes differ, or the gain is not in doubt.
+    #: If the joint's gain is undetermined: the common factor by which the other gains changed.
+    #: NaN if these changes differ, or if the gain is not the reason.
     factor: float = np.nan
-    #: `friction`, `limit`: If its fitted friction is beyond the limit of effort: both, N m. NaN
+    #: `friction`, `limit`: If its fitted friction is beyond its limit of effort: both, N m. NaN
     #: otherwise.
     friction: float = np.nan
     limit: float = np.nan
-    #: If gains were not fitted and its own is far off: the ratio of its efforts to the model's
-    #: torques. NaN otherwise.
+    #: If gains are not a term and its efforts differ from the model's torques by a large factor:
+    #: this factor. NaN otherwise.
     recorded: float = np.nan
-    #: If efforts are hardly larger than their resolution, and the given robot predicts them within
-    #: it: this resolution. NaN otherwise.
+    #: If its efforts are hardly larger than their resolution, and the given robot predicts them to
+    #: within it: this resolution. NaN otherwise.
     resolution: float = np.nan
 
 
@@ -51,9 +52,8 @@ class Estimate:
     """What was identified; intervals are half widths at 90 % confidence."""
 
     #: `joints`, `intervals`: dict of str to (n,) array: `amplitude`, `slope`, `velocity_offset`,
-    #: `viscous`, `rotor_inertia`, `effort_gain`, `zero`, as far as their terms were fitted;
-    #: intervals are NaN for joints that keep their value. Gains are for the robot file: they
-    #: include the earlier gain of the robot.
+    #: `viscous`, `rotor_inertia`, `effort_gain`, `zero`, each if its term was fitted; intervals
+    #: are NaN for joints that keep their value. `effort_gain` replaces the robot's former gain.
     joints: dict[str, Array] = field(default_factory=dict)
     intervals: dict[str, Array] = field(default_factory=dict)
     #: `offset`, `offset_interval`: (n,) or (bags, n): constant offset of the recorded efforts, in
@@ -71,51 +71,51 @@ class Estimate:
     inertia_excited: bool = False
     #: (3,): which coordinates of the payload's centre the motion determines; the others are near 0
     com_determined: Flags = field(default_factory=lambda: np.ones(3, np.bool_))
-    #: If no payload was found: the upper end of the interval of its mass, kg; else NaN. Also NaN
-    #: if the last link has taken up what may be a payload, so that nothing bounds it.
+    #: If no payload was found: the upper end of the interval of its mass, kg; NaN otherwise, and
+    #: if the last link may have absorbed a payload, so that the data give no bound
     payload_at_most: float = np.nan
     #: Loaded recordings whose payload differs from the others'
     differing_loads: tuple[DifferingLoad, ...] = ()
-    #: `link_level`, `gain_level`: Typical relative errors of links and gains, by the evidence; NaN
-    #: if not estimated
+    #: `link_level`, `gain_level`: Typical relative errors of links and gains, estimated from the
+    #: data; NaN if not estimated
     link_level: float = np.nan
     gain_level: float = np.nan
     #: Largest factor by which intervals grow if the given links are off by the usual 5 %, and
     #: given gains by 1 %; NaN if links were fitted: the intervals then allow for their errors
     factor_beside_other_links: float = np.nan
-    #: `base_parameters`, `told_parameters`: Numbers of combinations of link parameters: all that
-    #: can be determined, and those that this motion determines
+    #: `base_parameters`, `told_parameters`: Number of combinations of link parameters that any
+    #: motion can determine, and number of those that this motion determines
     base_parameters: int = 0
     told_parameters: int = 0
-    #: tuple of (str, tuple of str): values that the data do not determine, with their joints; the
-    #: robot's values are kept
+    #: tuple of (str, tuple of str): values that the data do not determine, with their joints,
+    #: which keep the robot's values
     held: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    #: tuple of (str, tuple of str): values that do not differ significantly from the robot's,
-    #: which are kept
+    #: tuple of (str, tuple of str): values that do not differ significantly from the robot's, with
+    #: their joints, which keep the robot's values
     alike: tuple[tuple[str, tuple[str, ...]], ...] = ()
     #: Joints whose gain the data hardly determine: it follows from the other joints' gains
     gains_by_others: tuple[str, ...] = ()
-    #: tuple of (str, float, tuple of str): values at the bound of the search
+    #: tuple of (str, float, tuple of str): values at a bound of the search, the bound, the joints
     bounded: tuple[tuple[str, float, tuple[str, ...]], ...] = ()
-    #: tuple of (str, tuple of str): terms that were not fitted and are significant, with their
-    #: joints; none beside `changes`
+    #: tuple of (str, tuple of str): terms that were not fitted but would be significant, with
+    #: their joints; none if there are `changes`
     missing: tuple[tuple[str, tuple[str, ...]], ...] = ()
     changes: tuple[Change, ...] = ()  #: Parts of the recordings whose efforts do not fit
-    #: The fitted law; `joints` has only the values whose terms were fitted
+    #: The law with all its values, fitted or given
     friction: SigmoidFriction | None = None
     #: All parameters, as in `Terms`: a start for a fit to other data of the arm
     parameters: dict[str, Array] = field(default_factory=dict)
-    #: Joints whose efforts were left out, since they are coarse or in an unknown unit; they keep
-    #: the robot's values
+    #: Joints whose efforts were left out, since they are coarse or in an unknown unit; these
+    #: joints keep the robot's values
     doubts: tuple[Doubt, ...] = ()
     #: (n,): share of the efforts that were recorded while the joint stood
     standing: Array = field(default_factory=lambda: np.zeros(0))
-    #: Whether these efforts are left out, since friction is known or fitted
+    #: Whether efforts of standing joints are left out, since friction is given or fitted
     rests_left_out: bool = False
 
     @property
     def is_of_the_robot(self) -> bool:
-        """Whether anything was found for a robot file, which does not hold sensor offsets."""
+        """Whether anything was found for a robot file, which has no offsets of sensors."""
         return bool(self.links) or self.payload is not None or any(
             np.isfinite(width).any() for width in self.intervals.values())
 
@@ -130,10 +130,10 @@ class Estimate:
 def estimate_of(
     model: Terms, found: Fit, held: Masks, alike: Masks, clear: np.ndarray, at_most: float,
 ) -> Estimate:
-    """Return the estimate of a fit; `held` and `alike` are masks by kind of parameter.
+    """Return the estimate of a fit.
 
-    `clear`, (n,), says which gains their own efforts determine; `at_most` is the upper end of the
-    interval of the payload's mass if no payload was found.
+    `held` and `alike` are masks by kind of parameter, see `Estimate`. `clear`, (n,), says which
+    joints' own efforts determine their gains. `at_most` is `Estimate.payload_at_most`.
     """
     n = model.robot.n
     theta, half = found.theta, NORMAL_90 * found.deviation
@@ -229,14 +229,14 @@ def _joint_values(model: Terms, found: Fit) -> tuple[dict[str, Array], dict[str,
     put('gains', 'effort_gain', gain, NORMAL_90 * found.deviation_of(
         model.by_gain(theta)) * np.abs(gain / k))
     if 'friction' in model.terms and robot.friction is not None:
-        kept = np.isnan(intervals['amplitude'])  # the law is kept or fitted whole
-        for key in ('slope', 'velocity_offset'):  # kept values stay the same to the last digit
+        kept = np.isnan(intervals['amplitude'])  # these joints keep all values of the given law
+        for key in ('slope', 'velocity_offset'):  # the logarithm of the slope has rounded these
             joints[key][kept] = getattr(robot.friction, key)[kept]
     return joints, intervals
 
 
 def _listed_interval(found: Fit, begin: int) -> Array:
-    """Return half widths of mass, com and inertia of the body with its ten numbers at `begin`."""
+    """Return half widths, (10,), for mass, centre of mass and inertia of the body at `begin`."""
     own = slice(begin, begin + PARAMETERS)
     rows = np.zeros((PARAMETERS, len(found.theta)))
     rows[:, own] = listed_slope(found.theta[own])

@@ -1,8 +1,8 @@
 """Motions that determine the links' parameters: Fourier series of low condition number.
 
-Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 1997. The motion is a period of
-the series. All its derivatives up to the snap are 0 at both ends, which fixes two coefficients of
-the sines and two of the cosines.
+Swevers, Ganseman, Tükel, De Schutter and Van Brussel, IEEE T-RA 1997. The motion is one period of
+the series. Its derivatives from velocity to snap are 0 at both ends: these four conditions fix two
+coefficients of the sines and two of the cosines.
 """
 from dataclasses import dataclass
 
@@ -21,10 +21,11 @@ MAX_SHARE = 0.95
 """Largest share of the limits that a motion may use."""
 
 UNKNOWN = {'position': 1.0, 'velocity': 1.0, 'acceleration': 5.0, 'jerk': 50.0}
-"""Assumed limits of a joint without limits: rad (m) on both sides of 0, and rad/sᵏ (m/sᵏ)."""
+"""Limits assumed for a joint without limits, in rad (m) on both sides of 0, and rad/sᵏ (m/sᵏ)."""
 
 _SAMPLES = 100  # number of samples of a period
-_START, _STEP = 40, 0.3  # number of random first motions; relative first step from the best one
+_START = 40  # number of random motions, of which the best is then improved by random steps
+_STEP = 0.3  # size of the first of these steps, relative to the motion's coefficients
 _SHRINK = 0.93  # factor by which a motion that needs too much torque is made smaller
 
 
@@ -45,9 +46,11 @@ def design(
     """Return a motion, on a fixed base, within a share of all limits of the robot.
 
     The limits are those of joints, motors and springs, and of the vendor's reflexes. The motion
-    takes `period`, s, has 3 or more `harmonics` and is returned at a number of `points`; `trials`
-    is the number of further motions tried. HodynError: the share of the limits does not suffice to
-    hold the arm in the middle of its range.
+    takes `period`, s, has 3 or more `harmonics`, and is sampled at `points` times. After some
+    random motions, `trials` variations of the best one are tried.
+
+    Raises HodynError if the share of the limits does not suffice to hold the arm in the middle of
+    its range.
     """
     table = LimitTable(FeedForward(robot), 'effort')
     _check_held(table, share)
@@ -113,7 +116,7 @@ def _check_held(table: LimitTable, share: float) -> None:
 def _used(table: LimitTable, motion: Array) -> Array:
     """Return the shares (T, K) of the table's limits that a motion (T, 5, n) uses.
 
-    Antagonistic springs use a part of their limits at rest: the shares are of what is left.
+    Antagonistic springs use a part of their limits at rest: shares are of the remaining part.
     """
     n = table.feedforward.robot.n
     at_rest = np.abs(table.shares(np.zeros((1, 5, n)), np.zeros((1, 3, n))))
@@ -123,12 +126,12 @@ def _used(table: LimitTable, motion: Array) -> Array:
 
 
 def _basis(period: float, harmonics: int, times: Array) -> Array:
-    """Return the free terms of the series, with derivatives, (T, 5, 2 (harmonics − 2))."""
+    """Return functions with rest at both ends, and derivatives, (T, 5, 2 (harmonics − 2))."""
     k = np.arange(1, harmonics + 1)
     omega = 2.0 * np.pi * k / period
     phase = omega * times[:, None]
     parts = []
-    # Sines of q with q̇ = q⃛ = 0 at the ends, cosines with q̈ = q⁗ = 0.
+    # Combinations of sines with q̇ = q⃛ = 0 at the ends, and of cosines with q̈ = q⁗ = 0.
     for shift, powers in ((0.0, (1, 3)), (0.5 * np.pi, (2, 4))):
         waves = np.stack([
             omega ** d * np.sin(phase + shift + 0.5 * np.pi * d) / omega for d in range(5)], 1)
@@ -146,7 +149,7 @@ def _motion(basis: Array, coefficients: Array, middle: Array) -> Array:
 def _fitted(
     table: LimitTable, basis: Array, shape: Array, share: float,
 ) -> tuple[Array, Array]:
-    """Return coefficients of a shape, as large as limits allow, and its middle position."""
+    """Return a shape's coefficients, scaled to the limits, and its motion's middle position."""
     robot = table.feedforward.robot
     limits = robot.limits
     unit = basis @ shape

@@ -1,4 +1,4 @@
-"""Fits terms to data; values that data leave undetermined, or hardly change, stay as given."""
+"""Fits terms to data; values that are undetermined or not significantly changed stay as given."""
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -27,7 +27,7 @@ from hodyn_ros.robot import HodynError, Robot
 
 MIN_BLOCKS = 8  # least number of blocks of time, of 1 s each, with motion
 
-_CLEAR = 3.0  # half intervals beyond which a payload of negative mass is not chance
+_CLEAR = 3.0  # a negative mass of a payload is not chance beyond this number of half widths
 _CHANCE = 0.05  # probability below which a difference from the given values is not chance
 
 
@@ -37,8 +37,8 @@ def identify(
 ) -> Estimate:
     """Fit terms, some of `TERMS`, to data.
 
-    A payload is found only if its mass differs significantly from 0, and has an inertia only if
-    the motion determines it.
+    A payload is found only if its mass differs significantly from 0. It is a point mass if the
+    motion does not determine its inertia.
 
     Parameters
     ----------
@@ -51,13 +51,13 @@ def identify(
     each_bag : bool
         Whether each recording has its own offsets.
     begin : Estimate, optional
-        Estimate from other data of the arm, where the fit starts.
+        Estimate from other data of the arm, from which the fit starts.
 
     Raises
     ------
     HodynError
-        Too little motion, values too large for a fit, efforts in another unit without gains, or
-        a term that the motors of `actuators` have.
+        Too little motion, values too large for a fit, efforts in another unit if neither gains
+        nor zeros are a term, or a term (rotor, zeros) that robots with `actuators` do not have.
 
     """
     for term, motors, key in (
@@ -101,7 +101,7 @@ def identify(
         raise HodynError(
             f'the recorded motions or efforts are too large for a fit ({error}): they are not '
             "an arm's") from None
-    if begin is None:  # the last fit is best for the common factor of the other gains
+    if begin is None:  # state the common factor of the other gains from the last fit
         determined = np.isfinite(found.intervals.get('effort_gain', np.full(robot.n, np.nan)))
         factor = common_factor(found.gain_factors(robot)[determined])
         doubts = tuple(
@@ -131,7 +131,8 @@ def _all_doubted(doubts: Collection[Doubt]) -> str:
 
 def _identified(model: Terms, begin: Estimate | None) -> Estimate:
     given = model.start.copy()
-    held: Masks = {  # values that need motion both ways, of joints that do not move both ways
+    # Joints that do not move both ways keep the values that need motion both ways.
+    held: Masks = {
         kind: ~model.of(kind, model.free) for term, kind in (
             ('friction', 'amplitude'), ('viscous', 'viscous'), ('rotor', 'rotor'),
             ('gains', 'inverse_gain'))
@@ -148,7 +149,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
                 f'the recordings of --unloaded carry {-load.mass:.2g} ± {load.half:.1g} kg more '
                 'than the others: are they swapped? Give the recordings without the payload by '
                 '--unloaded')
-        # Free gains and links can make up for a payload's mass, hardly for its first moment.
+        # Free gains and links can absorb a payload's mass, but hardly its first moment.
         payload[:] = load.mass > load.half or (
             bool({'gains', 'links'} & model.terms) and load.chance < _CHANCE)
         theta = bare.theta.copy()
@@ -163,7 +164,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
             at_most = max(0.0, load.mass + load.half)
             if at_most and 'links' in model.terms and model.data.loaded.all() and (
                     load.chance < _CHANCE):
-                at_most = np.nan  # the last link has taken up what may be a load
+                at_most = np.nan  # the last link has absorbed what may be a load
             given_links = 'gains' in model.terms and 'links' not in model.terms
             if given_links:  # without a payload, the written file has the given links
                 model.of('links', model.free)[:] = False
@@ -172,7 +173,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
                 found = fit(model, theta, like=found)
         unknown = undetermined(model, found, clear)
         steep = steeper(model, found)
-        # These values and intervals are stated, and so judged, if nothing more is kept.
+        # The result, if no further value is fixed: its values and intervals are tested.
         stated = found if wide is None else found.uncertain_as(wide)
         drop = payload.any() and not is_payload_significant(model, stated)
         same: Masks = {}
@@ -196,10 +197,11 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
 def _with_given_links(model: Terms, found: Fit, wide: Fit | None) -> Fit:
     """Return a fit with the given links and gains, if these explain the data equally well.
 
-    The written file has the given links, and the given gains unless gains are a term: a payload
-    fitted beside other links would leave errors. The deviations of the free fit are kept. If the
-    given values explain the data worse, another fit starts from them, as `found` may be in a flat
-    valley between links and payload; the better fit is returned, as uncertain as `wide`.
+    The written file has the given links, and the given gains if gains are not a term. A payload
+    that was fitted together with other links would not suit this file. The uncertainty remains
+    that of the free fit, `found`. If the given values explain the data worse, another free fit
+    starts from them, as `found` may lie in a flat valley between links and payload. The better of
+    the two is returned, with the uncertainty of `wide`.
     """
     free, theta = model.free.copy(), found.theta.copy()
     for kind in model.assumed:

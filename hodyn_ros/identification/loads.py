@@ -1,4 +1,4 @@
-"""Loads on the last body by linear least squares, in all recordings and in single ones."""
+"""Loads on the last body by linear least squares: of all recordings, and of single ones."""
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -30,21 +30,21 @@ class DifferingLoad:
 
 @dataclass(frozen=True, eq=False)
 class LinearPayload:
-    """A payload in whose mass and first moment the efforts are linear."""
+    """The mass and first moment of a payload, by linear least squares."""
 
-    #: `mass`, `half`: Its mass and half the width of the mass's 90 % interval, kg
+    #: `mass`, `half`: Mass and half the width of its 90 % interval, kg
     mass: float
     half: float
     moment: Array  #: (3,): mass times centre of mass, kg m, in the axes of the last body
-    chance: float  #: Probability, without a payload, of a mass and first moment this far from 0
+    chance: float  #: Probability of a mass and first moment this far from 0 without a payload
 
     @property
     def start(self) -> tuple[float, Array]:
-        """Mass and centre of mass from which a fit starts.
+        """Mass, kg, and centre of mass, (3,), m, from which a fit starts.
 
-        If the mass does not differ significantly from 0, the larger of two masses is taken: the
-        upper end of its interval, and the least mass that, with this first moment, has no
-        coordinate of its centre beyond `_FARTHEST`.
+        If the mass does not differ significantly from 0, the start is the larger of two masses:
+        the upper end of the interval, and the least mass whose centre, by the first moment, has no
+        coordinate beyond `_FARTHEST`.
         """
         mass = self.mass if self.mass > self.half else max(
             self.mass + self.half, float(np.abs(self.moment).max()) / _FARTHEST)
@@ -54,9 +54,10 @@ class LinearPayload:
 def linear_payload(model: Terms, found: Fit) -> LinearPayload:
     """Return a payload by linear least squares, estimated with the free parameters of a fit.
 
-    The model is linearised at the given links, and at the given gains unless these are a term. In
-    a fit without a payload, they may have taken up the load; as priors are relative, the mass of
-    the last link would then seem less certain than it is.
+    The model is linearised at the given links, and at the given gains if these are not a term: in
+    a fit without a payload, fitted links and gains may have absorbed the load. As priors are
+    relative to the values, the increased mass of the last link would then seem less certain than
+    the given one.
     """
     theta = found.theta.copy()
     for kind in model.assumed:

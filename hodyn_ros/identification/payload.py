@@ -17,10 +17,11 @@ from hodyn_ros.robot.inertia import SYMMETRIC_ENTRIES, pack
 MASS, COM, EXTENT, SHEAR = 0, slice(1, 4), slice(4, 7), slice(7, 10)
 """Indices of log m, c, log diag L and the rest of L among the ten numbers."""
 
-_MIN_EXTENT = 1e-3  # least extent over the largest; bodies in files may be flat, or impossible
+# Least ratio of a body's extents to its largest: bodies in files may be flat, or not physical.
+_MIN_EXTENT = 1e-3
 _MIN_MASS = 1e-9  # mass, kg, that replaces 0, which has no logarithm
-_BELOW = ((1, 2, 2), (0, 0, 1))
-_STEP = 1e-6
+_BELOW = ((1, 2, 2), (0, 0, 1))  # rows and columns of the entries of L below its diagonal
+_STEP = 1e-6  # step of the ten numbers for central differences
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,7 @@ def rigid_body(theta: Array) -> Payload:
 
 
 def log_cholesky(mass: float, com: Array, inertia: Array) -> Array:
-    """Return the ten numbers of a body, or of a near one if its inertia is not physical."""
+    """Return the ten numbers of a body, or of a similar one if its inertia is not physical."""
     mass = max(mass, _MIN_MASS)
     moments = (0.5 * np.trace(inertia) * np.eye(3) - inertia) / mass
     values, axes = np.linalg.eigh(moments)
@@ -67,7 +68,7 @@ def log_cholesky(mass: float, com: Array, inertia: Array) -> Array:
 
 
 def uncertainty(theta: Array) -> Array:
-    """Return the standard deviations of the ten numbers of a body that is known to ±100 %.
+    """Return the standard deviations of a body's ten numbers for relative errors of ±100 %.
 
     The deviations of the centre of mass grow with its coordinates, and are at least a fifth of the
     body's radius.

@@ -24,7 +24,7 @@ from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError, Robot
 
 MAX_SAMPLES = 2000
-"""Number of samples to which bags are thinned evenly: more samples add little and take time."""
+"""Number of samples to which all bags together are thinned: more add little and take time."""
 
 STRETCH, FOLDS = 4, 4
 """Number of successive blocks held out together, and number of parts held out in turn."""
@@ -47,7 +47,8 @@ class Motion:
     diagnosis: Diagnosis  #: Faults of the recording, if any
     slow: Array  #: (n,): see `Pace.slow`
     measured: Flags  #: (n,): which joints have efforts that change; the other efforts are left out
-    #: A sentence per joint that contradicts its lock or its leader, or whose effort never changes
+    #: A sentence per joint that is not at its lock or does not follow its leading joint, or whose
+    #: effort never changes
     of_joints: list[str]
     _file: IO[bytes]
     _pieces: int
@@ -64,7 +65,7 @@ class Motion:
     def doubts(self, terms: Collection[str]) -> list[str]:
         """Return a sentence per fault of the recording, except faults that `terms` identify."""
         of_motors = '' if 'gains' in terms else self.diagnosis.of_motors
-        # Without zeros, which may change the torques as much, such recordings are refused.
+        # Zeros, if fitted, may explain the other unit; otherwise the recording is refused.
         unit = self.diagnosis.another_unit if 'zeros' in terms and 'gains' not in terms else ''
         return [
             *self.of_joints, *self.diagnosis.efforts.cut.sentences(self.diagnosis.names),
@@ -81,7 +82,7 @@ class Motion:
     def is_misread(self, terms: Collection[str]) -> bool:
         """Whether nothing can be identified from the recording until it is corrected."""
         diagnosis = self.diagnosis.without(terms)
-        # If the cause of the misfit is not known, the links may be wrong.
+        # If links are fitted, a misfit without a known cause may be due to wrong links.
         return diagnosis.is_misread or (
             diagnosis.is_wrong and not diagnosis.has_a_cause and 'links' not in terms) or (
             bool(self.gravity_doubt(terms)) and is_opposite(self.diagnosis.efforts.gravity_share))
@@ -90,10 +91,10 @@ class Motion:
         self, feedforward: FeedForward, terms: Collection[str], scale: Array | float, *,
         gravity: bool,
     ) -> Lag:
-        """Return the lag of the efforts, times a `scale`, behind the prediction of found `terms`.
+        """Return the lag of the efforts behind the prediction of a robot with found `terms`.
 
-        It is NaN if the efforts are in another unit, of motors, or of a load, and no term finds
-        this.
+        The efforts are multiplied by `scale`. The lag is NaN if the efforts are in another unit,
+        are those of motors, or do not fit the model, and no term corrects this.
         """
         diagnosis = self.diagnosis.without(terms)
         is_scaled = bool(diagnosis.of_motors) or np.isfinite(diagnosis.efforts.factor)
@@ -120,12 +121,12 @@ class Source:
     robot: Robot  #: The robot before identification
     topic: str | None = None  #: Joint state topic, needed when several are recorded
     prefix: str = ''  #: Prefix of the joint names of one arm among several
-    #: Whether the efforts contain gravity; by default, the recordings decide
+    #: Whether the efforts contain gravity; by default, found from the recordings
     gravity: bool | None = None
     _motions: dict[str, Motion] = field(default_factory=dict, repr=False)
 
     def motion(self, path: Path) -> Motion:
-        """Return the motion of a bag, which is estimated once."""
+        """Return the motion of a bag; it is estimated at the first call."""
         place = os.path.realpath(path)
         if place not in self._motions:
             self._motions[place] = _estimate(path, self)
@@ -218,7 +219,7 @@ def read_data(
             pieces.append(replace(
                 piece[index], block=piece.block[index] + first, bag=np.full(len(index), number),
                 loaded=np.full(len(index), recording.loaded)))
-        cycle = STRETCH * FOLDS  # so that each bag begins with the same part
+        cycle = STRETCH * FOLDS  # each bag begins with the same held-out part
         first += (last // cycle + 1) * cycle
     factors = [motion.diagnosis.efforts.factor for motion in motions]
     data = Data(gravity=True in gravities, factor=np.nan if np.all(np.isnan(factors)) else float(
@@ -233,7 +234,7 @@ def read_data(
 def _check_given_once(
     contents: Sequence[str | bytes], recordings: Sequence[Recording],
 ) -> None:
-    """Refuse a bag given twice: it would narrow intervals wrongly, and validate itself."""
+    """Refuse a bag given twice: intervals would be too narrow, and it would predict itself."""
     first: dict[str | bytes, Path] = {}
     for content, recording in zip(contents, recordings, strict=True):
         if content in first:

@@ -1,14 +1,14 @@
 """Robust regression with priors, and intervals that allow for correlated errors.
 
-The fit minimises Huber's loss of the residuals over each joint's standard deviation, so that a few
-large errors do not dominate, plus the squared distance of the parameters from their priors, in
-standard deviations. The prior deviations of links and gains are estimated from the data: by the
-evidence of the linearised model (MacKay, Neural Computation 1992).
+The fit minimises the sum of Huber's loss of the residuals, over each joint's standard deviation,
+which a few large errors do not dominate, and of half the squared distance of the parameters from
+their priors, in standard deviations. The prior deviations of links and gains, the levels, are
+estimated by the evidence of the linearised model (MacKay, Neural Computation 1992).
 
 Intervals come from the sandwich estimator over blocks of time, since the errors of neighbouring
-samples are correlated; see `correlated_errors` for errors that last too long for such blocks. They
-include the errors of the priors. Considered parameters keep the robot's values; the intervals of
-the offsets include the effect of their prior deviations.
+samples are correlated; see `correlated_errors` for errors that last longer than such blocks. The
+intervals include the errors of the priors. Considered parameters keep the robot's values, but the
+intervals of the offsets include the effect of their prior deviations.
 """
 from dataclasses import dataclass, replace
 
@@ -22,14 +22,15 @@ NORMAL_90 = 1.6449
 """Half width of an interval of 90 % in standard deviations."""
 
 _HUBER = 2.5  # standard deviations beyond which an error counts linearly
-_STEPS, _PRECISION = 60, 2e-5  # greatest number of steps; relative gain at which they end
+_STEPS, _PRECISION = 60, 2e-5  # greatest number of steps; relative decrease that ends them
 _DAMPING, _LESS, _MORE = 0.1, 0.2, 8.0  # first damping; its factors after a good or a bad step
 _FLAT = 1e-3  # share of the damping for parameters in which the model is nearly linear
-_SETTLED = 0.02  # relative change of deviations and levels at which rounds end
-_ROUNDS, _ROUGH = 5, 2  # most rounds of estimating deviations, with and without `settle`
+_SETTLED = 0.02  # relative change of deviations and levels below which the rounds end
+_ROUNDS, _ROUGH = 5, 2  # greatest number of rounds, with and without `settle`
 _LEVELS = np.geomspace(0.003, 1.5, 24)
-"""Candidate prior deviations of links and gains; 1 is ±100 %."""
-_USUAL = {  # prior of each level: its median, and the standard deviation of its logarithm
+"""Candidate levels; 1 is ±100 %."""
+# Prior of each level: median, and standard deviation of the logarithm; 'asked': if it is a term.
+_USUAL = {
     'links asked': (0.2, 1.0), 'links': (0.05, 1.0), 'inverse_gain': (0.01, 1.0),
     'common_gain': (0.01, 1.0), 'inverse_gain asked': (0.2, 1.0)}
 
@@ -47,8 +48,8 @@ class Fit:
     #: the free parameters
     curvature: Array
     precision: Array
-    #: `spread`, `design`: (n,): standard deviation of each joint's errors, and number of samples
-    #: that count as one
+    #: `spread`, `design`: (n,): standard deviation of each joint's errors, and design effect: the
+    #: number of samples that count as one
     spread: Array
     design: Array
     levels: dict[str, float]  #: Prior deviations of links and gains; 1 is ±100 %
@@ -65,10 +66,10 @@ class Fit:
         return np.where(uncertain, np.sqrt(np.maximum(variance, 0.0)), np.nan)
 
     def uncertain_as(self, wide: 'Fit') -> 'Fit':
-        """Return this fit with the uncertainty of a fit with more free parameters.
+        """Return this fit with the uncertainty of `wide`, a fit with more free parameters.
 
-        Its covariance is the mean square of the errors about the values of this fit: values that
-        were fixed since they did not differ significantly may still be wrong.
+        The covariance becomes the mean square of the errors about the values of this fit: values
+        that were fixed because they did not differ significantly may still be wrong.
         """
         change = self.theta - wide.theta
         both = np.outer(self.uncertain, self.uncertain)
@@ -79,8 +80,9 @@ class Fit:
 def fit(terms: Terms, theta: Array, *, settle: bool = True, like: Fit | None = None) -> Fit:
     """Fit the free parameters of terms from a start, (p,).
 
-    `like` is a fit to the same data, whose deviations and levels are the start instead of the
-    usual ones. Without `settle`, levels are kept, and with `like` also the deviations.
+    Each round fits the parameters, then the deviations of the errors (`spread`, `design`), then
+    the levels. Deviations and levels start from those of `like`, a fit to the same data, if given.
+    Without `settle`, the levels are kept; if `like` is also given, the deviations too.
     """
     theta = np.clip(theta, terms.low, terms.high)
     if like is None:
@@ -139,7 +141,7 @@ def _precision(terms: Terms, levels: dict[str, float]) -> Array:
 
 
 def _spread(terms: Terms, value: Array) -> Array:
-    """Return the standard deviation of each joint's errors, (n,), which outliers hardly change."""
+    """Return a robust standard deviation of each joint's errors, (n,), from their median."""
     heard = terms.known.any(axis=0)
     error = np.abs(np.where(terms.known, terms.data.effort - value, np.nan))
     spread = np.ones(terms.robot.n)
@@ -148,7 +150,7 @@ def _spread(terms: Terms, value: Array) -> Array:
 
 
 def _cut(terms: Terms, value: Array, spread: Array) -> Array:
-    """Return residuals over their standard deviations, (T, n), cut as by Huber's loss."""
+    """Return residuals over their standard deviations, (T, n), limited to ±`_HUBER`."""
     left = np.where(terms.known, (value - terms.data.effort) / spread, 0.0)
     return np.clip(left, -_HUBER, _HUBER)
 
@@ -156,7 +158,7 @@ def _cut(terms: Terms, value: Array, spread: Array) -> Array:
 def _weighed(
     terms: Terms, value: Array, derivative: Array, spread: Array, design: Array,
 ) -> tuple[Array, Array, Flags]:
-    """Return weighted residuals, (T n,), their Jacobian, and which count quadratically."""
+    """Return weighted residuals, (T n,), their Jacobian, (T n, f), and which count squared."""
     scale = np.where(terms.known, 1.0 / (spread * np.sqrt(design)), 0.0)
     left = np.nan_to_num(value - terms.data.effort) * scale
     inside = np.abs(left) < _HUBER / np.sqrt(design)
@@ -165,7 +167,7 @@ def _weighed(
 
 
 def _bound(terms: Terms, design: Array) -> Array:
-    """Return the weighted residuals, (T n,), beyond which an error counts linearly."""
+    """Return the weighted residual beyond which each error counts linearly, (T n,)."""
     return np.tile(_HUBER / np.sqrt(design), len(terms.data.q))
 
 
@@ -178,9 +180,9 @@ def _huber(left: Array, bound: Array) -> float:
 def _descend(
     terms: Terms, theta: Array, spread: Array, design: Array, precision: Array,
 ) -> Array:
-    """Minimise within bounds, by Levenberg and Marquardt on the normal equations.
+    """Minimise within bounds, by Levenberg-Marquardt steps on the normal equations.
 
-    Residuals are many and parameters few: the decompositions of general solvers would cost more.
+    General solvers, which decompose the Jacobian, would take longer: residuals are many.
     """
     free = terms.free
     if not free.any():
@@ -228,7 +230,10 @@ def _descend(
 def _best_levels(
     terms: Terms, theta: Array, weighed: tuple[Array, Array, Flags], levels: dict[str, float],
 ) -> dict[str, float]:
-    """Return the levels' RMS, weighted by their evidence, with the model linearised at the fit."""
+    """Return each level as the RMS of its candidates, weighted by their evidence.
+
+    The model is linearised at `theta`.
+    """
     free = terms.free
     unsettled = [
         kind for kind in levels
@@ -277,8 +282,8 @@ def _covariance(
     meat = sums.T @ sums * count / max(count - 1, 1)
     prior = np.diag(precision)
     robust = posterior @ (meat + prior) @ posterior
-    # As a few blocks may agree by chance, the variance is at least that of errors with the
-    # standard deviations and correlations found.
+    # A few blocks may agree by chance: the variance is at least the one that follows from the
+    # standard deviations and design effects of the errors.
     classic = posterior @ (curvature + prior) @ posterior
     variance = np.maximum(np.diag(classic), 1e-300)
     grow = np.sqrt(np.maximum(variance / np.maximum(np.diag(robust), 1e-9 * variance), 1.0))
@@ -288,7 +293,7 @@ def _covariance(
 def _of_considered(terms: Terms, theta: Array, spread: Array, design: Array) -> Array:
     """Return the covariance of all parameters due to the considered ones, (p, p).
 
-    The offsets absorb an error of a considered parameter: they change by the mean of its effect.
+    The offsets absorb an error of a considered parameter: they change by its mean effect.
     """
     offsets = np.zeros_like(terms.free)
     terms.of('offset', offsets)[:] = terms.of('offset', terms.free)
@@ -302,9 +307,9 @@ def _of_considered(terms: Terms, theta: Array, spread: Array, design: Array) -> 
 
 
 def beside_other_links(terms: Terms, found: Fit) -> Fit:
-    """Return a fit whose covariance includes the prior errors of links and gains that are given.
+    """Return a fit whose covariance includes prior errors of links and gains that are not fitted.
 
-    The fitted parameters make up for these errors.
+    The fitted parameters absorb these errors.
     """
     given = np.zeros_like(terms.free)
     for kind in terms.assumed:
@@ -321,7 +326,7 @@ def beside_other_links(terms: Terms, found: Fit) -> Fit:
 
 
 def misfit(terms: Terms, theta: Array, like: Fit) -> float:
-    """Return Huber's loss of parameters, (p,), without priors, weighted as in a fit."""
+    """Return Huber's loss at `theta`, (p,), without priors, with the deviations of `like`."""
     left, *_ = _weighed(terms, *terms.evaluate(theta), like.spread, like.design)
     return _huber(left, _bound(terms, like.design))
 
@@ -331,7 +336,7 @@ def solve_linear(
 ) -> tuple[Array, Array]:
     """Return the coefficients of added linear columns, (T, n, c), and their covariance, (c, c).
 
-    Their prior is 0 with the given deviations, (c,).
+    The coefficients have priors with mean 0 and the given deviations, (c,).
     """
     value, derivative = terms.evaluate(found.theta)
     left, slope, _ = _weighed(
@@ -347,7 +352,7 @@ def solve_linear(
 
 
 def inverse(products: Array) -> Array:
-    """Return the pseudo-inverse of a matrix of products, computed for scaled values."""
+    """Return the pseudo-inverse of a matrix of products, scaled to a diagonal of ones."""
     scale = np.sqrt(np.maximum(np.diag(products), 1e-300))
     scale = np.outer(scale, scale)
     return np.asarray(np.linalg.pinv(products / scale, rcond=1e-12) / scale)

@@ -1,4 +1,4 @@
-"""When joints stand: their friction then has any value up to the breakaway friction."""
+"""When joints stand: then friction can have any value up to the breakaway friction."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags, Stamps
@@ -7,14 +7,15 @@ MIN_REST = 0.3
 """Least duration of a rest, s; shorter stops are reversals."""
 
 SLOW = 0.005
-"""Share of a joint's RMS velocity below which the joint is slow, however small the noise is."""
+"""Share of a joint's RMS velocity; below it, the joint is slow, however small the noise is."""
 
 JITTER = 2e-3
 """Velocity below which a joint that only jitters is slow, rad/s or m/s."""
 
-_DEVIATIONS = 3.0
-_CERTAIN = 5.0  # standard deviations from which a velocity is not noise
-_DIRECTED = 0.9  # a joint that moves keeps its direction on more than this share of its way
+_DEVIATIONS = 3.0  # a velocity of fewer standard deviations is slow
+_CERTAIN = 5.0  # a velocity of more standard deviations is not noise
+# A joint jitters if it keeps one direction for `MIN_REST` on at most this share of its path.
+_DIRECTED = 0.9
 
 
 class Pace:
@@ -36,9 +37,9 @@ class Pace:
     def slow(self) -> Array:
         """Velocity below which each joint is slow, (n,), however small the noise is.
 
-        It is a share of the joint's usual velocity, as no velocity is slow for all joints. It is
-        at least `JITTER` if a controller holds the joint, so that its usual velocity is jitter: on
-        a tenth of its way or more, its direction lasts less than `MIN_REST`.
+        It is the share `SLOW` of the joint's RMS velocity, as no fixed velocity is slow for every
+        joint. If the joint only jitters, as when a controller holds it, the velocity is at least
+        `JITTER`.
         """
         squares, way, directed = self._sums
         slow = SLOW * np.sqrt(squares / max(self._count, 1))

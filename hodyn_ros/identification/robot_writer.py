@@ -24,10 +24,10 @@ def write_robot(
     """Write a robot, built-in or from a file, with the identified values; return it as read back.
 
     The payload becomes a body fixed to the last body; without `payload` it is left out. The
-    inertia of a link includes all bodies fixed to it, whose own masses are removed. Zeros of
-    joints move the links' placements and the limits of position. Offsets belong to the sensors and
-    are not written: a feed-forward with offsets would push the arm. Files are replaced only with
-    `force`.
+    inertia of an identified link includes all bodies fixed to it, so their own masses are removed.
+    Zeros of joints change the links' placements and the limits of position. Offsets belong to the
+    sensors and are not written: a feed-forward with offsets would push the arm. Files are replaced
+    only with `force`.
 
     Raises HodynError, and leaves no file, if the written robot cannot be read back.
     """

@@ -15,14 +15,14 @@ from hodyn_ros.replay.quarter_turns import quarter_turns
 
 _QUARTER = 0.5 * np.pi
 _CANDIDATES = 16  # number of slopes of friction from which the best is chosen
-# Slope times velocity below which friction is nearly proportional to velocity. A start with such a
-# slope is as good as any other.
+# Slope times velocity below which friction is nearly proportional to velocity. The given slope is
+# then replaced by any that fits better.
 _LINEAR = 1.5
-_FAR_BETTER = 0.7  # largest share of the error that a far better slope leaves
+_FAR_BETTER = 0.7  # greatest ratio of the errors with a far better slope and with the given one
 
 
 def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
-    """Return the start of a fit, (p,), and which gains are certain in spite of friction, (n,).
+    """Return the start of a fit, (p,), and which gains can be told apart from friction, (n,).
 
     The start is `begin`, an estimate from other data of the arm, if given.
     """
@@ -59,7 +59,7 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
                 model.of('inverse_gain', theta)[clear] = gain[clear] / common
     k = model.effort_per_torque(theta)
     for term, kind in (('friction', 'amplitude'), ('viscous', 'viscous'), ('rotor', 'rotor')):
-        if term in model.terms:  # from the unit of the efforts to N m
+        if term in model.terms:  # convert from the unit of the efforts to N m
             model.of(kind, model.prior)[:] /= np.abs(k)
     rest = np.where(known, data.effort / k - rigid, 0.0)
     those = model.of('amplitude', model.free)
@@ -73,10 +73,10 @@ def start_values(model: Terms, begin: Estimate | None) -> tuple[Array, Flags]:
 
 
 def _start_at_better_slopes(model: Terms, theta: Array, rest: Array) -> None:
-    """Start from other slopes of friction that explain the other torques, (T, n), far better.
+    """Replace starts of friction in `theta` whose slope is far from the best candidate.
 
-    With far too small a slope, friction is proportional to velocity, as viscous friction is: a
-    fit that starts there would stay there.
+    `rest`, (T, n), are the torques minus those of the rigid bodies. A fit would keep a far too
+    small slope, as the law is then proportional to velocity, like viscous friction.
     """
     low, high = (model.of('slope', bounds) for bounds in (model.low, model.high))
     for j in np.flatnonzero(model.of('slope', model.free)):
@@ -84,7 +84,8 @@ def _start_at_better_slopes(model: Terms, theta: Array, rest: Array) -> None:
         velocity, torque = model.data.q[known, 1, j], rest[known, j]
         slopes = np.array([
             model.of('slope', theta)[j], *np.linspace(low[j], high[j], _CANDIDATES)])
-        one = np.ones_like(velocity)  # friction is not negative, a constant may be negative
+        # Coefficients are not negative: two columns allow for a constant of either sign.
+        one = np.ones_like(velocity)
         linear = velocity * model.of('viscous', model.free)[j]
         found, left = zip(*(nnls(np.stack([
             sigmoid(slope * velocity) - 0.5, linear, one, -one], axis=1), torque)

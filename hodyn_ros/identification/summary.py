@@ -22,11 +22,11 @@ def write_summary(
     recordings: Sequence[tuple[Recording, MessageCounts]], path: Path, *,
     findings: Sequence[Sequence[str]], force: bool = False,
 ) -> None:
-    """Write values with half widths of their 90 % confidence intervals; null if unknown.
+    """Write the values with half widths of their 90 % confidence intervals; null if unknown.
 
-    `robot` is the one before identification; `validation` has the errors of the written robot,
-    `doubtful` the joints whose recordings are likely misread, and `findings` the sentences about
-    the faults of each recording. With `force`, an existing file is replaced.
+    `robot` is the one before identification, `validation` has the errors of the written robot,
+    and `findings` the sentences about the faults of each recording. With `force`, an existing file
+    is replaced.
     """
     summary: dict[str, Any] = {
         'robot': robot.name,

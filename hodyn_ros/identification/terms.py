@@ -1,10 +1,10 @@
 """The terms of the model of a recorded effort, which parameters are fitted, and their priors.
 
 effort = k ⊙ (Y(q + zero) π + payload + friction + d q̇ + I q̈) + offset, joint by joint, with the
-links' parameters π, viscous friction d, rotor inertia I and the inverse k of the gain, in units of
-effort per N m. k is a factor per joint times a common factor, since a wrong unit or scale affects
-all drives alike. All parameters are in one vector; those that are not fitted keep the robot's
-values.
+regressor Y, the links' parameters π, viscous friction d and rotor inertia I. k, the inverse of the
+gain, is in units of effort per N m: a factor per joint times a common factor, since a wrong unit
+or scale affects all drives alike. All parameters are in one vector; those that are not fitted keep
+the robot's values.
 """
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from hodyn_ros.identification.payload import (
 from hodyn_ros.robot import Robot
 
 _SLOPES = (1.0, 300.0)  # bounds of the slope, s/rad
-# Bound of slope times largest velocity of a slow joint, whose slope may be beyond _SLOPES.
+# Bound of the slope times the joint's largest velocity, if this allows a slope beyond _SLOPES.
 _STEEPEST = 30.0
 _TURNED = 5.0  # slope times velocity at which symmetric friction has 98.7 % of its full value
 _SLOPE_DEVIATION = 1.5  # prior deviation of the slope's logarithm
@@ -39,8 +39,10 @@ _ASYMMETRY_DEVIATION = 0.2
 _ZERO_DEVIATION = 0.05  # prior deviation of a zero, rad
 _ANGLE_STEP = 1e-4  # step of the finite differences by an angle, rad
 _VISCOUS = 0.2  # prior deviation of given viscous friction, over its value
-_LARGEST = 10.0  # prior deviation of terms of a drive, over the standard deviation of efforts
-_EXTENT = 0.05  # prior radius of a payload, m, within a factor of e
+# Prior deviation of friction, viscous friction, rotor and offset: the effort that each may cause,
+# over the standard deviation of the joint's efforts.
+_LARGEST = 10.0
+_EXTENT = 0.05  # prior median of a payload's extents, m; their logarithms have the deviation 1
 _REACH = 0.3  # prior deviation of the coordinates of a payload's centre of mass, m
 _PAYLOAD = np.repeat([  # start, deviation and bounds of log m, c, log diag L and the rest of L
     [0.0, np.inf, np.log(1e-3), np.log(1e3)], [0.0, _REACH, -1.0, 1.0],
@@ -71,10 +73,10 @@ class Terms:
         self.robot, self.data, self.terms = robot, data, frozenset(terms)
         self.group = np.unique(data.bag, return_inverse=True)[1] if each_bag else np.zeros(
             len(data.q), np.intp)
-        #: `known`: (T, n): efforts that are fitted: those recorded while the joint moves;
-        #: `shares`: (n,): joints to whose gains the common factor applies
+        #: `known`: (T, n): which efforts are fitted: those recorded while the joint moves;
+        #: `shares`: (n,): joints whose gains include the common factor
         self.known, self.shares = data.known, np.ones(robot.n, np.bool_)
-        #: (n,): joints with steeper friction than the law allows, see `leave_out_reversals`
+        #: (n,): joints whose friction is steeper than the bound, see `leave_out_reversals`
         self.steep = np.zeros(robot.n, np.bool_)
         velocity = np.where(self.known & data.moves, data.q[:, 1], 0.0)
         #: (n,): joints that move both ways and have efforts
@@ -90,13 +92,13 @@ class Terms:
             end = self.places[name].stop
             rows.append(row)
         #: `start`: (p,): the robot's values, the means of the priors; `low`, `high`: (p,): bounds;
-        #: `prior`: (p,): standard deviations of the priors, infinite without one; those of links
-        #: and gains stand for ±100 %, and the fit scales them
+        #: `prior`: (p,): standard deviations of the priors, infinite without a prior; those of
+        #: links and gains are for errors of ±100 %, and the fit multiplies them by its levels
         self.start, self.prior, self.low, self.high = np.concatenate(rows, axis=1)
         #: `free`: (p,): parameters that are fitted;
-        #: `considered`: (p,): those that keep the robot's values, though their prior deviations
-        #: count in the uncertainty of the offsets;
-        #: `curved`: (p,): those in which the model is far from linear
+        #: `considered`: (p,): parameters that keep the robot's values, but whose prior deviations
+        #: increase the uncertainty of the offsets;
+        #: `curved`: (p,): parameters in which the model is far from linear
         self.free, self.considered, self.curved = np.zeros((3, end), np.bool_)
         self.of('slope', self.curved)[:] = self.of('asymmetry', self.curved)[:] = True
         self._set_free(kinds)
@@ -112,7 +114,7 @@ class Terms:
             log_cholesky(body.mass, body.com, body.inertia) for body in robot.bodies])
         friction = robot.friction or SigmoidFriction(np.zeros(n), np.full(n, 10.0), np.zeros(n))
         velocity = np.abs(np.where(self.known, self.data.q[:, 1], 0.0)).max(axis=0, initial=0.0)
-        # Slow joints need steeper slopes: their friction reverses within their slow motion.
+        # The friction of slow joints changes its sign within a smaller range of velocities.
         steepest = np.maximum(_SLOPES[1], _STEEPEST / np.where(
             self.moving, velocity, _STEEPEST))
         slope_given = np.clip(friction.slope, _SLOPES[0], steepest)
@@ -130,8 +132,8 @@ class Terms:
             'slope': _Kind(
                 'friction', np.log(slope_given), _SLOPE_DEVIATION, np.log(_SLOPES[0]),
                 np.log(steepest)),
-            # Only the shape of friction near a reversal distinguishes an asymmetry from an offset,
-            # and real friction does not have the law's shape there.
+            # Only friction near a reversal distinguishes an asymmetry from an offset, and there
+            # real friction differs from the law: with offsets, the prior is narrow.
             'asymmetry': _Kind(
                 'friction', asymmetry,
                 _ASYMMETRY_DEVIATION if 'offsets' in self.terms else _ASYMMETRY, -most, most),
@@ -157,10 +159,10 @@ class Terms:
         if 'offsets' in self.terms:
             self.of('asymmetry', self.considered)[:] = self.of('asymmetry', self.free)
             self.of('asymmetry', self.free)[:] = False
-        # Else given viscous friction would decide about the gains, and they about the payload.
+        # Fixed viscous friction that is wrong would change the gains, and these the payload.
         if self.robot.friction is not None:
             self.of('viscous', self.free)[self._doubts_viscous(self.robot.friction)] = True
-        # Wrong links or gains look like a payload, so they are fitted along with it.
+        # Errors of links or gains resemble a payload, so links and gains are fitted with it.
         self.of('links', self.free)[:] = bool({'links', 'payload'} & self.terms)
         if {'payload', 'gains'} & self.terms:
             self.of('inverse_gain', self.free)[:] = self.moving
@@ -172,21 +174,21 @@ class Terms:
         return np.asarray(is_doubted & self.moving & (friction.viscous > 0.0))
 
     def stated(self, *kinds: str) -> list[str]:
-        """Return those of some kinds that are results: not those fitted only beside the terms."""
+        """Return those of `kinds` that are results: not kinds fitted though they are not terms."""
         beside = {'viscous': 'viscous', 'inverse_gain': 'gains'}
         return [kind for kind in kinds if beside.get(kind) in (None, *self.terms)]
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """The kinds that a file with a found payload has as given: links; gains if not a term."""
+        """The kinds whose given values a test for a payload assumes: links; gains if no term."""
         return ('links', *(() if 'gains' in self.terms else ('inverse_gain', 'common_gain')))
 
     def leave_out_reversals(self, steep: Flags) -> None:
         """Fix slopes, (n,), at their upper bounds, and leave out efforts in slow motion.
 
-        In slow motion, the law cannot follow friction that is steeper than its bound. The errors
-        of these few samples would change the law's amplitude and, without offsets, its asymmetry,
-        and so all other torques.
+        In slow motion, the law cannot follow friction that is steeper than this bound. The errors
+        of these few samples would change the law's amplitude and, if offsets are not fitted, its
+        asymmetry: all other torques would then be wrong.
         """
         self.steep |= steep
         self.of('slope', self.free)[steep] = False
@@ -227,7 +229,7 @@ class Terms:
             self.of('viscous', theta))
 
     def move_to(self, theta: Array) -> None:
-        """Linearise the torques at the zeros of the joints in a parameter vector."""
+        """Linearise the torques at the joints' zeros in a parameter vector, (p,)."""
         self.zero = self.of('zero', theta).copy()
         q = self.data.q.copy()
         q[:, 0] += self.zero
@@ -258,9 +260,9 @@ class Terms:
     def evaluate(
         self, theta: Array, by: Flags | None = None,
     ) -> tuple[Array, Array]:
-        """Return the efforts (T, n) and their derivative by some parameters (T, n, f).
+        """Return the efforts, (T, n), and their derivative, (T, n, f), by some parameters.
 
-        These are the parameters in the mask `by`, (p,), by default the free ones.
+        The mask `by`, (p,), selects the parameters; by default, they are the free ones.
         """
         data, n, free = self.data, self.robot.n, self.free if by is None else by
         count = len(data.q)
@@ -268,7 +270,7 @@ class Terms:
         derivative = np.zeros((count, n, int(free.sum())))
 
         def put(kind: str, slopes: Array) -> None:
-            """Set derivatives by the parameters of a kind: one per joint, (T, n), or all."""
+            """Set derivatives by a kind's parameters: (T, n) if each acts on one joint only."""
             those = np.flatnonzero(self.of(kind, free))
             at = column[self.places[kind]][those]
             if slopes.ndim == 2:

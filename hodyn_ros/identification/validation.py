@@ -18,21 +18,20 @@ from hodyn_ros.identification.robot_writer import write_robot
 from hodyn_ros.replay.comparison import Lag
 from hodyn_ros.robot import Robot
 
-_WORSE, _DEVIATIONS = 1.01, 2.0  # ratio and deviations above which held-out errors are worse
+# Held-out errors are worse if they exceed the given robot's by this ratio, and their squares
+# exceed its squares by this number of standard deviations.
+_WORSE, _DEVIATIONS = 1.01, 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Validation:
-    """RMS errors, N m, of robots read from files against the recorded efforts.
-
-    They are NaN for joints without a measured effort.
-    """
+    """RMS errors, N m, of predictions by robot files; NaN for joints without measured efforts."""
 
     #: `before`, `after`: (n,): errors of the given robot and of the written file, over all motion,
     #: each with its own gains
     before: Array
     after: Array
-    #: (n,): `before` times the change of the gains, so that errors are comparable
+    #: (n,): `before` times the ratio of the found gains to the given ones, to compare with `after`
     before_by_gains_found: Array
     bags: list[Array]  #: list of (n,) arrays: `after` for each recording
     #: (n,): errors over all motion, each part predicted by a file that was written without it
@@ -49,7 +48,7 @@ class Validation:
 
 
 class Folds:
-    """The parts to hold out in turn: whole recordings if there are enough, else stretches."""
+    """The parts to hold out in turn: whole recordings if there are enough, otherwise stretches."""
 
     def __init__(self, recordings: Sequence[Recording], data: Data) -> None:
         loaded = np.array([recording.loaded for recording in recordings])
@@ -68,9 +67,9 @@ class Folds:
 
 
 class BlockErrors:
-    """Sums of errors of several robots over blocks of time, within which errors are correlated.
+    """Sums of the errors of several robots, (robots, joints) at each sample, over blocks of time.
 
-    The errors at one sample have the shape (robots, joints).
+    Within a block, errors are correlated.
     """
 
     def __init__(self, shape: tuple[int, int]) -> None:
@@ -113,7 +112,7 @@ def _gain(robot: Robot) -> Array:
 
 
 def _error(feedforward: FeedForward, q: Array, effort: Array, gravity: bool) -> Array:
-    """Return prediction minus effort, by the gain of the robot, (T, n)."""
+    """Return the prediction minus the effort times the robot's gain, (T, n), N m."""
     return np.asarray(
         feedforward.torque(q, gravity=gravity)[:, 0] - _gain(feedforward.robot) * effort)
 
@@ -163,7 +162,8 @@ def validate(
                     apart[k][loaded], piece.q[mine], effort[mine], data.gravity)
             found_error = _error(whole[loaded], piece.q, effort, data.gravity)
             errors.add(bag, piece.block, np.stack([given, found_error, held_out], axis=1))
-    # A lag is fitted along with friction and inertia, but errors of other terms resemble it.
+    # The lag allows for errors of friction and inertia, but errors of links, payload and zeros
+    # resemble a lag.
     moved = found.links or found.payload is not None or 'zero' in found.joints
     of_bags = errors.of_bags()
     together = np.sum(list(of_bags.values()), axis=0)

@@ -76,11 +76,11 @@ def with_times(items: Iterator[Message | LostMessages]) -> Iterator[Message | Lo
 def count_losses(
     losses: Sequence[LostMessages], found: int, expected: int | None, source: str,
 ) -> tuple[LostMessages, ...]:
-    """Return the losses, in the order of reading, adjusted to add up, with `found`, to `expected`.
+    """Return the losses with numbers that, together with `found`, add up to `expected`.
 
     Losses of an unknown number of messages are merged into one, with the number that is still
-    missing. The file `source` states the `expected` number, None if it is unknown; it is wrong
-    and ignored if more messages were found and lost.
+    missing. The file `source` states `expected`, None if it is unknown. If more messages were
+    found and lost, the statement is wrong and ignored.
     """
     known = [loss for loss in losses if loss.messages is not None]
     unknown = [loss for loss in losses if loss.messages is None]

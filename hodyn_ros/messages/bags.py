@@ -1,6 +1,6 @@
 """Reads rosbag2 bags, folders or single files, complete or damaged; no ROS installation is needed.
 
-From a damaged bag it reads what is readable, and finds the places where messages are lost.
+From a damaged bag, all readable messages are read, and the places of lost messages are found.
 """
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -25,7 +25,7 @@ from hodyn_ros.messages.bag_contents import (
 from hodyn_ros.messages.mcap_file import McapFile
 from hodyn_ros.messages.sqlite_file import SqliteFile
 
-# Both come with rosbags.
+# From Python 3.14 in the standard library; for older versions, rosbags installs the backport.
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdDecompressor, ZstdError
 else:
@@ -43,12 +43,12 @@ class Bag:
     """An open bag; a context manager."""
 
     def __init__(self, path: Path) -> None:
-        """Open a bag; HodynError or OSError if it does not exist, or nothing in it can be read."""
+        """Open a bag; HodynError or OSError if it does not exist, or none of it can be read."""
         if not path.is_dir():
             check_file(path, f'no bag {str(path)!r}')
         self.path = path  #: The folder or the file
         self.notes: list[str] = []  #: Faults of the bag other than lost messages
-        self._metadata: dict[Topic, int] = {}  # messages of each topic as metadata.yaml states
+        self._metadata: dict[Topic, int] = {}  # number of messages of each topic by metadata.yaml
         self._files: list[StorageFile | LostMessages] = []
         self._stack = ExitStack()
         try:
@@ -89,7 +89,7 @@ class Bag:
     def count_losses(
         self, losses: list[LostMessages], found: int, topic: Topic,
     ) -> tuple[LostMessages, ...]:
-        """Return the losses from `read`, adjusted to add up, with `found`, to the expected number.
+        """Return the losses from `read` with numbers that, with `found`, add up to the expected.
 
         If metadata.yaml counts fewer messages than were found and lost, `notes` says so.
         """
@@ -174,7 +174,7 @@ class Bag:
         return file
 
     def _unpacked(self, path: Path) -> Path:
-        """Return a temporary file, decompressed up to any damage."""
+        """Return a temporary file with the decompressed contents, up to any damage."""
         folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory()))
         unpacked = folder / path.stem
         decompressor = ZstdDecompressor()
@@ -183,7 +183,7 @@ class Bag:
                 try:
                     target.write(decompressor.decompress(block))
                 except (ZstdError, EOFError):
-                    break  # the reader of the file notices what is missing
+                    break  # reading the unpacked file shows what is missing
         return unpacked
 
 
@@ -218,7 +218,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 def _decompressed(data: bytes) -> bytes:
-    """Decompress a message that was compressed by itself; return b'' if it is damaged."""
+    """Decompress a message that was compressed on its own; return b'' if it is damaged."""
     try:
         decompressor = ZstdDecompressor()
         message = decompressor.decompress(data, _MAX_MESSAGE)

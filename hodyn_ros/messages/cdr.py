@@ -16,8 +16,8 @@ from hodyn_ros.common.errors import HodynError
 
 ENCAPSULATION = 4  # bytes of the header; alignment counts from its end
 AFTER_STAMP = 12  # bytes of encapsulation, seconds and nanoseconds
-# Largest accepted magnitude, rad, rad/s, N m …: larger numbers are errors of the sender, and
-# their powers could overflow.
+# Largest accepted magnitude, rad, rad/s, N m …: larger numbers are errors of the sender, and the
+# computation with them could overflow.
 MAX_VALUE = 1e6
 MAX_JOINTS = 1000
 # Errors that unpacking raises if the bytes are another message, or cut short.
@@ -28,7 +28,7 @@ _STAMP = {'<': struct.Struct('<iI'), '>': struct.Struct('>iI')}
 
 @contextmanager
 def reading(data: bytes, what: str) -> Iterator[None]:
-    """Turn errors of MALFORMED in this context into a HodynError: data are not `what`."""
+    """Turn errors of MALFORMED in this context into a HodynError: the bytes are not `what`."""
     try:
         yield
     except MALFORMED:
@@ -53,7 +53,7 @@ def check_values(
 
 
 def fault_of(value: float, largest: float = MAX_VALUE) -> str:
-    """Return what is wrong with a value that is not finite, or beyond ±`largest`."""
+    """Return the fault of a value, as text: not finite, or beyond ±`largest`."""
     return f'is {value:g}, beyond {largest:g}' if np.isfinite(value) else 'is not finite'
 
 
@@ -84,14 +84,14 @@ def nanoseconds(time: Any) -> int:
 
 
 def aligned(at: int, size: int) -> int:
-    """Return the first position from `at` on that is aligned for a number of `size` bytes."""
+    """Return the first position, `at` or later, that is aligned for a number of `size` bytes."""
     return at + (ENCAPSULATION - at) % size
 
 
 def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
     """Return the frame and the numbers of a message with a header and `count` doubles.
 
-    Such messages are stamped vectors and wrenches. Raises HodynError for other bytes.
+    Raises HodynError for other bytes.
     """
     cursor = Cursor.after_stamp(data)
     with reading(data, f'a header and {count} numbers'):
@@ -154,7 +154,7 @@ class Cursor:
 
 
 class Builder:
-    """Makes a little-endian message field by field; its doubles are zeros."""
+    """Makes a little-endian message field by field, with zeros as doubles."""
 
     def __init__(self) -> None:
         self.data = bytearray(b'\x00\x01\x00\x00')
@@ -176,7 +176,7 @@ class Builder:
         return self.numbers(length)
 
     def numbers(self, length: int) -> int:
-        """Append zeros without a length before them; return the position of the first, if any."""
+        """Append `length` zeros as single fields; return the position of the first, if any."""
         if length:
             self._align(8)
         at = len(self.data)

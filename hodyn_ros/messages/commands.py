@@ -9,7 +9,7 @@ class CommandWriter:
     """A serialized command, built once: one value per joint, in the controller's order."""
 
     def __init__(self, order: Indices) -> None:
-        """Take each value's index in the command, (n,)."""
+        """Take the index of each joint's value in the command, (n,)."""
         self._order = order
         message = cdr.Builder()
         message.count(0)  # layout.dim

@@ -27,7 +27,7 @@ _OTHER_WORDS = {
     'effort': ('eff', 'torque', 'tau', 'force', 'efforts')}
 _SEPARATORS = {',': 'commas', ';': 'semicolons', '\t': 'tabs'}
 _CURRENTS = ('current', 'currents', 'amps')
-# A joint with the word of a kind behind or in front.
+# A joint's name with the word of a kind after or before it.
 _WORDS = (
     re.compile(r'(?P<joint>.+)[._/ ](?P<word>[^._/ ]+)'),
     re.compile(r'(?P<word>[^._/ ]+)[._/ ](?P<joint>.+)'))
@@ -41,17 +41,17 @@ class JointTable:
 
     names: tuple[str, ...]  #: Names of the joints
     times: list[float]  #: Times of the rows, s
-    #: Values in each row, by kind: `position` and the kinds read. The lists of a kind without
-    #: columns are empty.
+    #: Values in each row, by kind: `position` and the other kinds that are read. If a kind has no
+    #: columns, its rows are empty.
     rows: dict[str, list[list[float]]]
     #: Line of the file, from 1, at which each row ends
     lines: list[int] = field(default_factory=list)
-    #: Numbers of the lines of a log that are left out, by reason
+    #: Lines of a log that are left out: their numbers in the file, by reason
     left_out: dict[str, list[int]] = field(default_factory=dict)
     #: Whether the header says that the times are in s, as `time [s]` or `t_s` does
     says_seconds: bool = False
-    #: dict of str to (str, str), by joint: its first column that has a unit in brackets, as it is
-    #: written, and rad or m
+    #: dict of str to (str, str), by joint: the header of its first column with a unit in brackets,
+    #: and its unit of position by this column, rad or m
     units: dict[str, tuple[str, str]] = field(default_factory=dict)
 
 
@@ -60,10 +60,11 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
 
     Columns may have their SI unit in brackets after the name. Empty last columns without a name
     are left out. `used` are the kinds to read, from `position` and KINDS, with their names in
-    error messages; other kinds are skipped. In a log, lines with a wrong number of entries and a
-    last line cut in a number are left out, and cells that are empty or not finite become NaN.
-    Otherwise these raise HodynError, and so does any other fault, with the file, and the line and
-    column if they are known.
+    error messages; other kinds are skipped.
+
+    In a log, lines with a wrong number of entries and a last line cut in a number are left out,
+    and cells that are empty or not finite become NaN. In other tables, these faults raise
+    HodynError. Any other fault always does, with the file, and with line and column if known.
     """
     with path.open(newline='', encoding=ENCODING) as file:
         first = re.sub('"[^"]*"', '', file.readline())
@@ -87,7 +88,7 @@ def read_table(path: Path, used: Mapping[str, str], *, is_log: bool = False) -> 
     pointed = next((f'line {number} has a decimal point ({value.strip()!r:.80})'
                     for number, line in lines for value in line if _has_point(value)), '')
     if separator == ';' and not pointed:
-        # Here a comma is the decimal point.
+        # Commas are decimal points in this file.
         lines = [(number, [value.replace(',', '.') for value in line]) for number, line in lines]
     columns = _columns(header, path, used)
     table = JointTable(
@@ -164,7 +165,7 @@ def _has_point(value: str) -> bool:
 
 
 def _check_separator(line: list[str], separator: str, columns: int, where: str) -> None:
-    """Raise HodynError if the separator of a line is another one than the header's."""
+    """Raise HodynError if a line has another separator than the header."""
     text = separator.join(line)
     for other, name in _SEPARATORS.items():
         cells = text.split(other)
@@ -176,7 +177,7 @@ def _check_separator(line: list[str], separator: str, columns: int, where: str) 
 
 
 class _NotANumberError(Exception):
-    """A cell is not a number; the argument is its index in the line."""
+    """A cell is not a number; the argument is the cell's index in the line."""
 
 
 def _number(line: list[str], place: int, is_log: bool) -> float:
@@ -210,7 +211,7 @@ def _wrong_count(line: list[str], columns: int, is_last: bool) -> str:
 def _columns(
     header: list[str], path: Path, used: Mapping[str, str],
 ) -> dict[str, dict[str, int]]:
-    """Return each joint's column for each kind, in the order of the position columns."""
+    """Return, by kind and joint, the index of the column, in the order of the position columns."""
     if 'time' not in header:
         listed = ', '.join(map(repr, header)) or 'nothing'
         others = ' and '.join(f'NAME.{kind}' for kind in KINDS if kind in used)
@@ -280,7 +281,7 @@ def _units_of_joints(written: list[str], header: list[str]) -> dict[str, tuple[s
 
 
 def _check_words(header: list[str], path: Path) -> None:
-    """Refuse columns with a wrong word for a kind, which would become joints."""
+    """Refuse columns with another word for a kind: they would otherwise be read as joints."""
     kinds = ('position', *KINDS)
     right = {column for column in header if column.rpartition('.')[0] and (
         column.rpartition('.')[2] in kinds)}

@@ -21,7 +21,7 @@ from hodyn_ros.messages.whole_turns import WholeTurns
 USUAL_NAME, OF_MOTORS = 'joint_states', 'motor_states'
 _READ_AT_ONCE = 4096
 _MAX_KEPT = 1 << 27  # bytes kept in memory: 12 min of 7 joints at 1 kHz
-_MAX_REASONS = 20  # largest number of listed reasons; damaged bytes cause new ones without end
+_MAX_REASONS = 20  # number of listed reasons: damaged bytes may cause any number of reasons
 _Mapping = tuple[Layout, Indices]  # a layout, and the joints' indices in its arrays
 
 
@@ -80,10 +80,10 @@ class Tally:
     def take(
         self, received: Stamps, stamps: Stamps, values: dict[str, Array],
     ) -> JointStates:
-        """Return the usable messages among those given; count these and the others.
+        """Return the usable messages of those given; count the usable and the unusable ones.
 
-        Receive times and header stamps, (T,), are in ns; `values`, (T, n), are `position`, and
-        `velocity` and `effort` if they were recorded.
+        Receive times and header stamps, (T,), are in ns; `values` has the arrays `position` and,
+        if recorded, `velocity` and `effort`, (T, n).
         """
         position = values['position']
         finite = np.isfinite(position).all(axis=1)
@@ -131,8 +131,8 @@ class JointStateBag:
         joints : JointFinder
             Finds the robot's joints among the names of a message.
         topic : str, optional
-            Name of the topic; needed if several topics have joint states and not exactly one is
-            called joint_states.
+            Name of the topic. By default, the only topic with joint states, or the only one of
+            them called joint_states.
         effort_gain : (n,) array, optional
             Factors for recorded efforts that are not in N m.
         turns : (n,) bool array, optional
@@ -172,7 +172,7 @@ class JointStateBag:
         self.usable, self.in_part = tally.usable, tally.in_part
         self.unusable: dict[str, int] = {}  #: As in `Tally`
         for reason, count in tally.unusable.items():
-            # Later messages may have explained the first ones: take the latest reason.
+            # Later messages may have shown a better reason for the first ones.
             reason = self._joints.latest(reason)
             self.unusable[reason] = self.unusable.get(reason, 0) + count
         #: Number of messages on the topic, including known numbers of lost ones
@@ -265,8 +265,8 @@ def some_positions(
 ) -> Iterator[dict[str, Array]]:
     """Yield recorded positions, (T,), rad or m, of some joints, by name, in blocks.
 
-    `find` is as for `SomePositions`. Messages are grouped by the joints whose positions they
-    have; messages without any are skipped.
+    `find` is as for `SomePositions`. Each block is from messages with positions of the same
+    joints. Messages without any position of these joints are skipped.
     """
     rows: dict[tuple[str, ...], list[list[float]]] = {}
     reader = SomePositions(find)
@@ -304,7 +304,7 @@ def _chosen(bag: Bag, name: str | None) -> Topic:
         raise HodynError(
             f'{bag.path}: no messages of type {MESSAGE_TYPE}; its topics: '
             f'{_list(bag, list(bag.topics))}')
-    # Drivers use this name; torques and references of the same type have others.
+    # Drivers use this name; topics with torques or references of the same type have other names.
     usual = [topic for topic in filled if topic.name.rpartition('/')[2] == USUAL_NAME]
     if len(usual) == 1:
         return usual[0]

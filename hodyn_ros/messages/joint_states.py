@@ -1,8 +1,8 @@
 """sensor_msgs/JointState as bytes: one message per cycle, or all of a bag.
 
 The joint states of one driver differ only in their stamps and numbers, so the first message shows
-where the numbers are in all messages. They are read and written in place: no cycle decodes or
-builds a message.
+where the numbers are in all messages. Numbers are read and written in place, without decoding or
+building a message in each cycle.
 """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from hodyn_ros.messages.topic_names import JointFinder
 
 MESSAGE_TYPE = 'sensor_msgs/msg/JointState'
 
-_MOST_LAYOUTS = 8  # number of layouts that are remembered: a topic has few senders
+_MOST_LAYOUTS = 8  # number of layouts that are kept: a topic has few senders
 _FIELDS = ('position', 'velocity', 'effort')
 
 
@@ -128,10 +128,11 @@ class JointStateReader:
     """Reads a robot's joints from serialized joint states, in the robot's order."""
 
     def __init__(self, names: JointFinder, *, measured: bool = False) -> None:
-        """Take the finder of joints, and whether the joints are measured.
+        """Take the finder of joints, and whether the joint states are measured.
 
-        Measured joints are accepted from the first sender only. If any of their velocities is NaN,
-        which joint_state_broadcaster writes where the hardware has none, all count as missing.
+        Measured states are accepted from the arm of the first message only. If any of their
+        velocities is NaN, all count as missing: joint_state_broadcaster writes NaN for joints
+        whose hardware measures no velocity.
         """
         self._joint_names = names
         self._are_measured = measured
@@ -151,7 +152,7 @@ class JointStateReader:
             name for name in self._layout.names if name not in own]
 
     def state(self, data: bytes) -> tuple[Array, Array | None]:
-        """Return the joint positions, (n,), rad, and velocities, rad/s, or None without these.
+        """Return the joint positions, (n,), rad, and velocities, rad/s, or None if it has none.
 
         Raises HodynError, with joint and field, if the message cannot be used.
         """
@@ -197,8 +198,7 @@ class JointStateReader:
 class SomePositions:
     """Reads the positions of some joints from all joint states that name them.
 
-    `find` takes the names in a message and returns, for each wanted joint among them, its index
-    there.
+    `find` takes the names in a message and returns the index of each wanted joint among them.
     """
 
     def __init__(self, find: Callable[[Sequence[str]], dict[str, int]]) -> None:

@@ -28,7 +28,7 @@ class JointWaypoints:
     efforts : sequence of rows
         Rows as for velocities; plans do not use them.
     units : mapping of str to (str, str)
-        Name of a column and its unit, rad or m, for joints whose file gives a unit.
+        By joint: a column of the file that gives a unit, and the joint's unit, rad or m.
 
     """
 
@@ -47,7 +47,10 @@ def decode(data: bytes) -> JointWaypoints:
 
 
 def read(cursor: cdr.Cursor) -> JointWaypoints:
-    """Return the content of the JointTrajectory that begins at a cursor; else HodynError."""
+    """Return the content of the JointTrajectory that begins at a cursor.
+
+    Raises HodynError if the bytes are no JointTrajectory, or have too many points.
+    """
     _, names, points = read_header(cursor)
     if points > MAX_POINTS:
         raise HodynError(f'{points} points; at most {MAX_POINTS} are read')
@@ -76,9 +79,9 @@ def encode(
 ) -> bytes:
     """Return a serialized JointTrajectory.
 
-    `times`, (T,), are s from its start, which is the `stamp`, ns, or 0 for at once; `motion`,
-    (T, 3 or more, n), has positions, velocities, accelerations (the message has no field for
-    higher derivatives); `effort`, (T, n), joint torques or forces.
+    `times`, (T,), are in s from the start. The start is at the `stamp`, ns; 0 means at once.
+    `motion`, (T, 3 or more, n), has positions, velocities and accelerations; the message has no
+    field for higher derivatives. `effort`, (T, n), has joint torques or forces.
     """
     message = cdr.Builder()
     message.time(stamp)
@@ -110,7 +113,7 @@ def read_header(cursor: cdr.Cursor) -> tuple[str, tuple[str, ...], int]:
 
 
 def read_time_from_start(cursor: cdr.Cursor, point: int) -> float:
-    """Return the time_from_start, s, at a cursor; `point` is the index in the HodynError."""
+    """Return the time_from_start, s, at a cursor; `point` is its index, for the HodynError."""
     return duration(*cursor.time(), f'point {point}, time_from_start')
 
 

@@ -1,9 +1,9 @@
 """Reads MCAP files record by record from their beginning, so that no index is needed.
 
-From a cut file, all before the cut is read. Reading ends at a record whose length cannot be
-trusted. Damage may begin before the place where it is noticed, so a message or a compressed chunk
-directly before that place is read only if a checksum covers it. The summary at the end of a file
-says how many messages each topic has. Format: mcap.dev/spec.
+Reading ends where the file is cut, or at a record whose length cannot be right. Damage may begin
+before the place where it is noticed, so a message or a compressed chunk directly before that place
+is read only if a checksum covers it. The summary at the end of a file says how many messages each
+topic has. Format: mcap.dev/spec.
 """
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,7 +18,7 @@ from lz4.frame import LZ4FrameDecompressor
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.messages.bag_contents import MAX_TIME, LostMessages, Message, Topic
 
-# Both come with rosbags.
+# From Python 3.14 in the standard library; for older versions, rosbags installs the backport.
 if sys.version_info >= (3, 14):
     from compression.zstd import ZstdDecompressor
 else:
@@ -37,8 +37,9 @@ _DECOMPRESSORS = {'lz4': LZ4FrameDecompressor, 'zstd': ZstdDecompressor}
 class _Record(NamedTuple):
     """A record's code, begin and end; the end may be beyond the end of a cut file.
 
-    It is `doubtful` if damage may reach into it: bytes that cannot be a record follow it, or it is
-    the last and a zero ends or follows it, perhaps in a block that was never written to disk.
+    The record is `doubtful` if damage may reach into it: if bytes that cannot be a record follow
+    it, or if it is the last one and a zero ends or follows it, perhaps in a block that was never
+    written to disk.
     """
 
     code: int
@@ -87,7 +88,7 @@ class McapFile:
             yield item if isinstance(item, LostMessages) else item[1]
 
     def _walk(self, channels: set[int] | None) -> Iterator[tuple[int, Message] | LostMessages]:
-        """Yield each message of `channels` and its channel; for None, of all, and keep topics."""
+        """Yield each message and its channel, of `channels` or, for None, of all; keep topics."""
         at = len(_MAGIC)
         for record in _records(self._source, at):
             if record.code in (_DATA_END, _FOOTER):
@@ -132,7 +133,7 @@ class McapFile:
     def _messages(
         self, source: '_FileBytes | bytes', record: _Record, channels: set[int] | None,
     ) -> Iterator[tuple[int, Message]]:
-        """Yield the message in a record; if `channels` is None, keep its schema or channel."""
+        """Yield the message in a record; keep a schema or channel if `channels` is None."""
         if record.end > len(source):
             return
         if record.code == _MESSAGE:
@@ -146,7 +147,7 @@ class McapFile:
                 self._take(record.code, source[record.at + _HEAD.size:record.end])
 
     def _indexed(self, at: int, channels: set[int] | None) -> int | None:
-        """Return how many messages the indexes after a chunk list; None without indexes."""
+        """Return the number of messages listed by the indexes after a chunk; None without any."""
         indexed = None
         for record in _records(self._source, at):
             if record.code != _INDEX or record.end > len(self._source):
@@ -172,7 +173,7 @@ class McapFile:
             body = source[record.at + _HEAD.size:record.end]
             try:
                 self._take(record.code, body)
-                if record.code == _CHUNK_INDEX and crc:  # unchecked damage would skip chunks
+                if record.code == _CHUNK_INDEX and crc:  # a damaged index would skip chunks
                     place, length = struct.unpack_from('<Q8xI', body, 16)
                     if length:  # 0 if the chunk has no index of its channels
                         self._chunks[place] = {key for key, _ in struct.iter_unpack(
@@ -262,7 +263,7 @@ def _unpacked(source: _FileBytes, chunk: _Record) -> tuple[bytes, bool, str]:
             raw = _DECOMPRESSORS[compression]().decompress(data, min(size, _MAX_CHUNK))
     except KeyError as error:
         return b'', False, f'the compression {error} of the chunk is not known'
-    except Exception as error:  # whatever decompression raises on damaged bytes
+    except Exception as error:  # decompression of damaged bytes may raise any error
         return b'', False, f'the chunk cannot be unpacked: {error}'
     is_cut = chunk.end > len(source)
     if not is_cut and (len(raw) != size or (crc and crc32(raw) != crc)):

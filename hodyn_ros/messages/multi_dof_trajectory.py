@@ -10,7 +10,7 @@ from hodyn_ros.messages.odometry import unit_quaternion
 MESSAGE_TYPE = 'trajectory_msgs/msg/MultiDOFJointTrajectory'
 MAX_POSES = 300
 """Largest number of poses: the time and memory of a fit grow with its square."""
-_TRANSFORM, _TWIST = 7, 6  # numbers of doubles
+_TRANSFORM, _TWIST = 7, 6  # number of doubles in a transform and in a twist
 _FIELDS = (
     *(f'translation.{axis}' for axis in 'xyz'), *(f'rotation.{axis}' for axis in 'xyzw'))
 

@@ -85,9 +85,10 @@ class SqliteFile:
 def _connected(path: Path, folder: Path) -> sqlite3.Connection:
     """Return a connection that changes no file at the path, and reads only whole pages.
 
-    A killed recorder leaves a log beside its database, and SQLite would merge the two. It would
-    also fill a cut page with zeros, which look like numbers. In these cases a copy is read. A
-    copy is also read if the file ends with zeros, as after a power loss, and is not sound.
+    A copy is read in three cases. A killed recorder leaves a log beside its database, and SQLite
+    would merge the two. SQLite would fill a cut page with zeros, which look like numbers: the copy
+    ends before this page. If the file ends with zeros, as after a power loss, and is not sound,
+    the copy ends before these.
     """
     logs = [
         log for end in ('-wal', '-journal') if (log := path.with_name(path.name + end)).exists()]
@@ -100,7 +101,7 @@ def _connected(path: Path, folder: Path) -> sqlite3.Connection:
 
 
 def _opened(path: Path, logs: list[Path], folder: Path, size: int) -> sqlite3.Connection:
-    """Return a connection to the first bytes of a file and its logs."""
+    """Return a connection to the first `size` bytes of a file, and to its logs."""
     if logs or size < path.stat().st_size:
         for file in (path, *logs):
             shutil.copyfile(file, folder / file.name)

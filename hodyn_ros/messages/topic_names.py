@@ -1,4 +1,4 @@
-"""Finds a robot's joints in messages; an error about one message considers the others."""
+"""Finds a robot's joints in messages; the error about one message also depends on the others."""
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from hodyn_ros.common.errors import (
 MERGE = ('merge these into one topic first, for example by joint_state_publisher with its '
          'parameter source_list')
 TOGETHER = 'the others come in other messages: let the driver send all joints in each message'
-# Largest number of lists of names that are remembered: messages may bring new ones without end.
+# Largest number of lists of names that are kept: a topic may have any number of different ones.
 _MOST = 64
 
 
@@ -22,7 +22,7 @@ class JointFinder(Protocol):
     """Finds a robot's joints in lists of names, as `robot.joint_names.JointNames` does."""
 
     def indices(self, names: Sequence[str]) -> Indices:
-        """Return the index in a list of names of each joint, in the robot's order.
+        """Return each joint's index in a list of names, in the robot's order.
 
         Raises HodynError if joints are missing.
         """
@@ -31,9 +31,9 @@ class JointFinder(Protocol):
 class TopicNames:
     """Finds joints as `finder` does, and explains failures by all messages so far.
 
-    Once one message has had some of the joints, the error about another arm's message only names
-    that arm's joints; once one has had all, the error about missing joints no longer advises to
-    lock them. If only several messages together have all joints, the advice is to merge them.
+    After a message with some of the joints, the error about another arm's message only names that
+    arm's joints. After a message with all joints, the error about missing joints no longer advises
+    to lock them. If only several messages together have all joints, the advice is to merge them.
     """
 
     def __init__(self, finder: JointFinder) -> None:
@@ -57,12 +57,12 @@ class TopicNames:
             error = self._explained(key, found)
             if len(self._said) < _MOST:
                 self._said[str(error)] = key
-            # Each raise of an error that is kept would add to its traceback, for ever.
+            # The error is kept: without this, each raise would lengthen its traceback.
             raise error.with_traceback(None) from None
         return found
 
     def latest(self, said: str) -> str:
-        """Return the present text of an earlier error, which further messages may have changed."""
+        """Return the text that an earlier error has by now: later messages may have changed it."""
         error = self._known.get(self._said.get(said, ()))
         return str(self._explained(self._said[said], error)) if isinstance(
             error, HodynError) else said
@@ -75,8 +75,8 @@ class TopicNames:
         else:
             self._is_found = True
             return found
-        # This comes after the `except` block: errors about several lists, raised inside it, would
-        # keep the handled error as their context.
+        # The following is not in the `except` block, as an error raised there, about several
+        # lists, would keep the handled error as its context.
         if isinstance(refused, OtherArmError):
             if len(self._others) < _MOST:
                 self._others[names] = None
@@ -95,7 +95,7 @@ class TopicNames:
         return None
 
     def _explained(self, names: tuple[str, ...], error: HodynError) -> HodynError:
-        """Return an error about a message in the light of the other messages."""
+        """Return the error about a message, as the other messages explain it."""
         if isinstance(error, OtherArmError):
             return OtherArmError(
                 f'{", ".join(map(repr, names[:3]))} … are joints of another arm on this topic'
@@ -103,7 +103,7 @@ class TopicNames:
                 isinstance(self._known.get(part), MissingJointsError) for part in self._parts
             ) else self._of_others if isinstance(self._of_others, OtherArmError) else error
         if not isinstance(error, MissingJointsError):
-            # That the robot's joints come with a prefix helps more than what this message lacks.
+            # An error that names the prefix of the robot's joints helps more than this one.
             others = self._of_others
             return others if isinstance(others, OtherArmError) and isinstance(
                 error, NoKnownJointError) and not self._is_found else error

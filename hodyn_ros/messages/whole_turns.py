@@ -11,7 +11,7 @@ _SOON = 0.1  # s; no joint makes a whole turn in this time
 
 
 class WholeTurns:
-    """Unwraps the positions of consecutive messages, only of joints that turn, (n,)."""
+    """Unwraps the positions of consecutive messages, for the joints in the mask `turns`, (n,)."""
 
     def __init__(self, turns: Flags) -> None:
         self._turns = turns
@@ -34,7 +34,7 @@ class WholeTurns:
             passed > 0, np.minimum(passed, np.abs(on_the_way)), np.abs(on_the_way))
         jumped = self._turns & (np.abs(np.abs(change) - _TURN) < _NEAR) & (
             seconds[:, None] < _SOON)
-        # Positions in degrees may change as much, but then do so in several messages in a row.
+        # Positions in degrees may also change by 2 π, but do so in several messages in a row.
         around = np.concatenate([self._change[None], change, np.zeros_like(change[:1])])
         small = np.abs(around) < _NEAR
         for beside in (slice(0, -2), slice(2, None)):
