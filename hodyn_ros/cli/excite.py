@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,15 +96,11 @@ def run(options: argparse.Namespace) -> int:
               f'found is beyond limits: {refused}')
     print('It begins and ends at ' + ', '.join(f'{q:.3f}' for q in found.q[0, 0]))
     unknown = [name for name in UNKNOWN if name != 'position' and not all(
-        map(_is_finite, getattr(robot.limits, name)))]
+        map(math.isfinite, getattr(robot.limits, name)))]
     if unknown:
         print(f'No limit of {", ".join(unknown)} is known for some joints: ' + ', '.join(
             f'{UNKNOWN[name]:g}' for name in unknown) + ' (rad, s) is used instead')
     return 0
-
-
-def _is_finite(value: float) -> bool:
-    return abs(value) < float('inf')
 
 
 def _plan(robot: Robot, found: Excitation) -> str:

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,14 @@ from hodyn_ros.common.output_files import Contents, replacing
 from hodyn_ros.identification import TERMS
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hodyn_ros.estimation.message_counts import MessageCounts
+    from hodyn_ros.identification.data import Data
+    from hodyn_ros.identification.doubts import DoubtfulJoints
+    from hodyn_ros.identification.estimate import Estimate
+    from hodyn_ros.identification.recordings import Motion, Recording, Source
+    from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
 
 USUAL_TERMS = ('friction', 'payload', 'offsets')
@@ -66,31 +75,44 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=run)
 
 
+@dataclass(frozen=True, eq=False)
+class _Identified:
+    """What was found in the recordings, and what raises doubts about it."""
+
+    robot: Robot
+    recordings: list[Recording]
+    counts: list[MessageCounts]
+    motions: list[Motion]
+    terms: Sequence[str]
+    data: Data
+    found: Estimate
+    validation: Validation
+    doubtful: DoubtfulJoints
+    loads: list[str]  # of each recording: a load that another link seems to carry, or empty
+
+    @property
+    def findings(self) -> list[list[str]]:
+        """Sentences about each recording."""
+        return [
+            [*motion.doubts(self.terms), *filter(None, [load, lag.sentence * lag.is_large])]
+            for motion, load, lag in zip(
+                self.motions, self.loads, self.validation.lags, strict=True)]
+
+
 def run(options: argparse.Namespace) -> int:
     """Identify the robot from bags; return the exit code, 1 if messages are lost."""
-    from hodyn_ros.cli.identify_report import (
-        differing_loads,
-        doubts,
-        far_gains,
-        missing_terms,
-        print_identified,
-        verdict,
-    )
-    from hodyn_ros.cli.identify_warnings import changed_parts, implausible_links, load_elsewhere
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.fleet.inputs import each_bag
-    from hodyn_ros.identification.doubts import doubtful_joints
-    from hodyn_ros.identification.identify import identify
-    from hodyn_ros.identification.recordings import Recording, Source, read_data
+    from hodyn_ros.identification.recordings import Recording, Source
     from hodyn_ros.identification.robot_writer import write_robot
     from hodyn_ros.identification.summary import write_summary
-    from hodyn_ros.identification.validation import validate
-    from hodyn_ros.replay.statements import GIVEN_LOAD, OF_LINKS
     from hodyn_ros.robot.files import load_robot
 
-    robot, terms, output = load_robot(options.robot), options.terms, options.output
+    robot, terms, console = load_robot(options.robot), options.terms, make_console()
     bags, unloaded = each_bag(options.bags), each_bag(options.unloaded)
-    check_outputs(options, *bags, *unloaded, options.robot, contents=_contents(robot))
+    file = f'{robot.name}_identified.yaml'
+    contents = Contents(frozenset({file, 'identification.json'}))
+    check_outputs(options, *bags, *unloaded, options.robot, contents=contents)
     if unloaded and 'payload' not in terms:
         raise HodynError('--unloaded only helps to find a payload: add payload to --terms')
     # With unknown gains or zeros, the share of gravity in the efforts cannot be estimated.
@@ -99,20 +121,44 @@ def run(options: argparse.Namespace) -> int:
         True if {'gains', 'zeros'} & set(terms) else None)
     recordings = [
         *(Recording(bag) for bag in bags), *(Recording(bag, loaded=False) for bag in unloaded)]
-    paths = [one.path for one in recordings]
+    result = _identified(options, source, recordings, console)
+    with replacing(options.output, contents, force=options.force) as folder:
+        folder.mkdir()
+        write_robot(options.robot, robot, result.found, folder / file)
+        write_summary(
+            robot, result.found, result.validation, result.doubtful,
+            list(zip(recordings, result.counts, strict=True)), folder / 'identification.json',
+            findings=result.findings)
+    _say(console, result, options.output / file, is_compared=bool(unloaded))
+    return 1 if any(count.lost for count in result.counts) else 0
+
+
+def _identified(
+    options: argparse.Namespace, source: Source, recordings: list[Recording], console: Console,
+) -> _Identified:
+    """Return what is found; HodynError if recordings are misread, or nothing can be found."""
+    from hodyn_ros.cli.identify_warnings import load_elsewhere
+    from hodyn_ros.identification.doubts import doubtful_joints
+    from hodyn_ros.identification.identify import identify
+    from hodyn_ros.identification.recordings import read_data
+    from hodyn_ros.identification.validation import validate
+    from hodyn_ros.replay.statements import GIVEN_LOAD
+
+    robot, terms = source.robot, options.terms
     data, counts = read_data(recordings, source)
-    pairs = list(zip(recordings, counts, strict=True))
-    console = make_console()
-    console.print(', '.join(map(str, [*bags, for_robot(options, robot)])), markup=False)
-    motions = [source.motion(one.path) for one in recordings]
-    for one, motion in zip(recordings, motions, strict=True):
+    paths = [one.path for one in recordings]
+    of_the_robot = [str(one.path) for one in recordings if one.loaded]
+    console.print(', '.join([*of_the_robot, for_robot(options, robot)]), markup=False)
+    motions = [source.motion(path) for path in paths]
+    for path, motion in zip(paths, motions, strict=True):
         for sentence in motion.doubts(terms):
-            console.print(f'! {one.path}: {sentence}', style='bold')
+            console.print(f'! {path}: {sentence}', style='bold')
     if options.payload and any(
             motion.gravity_doubt(terms) or motion.is_misread(terms) for motion in motions):
         console.print(
             f'! {GIVEN_LOAD.format(", ".join(given_payload(options)))}', style='bold')
-    damages = [f'{one.path}: {count.damage}' for one, count in pairs if count.lost]
+    damages = [
+        f'{path}: {count.damage}' for path, count in zip(paths, counts, strict=True) if count.lost]
     if any(motion.is_misread(terms) for motion in motions):
         others = ', '.join(said for term, said in _FINDS.items() if term not in terms)
         remedy = _MISREAD + (
@@ -128,32 +174,40 @@ def run(options: argparse.Namespace) -> int:
                 each_bag=options.offsets_per_bag)
     except HodynError as error:
         raise HodynError('; '.join([str(error), *damages])) from None
-    doubtful = doubtful_joints(robot, data, found, validation.held_out_less_mean)
-    loads = [
-        load_elsewhere(robot, found, validation, data, motion, bag, terms)
-        for bag, motion in enumerate(motions)]
-    findings = [
-        [*motion.doubts(terms), *filter(None, [load, lag.sentence if lag.is_large else ''])]
-        for motion, load, lag in zip(motions, loads, validation.lags, strict=True)]
-    file = output / _robot_file(robot)
-    with replacing(output, _contents(robot), force=options.force) as folder:
-        folder.mkdir()
-        write_robot(options.robot, robot, found, folder / file.name)
-        write_summary(
-            robot, found, validation, doubtful, pairs, folder / 'identification.json',
-            findings=findings)
-    for (one, count), motion, load, lag in zip(
-            pairs, motions, loads, validation.lags, strict=True):
-        small = '' if lag.is_large else lag.sentence
-        for sentence in filter(None, [*count.sentences, small]):
-            console.print(f'• {one.path}: {sentence}')
+    return _Identified(
+        robot, recordings, counts, motions, terms, data, found, validation,
+        doubtful_joints(robot, data, found, validation.held_out_less_mean), [
+            load_elsewhere(robot, found, validation, data, motion, bag, terms)
+            for bag, motion in enumerate(motions)])
+
+
+def _say(console: Console, result: _Identified, file: Path, *, is_compared: bool) -> None:
+    """Print what was found and written to a file."""
+    from hodyn_ros.cli.identify_report import (
+        differing_loads,
+        doubts,
+        far_gains,
+        missing_terms,
+        print_identified,
+        verdict,
+    )
+    from hodyn_ros.cli.identify_warnings import changed_parts, implausible_links
+    from hodyn_ros.replay.statements import OF_LINKS
+
+    robot, terms, found = result.robot, result.terms, result.found
+    validation, doubtful = result.validation, result.doubtful
+    paths = [one.path for one in result.recordings]
+    for path, count, motion, load, lag in zip(
+            paths, result.counts, result.motions, result.loads, validation.lags, strict=True):
+        for sentence in filter(None, [*count.sentences, lag.sentence * (not lag.is_large)]):
+            console.print(f'• {path}: {sentence}')
         if load:
-            console.print(f'! {one.path}: {load}', style='bold')
+            console.print(f'! {path}: {load}', style='bold')
         if lag.is_large:
             console.print(
-                f'! {one.path}: {lag.sentence} {_LATE.format(remedy=lag.remedy)}'
+                f'! {path}: {lag.sentence} {_LATE.format(remedy=lag.remedy)}'
                 f'{OF_LINKS if motion.diagnosis.has_springs else ""}', style='bold')
-        say_what_is_lost(f'identify: {one.path}', count)
+        say_what_is_lost(f'identify: {path}', count)
     implausible = implausible_links(robot, found, terms)
     for sentence in (
             *changed_parts(robot, found, paths), *implausible, *doubts(robot, found, doubtful),
@@ -161,7 +215,7 @@ def run(options: argparse.Namespace) -> int:
         console.print(f'! {sentence}', style='bold')
     print_identified(
         console, robot, found, validation, bags=paths,
-        terms=terms, gravity=data.gravity, is_compared=bool(unloaded))
+        terms=terms, gravity=result.data.gravity, is_compared=is_compared)
     console.print(
         f'{file}: the robot with the identified terms' if found.is_of_the_robot else
         f'{file}: the robot as it was'
@@ -170,17 +224,8 @@ def run(options: argparse.Namespace) -> int:
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
-        has_doubts = bool(found.changes or implausible) or any(loads) or any(
+        has_doubts = bool(found.changes or implausible) or any(result.loads) or any(
             lag.is_large for lag in validation.lags) or any(
                 motion.gravity_doubt(terms) or motion.diagnosis.without(terms).has_a_cause
-                for motion in motions)
+                for motion in result.motions)
         console.print(verdict(robot, validation, doubted, has_doubts=has_doubts), style='bold')
-    return 1 if any(count.lost for count in counts) else 0
-
-
-def _robot_file(robot: Robot) -> str:
-    return f'{robot.name}_identified.yaml'
-
-
-def _contents(robot: Robot) -> Contents:
-    return Contents(frozenset({_robot_file(robot), 'identification.json'}))

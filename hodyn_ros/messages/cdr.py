@@ -88,16 +88,6 @@ def aligned(at: int, size: int) -> int:
     return at + (ENCAPSULATION - at) % size
 
 
-def frame_and_numbers(data: bytes, count: int) -> tuple[str, tuple[float, ...]]:
-    """Return the frame and the numbers of a message with a header and `count` doubles.
-
-    Raises HodynError for other bytes.
-    """
-    cursor = Cursor.after_stamp(data)
-    with reading(data, f'a header and {count} numbers'):
-        return cursor.text(), cursor.doubles(count)
-
-
 @dataclass
 class Cursor:
     """Reads a message field by field; raises one of MALFORMED if the bytes do not fit."""

@@ -11,7 +11,9 @@ def frame_and_wrench(data: bytes) -> tuple[str, Array]:
 
     Raises HodynError if the bytes are another message, or a value is not finite or too large.
     """
-    frame, numbers = cdr.frame_and_numbers(data, 6)
+    cursor = cdr.Cursor.after_stamp(data)
+    with cdr.reading(data, 'a header and 6 numbers'):
+        frame, numbers = cursor.text(), cursor.doubles(6)
     wrench = np.array([*numbers[3:], *numbers[:3]])
     if not (np.abs(wrench) <= cdr.MAX_VALUE).all():
         raise HodynError(

@@ -26,18 +26,18 @@ def serialized_wrench(stamp, frame, force, moment, *, little_endian=True):
 
 
 @given(STAMPS, st.text('abc/é', max_size=9), st.booleans())
-def test_a_frame_and_its_numbers(stamp, frame, little):
+def test_a_frame_and_its_wrench(stamp, frame, little):
     data = serialized_wrench(
         stamp, frame, (1.0, 2.0, 3.0), (4.0, 5.0, 6.0), little_endian=little)
-    assert cdr.frame_and_numbers(data, 6) == (frame, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0))
+    found, wrench = frame_and_wrench(data)
+    assert (found, *wrench) == (frame, 4.0, 5.0, 6.0, 1.0, 2.0, 3.0)
     with pytest.raises(ValueError, match='not a header and 6 numbers'):
-        cdr.frame_and_numbers(data[:-1], 6)
+        frame_and_wrench(data[:-1])
 
 
 @given(st.binary(max_size=200))
 def test_bytes_that_are_no_message_are_a_value_error_and_nothing_else(data):
-    for read in (
-            Layout.of, cdr.stamp, decode, lambda data: cdr.frame_and_numbers(data, 6)):
+    for read in (Layout.of, cdr.stamp, decode, frame_and_wrench):
         for start in (b'', b'\x00\x01\x00\x00', b'\x00\x00\x00\x00'):
             with contextlib.suppress(ValueError):
                 read(start + data)
@@ -51,8 +51,7 @@ CUT = encode(('a',), np.ones(1), np.zeros((1, 5, 1)), np.zeros((1, 1)))[:-9]
     (Layout.of, JUNK, 'bytes that are not a joint state'),
     (decode, JUNK, 'bytes that are not a trajectory'),
     (decode, CUT, 'not a serialized trajectory_msgs/msg/JointTrajectory'),
-    (lambda data: cdr.frame_and_numbers(data, 6), JUNK,
-     'bytes that are not a header and 6 numbers')])
+    (frame_and_wrench, JUNK, 'bytes that are not a header and 6 numbers')])
 def test_bytes_that_are_no_message_say_so(read, data, reason):
     with pytest.raises(ValueError, match=reason):
         read(data)
