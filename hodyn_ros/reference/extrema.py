@@ -16,15 +16,15 @@ SAMPLES_PER_PIECE = 12
 
 
 def sample_times(plan: Plan, longest: float = np.inf) -> Array:
-    """Return instants (T,), with all knots, that resolve the motion within a plan's pieces.
+    """Return instants (T,), all knots among them, that resolve the motion in a plan's pieces.
 
-    They are at most `longest` apart, s.
+    Successive instants are at most `longest` apart, s.
     """
     counts = np.maximum(SAMPLES_PER_PIECE, np.ceil(np.diff(plan.times) / longest))
     instants = divided(plan.times, counts.astype(int))
     if plan.interpolation != 'quintic':
         return instants
-    # Jerk and snap jump at the knots: each piece is also sampled at its end.
+    # Jerk and snap jump at the knots, so each piece is also sampled at its end.
     return np.unique(np.append(instants, np.nextafter(plan.times[1:], 0.0)))
 
 
