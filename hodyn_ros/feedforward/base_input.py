@@ -64,8 +64,8 @@ class _Found(NamedTuple):
 class BaseInput:
     """The measured base; times of arrival are on a monotonic clock, s.
 
-    `timeout`, s, is as for `StateArrivals`; `bandwidth`, rad/s, is that of the low pass for the
-    accelerations. With a `bandwidth` of 0 the accelerations are assumed to be 0.
+    `timeout`, s, is as for `StateArrivals`; `bandwidth`, rad/s, is that of the low pass for
+    accelerations, which are assumed to be 0 with a `bandwidth` of 0.
     """
 
     def __init__(self, robot: Robot, timeout: float, bandwidth: float) -> None:
@@ -73,14 +73,13 @@ class BaseInput:
         self.arrivals = StateArrivals(timeout, may_be_slow=True)
         #: `frame`, `stamp`: reference frame of the believed readings, and stamp, ns, of the last
         self.frame, self.stamp = '', 0
-        #: `rotation`, `position`: (3, 3), from the axes of the base's body to the world's; (3,):
+        #: `rotation`: (3, 3), from the axes of the base's body to the world's; `position`: (3,),
         #: the body's origin, m
         self.rotation, self.position = np.eye(3), np.zeros(3)
         #: (4, 6): angular velocity of the body and velocity of its origin in world axes, with
         #: derivatives
         self.hybrid = np.zeros((ORDER + 2, 6))
-        #: Why the last reading was refused; empty if it was not. Callers that refuse a reading set
-        #: it too.
+        #: Why the last reading was refused, also if a caller refused it; empty if it was not
         self.why = NO_ODOMETRY
         self.left_out = 0  #: How many readings were not believed
         #: `jumped`: log line if the last believed reading does not continue the one before it;
@@ -99,15 +98,12 @@ class BaseInput:
         self._displacement = Displacement()
 
     def check_age(self, now: int) -> None:
-        """Raise HodynError if the last believed reading is far from `now`, ns.
-
-        `now` is a stamp of joint states.
-        """
+        """Raise HodynError if the last believed reading is far from a stamp `now`, ns."""
         if self._believed is not None:
             self._check_age(self._believed.stamp, now)
 
     def is_known(self, at: float) -> bool:
-        """Return whether believed readings are recent enough at a time."""
+        """Return whether the last believed reading is recent enough at the time `at`, s."""
         return self._believed is not None and not self.arrivals.are_lost(at)
 
     def take(self, reading: BaseReading, now: int | None, prefix: str, at: float) -> bool:
@@ -206,7 +202,7 @@ class BaseInput:
             f'expected {", ".join(links)}')
 
     def _check_stamp(self, stamp: int, now: int | None) -> None:
-        """Refuse a stamp far from now, or not newer than the last unless a clock was set back."""
+        """Refuse a stamp far from `now` or, unless a clock was set back, not after the last one."""
         if not stamp:
             raise HodynError('it has no stamp')
         if now is not None:

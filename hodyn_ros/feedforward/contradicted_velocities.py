@@ -41,8 +41,8 @@ class ContradictedVelocities:
     def add(self, time: float, position: Array, velocity: Array | None) -> str:
         """Take a position and a velocity, (n,) each, at a time on the sender's clock, s.
 
-        Returns how the velocities of `joint` contradict its positions, else ''; after a
-        contradiction it returns '' until a pause of more than 1 s.
+        Returns how the velocities of `joint` contradict its positions, only once until a pause of
+        more than 1 s; else ''.
         """
         last, self._last = self._last, None if velocity is None else (position, velocity)
         passed, self._time = time - self._time, time

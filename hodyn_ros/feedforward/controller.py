@@ -98,7 +98,7 @@ class FeedforwardController:
 
     @property
     def torque(self) -> Array:
-        """Q, Q̇, Q̈ with all terms, (3, n)."""
+        """Q, Q̇, Q̈ with all terms, also those that the output leaves out, (3, n)."""
         return self._whole.torque
 
     @property

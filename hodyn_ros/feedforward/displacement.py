@@ -12,15 +12,13 @@ ALLOWED = 0.07
 """Allowed difference of the two displacements, rad and m, in addition to half of the displacement
 by poses: filters delay twists, and estimators correct positions."""
 LEAST_CONFIRMED = 0.5
-"""Least share of a velocity that poses must confirm; they confirm more of it while a base
-accelerates steadily from rest."""
+"""Least confirmed share of a velocity; in a steady acceleration from rest the share is larger."""
 FREE = 0.5, 0.7
 """Angular and linear velocity that need no confirmation, rad/s and m/s."""
 HOLD = 0.3
 """How long readings are refused after an angular velocity contradicted the orientation, s."""
 PROOF, CLOSE = 0.005, 0.45
-"""Least displacement by twists that confirms a linear velocity, m, and the largest share of it by
-which the displacement by poses may differ."""
+"""Least displacement by twists that confirms a linear velocity, m; its largest relative error."""
 CALM = 1.0
 """Time without contradiction or jump before a linear velocity is confirmed again, s."""
 LEAP = 1.2
@@ -81,7 +79,7 @@ class Displacement:
         self._ahead = self._ahead + said[3:]
         moved = position - self._place
         is_new = bool(moved.any()) or stamp - self._since >= FROZEN * 1e9
-        # A leap is a correction of the position, with which velocities cannot be compared.
+        # A leap is a correction of the position: velocities cannot be compared with it.
         leaps = np.linalg.norm(moved - self._ahead) > ALLOWED and (
             np.linalg.norm(moved) > LEAP * np.linalg.norm(self._ahead))
         if is_new:

@@ -14,7 +14,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.limits import largest_ratio
 
 QUANTITIES = ('position', 'velocity')
-# Value by which a goal removes a default tolerance, compared to single precision.
+# Value that removes a default tolerance, compared in single precision.
 ERASED = -1.0
 EPSILON = 1.2e-7
 

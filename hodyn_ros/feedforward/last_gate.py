@@ -17,9 +17,9 @@ def first_wrong(
     """Return the row and column of the first value that must not be published; (-1, -1) if none.
 
     `before` and `after`, (3, n), are the last published values and those to be published
-    `interval`, s, later, each with two derivatives. A value must not be published if it is not
-    finite, if it or its rate exceeds `top` times its limit, (n,) each, or if its step (row 0) is
-    too large for the rate limit.
+    `interval`, s, later, each with two derivatives. The check refuses values that are not finite,
+    values and rates beyond `top` times their limits, (n,) each, and steps (row 0) too large for
+    the rate limit.
     """
     for row in range(after.shape[0]):
         for i in range(after.shape[1]):

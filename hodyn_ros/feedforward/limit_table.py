@@ -87,7 +87,7 @@ class LimitTable:
     *commands : 'effort' or 'position', optional
         Quantities that are commanded to the arm. The reflexes that the vendor's controller has
         for them become columns too. A reflex compares differences of successive commands, which
-        are means of a derivative. Its column bounds that derivative, so a motion from rest to rest
+        are means of a derivative. Its column bounds this derivative, so a motion from rest to rest
         within the bounds trips no reflex.
     quantities : sequence of str, optional
         The quantities of the columns that are not reflexes, in this order.

@@ -63,10 +63,7 @@ class LockedWatch:
             unseen and at - self._since < LISTEN) else ''
 
     def news(self) -> str:
-        """Return which joints left their locks, or move though they are locked; else empty.
-
-        A joint is reported once, and once more when it is far from its lock.
-        """
+        """Return which joints left their locks: once each, and once more when far away."""
         new = {(joint, is_far) for joint in self._apart
                if (is_far := self._distance(joint) > FAR) or (joint, True) not in self._told
                } - self._told

@@ -130,7 +130,7 @@ class _Rows:
         self._limits = limits.ravel()
 
     def excess(self, values: Array, most: float) -> EffortExcess | None:
-        """Return the value that is the largest share of its limit, if above `most`."""
+        """Return the value with the largest share of its limit, None if it is at most `most`."""
         place, ratio = largest_ratio(values.ravel(), self._limits)
         if ratio <= most:
             return None

@@ -13,7 +13,7 @@ from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.soft_limit import soft_limit, soft_part
 
 MOST_CARRIED = 0.9
-"""Largest load in the bounds of θ̈, as a share of the torque limit; the rest accelerates."""
+"""Largest share of the torque limit that counts as load in the bounds of θ̈."""
 # Names of θ and of the load of a motor, each with two derivatives.
 QUANTITIES = (
     ('motor position', 'motor velocity', 'motor acceleration'), 3 * ('motor torque',))
@@ -68,7 +68,7 @@ class MotorStage:
 
     @property
     def held(self) -> Flags:
-        """Which joints have a motor reference that is held or returns to the motion's, (n,)."""
+        """Which joints, (n,), have a motor reference that is held or returns to the motion."""
         held = ~self.feasible
         if self._theta is not None and self._load is not None:
             changing = self._theta.changing | self._load.changing

@@ -1,6 +1,6 @@
 """The torques of an arm on a moving base, such as a ship or a drone, and the wrench on that base.
 
-Joint torques depend on the tilt, angular velocity and accelerations of the base, but not on its
+Joint torques depend on the base's tilt, angular velocity and accelerations, but not on its
 position, heading or constant velocity. So the motion of the base is described in a frame with
 its momentary origin and velocity, which loses no digits far from the world's origin.
 """

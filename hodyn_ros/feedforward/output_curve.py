@@ -110,7 +110,7 @@ def go_over(
 
 @njit()
 def _follow_input(state: Array, i: int, own: float) -> None:
-    """Advance v, and its input at its slope towards its target, by `own`, s, of v's time."""
+    """Advance v's input at its slope towards the target, and v, by `own`, s, of v's time."""
     begin, target = state[INPUT, i], state[TARGET, i]
     most = min(RATE_SHARE * state[RATE, i], state[SLOPE, i]) * own
     end = target

@@ -86,7 +86,7 @@ class PlausibleState:
 
     def __init__(self, limits: Limits) -> None:
         self._fastest = _fastest(limits.velocity)
-        # Limits are read-only arrays, for which another kernel would be compiled: hence copies.
+        # Copies, as limits are read-only arrays, for which another kernel would be compiled.
         self._low, self._high = limits.position_min.copy(), limits.position_max.copy()
         #: The joint for which a state was last left out; −1 if its stamp was far from the last
         self.joint = 0
@@ -104,8 +104,8 @@ class PlausibleState:
         self._heard = self._moved = self._repeated = 0
         self._is_unseen = self._is_refused = False
         self._first: _State = self._low, self._low, 0  # the first since states have agreed
-        #: `is_astray`, `may_settle`: whether positions have contradicted those of the former place
-        #: for longer than `STAY`, and whether they are believed once they agree for `SETTLED`
+        #: `is_astray`: whether positions have contradicted the former place for over `STAY`;
+        #: `may_settle`: whether these positions are believed once they agree for `SETTLED`
         self.is_astray = self.may_settle = False
         #: Whether the last position is believed, whatever its velocity: a driver's velocities may
         #: be wrong permanently
@@ -130,8 +130,7 @@ class PlausibleState:
     def is_nowhere(self, position: Array) -> bool:
         """Return whether a position, (n,), has a joint beyond its range by `FAR`.
 
-        Unlike in `beyond_range`, several joints may be less far beyond: a running arm may be
-        pushed there.
+        Several joints may be beyond by less: a running arm may be pushed there.
         """
         nowhere: bool = _is_nowhere(position, self._low, self._high, np.inf)
         return nowhere
@@ -192,7 +191,7 @@ class PlausibleState:
         return is_believed
 
     def _is_back(self, state: _State, since: float, expects: Callable[[Array], bool]) -> bool:
-        """Return whether the arm has come from the former place, or has leapt.
+        """Return whether the arm can have come from the former place, or has leapt from there.
 
         The last state came `since` seconds before this one.
         """

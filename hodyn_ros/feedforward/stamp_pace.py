@@ -25,7 +25,7 @@ class MissingTime:
         self._share, self._seconds, self._at = share, 0.0, 0.0
 
     def add(self, seconds: float, at: float) -> None:
-        """Note that time, s, is missing (negative: that it comes back), at the time `at`, s."""
+        """Note how many seconds are missing at the time `at`, s; negative ones come back."""
         # Time cannot be missing twice. A jump back undoes a jump ahead: two clocks alternate.
         counts = max(min(seconds, at - self._at, ONE_EVENT), -ONE_EVENT)
         self._seconds, self._at = min(max(self._left(at) + counts, 0.0), 2.0 * SPARE), at

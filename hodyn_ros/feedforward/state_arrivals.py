@@ -22,8 +22,8 @@ LATE = 2.0
 SAME_STAMPS, STILL = 3, 0.1
 # Number of stamps in a row with several states each, from which the stamps are coarse.
 COARSE_STAMPS = 3
-# Largest number of intervals whose mean is reported, and least time, s, over which they must come:
-# the mean of a few intervals depends on jitter and lost states.
+# Number of intervals whose mean is reported, and least time for them, s: the mean of a few depends
+# on jitter and lost states.
 SAID, SAID_AFTER = 200, 1.0
 STANDS_STILL = (
     'the clock of the joint states stands still: their stamps do not change. Let the driver, or '

@@ -106,7 +106,7 @@ class StateMachine:
         planner.cancel()
 
     def see_other_arm(self, why: str) -> None:
-        """Note that joint states of another arm come, as the reason why this arm's are lost."""
+        """Note that another arm's joint states come, as the reason why this arm's are lost."""
         if self.state in (State.LOST, State.SILENT) and not self.why_no_state:
             self.why_no_state = f'{why}; if they are those of this arm, activate the node again'
             self.reasons.tell('error', self.why_no_state, 'joint_states')
@@ -272,7 +272,7 @@ class StateMachine:
         return True
 
     def _is_refused(self, kind: str, why: str, at: float) -> bool:
-        """Return whether there is a reason why the arm cannot be held; report it."""
+        """Report why the arm cannot be held; return whether there is a reason."""
         if why:
             self.why_waiting = why
             self.reasons.notice(kind, why, at, 'error')
@@ -379,12 +379,9 @@ class StateMachine:
             self.goals.drop(why)
 
     def _drop_waiting(self, why: str) -> bool:
-        """Drop the plans that wait for their start; return whether there were any.
-
-        The log names only plans from the topic, as the client of a goal gets its own answer.
-        """
+        """Drop the plans that wait for their start; return whether there were any."""
         controller = self._running
-        is_told = self.goals.waits(controller)
+        is_told = self.goals.waits(controller)  # the client of a goal gets its own answer
         count = controller.reference.drop_waiting()
         if count > is_told:
             self.reasons.tell(

@@ -87,11 +87,11 @@ class StiffnessReference:
     def request(self, wanted: Array, now: int, q: Array, torque: Array) -> None:
         """Set the goal as near to a stiffness, (n,), N m/rad, as possible at `now`, ns.
 
-        The search for each joint begins at the stiffness of the robot file or, if that is
-        impossible, at the present one. It goes towards the request as long as the law of the
-        spring can give the `torque`, (3, n), of the motion `q`, (5, n), and motors and springs
-        keep their limits. A joint becomes softer than in the robot file only if a quarter of the
-        effort limit keeps its spring within the deflection limit.
+        The search begins at the stiffness of the robot file or, if that is impossible, at the
+        present one. It goes towards the request as long as the joint's law can give the `torque`,
+        (3, n), of the motion `q`, (5, n), and motors and springs keep their limits. A joint
+        becomes softer than in the robot file only if a quarter of the effort limit keeps its
+        spring within the deflection limit.
         """
         if self.value is None:
             self.value = self._advance(0.0)

@@ -143,7 +143,7 @@ class Supervisor(Requests):
             self._take_plan(now)
             self._take_samples(now)
         measured = None
-        # While a sensor stays wrong, its states do not show where the arm is.
+        # A sensor that stays wrong does not show where the arm is.
         if self.state in HEARING and self._unbelieved < PERSISTENCE and (
                 self._has_velocity or not self.settings.controller.at_measurement):
             measured = self._believed
@@ -265,10 +265,7 @@ class Supervisor(Requests):
                 'the driver send what it measures'))
 
     def _may_be_at(self, position: Array) -> bool:
-        """Return whether the arm may have leapt to a position, (n,).
-
-        It may in a simulation, before it is held, and to positions near the reference.
-        """
+        """Return whether the arm may leap to a position: in a simulation, or near the reference."""
         if self.state is State.WAITING or self.settings.is_simulated:
             return True
         error = self._running.within_range(position) - self._expected

@@ -117,8 +117,8 @@ class TorqueOutput:
     ) -> None:
         """Shift Q to its value at another motion, `point`, (5, n), and base; None ends the shift.
 
-        The change takes the time `fade` if `fades`, or if `is_measured` has changed since the last
-        call; with a `point` of None it counts as False.
+        The change takes the time `fade` if `fades`, or if `is_measured`, which is False without a
+        `point`, has changed.
         """
         added = np.zeros(self.wanted.shape[1])
         if point is not None and self._kept is None:

@@ -225,8 +225,8 @@ def _band(
 ) -> Plan:
     """Return a smooth plan that misses no sample by more than the tolerance.
 
-    If the smoothest one leaves the range, samples are first moved from its ends by up to half of
-    the tolerance; the other half remains for smoothing.
+    If the smoothest one leaves the range, half of the tolerance moves samples away from its ends,
+    and the other half remains for smoothing.
     """
     plan = _smoothest_band(times, knots, fixed, tolerance)
     values, _ = extrema(plan, 0)
