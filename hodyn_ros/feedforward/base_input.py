@@ -202,7 +202,7 @@ class BaseInput:
             f'expected {", ".join(links)}')
 
     def _check_stamp(self, stamp: int, now: int | None) -> None:
-        """Refuse a stamp far from `now` or, unless a clock was set back, not after the last one."""
+        """Refuse a stamp far from `now` or, unless a clock was set back, not after the last."""
         if not stamp:
             raise HodynError('it has no stamp')
         if now is not None:

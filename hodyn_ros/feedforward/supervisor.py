@@ -265,7 +265,7 @@ class Supervisor(Requests):
                 'the driver send what it measures'))
 
     def _may_be_at(self, position: Array) -> bool:
-        """Return whether the arm may leap to a position: in a simulation, or near the reference."""
+        """Return whether the arm may leap to a position: in a simulation, or at the reference."""
         if self.state is State.WAITING or self.settings.is_simulated:
             return True
         error = self._running.within_range(position) - self._expected
