@@ -75,7 +75,7 @@ class Reasons:
     """Collects reasons and log lines; times are on a monotonic clock, s."""
 
     def __init__(self, robot: Robot) -> None:
-        #: Why the reference stopped or was led elsewhere, until it follows an input again
+        #: Why the reference stopped or was set elsewhere, until it follows an input again
         self.why = ''
         self.events: list[Event] = []  #: Lines to log; the caller logs and removes them
         self._robot = robot
@@ -194,7 +194,7 @@ class Reasons:
             f'({joined(tolerance, self.of_turn(watch.joint, watch.error))})')
 
     def notice_missing_time(self, seconds: float, at: float, *, is_continued: bool) -> None:
-        """Show a notice of the seconds that the reference left out; below 0: a clock set back."""
+        """Show how many seconds the reference left out; negative if a clock was set back."""
         missing = (
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')

@@ -20,7 +20,7 @@ LATE = 2.0
 # Number of states in a row with the same stamp, and time without a new stamp, s, from which their
 # clock counts as standing still.
 SAME_STAMPS, STILL = 3, 0.1
-# Number of stamps in a row with several states each, from which the stamps are coarse.
+# Number of stamps in a row with several states each, from which stamps count as coarse.
 COARSE_STAMPS = 3
 # Number of intervals whose mean is reported, and least time for them, s: the mean of a few depends
 # on jitter and lost states.

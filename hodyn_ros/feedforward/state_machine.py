@@ -1,4 +1,4 @@
-"""The state machine of an active node: its states, and the reasons, by `transitions`' table."""
+"""The state machine of an active node, by the table of `transitions`."""
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -34,7 +34,7 @@ from hodyn_ros.robot.locked_joints import locks_that_matter
 
 JOINT_STATES_LOST = 'joint states are lost'
 WAITS = 'a plan waits for its start'
-NOTABLE_WAIT = 1.0  # a plan that waits longer, s, is reported as waiting
+NOTABLE_WAIT = 1.0  # time, s, from which the wait of a plan for its start is reported
 BASE_LOST = 'the odometry of the base is lost'
 UNUSED_MOTORS = 'motor_states are not used: flatness_poles is 0'
 SAME_TILT = 1e-3  # a smaller change of tilt, rad, does not change the model for plans
@@ -44,7 +44,7 @@ UNREADY = {
     State.DEPARTING: '{why}: stopping', State.ADRIFT: BASE_LOST,
     State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
     State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}
-# Names in `~/state` of those states for which it is not the mode of the reference.
+# Names in `~/state` that replace the mode of the reference.
 NAMES = {
     State.LOST: 'stopping', State.SILENT: 'fault', State.ENDING: 'stopping',
     State.FADING: 'fading'}

@@ -241,7 +241,7 @@ class Supervisor(Requests):
         elapsed = round((at - self._answered_at) * 1e9)
         return max(self._last_stamp + elapsed, self.clock.stamp)
 
-    # What follows
+    # Steps of the above
 
     def _refuse(self, why: str, position: Array) -> NoReturn:
         """Refuse a state with a position that no arm can have."""
@@ -257,7 +257,7 @@ class Supervisor(Requests):
         if velocity is not None and self._zeros.joint >= 0:
             self.reasons.notice_zeros(self._joints[self._zeros.joint], at)
         if not (self.settings.controller.at_measurement or self.motor_feedback):
-            return  # they reach no torque
+            return  # no torque depends on velocities
         if how := self._contradicted.add(1e-9 * stamp, position, velocity):
             self.reasons.tell('error', (
                 f'velocities of {self._joints[self._contradicted.joint]} contradict its '
@@ -273,7 +273,7 @@ class Supervisor(Requests):
 
     @property
     def _expected(self) -> Array:
-        """Where the arm is measured if it follows the reference, which is ahead of it, (n,)."""
+        """Measured position of an arm that follows the reference, `lookahead` behind it, (n,)."""
         q = self._running.q
         return np.asarray(q[0] - self.settings.lookahead * q[1])
 
@@ -313,7 +313,7 @@ class Supervisor(Requests):
             raise HodynError(self.arrivals.stale(at, is_same=stamp in (self._last_stamp, late)))
         if stamp < clock.stamp:
             self._leave_time_out(clock.move_to(late, at), at)
-            # Set even if this state is refused later: the next one must not set the clock back.
+            # Even if this state is refused later, the next one must not set the clock back again.
             self._last_stamp = stamp - round((at - self._answered_at) * 1e9)
             self._was_reset = self.settings.is_simulated
             # The starts of waiting plans are times of the clock before it was set.

@@ -169,7 +169,7 @@ class TrajectoryGoals:
     def settle(self, *, is_stopping: bool) -> None:
         """Tell clients how their goals ended; a followed goal waits while the reference stops.
 
-        It does not wait for rest, as a stream may begin right after a plan or a stop.
+        It does not wait for rest, since a stream may begin right after a plan or a stop.
         """
         self._catch_up()
         while self._canceled:
