@@ -11,7 +11,7 @@ from hodyn_ros.reference.pieces import (
 )
 from hodyn_ros.reference.plan import Plan
 
-# A piece has degree 9, so a quantity that depends on it has only a few extrema.
+# These suffice: a piece has degree 9, so quantities that depend on it have only a few extrema.
 SAMPLES_PER_PIECE = 12
 
 

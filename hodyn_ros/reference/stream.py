@@ -49,13 +49,14 @@ class Stream:
     """Follows targets within limits: jerk-limited motions, filtered by 1/(s/ω + 1)².
 
     At any time the stream follows a jerk-limited motion that ends at rest within the range and is
-    within all limits, effort limits included. For a new target another motion begins at the
-    present state, but only if it is within the limits as a whole; else the present motion goes on,
-    and the target is tried again for a while. So no sample can lead beyond the limits. As the
-    filter's impulse response is never negative and has area 1, q … q⃛ of its output keep the limits
-    of its input. They also keep a velocity limit that falls towards an end of the range, as this
-    limit is a concave function of position. If the fastest motion is not within limits, slower
-    ones are tried, which stay between the present position, the target and the nearest stop.
+    within all limits, effort limits included (except a stop, if no stop keeps effort limits). For
+    a new target another motion begins at the present state, but only if it is within the limits as
+    a whole; else the present motion goes on, and the target is tried again for a while. So no
+    sample can lead beyond the limits. As the filter's impulse response is never negative and has
+    area 1, q … q⃛ of its output keep the limits of its input. They also keep a velocity limit that
+    falls towards an end of the range, as this limit is a concave function of position. If the
+    fastest motion is not within limits, slower ones are tried, which stay between the present
+    position, the target and the nearest stop.
 
     The motion leads a moving target by the filter's lag, so that the output does not lag; targets
     without velocity are followed with a lag of 2/ω, with `omega`, ω, in rad/s. The stream begins
