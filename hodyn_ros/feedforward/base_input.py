@@ -17,17 +17,18 @@ UNLIKE = 'three readings in a row must agree with each other'
 TILT_JUMPED = 'the odometry of the base has jumped: the torque fades to the new tilt'
 TURN_JUMPED = 'the angular velocity of the base has jumped: the torque fades to it'
 FASTEST = 3.0
-"""How much faster than twice its reported angular velocity a base may turn, rad/s."""
+"""Largest believed angular velocity between two readings, beyond twice the reported one, rad/s."""
 SLACK = 0.05
-"""Allowed error of a rotation, from noise and jitter of stamps, rad."""
+"""Allowed error of the rotation between two readings, from noise and jitter of stamps, rad."""
 LARGEST_TILT = 1.0
-"""Largest tilt since the last believed reading that is believed while an arm is held, rad."""
+"""Largest believed change of tilt since the last believed reading, rad, while an arm is held."""
 LARGEST_TURN, LARGEST_VELOCITY = 20.0, 100.0
 """Largest angular and linear velocity that are believed, rad/s and m/s."""
 LARGEST_ACCELERATION = np.array([50.0, 20.0])
-"""Largest angular and linear acceleration used, rad/s² and m/s²; larger ones are cut."""
+"""Largest angular and linear acceleration used, rad/s² and m/s²; larger ones are scaled down."""
 LARGEST_AGE = 0.5
-"""Largest time between stamps of a reading and joint states, s, if `base_timeout` is shorter."""
+"""Allowed difference between the stamps of a reading and of the joint states, s; a longer
+`base_timeout` replaces it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,8 @@ class BaseReading:
 class _Found(NamedTuple):
     """Rotation, position and velocities (6,) of the base's body in the world, and a stamp.
 
-    `used` are the velocities as far as the pose confirms them; NaN in a refused reading.
+    `used` are the velocities, the angular one as far as the orientation confirms it; NaN in a
+    refused reading.
     """
 
     rotation: Array
@@ -62,8 +64,8 @@ class _Found(NamedTuple):
 class BaseInput:
     """The measured base; times of arrival are on a monotonic clock, s.
 
-    `timeout`, s, is as for `StateArrivals`; `bandwidth`, rad/s, is that of the filter of
-    accelerations, which are assumed to be 0 if it is 0.
+    `timeout`, s, is as for `StateArrivals`; `bandwidth`, rad/s, is that of the low pass for
+    accelerations, which are assumed to be 0 with a `bandwidth` of 0.
     """
 
     def __init__(self, robot: Robot, timeout: float, bandwidth: float) -> None:
@@ -71,18 +73,17 @@ class BaseInput:
         self.arrivals = StateArrivals(timeout, may_be_slow=True)
         #: `frame`, `stamp`: reference frame of the believed readings, and stamp, ns, of the last
         self.frame, self.stamp = '', 0
-        #: `rotation`, `position`: (3, 3), from the axes of the base's body to the world's; (3,):
+        #: `rotation`: (3, 3), from the axes of the base's body to the world's; `position`: (3,),
         #: the body's origin, m
         self.rotation, self.position = np.eye(3), np.zeros(3)
         #: (4, 6): angular velocity of the body and velocity of its origin in world axes, with
         #: derivatives
         self.hybrid = np.zeros((ORDER + 2, 6))
-        #: Why the last reading was refused; empty if it was not. Also set by callers that refuse
-        #: one.
+        #: Why the last reading was refused, also if a caller refused it; empty if it was not
         self.why = NO_ODOMETRY
         self.left_out = 0  #: How many readings were not believed
-        #: `jumped`, `doubt`: what has jumped, if the last believed reading does not continue the
-        #: one before; how the linear velocity contradicts the position; else empty
+        #: `jumped`: log line if the last believed reading does not continue the one before it;
+        #: `doubt`: log line if the linear velocity contradicts the position; else both are empty
         self.jumped = self.doubt = ''
         #: Change of the tilt, rad, across the last gap or jump: from the last reading that was
         #: believed before it to the first that was believed after it
@@ -97,12 +98,12 @@ class BaseInput:
         self._displacement = Displacement()
 
     def check_age(self, now: int) -> None:
-        """Refuse the last believed reading if far from `now`, a stamp of joint states, ns."""
+        """Raise HodynError if the last believed reading is far from a stamp `now`, ns."""
         if self._believed is not None:
             self._check_age(self._believed.stamp, now)
 
     def is_known(self, at: float) -> bool:
-        """Return whether believed readings are recent enough at a time."""
+        """Return whether the last believed reading is recent enough at the time `at`, s."""
         return self._believed is not None and not self.arrivals.are_lost(at)
 
     def take(self, reading: BaseReading, now: int | None, prefix: str, at: float) -> bool:
@@ -132,7 +133,7 @@ class BaseInput:
                 self.left_out += 1
                 return False
         tilted = _angle_between(self.rotation[2], rotation[2])
-        # However long ago the last believed reading is: a wrong tilt stays wrong.
+        # The age of the last believed reading does not matter: a wrong tilt stays wrong.
         if tilted > LARGEST_TILT and now is not None:
             raise HodynError(
                 f'the base has tilted by {tilted:.3g} rad since the last reading that was '
@@ -153,7 +154,7 @@ class BaseInput:
         return True
 
     def fell_silent(self, at: float) -> bool:
-        """Return True, once, after no reading came for the timeout; forget all readings then."""
+        """Return True, once, if no reading has come for the timeout, and forget all readings."""
         if self._is_silent or not self.arrivals.are_lost(at):
             return False
         self._is_silent = True
@@ -201,7 +202,7 @@ class BaseInput:
             f'expected {", ".join(links)}')
 
     def _check_stamp(self, stamp: int, now: int | None) -> None:
-        """Refuse a stamp far from now, or not newer than the last unless a clock was set back."""
+        """Refuse a stamp far from `now` or, unless a clock was set back, not after the last."""
         if not stamp:
             raise HodynError('it has no stamp')
         if now is not None:

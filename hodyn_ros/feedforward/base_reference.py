@@ -21,11 +21,11 @@ QUANTITIES = (
 class BaseReference:
     """Decides at each reading of the odometry whether a planned motion of the base is followed.
 
-    While a plan is followed, the accelerations of the base come from the plan; the measured pose
-    and twist correct it. Without a plan, a filter of `bandwidth`, rad/s, estimates them; if it
-    is 0, so are they. `tolerance`, (4,), is how far position, orientation, velocity and angular
-    velocity of the base may be from the plan: m, rad, m/s, rad/s. Stamps are ns on the clock of
-    the odometry.
+    While a plan is followed, the accelerations of the base come from it; measurements correct its
+    pose and twist. Without a plan, a filter of `bandwidth`, rad/s, estimates the accelerations;
+    with a `bandwidth` of 0 they are taken to be 0. `tolerance`, (4,), is how far position,
+    orientation, velocity and angular velocity of the base may be from the plan: m, rad, m/s,
+    rad/s. Stamps are ns on the clock of the odometry.
     """
 
     def __init__(
@@ -56,7 +56,8 @@ class BaseReference:
     ) -> None:
         """Have a plan prepared from a serialized trajectory of the moving frame `names[0]`.
 
-        It starts at its stamp, or at `now` without a stamp; without points it cancels plans.
+        The plan starts at the trajectory's stamp, or at `now` without a stamp; a trajectory
+        without points cancels all plans.
         """
         if not points:
             self.drop(controller, 'an empty base trajectory came')
@@ -72,9 +73,9 @@ class BaseReference:
         self._prepared_start = self._planner.submit_base(data, placement, now)
 
     def see(self, controller: FeedforwardController, ahead: int) -> None:
-        """Begin or stop following a plan, by the last believed reading of the base.
+        """Begin or stop following a plan, depending on the last believed reading of the base.
 
-        `ahead` is the time, ns, by which the clock of the stamps is ahead of the controller's.
+        `ahead` is the time, ns, by which stamps are ahead of the controller's instants.
         """
         base = self._base
         if base.stamp < self._seen:
@@ -97,7 +98,7 @@ class BaseReference:
             controller.follow_base(followed)
 
     def drop(self, controller: FeedforwardController | None, why: str) -> None:
-        """Give up any plan, and log it."""
+        """Give up all plans, and log why."""
         was_there = self._prepared_start is not None or self._waiting is not None
         self._prepared_start = self._waiting = None
         if self._followed is not None and controller is not None:
@@ -140,7 +141,7 @@ class BaseReference:
                 f'the base trajectory is followed{replaced}: its accelerations are used'))
 
     def _beyond(self, plan: FollowedBase) -> str:
-        """Compare the plan with the reading; return what is beyond a tolerance, or empty."""
+        """Return which quantity of the base is furthest beyond its tolerance; empty if none is."""
         base = self._base
         turn, off = plan.correct(base.stamp, base.rotation, base.position, base.hybrid[0])
         differences = np.array([

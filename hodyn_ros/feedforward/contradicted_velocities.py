@@ -1,4 +1,4 @@
-"""Whether velocities of a streamed reference, or of joint states, are those of the positions."""
+"""Detects velocities of a streamed reference, or of joint states, that contradict positions."""
 import math
 
 import numpy as np
@@ -6,25 +6,26 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 
 _LONGEST = 1.0  # greatest time between positions that are compared, s
-_PAUSE = 5.0  # ratio of successive times from which the longer is a pause: velocities change in it
-_JUDGED = 0.5, 10  # least time, s, and least number of steps between positions to judge by
+# An interval this many times longer than the one before is a gap, in which velocities may change.
+_GAP = 5.0
+_JUDGED = 0.5, 10  # least time, s, and least number of steps between positions for a judgement
 _OPPOSED = -0.5  # correlation of steps and velocities below which they contradict each other
-_TURN = 3.0  # ratio of velocities and steps (RMS) from which they contradict each other
-_LEAST = 0.02  # least way by the velocities that is judged, rad or m
+_RATIO = 3.0  # ratio of velocities to steps (RMS) above which they contradict each other
+_LEAST = 0.02  # least displacement by the velocities that is judged, rad or m
 
 
 class ContradictedVelocities:
     """Compares the steps between positions with the velocities around them.
 
-    Velocities of the opposite sign, or in degrees, let a streamed reference sway about its way, so
-    slow that no limit is reached, and measured ones turn the friction's torque round. Velocities
-    that are filtered, late or rough are not judged, nor are those of a joint that vibrates.
+    Streamed velocities of the opposite sign, or in degrees, make a slow reference sway about its
+    path without reaching a limit. Measured ones reverse the friction torque. Velocities that are
+    filtered, delayed or noisy, and those of a vibrating joint, do not count as contradictions.
     """
 
     def __init__(self, joints: int) -> None:
         self._joints = joints
         self.joint = 0  #: The joint whose velocities were last found to contradict its positions
-        #: Whether they have contradicted the positions since the last pause
+        #: Whether velocities have contradicted positions since the last pause of more than 1 s
         self.are_wrong = False
         self._time = -math.inf
         self._last: tuple[Array, Array] | None = None
@@ -33,19 +34,21 @@ class ContradictedVelocities:
 
     def _begin(self) -> None:
         self._passed, self._count = 0.0, 0
-        #: Of the steps and the ways by the velocities: squares, products, and sums
+        # Sums of step², step × way, way², step and way: a step is a change of position, its way
+        # the integral of the velocity over the same time.
         self._sums = np.zeros((5, self._joints))
 
     def add(self, time: float, position: Array, velocity: Array | None) -> str:
-        """Take a position and a velocity, (n,) each, at a time of the sender's, s.
+        """Take a position and a velocity, (n,) each, at a time on the sender's clock, s.
 
-        Returns how those of `joint` contradict its positions, once until a pause, else ''.
+        Returns how the velocities of `joint` contradict its positions, only once until a pause of
+        more than 1 s; else ''.
         """
         last, self._last = self._last, None if velocity is None else (position, velocity)
         passed, self._time = time - self._time, time
-        is_pause, self._apart = passed > _PAUSE * self._apart, passed
+        is_gap, self._apart = passed > _GAP * self._apart, passed
         self.are_wrong = self.are_wrong and passed <= _LONGEST
-        if is_pause and passed <= _LONGEST:
+        if is_gap and passed <= _LONGEST:
             return ''
         if velocity is None or last is None or not 0.0 < passed <= _LONGEST:
             self._begin()
@@ -65,11 +68,11 @@ class ContradictedVelocities:
         steps, products, ways, step, way = self._sums
         sizes = np.sqrt(steps), np.sqrt(ways)
         moves = np.abs(way) > _LEAST
-        # Squares are those of a vibration or of noise as well, the whole way is not.
+        # Vibration and noise increase the squares, but hardly the whole displacement.
         opposed = moves & (products < _OPPOSED * sizes[0] * sizes[1]) & (
-            step * way < _OPPOSED * way ** 2 / _TURN)
+            step * way < _OPPOSED * way ** 2 / _RATIO)
         faster = moves & (products > -_OPPOSED * sizes[0] * sizes[1]) & (
-            sizes[1] > _TURN * sizes[0]) & (np.abs(way) > _TURN * np.abs(step))
+            sizes[1] > _RATIO * sizes[0]) & (np.abs(way) > _RATIO * np.abs(step))
         wrong = opposed | faster
         if not wrong.any():
             return ''

@@ -1,4 +1,4 @@
-"""One robot's feed-forward in real time, free of ROS: the computations of each cycle."""
+"""The computations of one robot's feed-forward in each cycle, independent of ROS."""
 from dataclasses import replace
 from functools import partial
 import math
@@ -60,7 +60,7 @@ class FeedforwardController:
         self.now = now  #: The last instant, ns. An earlier instant is treated as this one.
         self._feedforward = feedforward
         self._options = options
-        # The motion of a moving base: as the model assumes it (planned, or at rest), and measured.
+        # The motion of a moving base: assumed by the model (planned, or at rest), and measured.
         self._base: BaseMotion | None = None
         self._measured_base: BaseMotion | None = None
         self._followed_base: FollowedBase | None = None
@@ -88,7 +88,7 @@ class FeedforwardController:
         self._given_wrenches: Array | None = None
         self._wrench_filters: dict[int, SmoothingFilter] = {}
         limits = feedforward.robot.limits
-        # Limits are read-only arrays, for which another kernel would be compiled: hence copies.
+        # Copies, as limits are read-only arrays, for which another kernel would be compiled.
         self._range = limits.position_min.copy(), limits.position_max.copy()
         self._judged = np.zeros_like(self.torque)
         n = self._judged.shape[1]
@@ -98,7 +98,7 @@ class FeedforwardController:
 
     @property
     def torque(self) -> Array:
-        """Q, Q̇, Q̈ with all terms, (3, n)."""
+        """Q, Q̇, Q̈ with all terms, also those that the output leaves out, (3, n)."""
         return self._whole.torque
 
     @property
@@ -132,9 +132,9 @@ class FeedforwardController:
     def evaluate(self, now: int, measured: Array | None = None) -> None:
         """Evaluate reference, torques and output at an instant (ns), in place.
 
-        Measured position and velocity, (2, n), are for `at_measurement`. Without them, the
-        last difference of the torques at the measured and at the reference's state fades to zero
-        over the time `fade`.
+        `measured`, position and velocity, (2, n), is used with `at_measurement`. Without it, the
+        last difference between the torques at the measured state and at the reference fades to
+        zero over the time `fade`.
         """
         now = max(now, self.now)
         dt = (now - self.now) * 1e-9
@@ -214,12 +214,12 @@ class FeedforwardController:
         self.reference.stop(max(now, self.now), self._motion_limits())
 
     def within_range(self, position: Array) -> Array:
-        """Return a position, (n,), clipped to its range, which is extended to the reference."""
+        """Return a position, (n,), clipped to its range, widened to contain the reference."""
         within: Array = within_range(position, *self._range, self.q[0])
         return within
 
     def latch(self, position: Array) -> None:
-        """Hold a position, (n,), from now on; the outputs go there from their last values.
+        """Hold a position, (n,), from now on; the outputs go smoothly to its torques.
 
         A joint that is beyond its range is held at the end of the range, or at the reference if
         the reference is beyond the range itself.
@@ -239,7 +239,8 @@ class FeedforwardController:
         half the effort-rate limits; the other half is for the motion.
 
         Raises HodynError for a model whose weight at the reference exceeds the effort limits (a
-        misplaced decimal point in a payload would throw the arm) or takes over `MAX_FADE` to fade.
+        misplaced decimal point in a payload would throw the arm), or whose change of weight takes
+        longer than `MAX_FADE`.
         """
         if self._measured_base is not None and isinstance(feedforward, MovingBaseFeedForward):
             feedforward.resting.rest(self._measured_base.rotation)
@@ -248,7 +249,7 @@ class FeedforwardController:
         if refusal := too_heavy(
                 feedforward.robot, after, before, self._options.limit_margin):
             raise HodynError(refusal)
-        # Limits are read-only arrays, for which another kernel would be compiled: hence a copy.
+        # A copy, as limits are read-only arrays, for which another kernel would be compiled.
         joint, change = largest_ratio(after - before, np.array(limits.effort_rate))
         if not change / RATE_SHARE <= MAX_FADE:
             raise HodynError(
@@ -274,7 +275,7 @@ class FeedforwardController:
     def follow_base(self, plan: FollowedBase | None) -> None:
         """Use a planned motion of a moving base from now on; None ends its use.
 
-        After its end the accelerations of `set_base` are used. The outputs change smoothly.
+        Without a plan the accelerations of `set_base` are used. The outputs change smoothly.
         """
         if self._base and self._measured_base:
             self._followed_base = plan
@@ -285,11 +286,11 @@ class FeedforwardController:
             self._go_over()
 
     def fade_to_base(self) -> None:
-        """Fade the outputs to a base whose measurement has jumped, over the time `fade`."""
+        """After a jump of the measured base, fade the outputs to its new motion over `fade`."""
         self._base_is_left = True
 
     def hold_base(self) -> None:
-        """Assume that a moving base rests at its last tilt; the outputs fade to that."""
+        """Assume that a moving base rests at its last tilt; the outputs fade to this motion."""
         if self._measured_base is not None:
             self._measured_base.twist[:] = 0.0
             self._base_is_left = True

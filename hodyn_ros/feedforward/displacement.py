@@ -1,4 +1,4 @@
-"""Comparison of a base's displacements by its poses and by its twists, to confirm the twists."""
+"""Confirms the twists of a base: their integral is compared with the displacement of its poses."""
 from collections import deque
 
 import numpy as np
@@ -10,22 +10,22 @@ WINDOW, LONGEST_STEP = 0.1, 0.25
 """Time over which pose and twist are compared, and longest time between two readings, s."""
 ALLOWED = 0.07
 """Allowed difference of the two displacements, rad and m, in addition to half of the displacement
-by poses: filters delay, and positions are corrected."""
+by poses: filters delay twists, and estimators correct positions."""
 LEAST_CONFIRMED = 0.5
-"""Least confirmed share of a velocity; a steady acceleration from rest gives a larger one."""
+"""Least confirmed share of a velocity; in a steady acceleration from rest the share is larger."""
 FREE = 0.5, 0.7
 """Angular and linear velocity that need no confirmation, rad/s and m/s."""
 HOLD = 0.3
 """How long readings are refused after an angular velocity contradicted the orientation, s."""
 PROOF, CLOSE = 0.005, 0.45
-"""Least displacement that confirms a linear velocity, m, and its largest error, as a share."""
+"""Least displacement by twists that confirms a linear velocity, m; its largest relative error."""
 CALM = 1.0
 """Time without contradiction or jump before a linear velocity is confirmed again, s."""
 LEAP = 1.2
-"""A position leaps if it moves more than this factor times as far as the velocity gives, and to a
-place more than `ALLOWED` away from there."""
+"""A position leaps if its displacement is larger than the integral of the velocity by more than
+this factor, and differs from it by more than `ALLOWED`."""
 FROZEN = 1.0
-"""Time, s, after which an unchanged position counts as a new one, of a base that stands."""
+"""After this time, s, an unchanged position counts as a new one: the base stands still."""
 QUICKEST, NOISE = 100.0, 0.5
 """How fast velocities may change, rad/s² and m/s², and their noise, rad/s and m/s."""
 DOUBT = 'odom: {} Until both agree, linear accelerations of the base are taken to be 0'
@@ -40,8 +40,8 @@ class Displacement:
     """
 
     def __init__(self) -> None:
-        #: `is_confirmed`, `doubt`: whether the position has confirmed the linear velocity, and has
-        #: not contradicted it since; how it contradicts it now, else empty
+        #: `is_confirmed`: whether the position has confirmed the linear velocity, and has not
+        #: contradicted it since; `doubt`: log line of a present contradiction, else empty
         self.is_confirmed, self.doubt = False, ''
         self._fault = ''
         self._fault_end = self._calm_begin = 0
@@ -61,7 +61,7 @@ class Displacement:
         """
         last, self._last = self._last, (rotation, velocity, stamp)
         if last is None or not 0.0 < (seconds := (stamp - last[2]) * 1e-9) <= LONGEST_STEP:
-            # Readings this far apart determine no displacement.
+            # From readings this far apart no displacement can be integrated.
             self._window = deque([(stamp, self._sums)])
             self._place, self._since, self._ahead = position, stamp, np.zeros(3)
             self._fault = self.doubt = ''
@@ -73,13 +73,13 @@ class Displacement:
         said = 0.5 * seconds * (last[1] + velocity)
         turn = lie.rotation_log(rotation @ last[0].T)
         step = np.zeros((2, 6))
-        # Readings that contradict each other say nothing about the velocity between them.
+        # The velocity between readings that contradict each other is unknown.
         step[:, :3] = turn, said[:3] if continues else turn
         # Positions may come more rarely than velocities: they are compared when they change.
         self._ahead = self._ahead + said[3:]
         moved = position - self._place
         is_new = bool(moved.any()) or stamp - self._since >= FROZEN * 1e9
-        # A leap corrects the position, and says nothing about the velocity.
+        # A leap is a correction of the position: velocities cannot be compared with it.
         leaps = np.linalg.norm(moved - self._ahead) > ALLOWED and (
             np.linalg.norm(moved) > LEAP * np.linalg.norm(self._ahead))
         if is_new:

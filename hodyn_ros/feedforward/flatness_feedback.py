@@ -21,7 +21,7 @@ from hodyn_ros.feedforward.torque import ORDER, FeedForward
 from hodyn_ros.robot import Robot
 
 DEGREE, STIFFNESS_DEGREE = 4, 2
-"""Relative degrees of the flat outputs: derivatives until the motors' torques appear."""
+"""Relative degrees of the flat outputs q and σ: order of the derivative that contains τ_m."""
 
 
 class FlatnessFeedback:
@@ -29,8 +29,8 @@ class FlatnessFeedback:
 
     The spring torques and their rates at the measured state give q̈ and q⃛ by first-order forward
     dynamics. Then q⁗ = q⁗_d + Σ kᵢ (q⁽ⁱ⁾_d − q⁽ⁱ⁾) with i = 0 … 3 and, at antagonistic joints,
-    σ̈ = σ̈_d + Σ cᵢ (σ⁽ⁱ⁾_d − σ⁽ⁱ⁾), and the motor side gives the torque of that motion. With
-    an exact model each error e of a joint obeys e⁗ + Σ kᵢ e⁽ⁱ⁾ = 0.
+    σ̈ = σ̈_d + Σ cᵢ (σ⁽ⁱ⁾_d − σ⁽ⁱ⁾) with i = 0, 1. `MotorSide` gives the motor torque of this
+    motion. With an exact model the error e of each joint obeys e⁗ + Σ kᵢ e⁽ⁱ⁾ = 0.
 
     Attributes
     ----------
@@ -49,13 +49,13 @@ class FlatnessFeedback:
         Poles of the error, the same for every joint, rad/s: ω > 0 puts all at −ω; else four poles
         with negative real parts, (4,), complex ones in conjugate pairs.
     stiffness_poles : float or array
-        The same for the stiffness of antagonistic joints, with two poles.
+        The same for the stiffness of antagonistic joints: ω > 0, or two poles.
 
     Raises
     ------
     HodynError
-        For a floating base, a joint without a spring or with a damper, `rotor_inertia` beside
-        actuators, and poles that are not stable.
+        For a floating base, a joint without a spring or with a damper, `rotor_inertia` in addition
+        to actuators, and poles that are not stable.
 
     """
 
@@ -136,7 +136,7 @@ class FlatnessFeedback:
         motion[:2] = q
         motion[2:] = 0.0
         friction, on_links = self.robot.friction, self._torque[:2]
-        if friction is not None:  # its rate is known once q̈ is
+        if friction is not None:  # its rate needs q̈, which is computed first
             self._friction[:] = 0.0
             friction.add_to(motion, self._friction, check=False)
             np.subtract(spring[:1], self._friction[:1], out=on_links[:1])
@@ -195,7 +195,7 @@ def why_no_feedback(robot: Robot) -> str:
                 f'joint {name!r} has a damper beside its spring: motor torques then act on q⃛, '
                 'which this feedback does not cover')
     if robot.rotor_inertia is not None:
-        return 'rotor_inertia stands for motors, which the actuators have already'
+        return 'rotor_inertia stands for motors, which the actuators include already'
     return ''
 
 

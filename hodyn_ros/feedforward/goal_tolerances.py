@@ -1,4 +1,4 @@
-"""How far the arm may be from the reference of a goal.
+"""Tolerances of a goal: how far the arm may be from its reference.
 
 The rules follow joint_trajectory_controller (`tolerances.hpp` of ros2_controllers 6).
 """
@@ -14,7 +14,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.limits import largest_ratio
 
 QUANTITIES = ('position', 'velocity')
-# Value that removes a default tolerance, to single precision.
+# Value that removes a default tolerance, compared in single precision.
 ERASED = -1.0
 EPSILON = 1.2e-7
 

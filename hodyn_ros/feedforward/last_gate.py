@@ -7,7 +7,7 @@ from hodyn_ros.common.jit import njit
 ROUND_OFF = 1e-6
 """Fraction by which round-off may exceed a limit."""
 SMALLEST_STEP = 1e-8
-"""Step allowed in any interval, however short, as a share of the value (of 1 if smaller)."""
+"""Step that is always allowed, as a share of the value, or of 1 if the value is smaller."""
 
 
 @njit()
@@ -17,9 +17,9 @@ def first_wrong(
     """Return the row and column of the first value that must not be published; (-1, -1) if none.
 
     `before` and `after`, (3, n), are the last published values and those to be published
-    `interval`, s, later, each with two derivatives. It refuses values that are not finite, values
-    and rates beyond `top` times their limits, (n,) each, and steps (row 0) too large for the rate
-    limit.
+    `interval`, s, later, each with two derivatives. The check refuses values that are not finite,
+    values and rates beyond `top` times their limits, (n,) each, and steps (row 0) too large for
+    the rate limit.
     """
     for row in range(after.shape[0]):
         for i in range(after.shape[1]):

@@ -32,7 +32,7 @@ from hodyn_ros.robot.reflexes import COMMANDS, Commands, Reflex
 
 COMMANDED_RATE = 'commanded_rate'
 SPRING = 'spring'
-SMALLEST_ROOM = 1e-12
+SMALLEST_ROOM = 1e-12  # least margin of a spring at rest, so that shares of it are finite
 KINDS = ('joint', 'motor', 'spring')
 
 
@@ -83,12 +83,12 @@ class LimitTable:
     Parameters
     ----------
     feedforward : FeedForward
-        Gives the torques, always with gravity and friction, whatever outputs leave out.
+        Gives the torques, always with gravity and friction, even if the output leaves them out.
     *commands : 'effort' or 'position', optional
         Quantities that are commanded to the arm. The reflexes that the vendor's controller has
-        for them become columns too. A reflex compares differences of commands, which are means of
-        a derivative; its column bounds that derivative, so a motion from rest to rest within the
-        bounds trips no reflex.
+        for them become columns too. A reflex compares differences of successive commands, which
+        are means of a derivative. Its column bounds this derivative, so a motion from rest to rest
+        within the bounds trips no reflex.
     quantities : sequence of str, optional
         The quantities of the columns that are not reflexes, in this order.
 
@@ -123,7 +123,7 @@ class LimitTable:
             sprung = ~np.asarray(actuators.rigid)[actuators.motor_joints]
             return _Part(row, row.name, np.flatnonzero(sprung | (row.name != 'deflection')),
                          -bound, bound)
-        # The remaining torque or stiffness of a spring, if its law has such a limit.
+        # The torque or stiffness that a spring still has in reserve, if its law limits it.
         room: Array = side.sample(np.zeros((1, 5, robot.n)), np.zeros((1, 3, robot.n)))[2][0]
         chosen = np.isfinite(room) & (actuators.variable == (row.name == 'stiffness_left'))
         return _Part(row, SPRING, np.flatnonzero(chosen), np.zeros(robot.n),
@@ -192,7 +192,7 @@ class LimitTable:
         return tables
 
     def found(self, motion: Array, torque: Array | None = None) -> dict[str, Array]:
-        """Return the values by source of motions (T, 5, n) and their torques (T, 3, n)."""
+        """Return the values, by source, of motions (T, 5, n) with torques (T, 3, n)."""
         feedforward, sources = self.feedforward, self._sources
         found = dict(zip(KINEMATIC, motion.transpose(1, 0, 2), strict=False))
         if sources <= set(KINEMATIC):
@@ -265,10 +265,10 @@ class LimitTable:
             self.bounded, np.where(self.is_reflex, 1.0 + TOLERANCE, 0.0), np.inf), instants)
 
     def shares(self, motion: Array, torque: Array | None = None) -> Array:
-        """Return the shares of their bounds that motions (T, 5, n) use, (T, K), of `limited`.
+        """Return the shares, (T, K), of the `limited` columns' bounds that motions (T, 5, n) use.
 
-        1 at an upper bound, −1 at a lower one, 0 if the bound is not used at all. `torque` is as
-        for `taken`.
+        A share is 1 at an upper bound, −1 at a lower one, and 0 at the value at rest. `torque` is
+        as for `taken`.
         """
         values, lower, upper = (part[..., self.limited] for part in self.taken(motion, torque))
         taken = values - self._neutral_limited

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere
 
 LISTEN = 0.2
-"""Time, s, for which a start waits for joint states that name the locked joints: a driver other
+"""Time, s, for which a start waits for joint states that name the locked joints, as another driver
 than the arm's, such as a gripper's, may publish them."""
 
 
@@ -15,7 +15,8 @@ class LockedWatch:
     Parameters
     ----------
     locked : mapping of str to float
-        Joints on whose position torques depend, and where they are locked, rad or m.
+        Joints whose positions change torques, and the positions at which they are locked, rad or
+        m.
     shifting : collection of str
         Locked joints of which only the acceleration changes torques, such as a lift.
 
@@ -23,7 +24,7 @@ class LockedWatch:
 
     def __init__(self, locked: Mapping[str, float], shifting: Collection[str] = ()) -> None:
         self._locked = dict(locked)
-        # Where shifting joints stood, None if unknown, and how often they moved on by `APART`.
+        # Where shifting joints stood, None if unknown, and how often they moved by `APART`.
         self._stood: dict[str, float | None] = dict.fromkeys(shifting)
         self._shifts: Counter[str] = Counter()
         self._measured: dict[str, float] = {}
@@ -62,24 +63,24 @@ class LockedWatch:
             unseen and at - self._since < LISTEN) else ''
 
     def news(self) -> str:
-        """Return which joints left their locks: each joint once, and once more when it is far."""
+        """Return which joints left their locks: once each, and once more when far away."""
         new = {(joint, is_far) for joint in self._apart
                if (is_far := self._distance(joint) > FAR) or (joint, True) not in self._told
                } - self._told
         self._told |= new
         left = '; '.join(self._said(joint) for joint, _ in sorted(new)) + (
             ': the torque is still computed for the lock') if new else ''
-        # A wrong reading shifts a joint there and back.
+        # One wrong reading counts as two shifts: there and back.
         shifted = sorted(joint for joint, count in self._shifts.items() if count > 2)
         for joint in shifted:
-            del self._stood[joint], self._shifts[joint]  # said once
+            del self._stood[joint], self._shifts[joint]  # reported once
         return '; '.join([*filter(None, [left]), *(
             f'{joint} moves, though it is locked: its accelerations are left out of the torque'
             for joint in shifted)])
 
     @property
     def doubt(self) -> str:
-        """Which joints are away from their locks; their positions, which change, are left out."""
+        """Which joints are away from their locks, without their changing positions."""
         return '; '.join(
             f'{joint} is not at its lock, {self._locked[joint]:g}'
             for joint in sorted(self._apart))

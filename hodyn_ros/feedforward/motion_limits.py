@@ -1,4 +1,4 @@
-"""Limits of a robot's motion: the limits in its file, and missing ones derived from these."""
+"""Limits of a robot's motion: those in its file, and substitutes for missing ones."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +11,12 @@ from hodyn_ros.limits.quantities import EFFORTS, QUANTITIES
 from hodyn_ros.reference.limits import MotionLimits, largest_ratio
 from hodyn_ros.robot import Robot
 
-# If the robot file lacks acceleration or jerk limits, they are derived with these durations, s.
+# Durations, s, from which missing acceleration and jerk limits are derived, see `motion_limits`.
 STOP_TIME, JERK_TIME = 0.25, 0.05
 
 
 def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> MotionLimits:
-    """Return the limits of a robot's motions; for efforts, the worst of its models counts.
+    """Return the limits of a robot's motions; efforts are the largest of all `models`.
 
     A missing acceleration limit is replaced by the acceleration that stops the joint from its
     velocity limit (or 1 rad/s) in STOP_TIME, and a missing jerk limit by the jerk that reaches the
@@ -47,10 +47,10 @@ def motion_limits(*models: FeedForward, wrenches: Array | None = None) -> Motion
 
 
 def effort_jerk(feedforward: FeedForward, position: Array) -> float:
-    """Return the largest jerk that all joints may have at once, in any directions.
+    """Return the largest jerk that all joints may have at once, each in either direction.
 
-    With it, an arm at rest at a position, (n,), is within its effort-rate limits; infinite without
-    such limits.
+    With this jerk an arm at rest at a position, (n,), keeps its effort-rate limits. The result is
+    infinite without such limits.
     """
     units = np.zeros((position.size + 1, 5, position.size))
     units[:, 0] = position
@@ -61,10 +61,10 @@ def effort_jerk(feedforward: FeedForward, position: Array) -> float:
 
 
 def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
-    """Return a message if a weight, (n,), passes an effort limit by more than a share `margin`.
+    """Return a message if a weight, (n,), exceeds an effort limit by more than a share `margin`.
 
-    Only joints that carry more than `before`, (n,), count. Empty if none of these exceeds its
-    limit.
+    Only joints that carry more than `before`, (n,), are checked. The message is empty if none of
+    them exceeds its limit.
     """
     grown = np.where(np.abs(weight) > np.abs(before), weight, 0.0)
     worst, share = largest_ratio(grown, np.array(robot.limits.effort))
@@ -82,22 +82,22 @@ class EffortExcess:
     """An effort, a motor's speed or a spring's deflection, beyond its limit."""
 
     place: int  #: Index of the joint or, for a motor's quantities, of the motor
-    #: 'torque', 'torque rate', 'motor velocity', 'motor torque' or 'deflection'; if `last_gate`,
-    #: the check before publishing, refused it, also another published quantity, such as 'motor
-    #: position'
+    #: 'torque', 'torque rate', 'motor velocity', 'motor torque' or 'deflection'; if `is_refused`,
+    #: any published quantity, such as 'motor position'
     quantity: str
     #: `value`, `limit`: The value, with its sign, and the limit of its magnitude: N m, N m/s,
     #: rad/s (prismatic: N, N/s, m/s)
     value: float
     limit: float
-    is_refused: bool = False  #: Whether `last_gate` refused it, so that it is not published
+    #: Whether `last_gate`, the check before publishing, refused it, so that it is not published
+    is_refused: bool = False
 
 
 class EffortWatch:
     """Compares the efforts of each cycle, of links and motors, with their limits."""
 
     def __init__(self, feedforward: FeedForward, margin: float) -> None:
-        """Take the robot's limits, and the share by which they may be passed."""
+        """Take the robot's limits, and the share by which they may be exceeded."""
         # Q̈ and the motors' positions and accelerations have no limits.
         self._of_links = _Rows(feedforward, (*EFFORTS, ''))
         self._of_motors = _Rows(
@@ -130,7 +130,7 @@ class _Rows:
         self._limits = limits.ravel()
 
     def excess(self, values: Array, most: float) -> EffortExcess | None:
-        """Return the value that is the largest share of its limit, if above `most`."""
+        """Return the value with the largest share of its limit, None if it is at most `most`."""
         place, ratio = largest_ratio(values.ravel(), self._limits)
         if ratio <= most:
             return None

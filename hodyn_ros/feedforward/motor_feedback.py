@@ -1,9 +1,8 @@
 """The correction to the published motor torque, by full-state feedback, within bounds.
 
-With τ_m of `FlatnessFeedback`, the published τ_m,d and the torque τ_l of the driver's motor loop,
-the correction c is s (τ_m − τ_m,d − τ_l), cut to its bound and rate. The share s goes smoothly to
-1 while all inputs can be used. While an input cannot be used, s and with it c go to 0.
-The feed-forward does not depend on c.
+The correction is c = s (τ_m − τ_m,d − τ_l), cut to its bound and rate, with τ_m of
+`FlatnessFeedback`, the published τ_m,d and the torque τ_l of the driver's motor loop. The share s
+goes smoothly to 1 while all inputs can be used, else to 0. The feed-forward does not depend on c.
 """
 import numpy as np
 
@@ -23,15 +22,15 @@ LATEST = 0.005
 IMPLAUSIBLE = 2.0
 """Largest spring torque that is believed, in units of the joint's effort limit."""
 FIRST = 200_000_000
-"""How long missing motor states go unreported after the first cycle, how long a rejected state is
-named as the reason, and after what time without one they have ended, ns."""
+"""Time, ns, for which missing motor states are not reported after the first cycle, for which a
+rejected state is named as the reason, and after which motor states are reported to have ended."""
 
 
 class MotorFeedback:
-    """Computes the correction in each cycle; measured values never raise an error.
+    """Computes the correction in each cycle; no measured value raises an error.
 
     The correction takes at least `fade`, s, to fade in or out; `lookahead`, s, is the time from a
-    cycle's stamp to its reference. HodynError: the robot is one that `FlatnessFeedback` refuses.
+    cycle's stamp to its reference. Raises HodynError for a robot that `FlatnessFeedback` refuses.
     """
 
     def __init__(
@@ -52,7 +51,7 @@ class MotorFeedback:
         self._is_used = False
         self._motors: Array | None = None
         self._zeros = ZeroVelocities(robot.limits.velocity[actuators.motor_joints])
-        # The motors' reference when their measured positions last changed.
+        # The reference of the motors at the last change of their measured positions.
         self._still_from: Array | None = None
         self._stamp, self._now, self._begin, self._taken = 0, -1, -1, -1
         self._lookahead = lookahead
@@ -88,8 +87,8 @@ class MotorFeedback:
         """Compute the correction that belongs to the last cycle of a controller.
 
         `state`, (2, n), is the measured state of the links, None if it is not believed or has no
-        velocities; it has a `stamp`, ns, which is `age`, s, before the cycle's. `period`, s, is
-        the period of the joint states. `is_allowed` is whether a reference is followed or held.
+        velocities; its `stamp`, ns, is `age`, s, before the cycle's. `period`, s, is that of the
+        joint states. `is_allowed` is False while a reference is neither followed nor held.
         """
         if self._now < 0:
             self._now = self._begin = self._taken = controller.now
@@ -118,7 +117,7 @@ class MotorFeedback:
         self, controller: FeedforwardController, state: Array | None, stamp: int, age: float,
         period: float,
     ) -> None:
-        """Write the wanted correction; if there is none, raise HodynError and change nothing."""
+        """Write the wanted correction; raise HodynError if it cannot be computed."""
         motors, side = self._motors, controller.motors
         oldest = max(LATEST, MAX_PERIODS * period)
         if state is None or age > oldest:
@@ -150,7 +149,7 @@ class MotorFeedback:
             raise HodynError(
                 f'joint {self._law.robot.joint_names[joint]!r}: its spring would carry '
                 f'{loads[joint]:.4g}: check units (link-side), zeros and names of motor states')
-        # The driver compares a state with the reference of the same instant.
+        # The driver's loop compares a state with the reference of the same instant.
         error = side.reference[:2] - ahead * side.reference[1:3] - theta
         wanted = torque - side.reference[3] - (self._settings.loop * error).sum(axis=0)
         if not np.isfinite(wanted).all():
@@ -163,7 +162,7 @@ class MotorFeedback:
         np.clip(wanted, -bound, bound, out=self._wanted)
 
     def _check_motion(self, position: Array, reference: Array) -> None:
-        """Refuse motor positions, (m,), that stay the same while their reference moves away."""
+        """Raise HodynError if motor positions, (m,), stay the same while their reference moves."""
         if self._still_from is None:
             self._still_from = reference.copy()
         moved = np.minimum(

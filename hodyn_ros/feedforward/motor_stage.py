@@ -13,7 +13,7 @@ from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.soft_limit import soft_limit, soft_part
 
 MOST_CARRIED = 0.9
-"""Largest load, over a motor's torque limit, in the bounds of θ̈: the rest is for acceleration."""
+"""Largest share of the torque limit that counts as load in the bounds of θ̈."""
 # Names of θ and of the load of a motor, each with two derivatives.
 QUANTITIES = (
     ('motor position', 'motor velocity', 'motor acceleration'), 3 * ('motor torque',))
@@ -22,9 +22,10 @@ QUANTITIES = (
 class MotorStage:
     """The motors' θ, θ̇, θ̈ and τ_m for the published torque.
 
-    Like torques, θ goes smoothly from its last published value to a new one. While the motors of a
-    joint cannot follow the motion, their θ and load are held; afterwards they return smoothly. τ_m
-    follows from the published θ̇ and θ̈ and from the springs' torque; its limit bounds θ̈.
+    Like torques, θ goes smoothly from its last published value to a new one. The load is τ_m
+    without the motor's own inertia and friction. While the motors of a joint cannot follow the
+    motion, their θ and load are held; afterwards they return smoothly. τ_m follows from the
+    published θ̇, θ̈ and load; its limit bounds θ̈.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class MotorStage:
 
     @property
     def held(self) -> Flags:
-        """Which joints have a motor reference that is held or returns to the motion's, (n,)."""
+        """Which joints, (n,), have a motor reference that is held or returns to the motion."""
         held = ~self.feasible
         if self._theta is not None and self._load is not None:
             changing = self._theta.changing | self._load.changing
@@ -92,7 +93,7 @@ class MotorStage:
         return self._judged
 
     def evaluate(self, q: Array, torque: Array, stiffness: Array | None, dt: float) -> None:
-        """Evaluate the reference `dt`, s, after the last call; arguments: `MotorSide.evaluate`."""
+        """Evaluate the reference `dt`, s, after the last call; others as `MotorSide.evaluate`."""
         wanted = self.side.evaluate(q, torque, stiffness, dt, check=False)
         is_other, self._all_feasible = _load(
             self.actuators.motors, wanted, self.feasible, self._was_feasible, self._carried)
@@ -124,7 +125,7 @@ class MotorStage:
         self._load.go_over(self._carried)
 
     def restart(self) -> None:
-        """Begin at the next motion, as at first, after nothing was published for a while."""
+        """Begin anew at the next motion, without a transition from the last published values."""
         self.side.reset()
         self._theta = self._load = None
 
@@ -144,7 +145,7 @@ def _load(
     motors: Array, reference: Array, feasible: Flags,
     was_feasible: Flags, out: Array,
 ) -> tuple[bool, bool]:
-    """Write the motors' load, τ_m without their own inertia and friction, to out[0].
+    """Write the motors' load to out[0].
 
     Returns whether the feasibility of any joint has changed, and whether all joints are feasible.
     """

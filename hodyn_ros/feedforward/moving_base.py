@@ -1,7 +1,7 @@
 """The torques of an arm on a moving base, such as a ship or a drone, and the wrench on that base.
 
-Joint torques do not depend on the base's position, heading or constant velocity, only on its
-tilt, angular velocity and accelerations. So the motion of the base is described in a frame with
+Joint torques depend on the base's tilt, angular velocity and accelerations, but not on its
+position, heading or constant velocity. So the motion of the base is described in a frame with
 its momentary origin and velocity, which loses no digits far from the world's origin.
 """
 from dataclasses import dataclass, field
@@ -54,7 +54,7 @@ class FollowedBase:
     """
 
     def __init__(self, plan: Plan, start: int) -> None:
-        #: `start`, `end`, `ahead`: stamps of the plan's time 0 and of its end, and how far the
+        #: `start`, `end`: stamps of the plan's time 0 and of its end, ns; `ahead`: how far the
         #: stamps are ahead of the instants of `move`, ns
         self.start, self.end, self.ahead = start, start + round(plan.duration * 1e9), 0
         self._plan = plan
@@ -67,6 +67,7 @@ class FollowedBase:
     ) -> tuple[Array, Array]:
         """Take a measured pose and hybrid twist (6,); return how far they are from the plan.
 
+        A hybrid twist is the angular velocity, and the velocity of the origin, in world axes.
         Returns the rotation, (3, 3), and the differences of position, angular velocity and
         velocity, (9,), in world axes.
         """
@@ -100,7 +101,7 @@ class MovingBaseFeedForward(FeedForward):
     is_floating = True
 
     def __init__(self, robot: Robot) -> None:
-        """Raise HodynError if a body is not carried by the base."""
+        """Raise HodynError for a robot with a body that its base does not carry."""
         for body in robot.bodies[1:]:
             if body.parent < 0:
                 raise HodynError(
@@ -201,8 +202,8 @@ def write_base_motion(values: Array, rotation: Array, hybrid: Array) -> None:
 def write_twist(hybrid: Array, twist: Array) -> None:
     """Write the spatial twist about the momentary origin, (4, 6), of a hybrid twist, (4, 6).
 
-    v = ṗ − ω × p with p = ṗ = 0 at the instant, and its derivatives. The velocity ṗ in row 0 of
-    `hybrid` is not used.
+    Its linear part is v = ṗ − ω × p and the derivatives, with p = ṗ = 0 at the instant. The
+    velocity ṗ in row 0 of `hybrid` is not used.
     """
     for k in range(4):
         for i in range(3):

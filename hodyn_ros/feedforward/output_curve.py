@@ -1,28 +1,28 @@
 """The curve by which a published quantity goes from its last value to a wanted one.
 
-A quantity P, a joint's torque or a motor's position, should be W(t). W is C² except at a cause
-that changes it: a new held position, a payload, a dropped wrench. The published value is
+A quantity P, a joint's torque or a motor's position, should be W(t). W is C² except at events such
+as a new held position, a payload or a dropped wrench. The published value is
 
     P = W + v(σ(t)) + m(t).
 
-- At a cause, W, Ẇ and Ẅ jump. *m* takes over the difference in rate and second derivative:
+- At an event, W, Ẇ and Ẅ jump. *m* compensates the jumps of Ẇ and Ẅ:
   m = (a₁ t + a₂ t²) exp(−ω t), which begins and ends at 0.
-- *v* takes over the difference in value, and the values added to W sample by sample
+- *v* compensates the jump of W, and has the values that are added to W sample by sample
   (`set_target`). Its input approaches the target at a bounded slope and is smoothed by
   1/(s/ω + 1)⁵, whose impulse response is nowhere negative and has area 1. So v stays between its
   beginning and its targets, and its slope keeps the bound.
-- *v* runs on a time σ of its own, which slows down as Ẇ takes more of L, the limit of Ṗ:
-  with x = Ẇ/L, dσ/dt = ε + (1 − ε)(1 − x²)², and ε beyond x = 1. Since x + ½ (1 − x²)² ≤ 1, a
+- *v* runs on a time σ of its own, which slows down as Ẇ takes more of L, the limit of Ṗ: with
+  x = |Ẇ|/L, dσ/dt = ε + (1 − ε)(1 − x²)² up to x = 1, and ε beyond. As x + ½ (1 − x²)² ≤ 1, a
   slope of ½ L in σ leaves |Ẇ + v̇| ≤ (1 + ε/2) L.
 - `soft_limit` s is C², the identity up to a knee near 1, and below 1 + margin (strict: 1) beyond.
-  If Ẇ + v̇ + ṁ still exceeds L, or W changes in a cycle by more than L allows, P continues from
-  its last value at the rate L s(Ṗ/L), and v leads it to W afterwards. If |P| exceeds its limit E,
-  E s(P/E) is published.
-- P̈ of a motor has bounds, given by its torque. If Ṗ would change faster, Ṗ approaches its wanted
-  value with a P̈ that stays within them and changes by at most half their width in 1/ω.
+  If R = Ẇ + v̇ + ṁ still exceeds L, or W changes in a cycle by more than L allows, P continues
+  from its last value at the rate L s(R/L), and v leads P to W afterwards. If |P| exceeds its limit
+  E, E s(P/E) is published.
+- The torque limit of a motor bounds P̈. If Ṗ would change faster, Ṗ approaches its wanted value
+  with a P̈ that stays within the bounds and changes by at most half their width in 1/ω.
 
 So P is C², Ṗ and P̈ are its derivatives, and |P| and |Ṗ| exceed their limits by at most the
-margin, for any sequence of causes. `last_gate` checks this independently: a value that it refuses
+margin, for any sequence of events. `last_gate` checks this independently: a value that it refuses
 is not published, and P continues from the last published value.
 """
 import numpy as np
@@ -40,8 +40,8 @@ RATE_SHARE = 0.5
 SLOWEST = 0.02
 """ε, the least speed of v's time."""
 TRANSIENT_SHARE = 4.6
-"""ω L/|m̈₀| at which m adds at most 0.05 L to Ṗ: 0.231/0.05."""
-# SETTLED: time constants in which a change settles. CLOSE: relative error that ends it.
+"""Least ω L/|m̈|, with m̈ at an event: the peak of ṁ, 0.231 |m̈|/ω, is then at most 0.05 L."""
+# SETTLED: time constants in which a change settles. CLOSE: relative error that ends a change.
 SETTLED = 40.0
 CLOSE = 1e-9
 # Rows of the state of a stage, one column per quantity. EVEN: whether P continued from its last
@@ -54,11 +54,11 @@ CHANGING, SATURATED = 1, 2
 LEAST_SLOPE = 1e-9
 # In a shorter interval, s, the input of v does not move: its slope would lose digits.
 SHORTEST = 1e-7
-# Safety factor with which a second derivative falls to 0 by the time the rate arrives.
+# Safety factor, so that a second derivative falls to 0 before the rate reaches its goal.
 BRAKING = 0.8
-# A second derivative is held back beyond this multiple of its bounds.
+# Multiple of the bounds of a second derivative beyond which `_lead` limits it.
 SLACK = 1.05
-# Share of its bounds' width, in addition to ω h, by which a second derivative may jump in a cycle.
+# A second derivative may jump in a cycle of h by the share STEP + ω h of its bounds' width.
 STEP = 0.02
 # Share of its bounds' width that a second derivative may still use if the rate is at its top.
 LEAST_SHARE = 0.05
@@ -87,8 +87,8 @@ def go_over(
         raw0, raw1, raw2 = state[RAW, i], state[RAW + 1, i], state[RAW + 2, i]
         limit = state[RATE, i]
         raw1, slope = before_limit(raw1, limit, state[KNEE, i], state[TOP, i])
-        # The wanted values are extrapolated back to the last cycle, from which the transition
-        # decays. So with a cause in each cycle the published value stays, and does not drift.
+        # The wanted values are extrapolated back to the last cycle, where the transition begins.
+        # So the published value does not drift if an event comes in each cycle.
         value = raw0 - (wanted[0, i] - ahead * (wanted[1, i] - 0.5 * ahead * wanted[2, i]))
         rate = raw1 - (wanted[1, i] - ahead * wanted[2, i])
         second = raw2 / slope - wanted[2, i]
@@ -110,7 +110,7 @@ def go_over(
 
 @njit()
 def _follow_input(state: Array, i: int, own: float) -> None:
-    """Advance v's input towards its target, at its slope, and v by `own`, s, of v's time."""
+    """Advance v's input at its slope towards the target, and v, by `own`, s, of v's time."""
     begin, target = state[INPUT, i], state[TARGET, i]
     most = min(RATE_SHARE * state[RATE, i], state[SLOPE, i]) * own
     end = target

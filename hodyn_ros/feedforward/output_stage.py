@@ -31,7 +31,7 @@ class OutputStage:
     `start`, (3, n), counts as the last published values; `limit` and `rate_limit`, (n,), are the
     limits E of the value and L of its rate, infinite for none; `fade`, s, is the least duration of
     a change of value. `margin` is the fraction of the limits by which they may be exceeded; if
-    `strict`, they are kept without it, and their soft part is below them.
+    `strict`, they may not be exceeded, and the soft part is below them.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class OutputStage:
     ) -> None:
         """Start a transition to another curve, given its present value and derivatives, (3, n).
 
-        `wanted` is for the time `ahead`, s, after the last cycle, and is extrapolated back by it:
+        `wanted` is for the time `ahead`, s, after the last cycle, and is extrapolated back to it;
         `ahead` should be at most 1/ω. `which`, (n,), are the quantities that have a new curve; all
         by default.
         """

@@ -10,15 +10,15 @@ from hodyn_ros.robot import Robot
 
 @dataclass(frozen=True, eq=False)
 class Accepted:
-    """A plan that the reference follows from now on, or from its start."""
+    """A plan that the reference follows once it starts."""
 
     plan: Plan  #: The plan that is followed
     #: Speed relative to the times of the points; None if the plan does not use these times
     pace: float | None = 1.0
     summary: str = ''  #: A line for the log
     message: bytes = b''  #: The annotated plan, serialized, if it was requested
-    wait: float = 0.0  #: Time until its start, s
-    dropped: int = 0  #: Number of plans with later starts that it replaces
+    wait: float = 0.0  #: Time until the plan starts, s
+    dropped: int = 0  #: Number of waiting plans with later starts that this plan replaces
 
 
 @dataclass(frozen=True)

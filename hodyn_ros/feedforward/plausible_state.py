@@ -25,8 +25,8 @@ a share of the largest believed velocity."""
 LONGEST = 2.0
 """Readings that are further apart than this are not compared, s."""
 STAY = 0.1
-"""Time without a state from a place before the arm may be believed elsewhere, s: otherwise two
-contradicting drivers would alternate. An arm moves no further at once than in this time."""
+"""Time, s, without a state from the former place before the arm may be believed elsewhere: two
+contradicting drivers must not alternate. Between two states an arm moves no longer than this."""
 RISE = 0.1
 """Time in which a joint may come from rest to the largest believed velocity, s."""
 JITTER = 0.02
@@ -36,16 +36,16 @@ PAUSE = 0.2
 RESTART = 1.0
 """After a longer time without any state, s, a driver may have been restarted."""
 SETTLED = 0.5
-"""Where the arm may have moved unseen, it is believed to be once states agree for this time, s."""
+"""Time, s, for which states must agree at a place to which the arm may have moved unseen."""
 KNOWN = 1.0
-"""An arm that was measured at a place for longer than this, s, cannot have leapt from there, and
-one that stood still for longer rests: its driver does not repeat a state."""
+"""An arm that was measured at a place for longer than this, s, cannot have leapt from there. If
+its position stays the same for longer, it rests, and its driver does not just repeat a state."""
 BEYOND = 1e-3
 """A joint is reported beyond its range only by more than this, rad or m."""
 UNMEASURED = 0.05
-"""If a joint moves further than this while all velocities are 0, rad or m, the driver does not
-measure them."""
-_FADES = 0.8  # share of the largest of the last speeds and periods that counts a state later
+"""If a joint moves further than this, rad or m, while all velocities are 0, the driver does not
+measure velocities."""
+_FADES = 0.8  # factor by which the largest of the last speeds and periods decays with each state
 FAR, FAR_TOGETHER = 2.0, 0.1
 """Impossible distances beyond the range: for one joint, and for several at a time, rad or m."""
 
@@ -75,18 +75,18 @@ class PlausibleState:
     """Judges each measured state by the previous states.
 
     A joint can move no faster than twice its velocity limit, and moves about as fast as measured.
-    Where the arm is not expected, it must also have come there without accelerating abruptly.
-    A state that contradicts the last believed one is left out. If no state comes from the former
-    place for `STAY`, states are astray, until three in a row come from there again. They are
-    believed at another place only if three in a row agree with each other where the caller expects
-    the arm, or if they agree for `SETTLED` where the arm may have moved unseen: after a silence,
+    Unless the caller expects the arm at a place, no joint may have accelerated abruptly to come
+    there. A state that contradicts the last believed one is left out. If no state comes from the
+    former place for `STAY`, states are astray, until three in a row come from there again. States
+    from another place are believed in two cases: if three in a row agree where the caller expects
+    the arm, or if they agree for `SETTLED` where the arm may have moved unseen (after a silence,
     if it was measured at the former place for less than `KNOWN`, or while a driver repeated a
-    state.
+    state).
     """
 
     def __init__(self, limits: Limits) -> None:
         self._fastest = _fastest(limits.velocity)
-        # Limits are read-only arrays, for which another kernel would be compiled: hence copies.
+        # Copies, as limits are read-only arrays, for which another kernel would be compiled.
         self._low, self._high = limits.position_min.copy(), limits.position_max.copy()
         #: The joint for which a state was last left out; −1 if its stamp was far from the last
         self.joint = 0
@@ -99,20 +99,20 @@ class PlausibleState:
         self._agreeing = self._agreeing_positions = 0
         # For how long, ns, states have agreed, and the arm has been believed at this place.
         self._agreed_for = self._believed_for = 0
-        # Stamps of the last state, and of the first at this position and, if states have one, with
-        # this velocity: a driver may repeat them.
+        # Stamps of the last state, of the first at this position, and of the first at this
+        # position and velocity: a driver may repeat states.
         self._heard = self._moved = self._repeated = 0
         self._is_unseen = self._is_refused = False
         self._first: _State = self._low, self._low, 0  # the first since states have agreed
-        #: `is_astray`, `may_settle`: whether positions have contradicted those of the former place
-        #: for longer than `STAY`, and whether they are believed once they agree for `SETTLED`
+        #: `is_astray`: whether positions have contradicted the former place for over `STAY`;
+        #: `may_settle`: whether these positions are believed once they agree for `SETTLED`
         self.is_astray = self.may_settle = False
         #: Whether the last position is believed, whatever its velocity: a driver's velocities may
         #: be wrong permanently
         self.is_there = False
 
     def lose(self) -> None:
-        """Take account of a silence, unless states came that no arm can have."""
+        """Take account of a silence, unless impossible states came in it."""
         if not self._is_refused:
             self.restart()
 
@@ -122,7 +122,7 @@ class PlausibleState:
         self.is_astray = self._is_refused = False
 
     def leave_out(self, stamp: int) -> None:
-        """Take account of a state, with a stamp in ns, that no arm can have."""
+        """Take account of an impossible state with a stamp in ns."""
         self._heard, self._is_refused = stamp, True
         if self._there is not None:
             self.is_astray = not 0 <= stamp - self._there[2] <= STAY * 1e9
@@ -130,7 +130,7 @@ class PlausibleState:
     def is_nowhere(self, position: Array) -> bool:
         """Return whether a position, (n,), has a joint beyond its range by `FAR`.
 
-        Several joints may be less far beyond their ranges: a running arm may be pushed there.
+        Several joints may be beyond by less: a running arm may be pushed there.
         """
         nowhere: bool = _is_nowhere(position, self._low, self._high, np.inf)
         return nowhere
@@ -141,7 +141,7 @@ class PlausibleState:
     ) -> bool:
         """Return whether a state, (n,) each, with a stamp in ns is believed.
 
-        `expects` returns whether the arm may be at a position even if it must have leapt there.
+        `expects` returns whether the arm may be at a position to which it must have leapt.
         """
         has_velocity = velocity is not None
         given = np.zeros_like(position) if velocity is None else velocity.copy()
@@ -151,7 +151,7 @@ class PlausibleState:
         if 0 < since < PAUSE * 1e9:
             self._period = max(since * 1e-9, _FADES * self._period)
         was_unseen = self._is_unseen
-        # Once states are astray, no pause and no other clock makes them right.
+        # Once states are astray, neither a pause nor a clock that was set explains them.
         if not (0 <= since <= PAUSE * 1e9 or self.is_astray):
             self._is_unseen = True
         positions, agrees = self._agree(last, state, has_velocity)
@@ -166,7 +166,7 @@ class PlausibleState:
         else:
             self._first, self._agreed_for = state, 0
         self._last, self.is_astray = state, False
-        # The last state is most often also the last one believed: then nothing is recomputed.
+        # Usually the last state is also the last one believed: then `positions` is the answer.
         self.is_there = (
             positions if self._there is last and not self._is_unseen
             else self._is_back(state, since * 1e-9, expects))
@@ -191,7 +191,7 @@ class PlausibleState:
         return is_believed
 
     def _is_back(self, state: _State, since: float, expects: Callable[[Array], bool]) -> bool:
-        """Return whether the arm has come from the former place, or has leapt.
+        """Return whether the arm can have come from the former place, or has leapt from there.
 
         The last state came `since` seconds before this one.
         """
@@ -212,10 +212,10 @@ class PlausibleState:
             return False
         if is_expected:
             return agree
-        # States that agree stay where they began: time brings them no nearer.
+        # The arm must have had time to reach the first of the agreeing states.
         still = (self._first[2] - self._moved) * 1e-9
         began = 0.0 if still > KNOWN else min(still, STAY) / FACTOR
-        # A velocity with a position that stays may be an old one: the arm went on meanwhile.
+        # While a driver repeats a state, the arm may go on at the velocity of this state.
         seconds = min((self._first[2] - self._repeated) * 1e-9, LONGEST)
         way = FACTOR * self._speed_at(there) * seconds
         went_on = way.max() > UNMEASURED and (np.abs(self._first[0] - there[0]) <= np.maximum(
@@ -238,9 +238,9 @@ class PlausibleState:
         return not leaps
 
     def _is_abrupt(self, there: _State, began: _State, now: _State) -> bool:
-        """Return whether a joint must have accelerated as none does, to come from its place.
+        """Return whether a joint must have accelerated impossibly to come from `there`.
 
-        States agree from the one where it `began` until `now`.
+        States agree with each other from `began` until `now`.
         """
         seconds = max((began[2] - there[2]) * 1e-9, 0.0)
         joint: int = _abrupt(
@@ -259,7 +259,7 @@ class PlausibleState:
     def _agree(
         self, before: _State | None, after: _State, has_velocity: bool,
     ) -> tuple[bool, bool]:
-        """Return whether positions agree, and whether velocities, if there are any, do."""
+        """Return whether positions agree, and whether velocities, if any, agree as well."""
         if before is None:
             return False, False
         seconds = (after[2] - before[2]) * 1e-9
@@ -277,8 +277,8 @@ class PlausibleState:
 class ZeroVelocities:
     """Detects velocities that are 0 for all joints although positions move.
 
-    `velocity` are their velocity limits, (n,). A position that leaps, for instance to other units
-    or to another place after a silence, has not moved.
+    `velocity`, (n,), are the velocity limits of the joints. A leap of a position, for instance to
+    other units or to another place after a silence, is no motion.
     """
 
     def __init__(self, velocity: Array) -> None:
@@ -287,7 +287,7 @@ class ZeroVelocities:
 
     def forget(self) -> None:
         """Forget the last positions and the joint."""
-        #: A joint that has moved since the last velocity other than 0; −1 if none has
+        #: A joint that has moved since the last velocity that was not 0; −1 if none has
         self.joint = -1
         self._from: Array | None = None  # where it began to move
         self._last: Array | None = None
@@ -341,7 +341,7 @@ def _contradiction(
 ) -> tuple[bool, int]:
     """Return whether any position leaps, and the first joint with a contradiction, or −1.
 
-    Joints may move for the time `reach`; velocities, if any, are those over `seconds`.
+    Joints may move for the time `reach`, s; velocities, if any, are compared over `seconds`.
     """
     leaps, first = False, -1
     for i in range(position.size):
@@ -361,8 +361,8 @@ def _abrupt(
 ) -> int:
     """Return the first joint that was too slow, before and after, to come so far, or −1.
 
-    It came from `before` to where states `began`, and went on to `now`, which `lasted` so long. It
-    may have accelerated for `seconds`, and moved at its speed for the time `moved`.
+    Joints came from `before` to `began`, and went on to `now` in the time `lasted`. A joint may
+    have accelerated for `seconds`, and moved at its speed for the time `moved`; all in s.
     """
     for i in range(before.size):
         speed = max(speed_before[i], abs(velocity[i]))

@@ -1,4 +1,4 @@
-"""Why the node does what it does: lines that are logged once, and notices shown for a while."""
+"""Reasons for what the node does: lines that are logged once, and notices shown for a while."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 import math
@@ -19,7 +19,7 @@ TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
 NEARLY = 0.2
-"""A jump counts as one turn if it differs from 2π by less than this, rad: the arm may move."""
+"""A jump counts as one turn if it differs from 2π by less than this, rad, as the arm may move."""
 
 FAR = 20.0
 """If requested and possible stiffness differ by this factor or more, the unit is questioned."""
@@ -75,7 +75,7 @@ class Reasons:
     """Collects reasons and log lines; times are on a monotonic clock, s."""
 
     def __init__(self, robot: Robot) -> None:
-        #: Why the reference stopped or was led elsewhere, until it follows an input again
+        #: Why the reference stopped or was set elsewhere, until it follows an input again
         self.why = ''
         self.events: list[Event] = []  #: Lines to log; the caller logs and removes them
         self._robot = robot
@@ -151,7 +151,7 @@ class Reasons:
             self.notice('held back', '', at, 'warning', HELD_BACK)
 
     def _of_stiffness(self) -> tuple[str, str]:
-        """Return a key of the requests that are not reached, and a log line; or empty."""
+        """Return a key and a log line for the requests that are not reached; both may be empty."""
         judged = self._stiffness
         left = [] if judged is None else [each for each in zip(
             self._robot.joint_names, judged.requested, judged.possible, judged.limits,
@@ -194,7 +194,7 @@ class Reasons:
             f'({joined(tolerance, self.of_turn(watch.joint, watch.error))})')
 
     def notice_missing_time(self, seconds: float, at: float, *, is_continued: bool) -> None:
-        """Show a notice of the seconds that the reference left out; below 0: a clock set back."""
+        """Show how many seconds the reference left out; negative if a clock was set back."""
         missing = (
             f'{seconds:.3f} s are missing between cycles' if seconds > 0.0
             else f'the clock of the joint states was set back by {-seconds:.3f} s')
@@ -213,7 +213,7 @@ class Reasons:
     def notice_left_out(
         self, joint: str, position: float, velocity: float | None, at: float, cause: str,
     ) -> None:
-        """Notice a state that contradicts the one before, with its cause, if that is known."""
+        """Notice a state that contradicts the one before; `cause` is empty if it is unknown."""
         moving = '' if velocity is None else f', moving at {velocity:.4g},'
         self.notice('state', joined(
             f'{joint} at {position:.4g}{moving} contradicts the state before: it is left out',
@@ -226,7 +226,7 @@ class Reasons:
             'measures, or leave velocity empty'))
 
     def notice_no_velocity(self, at: float, *, is_given: bool) -> None:
-        """Notice that a state has no velocity that counts, though the dynamics need it."""
+        """Notice that a state has no usable velocity, though the dynamics need one."""
         why = LEFT_OUT if is_given else NO_VELOCITY
         self.notice(why, why, at, 'error', (
             f'{why}; let the driver send {"what it measures" if is_given else "it"}, or set '

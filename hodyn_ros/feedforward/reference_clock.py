@@ -1,4 +1,4 @@
-"""The time on which a reference runs: the stamps of joint states, without the time they skip."""
+"""The time of a reference: it advances with the stamps of joint states, but skips their jumps."""
 from collections import deque
 import math
 
@@ -8,11 +8,11 @@ MAX_INTERVAL = 1.0  # longest interval that counts, s
 MAX_PERIODS = 3.0  # longest step between two stamps that is always allowed, in periods
 # How many times faster than this machine's clock a simulated clock may run.
 MAX_SPEED = 20.0
-# How many times longer than the time that has passed a step between two stamps may be, beyond the
-# uncertainty of times of arrival, s. A longer step is that of a clock that was set.
+# A step between two stamps may be AHEAD times as long as the time that has passed, plus ARRIVAL,
+# the uncertainty of times of arrival, s. A longer step shows that the clock was set.
 AHEAD, ARRIVAL = 2.0, 1e-3
-# Longest time, s, by which states that were late may catch up, and the time constant, s, with
-# which this is forgotten.
+# Longest delay of states, s, that later steps may make up for, and the time constant, s, with
+# which a delay is forgotten.
 LATEST, FORGOTTEN = 0.05, 0.5
 
 
@@ -44,12 +44,12 @@ class TypicalInterval:
 class ReferenceClock:
     """Turns stamps into instants without gaps: the time that a stamp skips is left out.
 
-    A step between two stamps moves the reference by the same time if it is at most three periods,
-    or at most `max_step`, s, and at most about twice the time that has passed. After a longer step
-    (the process was held up, states were lost, the clock was set ahead) or a step back, the
+    A step between two stamps moves the reference by the same time if it is at most three periods
+    long. A longer step may have up to `max_step`, s, and about twice the time that has passed.
+    After any other step (the process was held up, states were lost, the clock was set), the
     reference moves on by one period only. It continues smoothly from where it was and never
     catches up. The instants are `lookahead`, s, after the stamps. The clock of a simulation may
-    run faster than time.
+    run faster than real time.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class ReferenceClock:
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
         self._ahead = MAX_SPEED if is_simulated else AHEAD
-        # Time, s, that has passed beyond that of the stamps: the last states were late.
+        # Delay of the last states, s: the time that has passed beyond that of their stamps.
         self._late = 0.0
         # A low rank: lost states and hold-ups lengthen many intervals, but nothing shortens them.
         self._period = TypicalInterval(0.25)
@@ -80,8 +80,8 @@ class ReferenceClock:
         """Move on to a stamp, ns; return the seconds that were left out, negative if set back.
 
         `at` is the time of the call on a monotonic clock, s: a step much longer than the time
-        that has passed does not count for the period. While the period is unknown, time that
-        stamps skip is left out, but 0 is returned.
+        that has passed does not count for the period. While the period is unknown, 0 is returned
+        for a step ahead, even if time is left out.
         """
         step = stamp - self.stamp
         self.stamp = stamp
@@ -101,7 +101,7 @@ class ReferenceClock:
         return (step - kept) * 1e-9 if known or step < 0 else 0.0
 
     def skip_to(self, stamp: int) -> None:
-        """Move on to a stamp, ns, leaving out all but a period: nothing was followed meanwhile."""
+        """Move on to a stamp, ns, leaving out all but a period, as nothing was followed."""
         step = stamp - self.stamp
         self.left_out += step - min(max(step, 0), round(self._period.value))
         self.stamp = stamp

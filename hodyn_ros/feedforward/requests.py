@@ -1,4 +1,4 @@
-"""What an active node is asked to do: plans, streams, stiffness; and wrenches on the arm."""
+"""Requests to an active node: plans, streamed samples, stiffness and external wrenches."""
 from dataclasses import replace
 
 import numpy as np
@@ -18,12 +18,12 @@ STREAMING = 'a streamed reference is followed; let it end first'
 
 
 class Requests(StateMachine):
-    """Takes requests, which it refuses by HodynError, and lets the reference follow them."""
+    """Takes requests and lets the reference follow them; refused requests raise HodynError."""
 
     _was_stopping = False  # whether the arm was stopping when the last trajectory came
 
     def take_trajectory(self, data: bytes, goal: Goal | None, *, annotate: bool) -> None:
-        """Have a serialized trajectory planned: a goal's, or the topic's if `goal` is None."""
+        """Have a serialized trajectory planned: that of a goal, or, without one, of the topic."""
         if refusal := self.why_no_plan():
             raise HodynError(refusal)
         controller = self._running
@@ -39,7 +39,7 @@ class Requests(StateMachine):
     def take_sample(
         self, position: Array, velocity: Array | None, stamp: int | None, at: float,
     ) -> None:
-        """Follow a streamed position and velocity, (n,), once due; `stamp`: the sender's, ns."""
+        """Follow a streamed position and velocity, (n,), once due; `stamp` is the sender's, ns."""
         controller = self._ready()
         if self.arrivals.too_slow:
             raise HodynError(self.arrivals.too_slow)

@@ -5,14 +5,14 @@ from hodyn_ros.common.jit import njit
 
 LEAST_MARGIN = 0.01
 """Least width of the soft part, as a fraction of the limit."""
-# Largest share of the soft part that is inverted: nearer to the top the slope vanishes.
+# Largest share of the soft part that `before_limit` inverts: nearer to the top the slope vanishes.
 ALMOST = 0.999
 
 
 def soft_part(margin: float, *, strict: bool) -> tuple[float, float]:
     """Return the knee and the top of a soft limit, in units of the limit.
 
-    With `strict` the top is the limit itself; else the limit may be passed by the margin.
+    With `strict` the top is the limit itself; else the limit may be exceeded by the margin.
     """
     if strict:
         return 1.0 - LEAST_MARGIN, 1.0
@@ -21,7 +21,7 @@ def soft_part(margin: float, *, strict: bool) -> tuple[float, float]:
 
 @njit()
 def soft_limit(x: float, knee: float, top: float) -> tuple[float, float, float]:
-    """Return s(x), C², and two derivatives: s is x up to the knee, then below the top."""
+    """Return s(x) and two derivatives; s is C², x up to the knee, and below the top beyond it."""
     if abs(x) <= knee:
         return x, 1.0, 0.0
     width = top - knee

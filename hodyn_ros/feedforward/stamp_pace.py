@@ -1,13 +1,13 @@
-"""Whether the stamps of joint states, which the reference follows, advance as time does."""
+"""Whether the stamps of joint states, which the reference follows, advance as real time does."""
 
-# Paces, in s of the stamps per s of time, beyond which they are named; and the time, s, over which
-# each of two is measured in a row, so that states that are delivered together do not matter.
+# A pace of the stamps, in s per s of real time, beyond FASTEST or SLOWEST is reported if it is
+# measured over WINDOW, s, twice in a row: once may be due to states that are delivered together.
 FASTEST, SLOWEST, WINDOW = 1.25, 0.5, 5.0
-# Difference of a step of the stamps from the time between their states from which it is a jump, s.
+# A step of the stamps is a jump if it differs from the time between arrivals by more than this, s.
 JUMP = 0.1
-# Share of the time from which most of it is missing, the time, s, that may be missing beyond a
-# share, and how much of it one event counts for: a clock that was set, or a process that was
-# stopped once, is no habit.
+# Missing share of real time beyond which stamps cannot be used; time, s, that may be missing in
+# addition to a share; and most time, s, that one event counts for, so that a clock that was set
+# once, or a process that was stopped once, does not matter.
 MOST, SPARE, ONE_EVENT = 0.5, 1.5, 1.0
 WRONG = (
     'the stamps of the joint states advance by {pace:.2g} s per s of time, and so do motions: '
@@ -19,14 +19,14 @@ SKIPS = (
 
 
 class MissingTime:
-    """Judges whether more than a share of the time of late is missing."""
+    """Judges whether more than a share of the recent time is missing."""
 
     def __init__(self, share: float) -> None:
         self._share, self._seconds, self._at = share, 0.0, 0.0
 
     def add(self, seconds: float, at: float) -> None:
-        """Note time, s, that is missing, or that comes back if it is negative, and when, s."""
-        # Time cannot be missing twice, and jumps back and ahead are those of two clocks.
+        """Note how many seconds are missing at the time `at`, s; negative ones come back."""
+        # Time cannot be missing twice. A jump back undoes a jump ahead: two clocks alternate.
         counts = max(min(seconds, at - self._at, ONE_EVENT), -ONE_EVENT)
         self._seconds, self._at = min(max(self._left(at) + counts, 0.0), 2.0 * SPARE), at
 
@@ -39,7 +39,7 @@ class MissingTime:
 
 
 class StampPace:
-    """Compares stamps with a monotonic clock; those of a simulation may have any pace."""
+    """Compares stamps with a monotonic clock; stamps of a simulation may have any pace."""
 
     def __init__(self, *, is_simulated: bool) -> None:
         #: What is wrong with the pace of the stamps; empty if nothing is

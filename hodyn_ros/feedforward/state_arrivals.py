@@ -5,25 +5,25 @@ from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
 
 # Least timeout, in periods.
 SILENT_PERIODS = 5.0
-# Period of a driver that is too slow, s, and timeout of its states: a plan must not be followed in
-# steps that an arm feels. A longer interval is a silence.
+# Period, s, from which a driver is too slow, as the arm would feel the steps of a plan. Also the
+# timeout of its states; a longer interval is a silence.
 SLOW = 0.3
 # Timeout while the period of the driver is not known yet, s.
 FIRST_SILENCE = 1.0
 # If no timeout is given: its least and largest value, s; its ratio to the second longest pause;
-# and how long pauses are remembered, s.
+# and the time, s, for which pauses are remembered.
 SHORTEST, LONGEST = 0.05, 0.25
 PAUSES = 2.0
 MEMORY = 60.0
 # Interval between calls of the watch, in its periods, above which the process was held up.
 LATE = 2.0
-# Number of states in a row with the same stamp, and time without another stamp, s, from which
-# their clock counts as standing still.
+# Number of states in a row with the same stamp, and time without a new stamp, s, from which their
+# clock counts as standing still.
 SAME_STAMPS, STILL = 3, 0.1
-# Number of stamps in a row with several states each, from which the stamps are coarse.
+# Number of stamps in a row with several states each, from which stamps count as coarse.
 COARSE_STAMPS = 3
-# Number of intervals whose mean is said, and the time over which there must be some, s: a few of
-# them depend on jitter and lost states.
+# Number of intervals whose mean is reported, and least time for them, s: the mean of a few depends
+# on jitter and lost states.
 SAID, SAID_AFTER = 200, 1.0
 STANDS_STILL = (
     'the clock of the joint states stands still: their stamps do not change. Let the driver, or '
@@ -33,10 +33,11 @@ STANDS_STILL = (
 class StateArrivals:
     """Times of arrival, on a monotonic clock, s.
 
-    `timeout`, s, is the longest time without a state, at least five periods. 0 chooses it by their
-    arrivals: twice the second longest pause within a minute, between 0.05 and 0.25 s, or five
-    periods if these are longer. If states come, or have new stamps, every 0.3 s or less often, it
-    is 0.3 s, or `timeout` if this is longer, unless they `may_be_slow`, as in a simulation.
+    `timeout`, s, is the longest time without a state, at least five periods. With 0 it is chosen
+    by the arrivals: twice the second longest pause within a minute, between 0.05 and 0.25 s, or
+    five periods if these are longer. For states that come, or have new stamps, every 0.3 s or less
+    often, the timeout is 0.3 s, or `timeout` if this is longer, unless states `may_be_slow`, as in
+    a simulation.
     """
 
     def __init__(self, timeout: float, *, may_be_slow: bool = False) -> None:
@@ -67,7 +68,7 @@ class StateArrivals:
 
     @property
     def too_slow(self) -> str:
-        """Why no motion can be followed with states as rare as these; empty if one can."""
+        """Why states come too rarely for following a motion; empty if they do not."""
         if self.period < SLOW or self._may_be_slow:
             return ''
         rare = 'have a new stamp' if self.are_coarse else 'come'
@@ -92,8 +93,8 @@ class StateArrivals:
     def arrived(self, at: float, stamp: int = 0) -> None:
         """Note the time at which a state arrived, and its stamp, ns, if it is known.
 
-        Lost states are compared with each other until they agree, so several with the same stamp
-        may come here.
+        States that come after a loss are compared with each other until they agree, so several
+        with the same stamp may arrive here.
         """
         if stamp and stamp == self._stamp:
             self._same_stamps += 1
@@ -138,7 +139,7 @@ class StateArrivals:
         """Return whether a watch that is called every `period`, s, may judge now.
 
         It may not if this process was held up itself, as states may then still wait to be read.
-        That never excuses two calls in a row, as the process may always be late.
+        Of two calls in a row at least one may judge, as the process may always be late.
         """
         since, self._watched_at = at - self._watched_at, at
         self._is_excused = since > LATE * period and not self._is_excused

@@ -1,4 +1,4 @@
-"""The state machine of an active node: its state, and why, by the table of `transitions`."""
+"""The state machine of an active node, by the table of `transitions`."""
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -34,17 +34,17 @@ from hodyn_ros.robot.locked_joints import locks_that_matter
 
 JOINT_STATES_LOST = 'joint states are lost'
 WAITS = 'a plan waits for its start'
-NOTABLE_WAIT = 1.0  # a plan that waits longer, s, is reported as waiting
+NOTABLE_WAIT = 1.0  # time, s, from which the wait of a plan for its start is reported
 BASE_LOST = 'the odometry of the base is lost'
 UNUSED_MOTORS = 'motor_states are not used: flatness_poles is 0'
 SAME_TILT = 1e-3  # a smaller change of tilt, rad, does not change the model for plans
-# Why no input is taken.
+# Why no input is taken, by state.
 UNREADY = {
     State.WAITING: 'no joint state yet, so the position of the arm is unknown',
     State.DEPARTING: '{why}: stopping', State.ADRIFT: BASE_LOST,
     State.LOST: JOINT_STATES_LOST, State.SILENT: JOINT_STATES_LOST,
     State.ENDING: DEACTIVATED, State.FADING: DEACTIVATED, State.ENDED: DEACTIVATED}
-# Names in `~/state` of the states that are not named by the reference's mode.
+# Names in `~/state` that replace the mode of the reference.
 NAMES = {
     State.LOST: 'stopping', State.SILENT: 'fault', State.ENDING: 'stopping',
     State.FADING: 'fading'}
@@ -76,7 +76,7 @@ class StateMachine:
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(
             settings.state_timeout, may_be_slow=settings.is_simulated)
-        #: Whether the stamps of the joint states advance as time does
+        #: Whether the stamps of the joint states advance as real time does
         self.pace = StampPace(is_simulated=settings.is_simulated)
         #: Where the locked joints are measured
         self.locked = LockedWatch(locks_that_matter(robot), robot.shifting_locks)
@@ -106,13 +106,13 @@ class StateMachine:
         planner.cancel()
 
     def see_other_arm(self, why: str) -> None:
-        """Give joint states of another arm as the reason why none of this arm come."""
+        """Note that another arm's joint states come, as the reason why this arm's are lost."""
         if self.state in (State.LOST, State.SILENT) and not self.why_no_state:
             self.why_no_state = f'{why}; if they are those of this arm, activate the node again'
             self.reasons.tell('error', self.why_no_state, 'joint_states')
 
     def reject_state(self, why: str) -> None:
-        """Note why a state was refused: shown is the last cause while waiting, else the first."""
+        """Note why a state was refused; while waiting the last reason is shown, else the first."""
         if self.why_waiting:  # empty: the node waits for a first state, and says so itself
             self.why_waiting = why
         self.why_no_state = self.why_no_state or why
@@ -130,7 +130,7 @@ class StateMachine:
 
     def deactivate(self) -> None:
         """Stop, then fade the output to the weight: call `evaluate` and `judge` until `ENDED`."""
-        self._hold_base(DEACTIVATED)  # no more odometry comes
+        self._hold_base(DEACTIVATED)  # odometry is no longer read
         self._go(Cause.DEACTIVATED)
         if self.controller is not None:
             self.controller.hold_stiffness()
@@ -181,7 +181,7 @@ class StateMachine:
                 if self.state is not State.ADRIFT:
                     self.reasons.notice('base', base.jumped, at, 'warning')
             if base.doubt:
-                # Only accelerations depend on this velocity: without them, this is just logged.
+                # Only accelerations depend on this velocity: without them, just log the doubt.
                 is_shown = self.settings.base_acceleration_bandwidth > 0.0
                 self.reasons.notice(
                     'base velocity', base.doubt if is_shown else '', at, 'warning', base.doubt)
@@ -272,7 +272,7 @@ class StateMachine:
         return True
 
     def _is_refused(self, kind: str, why: str, at: float) -> bool:
-        """Return whether there is a reason why the arm cannot be held; report it."""
+        """Report why the arm cannot be held; return whether there is a reason."""
         if why:
             self.why_waiting = why
             self.reasons.notice(kind, why, at, 'error')
@@ -379,9 +379,9 @@ class StateMachine:
             self.goals.drop(why)
 
     def _drop_waiting(self, why: str) -> bool:
-        """Drop the plans that wait for their start; the client of a goal gets its own answer."""
+        """Drop the plans that wait for their start; return whether there were any."""
         controller = self._running
-        is_told = self.goals.waits(controller)
+        is_told = self.goals.waits(controller)  # the client of a goal gets its own answer
         count = controller.reference.drop_waiting()
         if count > is_told:
             self.reasons.tell(

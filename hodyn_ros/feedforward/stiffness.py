@@ -9,10 +9,10 @@ from hodyn_ros.reference.smoothing import SmoothingFilter
 
 STEPS = 64
 """Number of steps to the requested stiffness at which the motors' reference is checked; the first
-step that is not possible is divided into as many again."""
+impossible step is divided into as many again."""
 STIFFER = 100.0
-"""Multiple of the first stiffness up to which stiffer springs are tried, if none on the way to the
-request carries the arm."""
+"""Multiple of the initial stiffness up to which stiffer springs are tried, if no stiffness on the
+way to the request carries the arm."""
 MARGIN = 0.05
 """Share by which the stiffness stays away from the edge of what is possible: close to the edge,
 motors must turn far for a small change."""
@@ -34,7 +34,7 @@ LIMITS = (
 
 @dataclass(frozen=True)
 class JudgedStiffness:
-    """A request, and what is possible of it; a new object each time that it is judged."""
+    """A request, and what is possible of it; a new object each time that a request is judged."""
 
     requested: Array  #: (n,), N m/rad
     possible: Array  #: (n,), the nearest possible stiffness, N m/rad
@@ -71,7 +71,7 @@ class StiffnessReference:
     def resume(self, stiffness: Array, q: Array, torque: Array) -> Flags:
         """Begin at a stiffness, (n,); return which joints, (n,), cannot carry the arm with it.
 
-        These begin at the nearest possible one on the way to the stiffness of the robot file.
+        These joints begin at the first possible stiffness on the way to that of the robot file.
         """
         way, possible = self._way(stiffness, np.exp(self._goal), q, torque)
         possible[-1] = True
@@ -87,11 +87,11 @@ class StiffnessReference:
     def request(self, wanted: Array, now: int, q: Array, torque: Array) -> None:
         """Set the goal as near to a stiffness, (n,), N m/rad, as possible at `now`, ns.
 
-        From the stiffness of the robot file, or, if that is impossible, from the present one, each
-        joint goes towards the request as long as its law can give the `torque`, (3, n), of the
-        motion `q`, (5, n), and motors and springs keep their limits. No request makes a joint
-        softer than in the robot file if a quarter of the effort limit would then stretch its
-        spring beyond its deflection limit.
+        The search begins at the stiffness of the robot file or, if that is impossible, at the
+        present one. It goes towards the request as long as the joint's law can give the `torque`,
+        (3, n), of the motion `q`, (5, n), and motors and springs keep their limits. A joint
+        becomes softer than in the robot file only if a quarter of the effort limit keeps its
+        spring within the deflection limit.
         """
         if self.value is None:
             self.value = self._advance(0.0)
@@ -106,9 +106,9 @@ class StiffnessReference:
     ) -> None:
         """Move on by `interval` seconds to the instant `now`, ns, once a stiffness is requested.
 
-        What is possible changes with the motion and the payload. So the request is judged again
-        while the arm moves, while the motors cannot follow, and, if it was out of reach, when the
-        torque has changed.
+        The possible stiffness changes with the motion and the payload. So the request is judged
+        again while the arm moves, while the motors cannot follow, and, if it was out of reach,
+        when the torque has changed.
         """
         if self.value is None:
             return
@@ -134,7 +134,7 @@ class StiffnessReference:
         if not possible[0].all():
             begin = np.where(possible[0], start, self._filter.state[0])
             way, possible = self._way(begin, wanted, q, torque)
-        # Impossible steps before the first possible one count as possible.
+        # The steps before the first possible one count as possible.
         found, is_begun = possible.any(axis=0), possible[0]
         is_before = ~np.logical_or.accumulate(possible, axis=0)
         last = np.logical_and.accumulate(possible | is_before, axis=0).sum(axis=0) - 1
@@ -152,7 +152,7 @@ class StiffnessReference:
                 possible.any(axis=0), stiffer[possible.argmax(axis=0), joints], begin))
         self._goal = np.log(taken)
         self._rate = self._fastest(q, torque)
-        # A joint that is not variable does not count, even if it is beyond a limit.
+        # Joints without variable stiffness do not count, even if one is beyond a limit.
         return np.where(actuators.variable, taken, asked)
 
     def _way(self, begin: Array, end: Array, q: Array, torque: Array) -> tuple[Array, Flags]:
@@ -210,7 +210,7 @@ class StiffnessReference:
         _, reference, elongation, margin = self._sample(begin, end, q, torque)
         shares = self._shares(reference, elongation, margin)
         beyond = shares.max(axis=0) > 1.0
-        # A step within all limits is only too soft at a share of the largest effort.
+        # If all steps are within the limits, the spring would be too soft at `LEAST_EFFORT`.
         return tuple(
             '' if requested[joint] == possible[joint]
             else LIMITS[int(shares[:, int(beyond[:, joint].argmax()), joint].argmax())]
@@ -224,7 +224,7 @@ class StiffnessReference:
     def _shares(self, reference: Array, elongation: Array, margin: Array) -> Array:
         """Return the shares of `LIMITS` that each joint uses, (4, T, n).
 
-        The last is infinite if the spring cannot give the torque or stiffness, and else 0.
+        The last share is infinite if the spring cannot give the torque or stiffness, and else 0.
         """
         actuators = self._side.actuators
         velocity, effort, deflection = actuators.motor_limits()
@@ -238,8 +238,9 @@ class StiffnessReference:
     def _fastest(self, q: Array, torque: Array) -> Array:
         """Return the rate of log σ at which motors use `RATE_SHARE` of their limits, (n,), 1/s.
 
-        For the same change of log σ, motors of softer springs move further. So the rate is for the
-        whole way to the goal, from the filter's input or output, whichever is further away.
+        For the same change of log σ, motors of softer springs move further. So the rate is the
+        least on the whole way to the goal, from the filter's input or output, whichever is further
+        away.
         """
         actuators = self._side.actuators
         output = np.log(self._filter.state[0])

@@ -34,10 +34,11 @@ class StreamSchedule:
     """Orders samples by their stamps and, with a delay, times them.
 
     Without a delay a sample is due when it arrives, if its stamp is newer than the last. With a
-    delay, s, it is held for the delay less the excess of its transport time over the shortest. So
-    uneven transport times have no effect, and the reference moves from each sample to the next. A
-    velocity is used until `timeout`, s, after its sample is due. Stamps are on the sender's own
-    clock, so only their differences count. Times of arrival (`at`) are on a monotonic clock, s.
+    `delay`, s, a sample waits for the delay minus the excess of its transport time over the
+    shortest one. So uneven transport times have no effect, and the reference moves from each
+    sample to the next. A velocity is used until `timeout`, s, after its sample is due. Stamps are
+    on the sender's own clock, so only their differences count. Times of arrival (`at`) are on a
+    monotonic clock, s.
     """
 
     def __init__(self, delay: float, timeout: float) -> None:
@@ -64,7 +65,7 @@ class StreamSchedule:
     def begin(self, heard_at: float) -> None:
         """Take no sample of a stream that is under way: a forgotten slider must not move the arm.
 
-        `heard_at` is when the last sample came, or when the node began to listen, s.
+        `heard_at`, s, is the time at which the last sample came or the node began to listen.
         """
         self._why_held = 'the stream was under way when the node became active'
         self._heard_at = heard_at
@@ -87,8 +88,8 @@ class StreamSchedule:
     ) -> None:
         """Take a sample at an instant (ns).
 
-        `stamp` is by the sender's clock, ns, None if there is none. The first sample after a
-        silence begins a new stream, as does one whose clock was set back. Raises HodynError for a
+        `stamp` is on the sender's clock, ns; None for a sample without a stamp. A new stream
+        begins after a silence, and when the sender's clock was set back. Raises HodynError for a
         sample that is too late or out of order.
         """
         due = now if stamp is None else self._due(stamp, now, is_first=self._is_silent(at))

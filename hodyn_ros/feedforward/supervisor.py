@@ -1,6 +1,6 @@
-"""How an active node handles its inputs, free of ROS.
+"""How an active node handles its inputs, independent of ROS.
 
-The table of `transitions` defines its states; the controller computes each cycle.
+The table of `transitions` defines the node's states; the controller computes each cycle.
 """
 from typing import NoReturn
 
@@ -41,8 +41,8 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
-LONG_TIMEOUT = 1.0  # state_timeout, s, beyond which it is asked about
-OFTEN = 0.1  # share of the time from which it is said that the reference leaves much of it out
+LONG_TIMEOUT = 1.0  # timeout of joint states, s, from which the log warns of a wrong unit
+OFTEN = 0.1  # share of the time that the reference may leave out without a notice
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
@@ -241,7 +241,7 @@ class Supervisor(Requests):
         elapsed = round((at - self._answered_at) * 1e9)
         return max(self._last_stamp + elapsed, self.clock.stamp)
 
-    # What follows
+    # Steps of the above
 
     def _refuse(self, why: str, position: Array) -> NoReturn:
         """Refuse a state with a position that no arm can have."""
@@ -257,7 +257,7 @@ class Supervisor(Requests):
         if velocity is not None and self._zeros.joint >= 0:
             self.reasons.notice_zeros(self._joints[self._zeros.joint], at)
         if not (self.settings.controller.at_measurement or self.motor_feedback):
-            return  # they reach no torque
+            return  # no torque depends on velocities
         if how := self._contradicted.add(1e-9 * stamp, position, velocity):
             self.reasons.tell('error', (
                 f'velocities of {self._joints[self._contradicted.joint]} contradict its '
@@ -265,7 +265,7 @@ class Supervisor(Requests):
                 'the driver send what it measures'))
 
     def _may_be_at(self, position: Array) -> bool:
-        """Return whether the arm may have leapt to a position: it is simulated, or follows."""
+        """Return whether the arm may leap to a position: in a simulation, or at the reference."""
         if self.state is State.WAITING or self.settings.is_simulated:
             return True
         error = self._running.within_range(position) - self._expected
@@ -273,7 +273,7 @@ class Supervisor(Requests):
 
     @property
     def _expected(self) -> Array:
-        """Where the arm is measured if it follows the reference, which is ahead of it, (n,)."""
+        """Measured position of an arm that follows the reference, `lookahead` behind it, (n,)."""
         q = self._running.q
         return np.asarray(q[0] - self.settings.lookahead * q[1])
 
@@ -306,14 +306,14 @@ class Supervisor(Requests):
         clock = self.clock
         back = self._last_stamp - stamp
         late, self._late_stamp = self._late_stamp, stamp if back > 0 else None
-        # A single state may be late; after a clock was set back, the next one is newer than it.
+        # A single state may be late. If a clock was set back, the next state is newer than this.
         if back < 0:
             return
         if late is None or stamp <= late or back <= clock.max_step:
             raise HodynError(self.arrivals.stale(at, is_same=stamp in (self._last_stamp, late)))
         if stamp < clock.stamp:
             self._leave_time_out(clock.move_to(late, at), at)
-            # Also if this state is refused: the next one does not set the clock back again.
+            # Even if this state is refused later, the next one must not set the clock back again.
             self._last_stamp = stamp - round((at - self._answered_at) * 1e9)
             self._was_reset = self.settings.is_simulated
             # The starts of waiting plans are times of the clock before it was set.
@@ -332,7 +332,7 @@ class Supervisor(Requests):
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
         if (is_new or self._was_reset) and self._running.motors is not None:
-            # Else the motors' reference would start from their former positions and pull the arm.
+            # Otherwise their reference would start at their former positions and pull the arm.
             self._running.motors.restart()
 
     def _leave_time_out(self, seconds: float, at: float) -> None:
@@ -349,7 +349,7 @@ class Supervisor(Requests):
         self.reasons.notice_missing_time(seconds, at, is_continued=moves)
 
     def _leave_out(self, at: float) -> None:
-        """Report a measured state that is left out as it contradicts the states before."""
+        """Report a measured state that is left out because it contradicts earlier states."""
         joint = self._plausible.joint
         if joint < 0:  # the clock was set, which `_leave_time_out` reports
             return

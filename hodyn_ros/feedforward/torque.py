@@ -21,11 +21,11 @@ TORQUE_NAMES = ('torque', 'torque_rate', 'torque_accel')
 
 
 class FeedForward:
-    """The joint torques of a motion, Q, Q̇ and Q̈: rigid bodies and, if known, friction and rotors.
+    """The joint torques Q, Q̇, Q̈ of a motion: rigid bodies and, if known, friction and rotors.
 
     A motion is (5, n), positions and derivatives to the snap, or a batch (T, 5, n); torques are
-    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are writeable, C-contiguous float64. Values are
-    not checked for being finite. With `out` nothing is allocated.
+    (3, n) or (T, 3, n), N m, N m/s, N m/s². All are writeable, C-contiguous float64. Values that
+    are not finite are not detected. With `out` nothing is allocated.
 
     Attributes
     ----------

@@ -23,7 +23,7 @@ class Terms(TypedDict, total=False):
 class TorqueOutput:
     """Q, Q̇, Q̈ with chosen terms, as the model gives them and as they are published.
 
-    For a moving base, m = n + 6: six more columns have the wrench on it. Else m = n.
+    Arrays have m columns: m = n, or n + 6 with a moving base, for the wrench on it.
     """
 
     def __init__(
@@ -88,13 +88,13 @@ class TorqueOutput:
             feedforward.on_base(motion, base, out, wrenches=wrenches, **self._terms)
 
     def go_over(self) -> None:
-        """Start the transition to the wanted values after a cause has changed them."""
-        # From kept values, `resume` starts it when the wanted ones are finite again.
+        """Start the transition to the wanted values after an event has changed them."""
+        # While values are kept, `resume` starts it once the wanted values are finite again.
         if self._kept is None and is_finite(self.wanted):
             self.stage.go_over(self.wanted)
 
     def keep(self, interval: float) -> None:
-        """Hold the last published values, with derivatives 0, if others cannot be published.
+        """Hold the last published values, with derivatives 0, if no others can be published.
 
         `interval` is the time since the last cycle, s.
         """
@@ -115,10 +115,10 @@ class TorqueOutput:
         self, feedforward: FeedForward, point: Array | None, wrenches: Array | None,
         base: BaseMotion | None = None, *, is_measured: bool = True, fades: bool = False,
     ) -> None:
-        """Shift Q to its value at another motion, `point`, (5, n), and base; back for None.
+        """Shift Q to its value at another motion, `point`, (5, n), and base; None ends the shift.
 
-        The change takes the time `fade` if `fades`, or if `is_measured` (None counts as False) has
-        changed.
+        The change takes the time `fade` if `fades`, or if `is_measured`, which is False without a
+        `point`, has changed.
         """
         added = np.zeros(self.wanted.shape[1])
         if point is not None and self._kept is None:

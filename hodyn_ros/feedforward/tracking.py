@@ -1,4 +1,4 @@
-"""Whether the arm is where the reference says."""
+"""Compares the measured position of the arm with the reference."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
@@ -10,13 +10,13 @@ WARN_FRACTION = 0.5  # share of its tolerance beyond which an error is reported
 
 
 class TrackingWatch:
-    """Compares measured positions with the reference's."""
+    """Judges each joint's distance from the reference by its tolerance."""
 
     def __init__(self, tolerance: Array, robot: Robot | None = None) -> None:
         #: (n,): how far each joint may be from the reference, rad or m; infinite for any distance
         self.tolerance = tolerance
         self.joint = 0  #: The joint whose error is the largest in units of its tolerance
-        #: `error`, `ratio`: of that joint: the error, measured minus reference, rad or m, and its
+        #: `error`: measured minus reference position of this joint, rad or m; `ratio`: its
         #: magnitude in units of the tolerance
         self.error = self.ratio = 0.0
         self._beyond, self._half_turn = 0, np.full(len(tolerance), np.inf)
@@ -41,7 +41,7 @@ class TrackingWatch:
         return self._beyond >= PERSISTENCE
 
     def compare(self, measured: Array, reference: Array, readings: int = 1) -> None:
-        """Compare positions, (n,) each, at one instant; count this as `readings` comparisons."""
+        """Compare positions, (n,) each, at an instant; this counts as `readings` comparisons."""
         error = measured - reference
         self.joint, self.ratio = largest_ratio(error, self.tolerance)
         self.error = error.item(self.joint)

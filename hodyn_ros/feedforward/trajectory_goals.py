@@ -15,7 +15,7 @@ from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 ACTION = 'follow_joint_trajectory'
 PLAN = 'joint_trajectory'
 REPLACED = 'a newer trajectory came while it was prepared'
-# The default action_monitor_rate of joint_trajectory_controller.
+# Period of feedback, s, as by the default action_monitor_rate of joint_trajectory_controller.
 FEEDBACK_PERIOD = 0.05
 
 
@@ -149,7 +149,7 @@ class TrajectoryGoals:
         self._taken = answer
 
     def cancel(self, goal: Goal) -> bool:
-        """Give up a goal on request; return whether it is followed, so that it must be stopped."""
+        """Give up a goal on request; return whether it is followed, so that the arm must stop."""
         self._catch_up()
         if goal is self._prepared:
             self._prepared = None
@@ -169,7 +169,7 @@ class TrajectoryGoals:
     def settle(self, *, is_stopping: bool) -> None:
         """Tell clients how their goals ended; a followed goal waits while the reference stops.
 
-        Clients are not kept waiting for rest: a stream may begin right after a plan or a stop.
+        It does not wait for rest, since a stream may begin right after a plan or a stop.
         """
         self._catch_up()
         while self._canceled:
@@ -183,7 +183,7 @@ class TrajectoryGoals:
         """Compare the arm with the followed goal, and send its client feedback.
 
         `measured` are position and velocity at the stamp, ns, (2, n), or (1, n) if the velocity
-        is unknown. Returns why the goal is aborted, so that the reference must stop, or empty.
+        is unknown. Returns why the goal is aborted (then the reference must stop), else empty.
         """
         followed = self._followed
         if followed is None or self._taken is not None:
@@ -213,7 +213,7 @@ class TrajectoryGoals:
         self.settle(is_stopping=False)
 
     def _catch_up(self) -> None:
-        """Use the answer about a plan: refuse its goal, or follow it in place of the last one."""
+        """Use the answer about a plan: end its goal, or follow it instead of the last goal."""
         answer, self._taken = self._taken, None
         if answer is None:
             return

@@ -106,7 +106,7 @@ TABLE = (
     Transition(
         (*HEARING, State.LOST), Cause.DEACTIVATED, State.ENDING, 'stop', gives_up=True,
         reason=DEACTIVATED),
-    # A driver that was restarted meanwhile must not be sent to where the arm was.
+    # No fade: a driver that was restarted in the silence must not be sent to the old place.
     Transition((State.SILENT,), Cause.DEACTIVATED, State.ENDED, gives_up=True, reason=DEACTIVATED),
     Transition((State.ENDING,), Cause.AT_REST, State.FADING, drops_wrenches=True),
     Transition((State.FADING,), Cause.FADED, State.ENDED),

@@ -31,9 +31,9 @@ def warm_up(
 ) -> None:
     """Run every code path of a controller once so that all kernels are compiled.
 
-    `wait` is called before the first batch of motions: it waits for the process that prepares
-    plans, which compiles the kernels for batches meanwhile and leaves them on disk. Raises
-    HodynError if the torques at zero position are not finite.
+    `wait` is called before the first batch of motions: it waits until the process that prepares
+    plans has compiled the kernels for batches and left them on disk. Raises HodynError if the
+    torques at zero position are not finite.
     """
     position = np.zeros(feedforward.robot.n)
     controller = FeedforwardController(feedforward, position, 0, options)
@@ -87,13 +87,13 @@ def warm_up(
     evaluate()
     controller.within_range(position)
     plausible = PlausibleState(feedforward.robot.limits)
-    for now in range(PERSISTENCE + 1):  # as many agree until one is compared with the place
+    for now in range(PERSISTENCE + 1):  # the last one is compared with the place of the others
         plausible.is_nowhere(position)
         plausible.believe(position, position, now, lambda there: True)
 
 
 def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
-    """Compile the kernels of streams; efforts are ignored, as they need kernels for batches."""
+    """Compile the kernels of streams; effort limits, which need kernels for batches, are off."""
     limits = replace(limits, effort_ratio=lambda motion: 0.0)
     position = np.zeros(limits.lower.size)
     stream = Stream(position, 0, bandwidth, limits)
@@ -107,10 +107,10 @@ def _warm_up_streams(limits: MotionLimits, bandwidth: float) -> None:
 def is_warm(*, is_floating: bool = False, feeds_back: bool = False) -> bool:
     """Return whether an earlier warm-up has left its compiled kernels on disk.
 
-    `is_floating` includes the kernels for a floating base, `feeds_back` those for feedback of all
-    states.
+    `is_floating` includes the kernels for a floating base, `feeds_back` those for full-state
+    feedback.
     """
-    # Other commands may compile the first kernels; only a whole warm-up compiles the last.
+    # Other commands may compile the first kernels; only a complete warm-up compiles the last.
     of_base = (
         spatial.floating(ORDER, 1), write_base_motion, write_base_wrench) if is_floating else ()
     of_feedback = (articulated_body.hybrid_dynamics,) * feeds_back

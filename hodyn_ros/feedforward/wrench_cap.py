@@ -20,12 +20,12 @@ def wrench_share(
 ) -> tuple[float, int, str]:
     """Return the largest share, in [0, 1], of wrenches that the limits allow with a motion.
 
-    Also returns the joint and its limit, `effort` or `effort_rate`, that leave no room for more;
+    Also returns the joint, and its limit `effort` or `effort_rate`, that exclude a larger share;
     −1 and an empty text for a share of 1. `torque`, (n,), is that of the motion without wrenches,
     `wanted`, (n,), that of the whole wrenches, N m; `bandwidth`, rad/s, is ω of the filter.
     """
     by_rate = RATE_SHARE * limits.effort_rate / (2.0 * MAX_SLOPE * bandwidth)
-    # There is no room if the torque is already beyond its limit.
+    # Nothing is left for wrenches if the torque is already beyond its limit.
     by_effort = np.maximum(limits.effort - np.sign(wanted) * torque, 0.0)
     room, size = np.minimum(by_effort, by_rate), np.abs(wanted)
     beyond = size > room

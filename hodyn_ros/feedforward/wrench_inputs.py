@@ -9,8 +9,8 @@ from hodyn_ros.robot import HodynError, Robot, lie
 class WrenchInputs:
     """The external wrenches that act; times are on a monotonic clock, s.
 
-    The robot may be with or without its payload: frames do not depend on it. A wrench larger than
-    a limit, N and N m, is scaled down; after `timeout`, s, without a message it fades away.
+    `robot` may have its payload or not, as frames do not depend on it. A wrench beyond a limit,
+    N and N m, is scaled down; after `timeout`, s, without a message it fades away.
     """
 
     def __init__(

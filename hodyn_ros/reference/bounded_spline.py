@@ -3,8 +3,8 @@
 The Bernstein coefficients of a piece enclose it. Five of them are linear in the derivatives at the
 piece's left end, the other five in those at its right end. So linear bounds, eight per knot, keep
 each coefficient within the range of the piece's two waypoints, up to a tolerance. A primal-dual
-interior-point method finds the least integral of (q⁽⁵⁾)² within these bounds; each of its steps is
-a banded least-squares solve with eight more rows per knot, and keeps the bounds.
+interior-point method finds the least integral of (q⁽⁵⁾)² within these bounds. Each of its steps
+keeps the bounds, and is a banded least-squares solve with eight more rows per knot.
 """
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from hodyn_ros.reference.pieces import (
 )
 from hodyn_ros.reference.spline import smoothest_knots
 
-# At the left end of a piece b_j - q = sum_k REACH[j - 1, k] hᵏ q⁽ᵏ⁾, j = 1 ... 4; at its right end
-# the same sum, with h negative, is b_{9 - j} - q.
+# At the left end of a piece of length h, the Bernstein coefficients b_1 … b_4 are
+# b_j = q + sum_k REACH[j - 1, k] hᵏ q⁽ᵏ⁾; at its right end the same sum with −h gives b_{9 - j}.
 REACH: Array = np.array([
     [
         comb(j, k) * factorial(DEGREE - k) / factorial(DEGREE) if 1 <= k <= j else 0.0
@@ -33,7 +33,7 @@ ITERATIONS = 40
 ACCURACY = 1e-2
 CENTRING = 0.1
 STEP_TO_BOUNDARY = 0.99
-# Extra room of the bounds, as a share of given coefficients, for their round-off.
+# Share of given coefficients by which the bounds are widened for round-off.
 RESOLVED = 1e-9
 # Distance, as a share of the tolerance, up to which a knot is at the end of the joint's range.
 AT_END = 1e-6
@@ -45,8 +45,8 @@ def bounded_knots(
 ) -> None:
     """Fill in the free derivatives of one joint's knots (m + 1, 5, 1); all positions are given.
 
-    The motion stays within `lower` and `upper`, between which all positions are. If given
-    derivatives lead out of the bounds, the bounds are widened as far as necessary.
+    The motion stays within `lower` and `upper`, which enclose all positions. If given derivatives
+    lead out of the bounds, the bounds are widened as far as necessary.
     """
     # The search starts from a motion that rests at every knot, which is within the bounds.
     knots[~fixed] = 0.0
@@ -97,8 +97,8 @@ def _turned_back(
 ) -> Flags:
     """Let the motion turn back at knots (m + 1, 5) at the ends of the range; return new `fixed`.
 
-    The velocity there is 0, and fixed; the acceleration, or at a free end of the motion the
-    velocity, points into the range, so that the search starts strictly within the bounds.
+    The velocity of such a knot is fixed to 0, and the acceleration points into the range; at a
+    free end of the motion the velocity does. So the search starts strictly within the bounds.
     """
     position, last = knots[:, 0], len(times) - 1
     near = AT_END * tolerance
@@ -137,8 +137,8 @@ def _bounds(
         room = tolerance + RESOLVED * np.abs(start)
         low = np.minimum(np.minimum(target, 0.0), start) - room
         high = np.maximum(np.maximum(target, 0.0), start) + room
-        # The joint's range bounds only coefficients that start within it: others are given, or
-        # cannot be kept within it.
+        # The joint's range bounds only coefficients that start within it; the others are given, or
+        # cannot stay within it.
         ends = lower - knots[knot, :1], upper - knots[knot, :1]
         bounds[0, knot, place] = np.where(start > ends[0], np.maximum(low, ends[0]), low)
         bounds[1, knot, place] = np.where(start < ends[1], np.minimum(high, ends[1]), high)

@@ -11,20 +11,20 @@ from hodyn_ros.reference.pieces import (
 )
 from hodyn_ros.reference.plan import Plan
 
-# A piece has degree 9, so a quantity that depends on it has only a few extrema.
+# These suffice: a piece has degree 9, so quantities that depend on it have only a few extrema.
 SAMPLES_PER_PIECE = 12
 
 
 def sample_times(plan: Plan, longest: float = np.inf) -> Array:
-    """Return instants (T,), with all knots, that resolve the motion within a plan's pieces.
+    """Return instants (T,), all knots among them, that resolve the motion in a plan's pieces.
 
-    They are at most `longest` apart, s.
+    Successive instants are at most `longest` apart, s.
     """
     counts = np.maximum(SAMPLES_PER_PIECE, np.ceil(np.diff(plan.times) / longest))
     instants = divided(plan.times, counts.astype(int))
     if plan.interpolation != 'quintic':
         return instants
-    # Jerk and snap jump at the knots: each piece is also sampled at its end.
+    # Jerk and snap jump at the knots, so each piece is also sampled at its end.
     return np.unique(np.append(instants, np.nextafter(plan.times[1:], 0.0)))
 
 

@@ -1,4 +1,4 @@
-"""Plans from points: checks the points, then chooses the interpolation."""
+"""Makes plans from points: checks the points, then interpolates between them."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -18,19 +18,19 @@ from hodyn_ros.reference.spline import smoothest_knots
 INTERPOLATIONS = ('auto', 'global', 'bounded', 'local')
 OVERSHOOT_TOLERANCE = 0.01
 START_TOLERANCE = 0.01
-# Largest mean speed, rad/s or m/s, from rest to a first point that is later than the start.
+# Largest mean speed, rad/s or m/s, from rest at the start to a later first point.
 START_SPEED = 20.0
-# Largest time between points that are samples of a motion rather than waypoints, s, and round-off
-# of times in whole nanoseconds.
+# Largest time, s, between points that are samples of a motion, not waypoints; and the round-off of
+# times in whole nanoseconds.
 DENSE = 0.02
 TIME_ROUND_OFF = 1e-8
 # Number of bisections for the cut-off frequency of a smoothed plan.
 BAND_STEPS = 16
 # `abrupt_ends` has an effect only on more points than this.
 MIN_ABRUPT = 4
-# Largest sample tolerance, rad or m: jitter is smaller, and more would change small motions.
+# Largest sample tolerance, rad or m: jitter is smaller, and small motions must not be smoothed.
 MAX_SAMPLE_TOLERANCE = 0.01
-# Bounds of the spacing h, s: beyond them doubles do not resolve h⁴ q⁗, which coefficients contain.
+# Bounds of the spacing h, s: beyond them doubles do not resolve the term h⁴ q⁗ of coefficients.
 MIN_PIECE, MAX_PIECE = 1e-6, 1e5
 # Largest position or derivative: products of larger values overflow.
 GREATEST = 1e15
@@ -66,23 +66,23 @@ def fit_plan(
     velocities, accelerations : (m, n) array, or m rows of which some are None, optional
         Met exactly where given. At the two ends, derivatives that are not given are zero.
     start : (5, n) array, optional
-        q … q⁗ at time 0 of the motion that this plan takes over. `start` replaces a first point at
-        0, which must be within `start_tolerance`. The plan moves from `start` to a later first
-        point; if it starts from rest, this needs a mean speed of at most `start_speed`.
+        q … q⁗ at time 0 of the motion from which this plan takes over. `start` replaces a first
+        point at time 0, which must be within `start_tolerance`. To a later first point the plan
+        moves from `start`; from rest, the mean speed must be at most `start_speed`.
     interpolation : 'auto', 'global', 'bounded' or 'local'
-        'global': degree-9 pieces with the least integral of (q⁽⁵⁾)², the smoothest, which swing
-        if spacing is uneven. 'bounded': the least integral with each piece between its two points,
-        up to `overshoot_tolerance`. 'local': shape-preserving pieces, strictly between their
-        points; slopes depend only on neighbouring points, and snap is larger. 'auto':
-        global if every joint stays within `position_range`, and within the range of all its
-        points up to `overshoot_tolerance`, else bounded (local for a tolerance of 0). If all
-        points have velocities and accelerations, the quintics through them count as points. The
-        plan's attribute `interpolation` names the choice.
+        'global': degree-9 pieces with the least integral of (q⁽⁵⁾)²; they are the smoothest, but
+        overshoot if spacing is uneven. 'bounded': the least integral with each piece between its
+        two points, up to `overshoot_tolerance`. 'local': shape-preserving pieces, strictly between
+        their points; slopes depend only on neighbouring points, and snap is larger. 'auto': global
+        if every joint stays within `position_range`, and within the range of all its points up to
+        `overshoot_tolerance`, else bounded (local for a tolerance of 0). If all points have
+        velocities and accelerations, their range includes the quintics between them. The plan's
+        attribute `interpolation` names the choice.
     overshoot_tolerance : float or (n,) array
         Allowed distance beyond the range of the points, rad or m.
     position_range : two (n,) arrays, optional
         Least and largest positions of the joints. 'auto', 'bounded' and 'local' stay within them
-        at joints whose points do, unless given derivatives lead out.
+        if the points of the joint do, unless given derivatives lead out.
     start_tolerance : float
         Allowed distance between `start` and a first point at 0, rad or m.
     start_speed : float
@@ -90,16 +90,16 @@ def fit_plan(
     sample_tolerance : float
         Distance by which points may be missed, rad or m, at most 0.01, for 'auto' and 'global'. If
         it is positive and three or more points are at most 20 ms apart, only the ends are met
-        exactly, and velocities and accelerations of the others are not used: so the jitter of
+        exactly, and velocities and accelerations of the other points are not used: so jitter of
         samples does not become snap. Unless 'auto' rejects it, the interpolation is then 'band'.
     names : n names
         Joint names, for error messages.
     is_path : bool
-        Whether `times` are a parameter of a path instead of a time. Then the ends are straight,
-        with any slope, instead of at rest, and the points may be samples at any distance.
+        Whether `times` are the parameter of a path instead of a time. Then the plan is straight,
+        with any slope, instead of at rest at its ends, and points at any distance may be samples.
     abrupt_ends : bool
-        Whether the points belong to a motion that does not rest at its ends. Then the rest at the
-        ends changes only the first and the last piece, and the other pieces do not swing.
+        Whether the points belong to a motion that does not rest at its ends. Then the rest of the
+        plan at its ends changes only the first and the last piece; the others do not oscillate.
 
     """
     check_choice(interpolation, 'interpolation', INTERPOLATIONS)
@@ -146,15 +146,15 @@ def fit_plan(
             'joints, must be below the largest')
     lower, upper = np.where(low < lower, -np.inf, lower), np.where(high > upper, np.inf, upper)
     if fixed[:, :3].all():
-        # Given velocities and accelerations say how far the motion swings between points.
+        # Given velocities and accelerations determine how far the motion moves between points.
         swing, _ = extrema(Plan.quintic(instants, knots[:, :3]), 0)
         low, high = np.minimum(low, swing[0]), np.maximum(high, swing[1])
     smoothest = 'band' if dense and sample_tolerance > 0.0 else 'global'
     kinds = {
         'auto': (smoothest, *(['bounded'] if tolerance.all() else []), 'local'),
         'global': (smoothest,)}.get(interpolation, (interpolation,))
-    # If given derivatives lead out of the range, perhaps no interpolation stays within: the one
-    # with the smallest excess is taken.
+    # If given derivatives lead out of the range, perhaps no interpolation stays within it: then
+    # the one with the smallest excess is taken.
     least = np.inf
     for kind in kinds:
         if kind == 'band':
@@ -223,9 +223,10 @@ def _per_joint(values: ArrayLike, name: str, n: int) -> Array:
 def _band(
     times: Array, knots: Array, fixed: Flags, tolerance: float, lower: Array, upper: Array,
 ) -> Plan:
-    """Return a smooth plan that misses no sample by more than the tolerance, if possible in range.
+    """Return a smooth plan that misses no sample by more than the tolerance.
 
-    If the smoothest one leaves the range, half of the tolerance keeps the samples off its ends.
+    If the smoothest one leaves the range, half of the tolerance moves samples away from its ends,
+    and the other half remains for smoothing.
     """
     plan = _smoothest_band(times, knots, fixed, tolerance)
     values, _ = extrema(plan, 0)
@@ -240,8 +241,8 @@ def _band(
 def _smoothest_band(times: Array, knots: Array, fixed: Flags, tolerance: float) -> Plan:
     """Return the smoothest plan that misses no sample by more than the tolerance.
 
-    It is a smoothing spline with one cut-off frequency for all joints, so that none lags behind
-    another: samples of spacing d and weight d omega^10 are followed up to about omega, rad/s.
+    It is a smoothing spline with one cut-off frequency ω for all joints, so that none lags behind
+    another: samples of spacing d and weight d ω¹⁰ are followed up to about ω, rad/s.
     """
     fixed = fixed.copy()
     fixed[1:-1, :3] = False

@@ -1,8 +1,8 @@
 """Jerk-limited motions to targets: the fastest within limits, in pieces of constant jerk.
 
 Ruckig (Berscheid, Kröger: Jerk-limited real-time trajectory generation with arbitrary target
-states, RSS 2021) finds them joint by joint from any state of position, velocity and acceleration.
-A target rests, or moves at a constant velocity.
+states, RSS 2021) finds them joint by joint from any position, velocity and acceleration. A target
+rests, or moves at a constant velocity.
 """
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from hodyn_ros.reference.pieces import (
 
 # Factor of the limits for Ruckig, which may exceed them by round-off.
 ROUND_OFF = 1.0 - 1e-9
-# A joint that is no faster than RESTING counts as at rest; velocities must stay below a velocity
-# law by STRICTER; rad/s or m/s.
+# Largest velocity at which a joint counts as at rest, and distance that velocities must keep from
+# a velocity law, rad/s or m/s.
 RESTING, STRICTER = 1e-9, 1e-7
-# Largest number of parts into which a piece is divided to prove that it keeps a law; without proof
-# the piece counts as violating it.
+# Largest number of parts into which a piece is divided to prove that it keeps a law. Without a
+# proof the piece counts as violating the law.
 FINEST = 256
 
 
 class JerkLimited:
     """Finds motions from states, (3, n), q … q̈: durations (s) and jerks of pieces, each (n, 9).
 
-    The first two pieces of a joint bring its state within the limits. `find` returns None if
-    Ruckig finds no such motion. Raises HodynError if Ruckig, which only streams need, is missing.
+    The first two pieces of a joint bring its state within the limits. Raises HodynError if Ruckig,
+    which only streams need, is missing.
     """
 
     def __init__(self, n: int) -> None:
@@ -57,7 +57,7 @@ class JerkLimited:
         self, state: Array, limits: MotionLimits, target: Array, stopping: Flags,
         velocity: Array | float = 0.0,
     ) -> tuple[Array, Array] | None:
-        """Return the motion that meets a target, (n,), which moves at a velocity, (n,), or rests.
+        """Return the motion to a target, (n,), that moves at a `velocity`, (n,); None without one.
 
         Joints in `stopping`, (n,), come to rest anywhere.
         """
@@ -65,7 +65,7 @@ class JerkLimited:
         given.per_dof_control_interface = [
             self._interface.Velocity if stops else self._interface.Position
             for stops in stopping.tolist()]
-        # Solved in the frame that moves with the target: velocities and their limits are relative.
+        # Velocities and their limits are relative to the target, which rests in the moving frame.
         given.current_position = state[0].tolist()
         given.current_velocity = (state[1] - velocity).tolist()
         given.current_acceleration = state[2].tolist()
@@ -89,9 +89,9 @@ class JerkLimited:
 
 
 def cut_at(end: float, durations: Array, jerks: Array) -> tuple[Array, Array]:
-    """Return the pieces up to a time, s: cut there, or followed by a piece without jerk.
+    """Return the pieces up to a time, s: they are cut there, or continued without jerk.
 
-    The last piece is this one, of duration 0 if the others are cut.
+    The piece without jerk is always the last one; its duration is 0 if the others are cut.
     """
     ends = np.cumsum(durations, axis=1)
     cut = np.clip(end - (ends - durations), 0.0, durations)
@@ -158,10 +158,10 @@ class JerkLimitedMotion:
     def filtered(self, omega: float, outputs: Array, times: Array) -> Array:
         """Return this motion filtered by 1/(s/ω + 1)²: q … q⁗ at `times[1:]`, (T − 1, 5, n).
 
-        The filter's impulse response is never negative and has area 1. So if it starts from rest,
-        its output is within all limits that the motion keeps. The solution is exact. `times`,
-        (T,), are those of the motion, s. `outputs`, (2, n), are the filter's q and q̇ at the first
-        time, and are overwritten by those at the last; `omega` is ω, rad/s.
+        The filter's impulse response is never negative and has area 1. So from rest its output is
+        within all limits that the motion keeps. The solution is exact. `times`, (T,), are times of
+        the motion, s. `outputs`, (2, n), are the filter's q and q̇ at the first time; those at the
+        last time overwrite them. `omega` is ω, rad/s.
         """
         samples = np.empty((times.size - 1, 5, self.start.shape[1]))
         _filtered(self.start, self.durations, self.jerks, omega, outputs, times, samples)
@@ -239,9 +239,9 @@ def _is_within(
 def _keeps_law(start: Array, durations: Array, jerks: Array, law: Array) -> bool:
     """Return whether velocities keep a law that bounds them towards the ends of the range.
 
-    With d and o the deceleration and the offset of the law, r the distance to an end and w the
-    velocity towards it, the law is w ≤ 0 or g = 2 d r − (w + o)² ≥ 0. On each piece g is a
-    polynomial of degree 4 in time, which its Bernstein coefficients enclose.
+    The law is w ≤ 0 or g = 2 d r − (w + o)² ≥ 0, with its deceleration d and offset o, the
+    distance r to an end and the velocity w towards this end. On each piece g is a polynomial of
+    degree 4 in time, which its Bernstein coefficients enclose.
     """
     for joint in range(start.shape[1]):
         deceleration = law[DECELERATION, joint]
@@ -267,7 +267,8 @@ def _piece_keeps_law(
 ) -> bool:
     """Return whether a piece keeps the law.
 
-    It is halved until all parts are proved to, a point violates it, or `FINEST` is reached.
+    It is halved until all parts are proved to keep the law, a point violates it, or there are more
+    than `FINEST` parts.
     """
     parts = 1
     while parts <= FINEST:
@@ -320,9 +321,9 @@ def _filtered(
                 first, last = max(now - at, 0.0), min(end - at, duration)
                 h = last - first
                 if h > 0.0:
-                    # The motion at the start of the filter's interval within this piece.
+                    # The motion at the start of the interval within this piece.
                     pb, vb, ab = _advanced(p, v, a, j, first)
-                    # The steady response to a cubic is a cubic; the deviation from it decays.
+                    # The steady response to a cubic is a cubic; the rest of the output decays.
                     s0 = pb - 2.0 * vb / omega + 3.0 * ab / omega**2 - 4.0 * j / omega**3
                     s1 = vb - 2.0 * ab / omega + 3.0 * j / omega**2
                     s2 = ab - 2.0 * j / omega

@@ -12,7 +12,7 @@ from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 
-# Distance of targets from the ends of the range, rad or m, larger than round-off.
+# Distance that targets keep from the ends of the range, rad or m, because of round-off.
 MARGIN = 1e-7
 # Rows of a law of velocity limits, see `hodyn_ros.limits.velocity_bounds`.
 LOWER_END, UPPER_END, DECELERATION, OFFSET = 1, 2, 3, 4
@@ -30,7 +30,7 @@ def no_effort(motion: Array) -> float:
 class MotionLimits:
     """Limits of a motion of n joints, each an array (n,).
 
-    HodynError: values are not numbers, NaN included, or the arrays differ in length.
+    Raises HodynError if values are NaN or not numbers, or if the arrays differ in length.
     """
 
     #: `lower`, `upper`: (n,): range of the positions, rad or m; infinite without a limit
@@ -41,8 +41,8 @@ class MotionLimits:
     velocity: Array
     acceleration: Array
     jerk: Array
-    #: Takes a motion, (T, 5, n) samples of q … q⁗, and returns its largest ratio of an effort or
-    #: effort rate to the limit
+    #: Function of a motion, (T, 5, n) samples of q … q⁗, that returns the largest ratio of an
+    #: effort or effort rate to its limit
     effort_ratio: Callable[[Array], float] = no_effort
     #: (5, n): law by which velocity limits fall towards the ends of the range, see
     #: `hodyn_ros.limits.velocity_bounds`; None if they are constant
@@ -60,9 +60,9 @@ class MotionLimits:
     def gentle(self) -> MotionLimits:
         """Return these limits with accelerations at which joints can stop within the law.
 
-        With its deceleration d, its offset o and the distance r to its end, the law is
-        v ≤ √(2 d r) − o. A joint braking at d/2 to rest at `end` has v² = d (end − q). So it keeps
-        the law if `end` is at least o²/d before the law's end, as in `reachable`.
+        With the deceleration d, the offset o and the distance r to the end of the range, the law
+        is v ≤ √(2 d r) − o. A joint that brakes at d/2 to rest at x has v² = d (x − q). It keeps
+        the law if x is at least o²/d before the end, as in `reachable`.
         """
         if self.law is None:
             return self
@@ -85,7 +85,7 @@ class MotionLimits:
 
 @njit()
 def within_range(position: Array, lower: Array, upper: Array, reference: Array) -> Array:
-    """Return a position, (n,), clipped to the range widened to contain a reference, (n,)."""
+    """Return a position, (n,), clipped to the range, widened to contain a reference, (n,)."""
     within = np.empty_like(position)
     for i in range(position.size):
         within[i] = min(max(position[i], min(lower[i], reference[i])), max(upper[i], reference[i]))

@@ -5,9 +5,9 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
 
-# With acceleration, jerk and snap zero at both ends, the Bernstein coefficients of a piece are
-# q_0 + (j/9) h v_0, j = 0..4, and their mirror image. So the piece is monotone if h (v_0 + v_1) is
-# at most 9/4 of its step in position.
+# With acceleration, jerk and snap zero at both ends, the Bernstein coefficients of a piece of
+# length h are q_0 + (j/9) h v_0, j = 0..4, and their mirror image. So the piece is monotone if
+# h (v_0 + v_1) is at most 9/4 of its step in position, half of it for each velocity.
 MONOTONE = 9.0 / 8.0
 
 

@@ -1,4 +1,4 @@
-"""The choice of the reference at each instant: a plan, a stream or a stop."""
+"""The reference at each instant: a plan, a stream or a stop."""
 from typing import Literal
 
 from hodyn_ros.common.arrays import Array
@@ -15,12 +15,12 @@ Mode = Literal['holding', 'following', 'streaming', 'stopping']
 
 
 class ReferenceManager:
-    """The reference, with instants in integer nanoseconds, exact also for times since 1970.
+    """The reference; instants are integer nanoseconds, exact also for times since 1970.
 
-    The reference starts by holding a position, (n,), and plans hold their last positions. So it
-    exists at any time, and is continuous to the fourth derivative whatever is requested, except by
-    `latch`. It always follows a motion that ends at rest; a motion to a streamed sample takes over
-    only if the whole motion is within limits. `bandwidth`, rad/s, is that of the filter
+    The reference begins by holding a position, (n,), and plans hold their last positions. So the
+    reference exists at any time, and is continuous to the fourth derivative after any request
+    except `latch`. It always follows a motion that ends at rest; a motion to a streamed sample
+    takes over only if it is within limits as a whole. `bandwidth`, rad/s, is that of the filter
     that smooths streams.
     """
 
@@ -92,7 +92,7 @@ class ReferenceManager:
     def stop(self, now: int, limits: MotionLimits) -> None:
         """Begin to stop at an instant (ns), within limits; waiting plans are dropped.
 
-        A plan stops along its path, as soon as that is possible within the limits.
+        A plan stops along its path, as soon as `stop_along` finds a stop.
         """
         self._take_over(now)
         self._waiting = []
@@ -172,7 +172,7 @@ class ReferenceManager:
             self._stream = self._stop_limits = None
 
     def _try_to_stop(self, now: int) -> None:
-        """Let the plan stop; if no stop is within the limits yet, it continues until one is."""
+        """Let the plan stop; if `stop_along` finds no stop yet, the plan continues."""
         if self._stop_limits is None:
             return
         self._tried = now

@@ -29,8 +29,7 @@ def _tables() -> tuple[Array, Array]:
     upper = np.zeros((5, 5))
     for k in range(5):
         legendre = Legendre.basis(k, domain=[0, 1]).convert(kind=Polynomial)
-        # The coefficients of shifted Legendre polynomials are integers, which the conversion only
-        # approximates.
+        # Shifted Legendre polynomials have integer coefficients, but the conversion rounds them.
         integer = Polynomial(np.round(legendre.coef))
         root = np.sqrt(2 * k + 1)
         for j in range(k + 1):
@@ -55,7 +54,7 @@ def hermite_coefficients(times: Array, knots: Array) -> Array:
     powers = np.diff(times)[:, np.newaxis, np.newaxis] ** np.arange(5)[:, np.newaxis]
     z = np.concatenate([powers * knots[:-1], powers * knots[1:]], axis=1)
     lower = z[:, :5] / FACTORIALS[:5, np.newaxis]
-    # c depends only on the difference of the positions: subtracting them first loses no digits.
+    # c depends only on the difference of the positions; subtracting them first keeps all digits.
     z[:, ::5] -= knots[:-1, :1]
     return np.concatenate([lower, UPPER @ (ENDS @ z)], axis=1)
 

@@ -22,9 +22,9 @@ class PosePlan:
     """A motion of a frame C(t), of a tool or a base, immutable and picklable.
 
     R(t) = R₀ exp(s₁(t) φ̃₁) exp(s₂(t) φ̃₂) …, with a turn φ from each given rotation to the next.
-    Its factor s is a spline through 0 at all poses up to the turn's start and 1 at all poses from
-    its end on. So R is as smooth as the splines, meets each rotation exactly, and does not depend
-    on the choice of the world's axes. If all turns have the same axis, the angle is the spline
+    The factor s of a turn is a spline that is 0 at all poses up to the turn's start and 1 at all
+    poses from its end on. So R is as smooth as the splines, meets each rotation exactly, and does
+    not depend on the axes of the world. If all turns have the same axis, the angle is the spline
     through the angles. The position is a spline through the positions, independent of R.
 
     Attributes

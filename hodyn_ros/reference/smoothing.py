@@ -20,9 +20,9 @@ class SmoothingFilter:
     """The filter 1/(s/ω + 1)⁵, ω = `omega`, rad/s, of samples, each held until the next.
 
     Its impulse response is never negative and has area 1, so its output stays within the range of
-    its input. The step response takes about 10/ω. A matrix exponential advances the state's
-    difference from the target, and is exact for every interval. `start`, (n,), is the initial
-    value, at rest, and the initial target.
+    its input. The step response takes about 10/ω. A matrix exponential, exact for every interval,
+    advances the difference between state and target. `start`, (n,), is the initial target and the
+    initial value, at rest.
     """
 
     def __init__(self, start: ArrayLike, omega: float) -> None:

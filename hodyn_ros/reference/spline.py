@@ -17,17 +17,16 @@ def smoothest_knots(
 
     The squares of rows . (q … q⁗) - target at the knots are added to the integral.
 
-    The integral is the square of the norm of a block-bidiagonal linear form (`pieces`), so
-    Householder QR of that form, knot by knot, minimises it. The normal equations, also banded,
-    have the square of the form's condition number; this square is beyond double precision if
-    spacings differ by factors of more than some tens. QR needs no scaling of columns, so SI units
-    suffice.
+    The integral is the squared norm of a block-bidiagonal linear form (`pieces`), so Householder
+    QR of this form, knot by knot, minimises it. The normal equations, also banded, would square
+    the condition number, which is beyond double precision if spacings differ by factors of more
+    than some tens. QR needs no scaling of columns, so SI units suffice.
 
     - `times`, (m + 1,): increasing.
     - `fixed`, (m + 1, 5): derivatives that are given at each knot, for all joints.
     - `rows`, `targets`, (m + 1, r, 5) and (m + 1, r, n): least-squares rows to add; r may be 0.
-    - `knots`, (m + 1, 5, n), changed in place: free derivatives are overwritten, but free
-      positions should be near the solution, since only the difference from them is computed.
+    - `knots`, (m + 1, 5, n), changed in place: free derivatives are overwritten. Free positions
+      should be near the solution, since only its difference from them is computed.
     """
     np.copyto(knots[:, 1:], 0.0, where=~fixed[:, 1:, np.newaxis])
     count, _, n = knots.shape
@@ -136,7 +135,7 @@ def _triangularise(work: Array, rows: int, unknown: Flags) -> tuple[int, int]:
         norm = top * np.sqrt(total)
         pivot = work[row, column]
         alpha = -norm if pivot > 0.0 else norm
-        # The vector of the reflection is `first`, then the column's entries below it.
+        # The vector of the reflection is `first`, followed by the column's entries below `row`.
         first = pivot - alpha
         scale = 1.0 / (norm * (norm + abs(pivot)))
         work[row, column] = alpha

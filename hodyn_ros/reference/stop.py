@@ -1,4 +1,4 @@
-"""Stops of a plan along its path: the plan's time runs slower and slower."""
+"""Stops of a plan along its path: the plan's time slows down until it stands still."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,8 +9,8 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.reference.limits import MotionLimits
 from hodyn_ros.reference.plan import Plan
 
-# Bounds of the duration of a stop, s: a shorter stop would move the torque rate from one limit to
-# the other within a few cycles.
+# Bounds of the duration of a stop, s. A shorter stop would change the torque rate from one limit
+# to the other within a few cycles.
 MIN_DURATION, MAX_DURATION = 0.05, 20.0
 # Ratio of successive durations that are tried.
 RATIO = 1.25
@@ -18,12 +18,12 @@ SAMPLES = 256
 EFFORT_SAMPLES = 48
 # If a plan exceeds limits, this multiple of its own acceleration and jerk bounds a stop instead.
 OWN_EXCESS = 1.05
-# Shares by which a stop may exceed limits, and the share of its duration below which a stop with
-# a larger excess is worth it.
+# Shares by which a stop may exceed limits. A stop with a larger share is only chosen if it takes
+# less than MUCH_SOONER of the time.
 EXCESSES, MUCH_SOONER = (0.0, 0.1, 0.25), 0.6
 # Limits of 0 count as this, rad/s² and rad/s³, so that each has a ratio.
 LEAST_LIMIT = 1e-9
-# Fractions by which limits may be exceeded at samples, and between them.
+# Shares by which limits may be exceeded at samples, and between them.
 ROUND_OFF, BETWEEN = 1e-9, 1e-5
 
 
@@ -67,15 +67,14 @@ class Stop:
 
 
 def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
-    """Return an early stop of a plan, from its time `begin` on, s, within limits or hardly beyond.
+    """Return an early stop of a plan from its time `begin`, s, on, within limits or hardly beyond.
 
     A plan that uses its limits up can hardly slow down within them: a stop would take seconds, or
-    end with the plan. So a stop may exceed acceleration, jerk and effort by one of `EXCESSES`; one
-    with less excess is preferred unless the other takes less than `MUCH_SOONER` of its time.
+    end with the plan. So a stop may exceed acceleration, jerk and effort by one of `EXCESSES`. A
+    stop with a larger excess is only chosen if it takes less than `MUCH_SOONER` of the time.
     Velocities are not checked, as they never exceed the plan's. If the plan itself exceeds limits
     after `begin`, `OWN_EXCESS` times its own largest values are the limits. Returns None if every
-    stop exceeds acceleration or jerk by more: the plan then goes on, until a later stop does not
-    or it ends at rest.
+    stop exceeds acceleration or jerk by more than the largest excess: the plan then goes on.
     """
     left = plan.duration - begin
     if left <= 0.0:
@@ -146,10 +145,10 @@ def change_time(motion: Array, rate: Array, second: Array, third: Array, fourth:
 
 
 def _excess(motion: Array, interval: float, greatest: Array) -> float:
-    """Return by what share q̈ and q⃛ exceed limits, (2, n), at samples (T, 5, n) and between.
+    """Return the share by which q̈ and q⃛ exceed limits, (2, n), at and between samples (T, 5, n).
 
-    Between two samples a function exceeds the larger one by at most h²/8 times its second
-    derivative.
+    Between two samples at a distance h a function exceeds the larger one by at most h²/8 times its
+    second derivative.
     """
     values, jounce = np.abs(motion[:, 2:4]), motion[:, 4]
     change = np.diff(jounce, axis=0, prepend=jounce[:1])

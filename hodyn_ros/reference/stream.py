@@ -11,20 +11,20 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.reference.jerk_limited import JerkLimited, JerkLimitedMotion, cut_at
 from hodyn_ros.reference.limits import MotionLimits, no_effort
 
-# Fractions of the limits of velocity, and of acceleration and jerk, for slower motions: they are
-# tried in turn if the fastest motion is beyond a limit.
+# Fractions of the limits of velocity, and of acceleration and jerk, for slower motions, which are
+# tried in turn if the fastest motion exceeds a limit.
 FRACTIONS = ((1.0, 1.0), (1.0, 0.6), (1.0, 0.3), (0.5, 0.3), (0.2, 0.1))
 # The efforts of a motion are checked each time a joint has moved by TRAVEL, rad or m, but not more
 # often than every SHORTEST, s, and at least INTERVALS times in all ...
 TRAVEL, SHORTEST, INTERVALS = 0.06, 0.015, 40
-# ... and at these times after each step of the jerk, in units of 1/ω, while the filter responds.
+# ... and, while the filter responds, at these times after each step of the jerk, in units of 1/ω.
 ANSWER = np.array([0.6, 1.4, 3.0])
 # Number of time constants after which the filter is at rest up to round-off.
 SETTLED = 30.0
 # A target that cannot be followed is tried again every RETRY ns, until GIVE_UP ns after `until`.
 RETRY = 10_000_000
 GIVE_UP = 1_000_000_000
-# Distance by which slower motions may go beyond the target and the end of a stop, rad or m.
+# Distance by which slower motions may pass the target and the end of a stop, rad or m.
 BEYOND = 1e-4
 # Largest speed of a target, as a fraction of the limit: the joint must be able to catch up.
 MAX_TARGET_SPEED = 0.99
@@ -49,17 +49,18 @@ class Stream:
     """Follows targets within limits: jerk-limited motions, filtered by 1/(s/ω + 1)².
 
     At any time the stream follows a jerk-limited motion that ends at rest within the range and is
-    within all limits, effort limits included. A new target is followed by another motion from the
-    present state, but only if this is within the limits as a whole; else the present motion goes
-    on, and the target is tried again for a while. So no sample can lead beyond the limits. As the
-    filter's impulse response is never negative and has area 1, q … q⃛ of its output keep the limits
-    of its input. They also keep a velocity limit that falls towards an end of the range, as this
-    limit is a concave function of position. If the fastest motion is not within limits, slower
-    ones are tried, which stay between the present position, the target and the nearest stop.
+    within all limits, effort limits included (except a stop, if no stop keeps effort limits). For
+    a new target another motion begins at the present state, but only if it is within the limits as
+    a whole; else the present motion goes on, and the target is tried again for a while. So no
+    sample can lead beyond the limits. As the filter's impulse response is never negative and has
+    area 1, q … q⃛ of its output keep the limits of its input. They also keep a velocity limit that
+    falls towards an end of the range, as this limit is a concave function of position. If the
+    fastest motion is not within limits, slower ones are tried, which stay between the present
+    position, the target and the nearest stop.
 
     The motion leads a moving target by the filter's lag, so that the output does not lag; targets
     without velocity are followed with a lag of 2/ω, with `omega`, ω, in rad/s. The stream begins
-    at rest at a position, (n,), at `now`, ns; the range is widened to it if it is outside.
+    at rest at a `position`, (n,), at `now`, ns; a position outside the range widens the range.
     """
 
     def __init__(self, position: Array, now: int, omega: float, limits: MotionLimits) -> None:
@@ -114,7 +115,7 @@ class Stream:
         fastest = MAX_TARGET_SPEED * self._limits.velocity
         self._target = Target(position.copy(), np.clip(moves, -fastest, fastest), now, until)
         self._stops = False
-        # A refusal takes time: after a recent one the target is tried later, by `evaluate`.
+        # A vain attempt takes time: shortly after one, `evaluate` tries the target later.
         if not (self._pending and now - self._tried < RETRY):
             self._try(now)
 
@@ -200,7 +201,7 @@ class Stream:
                 acceleration=hard * gentle.acceleration, jerk=hard * gentle.jerk)
 
     def _between(self, now: int, state: Array, target: Target) -> MotionLimits:
-        """Return the limits, with the range narrowed to what a slower motion may use."""
+        """Return the limits with the range narrowed to that of slower motions."""
         asked = [state[0], target.position_at(now), target.position_at(target.until)
                  + 2.0 / self._omega * target.velocity]
         stop = self._to_rest(state, self._limits, state[0], anywhere=True)
@@ -220,7 +221,7 @@ class Stream:
     def _catch_up(
         self, now: int, state: Array, limits: MotionLimits, target: Target,
     ) -> JerkLimitedMotion | None:
-        """Return the motion that moves with the target until its velocity ends, then stops.
+        """Return the motion that moves with the target until `until`, and then stops.
 
         Joints that have not caught up by then move on to where the target stops.
         """
