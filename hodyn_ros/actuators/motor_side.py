@@ -55,9 +55,10 @@ class MotorSide:
     feasible : (n,) array
         Whether the joint can follow the motion: its law allows Q and σ, and q, q̇, q̈, Q, Q̇, Q̈
         and, for variable stiffness, σ, σ̇, σ̈ are finite. The motors of an infeasible joint hold
-        the last θ and τ_m with θ̇ = θ̈ = 0. Until the values of all joints have been finite once,
-        they have θ = q and τ_m = Q instead (τ_m = 0 at a second motor, or if a value is not
-        finite). After values that are not finite, a damper continues from the last finite torques.
+        the last θ and τ_m with θ̇ = θ̈ = 0. Up to and including the first instant at which the
+        values of all joints are finite, they have θ = q and τ_m = Q instead (τ_m = 0 at a second
+        motor, or if a value is not finite). After values that are not finite, a damper continues
+        from the last finite torques.
     margin : (n,) array
         Distance to the bound of |Q|, N m, for springs that give way, or of σ, N m/rad, for
         variable stiffness; negative if infeasible, infinite if there is no bound.

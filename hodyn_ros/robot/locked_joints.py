@@ -32,7 +32,7 @@ def locks_that_matter(robot: Robot) -> dict[str, float]:
 
 
 def watched_locks(robot: Robot) -> dict[str, float]:
-    """Return the locked joints whose position or acceleration changes torques, and where."""
+    """Return where joints are locked, rad or m, whose position or acceleration changes torques."""
     return locks_that_matter(robot) | {
         joint: at for joint, at in robot.locked if joint in robot.shifting_locks}
 
@@ -56,9 +56,9 @@ def no_torque_depends_on(robot: Robot, name: str, prefix: str, *, moves: bool) -
 
 
 def dependence(robot: Robot, name: str, prefix: str) -> str:
-    """Return why a joint, named with or without a prefix, does not move by itself; '' if it does.
+    """Return why a joint, named with or without the prefix, does not move by itself, or ''.
 
-    It is a clause such as ``is locked at 0.02`` or ``follows left_finger1``.
+    The reason is a clause such as ``is locked at 0.02`` or ``follows left_finger1``.
     """
     if (position := locked_position(robot, name, prefix)) is not None:
         return f'is locked at {position:g}'
@@ -67,7 +67,7 @@ def dependence(robot: Robot, name: str, prefix: str) -> str:
 
 
 def mimic_of(robot: Robot, name: str, prefix: str) -> Mimic | None:
-    """Return what a joint, named with or without a prefix, follows; None if nothing."""
+    """Return the mimic of a joint, named with or without the prefix; None if it has none."""
     return next((body.mimic for body in robot.bodies
                  if body.mimic is not None and name in (body.joint, prefix + body.joint)), None)
 

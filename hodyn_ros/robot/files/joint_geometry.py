@@ -21,9 +21,9 @@ from hodyn_ros.robot.unit_doubts import ask_of_angles
 def dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]:
     """Return placement, axis and point of a joint by standard DH parameters (M21, equation 5).
 
-    The body's frame is at Rot_z(θ + q) Trans_z(d) Trans_x(a) Rot_x(α) in its parent's frame
-    (if prismatic, q is added to d instead). It lies at the far end of the link; the joint's axis
-    is the z axis of the parent's frame.
+    The body's frame, at the far end of the link, is at Rot_z(θ + q) Trans_z(d) Trans_x(a) Rot_x(α)
+    in its parent's frame; for a prismatic joint, q is added to d instead. The joint's axis is the
+    z axis of the parent's frame.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def _dh(a: float, alpha: float, d: float, theta: float) -> dict[str, Array]:
 def modified_dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]:
     """Return placement and axis of a joint by modified (Craig's) DH parameters.
 
-    The body's frame is at Rot_x(α) Trans_x(a) Rot_z(θ + q) Trans_z(d) in its parent's frame
-    (if prismatic, q is added to d instead). Its z axis is the joint's axis; a and α belong to the
-    link before the joint.
+    The body's frame is at Rot_x(α) Trans_x(a) Rot_z(θ + q) Trans_z(d) in its parent's frame; for a
+    prismatic joint, q is added to d instead. The joint's axis is the z axis of the body's frame;
+    a and α belong to the link before the joint.
 
     Parameters
     ----------

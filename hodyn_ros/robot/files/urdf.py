@@ -60,9 +60,9 @@ def robot_mapping(
     """Return URDF text as a mapping of the robot format.
 
     Links are listed depth first in the order of the document; the root link is fixed to the world.
-    Joints that will be `locked` follow no other joint. An axis need not be normalised. More than
-    `max_bodies` links are refused. `context` names the source in messages. HodynError, naming link
-    or joint: the text is wrong or not supported.
+    Joints that will be `locked` follow no other joint. An axis need not be normalised. There may
+    be at most `max_bodies` links, and as many joints. `context` names the source in messages.
+    HodynError, naming link or joint: the text is wrong or not supported.
     """
     locked = locked or {}
     root = read_root(text, context)
