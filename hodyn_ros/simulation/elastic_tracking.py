@@ -75,7 +75,7 @@ class Tracking:
 
     @property
     def rms(self) -> float:
-        """Root mean square of the worst joint's error, rad; infinite if the arm was lost."""
+        """Root mean square error of the worst joint, rad; infinite if the arm was lost."""
         rms = float(np.sqrt(np.mean(self.error**2, axis=0)).max())
         return rms if np.isfinite(rms) else np.inf
 

@@ -56,7 +56,7 @@ def law_keys(law: Law) -> dict[str, Any]:
 def with_actuators(
     robot: Robot, source: str | Path | Mapping[str, Any], *, locked: Collection[str] = (),
 ) -> Robot:
-    """Return the robot with actuators from a separate file, for example after a URDF.
+    """Return the robot with actuators from a separate file, for example for a URDF.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ class JointLimits(NamedTuple):
 def with_resolved_mimics(
     links: Sequence[Body], locked: Mapping[str, float], section: CheckedMapping,
 ) -> tuple[list[Body], dict[str, float]]:
-    """Return the links, with the leader of each coupled joint a joint that moves by itself.
+    """Return the links with resolved mimics, in which each leader moves by itself.
 
     A joint is fixed if its leader is fixed or locked, or if its multiplier is 0. Also returned, by
     joint, are the positions, rad or m, of joints that follow a locked one.

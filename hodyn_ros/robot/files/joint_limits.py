@@ -29,7 +29,7 @@ _MOVEIT_KEYS = {
 
 
 def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
-    """Return the robot with limits from a YAML file or its mapping; its other limits stay.
+    """Return the robot with limits from a YAML file or its mapping; the robot's other limits stay.
 
     The key `limits` has, by joint, any of `position` (lowest and highest), `velocity`,
     `acceleration`, `jerk`, `effort`, `effort_rate` and `tracking_error`; null means unknown. The

@@ -115,7 +115,7 @@ def read_lock_names(section: CheckedMapping, key: str, among: str) -> frozenset[
 
 
 def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
-    """Return a dataclass of arrays with one entry per joint, in another order of joints."""
+    """Return a dataclass of arrays, one entry per joint, with the joints in another order."""
     return replace(entries, **{f.name: getattr(entries, f.name)[order] for f in fields(entries)})
 
 

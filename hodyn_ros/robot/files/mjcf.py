@@ -115,7 +115,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
 
 
 def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:
-    """Return the inertias or dampings at leaders and uncoupled joints, with their followers'."""
+    """Return the inertias or dampings at joints that move by themselves, with their followers'."""
     felt = {name: value for name, value in values.items() if name not in mimics}
     for name, mimic in mimics.items():
         if mimic.joint in felt:

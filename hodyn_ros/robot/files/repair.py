@@ -49,7 +49,7 @@ class Repair:
 
     @property
     def axes(self) -> Array:
-        """Principal axes of both inertias, (3, 3): a rotation matrix with the axes as columns."""
+        """Principal axes of both inertias in the link's axes: columns of a rotation, (3, 3)."""
         _, axes = np.linalg.eigh(self.proposed)
         return np.column_stack([axes[:, 0] * np.linalg.det(axes), axes[:, 1:]])
 

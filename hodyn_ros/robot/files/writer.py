@@ -28,7 +28,7 @@ _URDF_LIMITS = ('position', 'velocity', 'effort', 'acceleration', 'jerk')
 
 
 def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
-    """Write a robot to a file, from which `load_robot` reads the same robot.
+    """Write a robot to a file that `load_robot` reads.
 
     Links that were merged into others are written as frames; their masses are in the bodies.
 
