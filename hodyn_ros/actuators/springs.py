@@ -115,8 +115,7 @@ def _solve_cubic(k1: float, k3: float, torque: float) -> float:
     """Return the root of k₁ x + k₃ x³ = Q nearest to 0; the slope there must be positive."""
     if k3 == 0.0:
         return torque / k1
-    # x = 2 s sinh(asinh(w)/3) is the root if k₃ > 0, and the same with sin and asin if k₃ < 0; a
-    # Newton step then removes round-off.
+    # The root is x = 2 s sinh(asinh(w)/3), with sin and asin if k₃ < 0; a Newton step follows.
     s = np.sqrt(k1 / (3.0 * abs(k3)))
     w = 1.5 * torque / (k1 * s)
     if k3 > 0.0:

@@ -14,7 +14,7 @@ from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.robot_check import check_robot
 
-_TOP = 300  # number of bytes at the top of a file that are searched for the mark
+_TOP = 300  # length of a file's top in which the mark is searched, bytes
 
 
 @dataclass(frozen=True)

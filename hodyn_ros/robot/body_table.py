@@ -1,8 +1,8 @@
 """Columns of `KernelModel.body_table`, whose rows hold the constants of the bodies.
 
 They are module-level integers, which numba compiles into the kernels as constants. A quantity with
-several columns has the index of its first column, and their number begins its comment. Matrices
-are stored row by row, symmetric ones as in `inertia.SYMMETRIC_ENTRIES`.
+several columns has the index of the first; its comment begins with their number. Matrices are
+stored row by row, symmetric ones as in `inertia.SYMMETRIC_ENTRIES`.
 """
 HOME_ROTATION = 0  # 9: rotation of the kernel frame in the parent's kernel frame at q = 0
 HOME_POSITION = 9  # 3: origin of the kernel frame in the parent's kernel frame at q = 0, m

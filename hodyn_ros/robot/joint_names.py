@@ -27,14 +27,13 @@ class JointNames:
     robot : Robot
         The robot whose joints are looked for.
     prefix : str
-        If given, accepts only this prefix, alone or followed by one of `joint_prefixes`: it
-        chooses one of several arms.
+        If given, accepts only this prefix, alone or before one of `joint_prefixes`: it chooses
+        one of several arms.
     allow_other_model : bool
         Accepts any prefix.
     driver_prefix : str or None
-        The prefix of this arm's joint states, once known. Then names with this prefix or with none
-        are this arm's, and all others are another arm's; `prefix` and `allow_other_model` have no
-        effect.
+        The prefix of this arm's joint states, once known. Then only names with this prefix or none
+        are this arm's, whatever `prefix` and `allow_other_model` say.
     joints : sequence of str, optional
         The robot's joints to look for; all by default.
 
@@ -110,8 +109,7 @@ class JointNames:
     def of_driver(self, joints: Sequence[str], some: Sequence[str] = ()) -> 'JointNames':
         """Return a JointNames for the arm whose joints, (n,), have these names in joint states.
 
-        The result refuses other arms. If `some` of the robot's joints are given, it finds only
-        these.
+        The result refuses other arms. If `some` of the robot's joints are given, only they count.
         """
         return JointNames(
             self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MANY_TURNS = 8.0 * math.pi
-"""Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""
+"""Largest end of a range, rad: cables allow two or three turns, so wider ranges are in degrees."""
 _ENDLESS, _ENDLESS_FROM_ZERO = 1000.0, 1e4
 """Least end of a range, rad or m, that means 'no limit', such as ±1000. The second value is for
 slides with a range that is not symmetric: 0 to 1200 is a slide of 1.2 m in mm."""
@@ -34,7 +34,7 @@ _FULL_TURN = 1.01 * 2.0 * math.pi
 _FAR = 50.0
 """Largest length of an arm, and largest end of a slide's range, m."""
 _SPREAD = 10.0
-"""Largest distance of a mass from its joint, and radius of gyration, in lengths of the arm."""
+"""Largest distance of a mass from its joint, and radius of gyration, over the arm's length."""
 _SHORT, _SMALL_ARM = 0.1, 0.5
 """Least length or size of an arm that the checks assume, m: _SMALL_ARM in the checks of masses and
 their centres, _SHORT in all others."""
@@ -44,7 +44,7 @@ _THIN = 0.1
 """Least mass over the cube of its distance from the joint or of its radius of gyration, kg/m³:
 even booms of cranes are heavier."""
 _POINT = 20.0
-"""Largest distance of a centre of mass from its joint, in radii of gyration."""
+"""Largest distance of a centre of mass from its joint, over the radius of gyration."""
 _DENSE = 4e5
 """Largest mass over the cube of its radius of gyration, kg/m³: a ball of osmium has this value."""
 _HEAVY, _SMALLEST = 500.0, 0.3
@@ -52,7 +52,7 @@ _HEAVY, _SMALLEST = 500.0, 0.3
 _OF_THE_ARM, _PAYLOAD = 5.0, 20.0
 """Largest payload: the larger of this multiple of the arm's mass and this mass, kg."""
 _FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
-"""Largest distance of a payload from its link, in sizes of the robot; least size assumed, m."""
+"""Largest distance of a payload from its link, over the robot's size; least size assumed, m."""
 _EARTH = 9.0, 10.6
 """Least and largest strength of the earth's gravity, m/s²."""
 _HEAVIEST = 50.0
@@ -60,7 +60,8 @@ _HEAVIEST = 50.0
 _DEFLECTION, _STIFF = 1.0, 2e-5
 """Largest deflection of an actuator's spring; least deflection at the largest torque, rad."""
 _FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 5000.0, 2000.0
-"""Largest speeds, rad/s or m/s: of a joint, of a joint without a range, and of a rotor."""
+"""Largest speeds, rad/s or m/s: of a joint, a joint without a range, and a rotor before its gear.
+"""
 _STRONG, _STRONG_SLIDE, _STRONG_TURN = 100.0, 1e4, 1e3
 """Largest effort of a joint: _STRONG times the robot's weight (prismatic) or its weight times its
 size (others), but at least the force _STRONG_SLIDE, N, or the torque _STRONG_TURN, N m."""

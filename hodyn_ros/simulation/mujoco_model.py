@@ -13,8 +13,8 @@ from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot.mass_matrix import massless_fault
 
 _MUJOCO_JOINT = {'revolute': 'hinge', 'prismatic': 'slide'}
-_MIN_MASS, _MIN_INERTIA = 1e-9, 1e-12  # least mass, kg, and inertia, kg m²: MuJoCo refuses 0
-_TRIANGLE_MARGIN = 1e-12  # distance to the triangle inequality, as a share of the largest inertia
+_MIN_MASS, _MIN_INERTIA = 1e-9, 1e-12  # kg and kg m²: MuJoCo refuses 0
+_TRIANGLE_MARGIN = 1e-12  # least slack in the triangle inequality, over the largest inertia
 
 
 def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:

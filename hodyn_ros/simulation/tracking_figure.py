@@ -15,7 +15,7 @@ _LABELS = {
     'torque_rate': 'torque_rate: Q and Q̇', 'full': 'full: Q, Q̇ and Q̈',
     'flatness': 'flatness: feedback of links and motors',
 }
-_MIN_ERROR = 1e-9  # least error that is drawn, rad, as the axis is logarithmic
+_MIN_ERROR = 1e-9  # least error on the logarithmic axis, rad
 
 
 @plot_style.styled

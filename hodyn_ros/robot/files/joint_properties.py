@@ -120,13 +120,11 @@ def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
 
 
 def _per_joint(section: CheckedMapping, key: str, joints: list[str]) -> Array:
-    """Return a list with one number per joint."""
     _check_length(section, key, joints)
     return section.array(key, (len(joints),))
 
 
 def _check_length(section: CheckedMapping, key: str, joints: list[str]) -> None:
-    """Refuse a list with more or fewer entries than joints, naming the joints."""
     value = section.get(key)
     if isinstance(value, (list, tuple, np.ndarray)) and len(value) != len(joints):
         section.fail(

@@ -101,7 +101,6 @@ def write_repaired(
 
 
 def _urdf(text: str, context: str, changes: Sequence[Repair]) -> str:
-    """Return the text of a URDF with the proposed inertias."""
     encoded = text.encode()
     proposed = {change.link: change.proposed for change in changes}
     pieces, done = [], 0

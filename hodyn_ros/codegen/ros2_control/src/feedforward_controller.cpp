@@ -517,7 +517,6 @@ void FeedforwardController::speak()
   }
 }
 
-/// End the goal.
 void FeedforwardController::finish_goal(End end)
 {
   if (!goal_) {
