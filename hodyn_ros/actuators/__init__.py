@@ -1,4 +1,4 @@
-"""Actuator laws, motors and friction, joint by joint: they know nothing of robots."""
+"""Actuator laws, motors and friction, joint by joint, without a robot."""
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
 from hodyn_ros.actuators.laws import (

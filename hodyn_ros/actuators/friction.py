@@ -11,11 +11,11 @@ from hodyn_ros.common.jit import njit
 
 @dataclass(frozen=True, eq=False)
 class SigmoidFriction:
-    """The sigmoid law of Gaz et al., RA-L 2019, one entry per joint, with a viscous term added.
+    """The sigmoid law of Gaz et al., RA-L 2019, with a viscous term added; one entry per joint.
 
-    τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)) + d q̇. The law is C∞, so that it
-    can be differentiated along a motion, and it vanishes at rest. Fields that are not finite
-    numbers, or differ in length, raise HodynError.
+    τ_f(q̇) = A / (1 + exp(−α (q̇ + s))) − A / (1 + exp(−α s)) + d q̇. It is 0 at rest, and has
+    derivatives of all orders along a smooth motion. Fields that are not finite numbers, or differ
+    in length, raise HodynError.
     """
 
     #: (n,): A, N m: friction torque of fast forward motion minus that of fast backward motion,
@@ -41,9 +41,9 @@ class SigmoidFriction:
     def add_to(self, q: Array, torque: Array, *, check: bool = True) -> None:
         """Add τ_f, τ̇_f, τ̈_f, (3, n), N m/sᵏ, to torques in place, without allocating.
 
-        `q`, (4 or more, n), has positions and their derivatives, at least to the jerk; batches
-        have T first in both shapes. Wrong shapes, and anything but writeable, C-contiguous float64
-        arrays, raise HodynError or TypeError; without `check` they would corrupt memory.
+        `q`, (4 or more, n), has positions and their derivatives, at least to the jerk. Batches are
+        (T, 4 or more, n) and (T, 3, n). Wrong shapes, and anything but writeable, C-contiguous
+        float64 arrays, raise HodynError or TypeError; without `check` they would corrupt memory.
         """
         if check:
             check_motion(q, 'q', 4, self.amplitude.size)
@@ -62,9 +62,9 @@ class SigmoidFriction:
         return out
 
     def by_parameters(self, velocity: Array) -> dict[str, Array]:
-        """Return the derivatives of τ_f by the parameters, (T, n) each, at velocities (T, n).
+        """Return the derivatives of τ_f by each parameter, (T, n), at velocities (T, n).
 
-        τ_f is amplitude × ∂τ_f/∂amplitude + viscous × ∂τ_f/∂viscous.
+        τ_f is linear in two of them: it is A ∂τ_f/∂A + d ∂τ_f/∂d.
         """
         moved = sigmoid(self.slope * (velocity + self.velocity_offset))
         at_rest = sigmoid(self.slope * self.velocity_offset)

@@ -20,8 +20,8 @@ class JointActuator:
     """The drive of one joint: its law, and one motor or two equal ones."""
 
     law: Law  #: Rigid, spring, variable stiffness or antagonistic pair
-    motor: Motor  #: Parameters of its motor or motors, in link-side units
-    #: Largest elongation |x| of its springs, rad or m; infinite if unknown
+    motor: Motor  #: Parameters of each motor, in link-side units
+    #: Largest elongation |x| of each spring, rad or m; infinite if unknown
     max_deflection: float = np.inf
 
     def __post_init__(self) -> None:
@@ -33,13 +33,13 @@ class JointActuator:
 class Actuators:
     """The actuators of n joints with m motors, n ≤ m ≤ 2 n; immutable.
 
-    The motors are in the order of the joints; both motors of an antagonistic joint are adjacent.
+    Motors are in the order of the joints; the two motors of an antagonistic joint are adjacent.
     """
 
     names: tuple[str, ...]  #: n strings: joint names
     joints: tuple[JointActuator, ...]  #: n JointActuators: the actuators, one per joint
     kinds: NDArray[np.int64] = field(init=False, repr=False)  #: (n,): codes of the laws
-    #: `parameters`, `tables`: (n, 4) array, (rows, 5): parameters and tables of the laws
+    #: `parameters`, `tables`: (n, 4), (rows, 5): parameters and tables of the laws
     parameters: Array = field(init=False, repr=False)
     tables: Array = field(init=False, repr=False)
     #: (n + 1,): first row of each joint's table; the last entry is the number of rows
@@ -122,7 +122,7 @@ class Actuators:
         return rigid
 
     def motor_limits(self) -> Array:
-        """Return max |θ̇|, |τ_m| and |x| of each motor, (3, m), infinite if unknown."""
+        """Return the limits of |θ̇|, |τ_m| and |x| of each motor, (3, m), infinite if unknown."""
         limits: Array = np.array([
             (joint.motor.max_velocity, joint.motor.max_effort, joint.max_deflection)
             for joint in self.joints])[self.motor_joints].T

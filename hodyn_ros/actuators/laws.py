@@ -14,14 +14,14 @@ from hodyn_ros.common.errors import HodynError
 RIGID, LINEAR, CUBIC, TABULATED, VARIABLE, EXPONENTIAL, QUADRATIC = range(7)
 
 MIN_SLOPE = 1e-3
-"""Slope, as a share of a spring's largest one, below which it counts as slack."""
+"""Slope, as a share of the spring's largest slope, below which the spring counts as slack."""
 N_PARAMETERS = 4
 TABLE_COLUMNS = 5
 _NO_TABLE = np.zeros((0, TABLE_COLUMNS))
 
 
 class _Law:
-    """What all laws have in common."""
+    """Base class of the laws."""
 
     #: Fields that the kernels take as parameters, in their order
     packed: ClassVar[tuple[str, ...]] = ()
@@ -33,7 +33,7 @@ class _Law:
         return tuple(float(getattr(self, name)) for name in self.packed), _NO_TABLE
 
     def scaled(self, factor: float) -> 'Law':
-        """Return the same law with springs that are stiffer by a factor."""
+        """Return the same law, with its springs `factor` times as stiff."""
         law: Law = replace(
             cast(Any, self), **{name: factor * getattr(self, name) for name in self.proportional})
         return law
@@ -93,10 +93,10 @@ class CubicSpring(_Law):
 
 @dataclass(frozen=True, eq=False)
 class TabulatedSpring(_Law):
-    """Q = φ(δ) through measured points, by a C² spline."""
+    """Q = φ(δ), a C² spline through measured points."""
 
-    #: `deflection`, `torque`: (m,): at least 4 points, rad and N m, both increasing. Motor
-    #: references stay between the ends.
+    #: `deflection`, `torque`: (m,): at least 4 points, rad and N m, both increasing. A torque
+    #: beyond the ends is infeasible.
     deflection: Array
     torque: Array
     table: Array = field(init=False, repr=False)
@@ -126,8 +126,8 @@ class TabulatedSpring(_Law):
                 f'{place:.4g}; give more points there')
         for name, value in (
             ('deflection', x), ('torque', y),
-            # A row per point: its deflection and torque, and the coefficients of δ, δ² and δ³,
-            # from that point, on the piece after it.
+            # A row per point: its deflection and torque, and the coefficients of x, x² and x³ on
+            # the piece after it, with x the deflection from the point.
             ('table', np.column_stack([
                 x, y, slope(x), np.vstack([spline.c[1::-1].T, np.zeros(2)])])),
         ):

@@ -30,8 +30,8 @@ class LinkSide:
         self.load = np.zeros(actuators.n_motors)
         #: (n,): −∂Q/∂q at fixed motors, N m/rad; infinite at rigid joints
         self.stiffness = np.zeros(actuators.n)
-        #: (2, n): time derivatives of `torque` and `stiffness`, N m/s and N m/(rad s), if
-        #: prescribed stiffnesses and the rates of dampers are constant; 0 at rigid joints
+        #: (2, n): time derivatives of `torque` and `stiffness`, N m/s and N m/(rad s), as if
+        #: prescribed stiffnesses and the torques of dampers were constant; 0 at rigid joints
         self.rates = np.zeros((2, actuators.n))
         self._prescribed = np.array(actuators.constant_stiffness()[0])
         self._laws = (
@@ -44,10 +44,10 @@ class LinkSide:
     ) -> Array:
         """Return `torque`, (n,), at one instant, without allocating.
 
-        Positions and velocities of joints, (n,), and motors, (m,), are in rad and rad/s; rigid
-        joints use the link's. `stiffness`, (n,), N m/rad, is only read for joints with prescribed
-        stiffness. Wrong shapes, and anything but writeable, C-contiguous float64 arrays, raise
-        HodynError or TypeError.
+        Positions and velocities of joints, (n,), and motors, (m,), are in rad and rad/s; those of
+        motors at rigid joints are not used. `stiffness`, (n,), N m/rad, is only read for joints
+        with prescribed stiffness. Wrong shapes, and anything but writeable, C-contiguous float64
+        arrays, raise HodynError or TypeError.
         """
         stiffness = self._prescribed if stiffness is None else stiffness
         joints, motors = (self.actuators.n,), (self.actuators.n_motors,)

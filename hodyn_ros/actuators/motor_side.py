@@ -26,17 +26,18 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.jit import njit
 
 MEMORY = 5
-"""Number of rows of the dampers' state, kept between instants."""
+"""Number of rows of the dampers' state that is kept between instants."""
 
 AT_REST = 1e-4
-"""Rate of a spring's elongation below which it rests, rad/s or m/s."""
+"""Rate of a spring's elongation, rad/s or m/s, below which the spring counts as at rest."""
 
 
 class MotorSide:
     """The motors' reference for a motion of the links: the inverse dynamics of elastic joints.
 
-    τ_m = B θ̈ + D θ̇ + C tanh(θ̇/v) + spring torque. In Spong's model motors turn about their joint's
-    axis, with B = N² J, without inertial coupling to the links. All units are link-side.
+    τ_m = B θ̈ + D θ̇ + C tanh(θ̇/v) + spring torque, by Spong's model: each motor turns about its
+    joint's axis with the inertia B = N² J, without inertial coupling to the links. All units are
+    link-side.
 
     ``evaluate`` is for control cycles: it keeps the state of dampers, and the values that
     infeasible joints hold. ``along`` takes whole motions, and refuses infeasible ones.
@@ -53,10 +54,11 @@ class MotorSide:
         θ, θ̇, θ̈, τ_m of the motors at the last cycle.
     feasible : (n,) array
         Whether the joint can follow the motion: its law allows Q and σ, and q, q̇, q̈, Q, Q̇, Q̈
-        and, for variable stiffness, σ, σ̇, σ̈ are finite. If not, its motors hold the last θ and
-        τ_m with θ̇ = θ̈ = 0. Up to and including the first instant with finite values at all
-        joints, nothing is held: θ is q, and τ_m is Q (0 at a second motor, or if a value is not
-        finite). After values that are not finite, a damper continues from the last finite torques.
+        and, for variable stiffness, σ, σ̇, σ̈ are finite. The motors of an infeasible joint hold
+        the last θ and τ_m with θ̇ = θ̈ = 0. Up to and including the first instant at which the
+        values of all joints are finite, they have θ = q and τ_m = Q instead (τ_m = 0 at a second
+        motor, or if a value is not finite). After values that are not finite, a damper continues
+        from the last finite torques.
     margin : (n,) array
         Distance to the bound of |Q|, N m, for springs that give way, or of σ, N m/rad, for
         variable stiffness; negative if infeasible, infinite if there is no bound.
@@ -95,8 +97,8 @@ class MotorSide:
     def is_relaxing(self) -> bool:
         """Whether a damped spring still moves faster than `AT_REST` though its torque is constant.
 
-        With its elongation x, D ẍ = Q̇ − K ẋ. A spring whose torque keeps changing, as on a moving
-        base, never comes to rest, so it does not count.
+        Its elongation x follows D ẍ = Q̇ − K ẋ. A spring whose torque keeps changing, as on a
+        moving base, never comes to rest and does not count.
         """
         if not self._damped:
             return False
@@ -123,8 +125,8 @@ class MotorSide:
             σ, σ̇, σ̈ of joints with variable stiffness (other entries are not read); default is
             the stiffness in the actuators.
         dt : float
-            Time since the last call, s. Springs with a damper need it from the second call on, to
-            advance the state of the damper.
+            Time since the last call, s. From the second call on, springs with a damper need it to
+            advance the damper's state.
         check : bool
             False skips the checks of the arrays; wrong ones would then corrupt memory.
 
@@ -191,7 +193,7 @@ class MotorSide:
             check_finite(numbers(values, name), name)
         out, _, margin = self._many(instants, q, torque, stiffness)
         if not np.all(margin >= 0.0):
-            # A margin that is not a number is as bad as a negative one.
+            # A NaN is the worst margin.
             worst = int(np.argmin(np.where(np.isnan(margin), -np.inf, margin)))
             k, joint = divmod(worst, self.actuators.n)
             sigma = self._stiffness if stiffness is None else stiffness[k]
@@ -204,8 +206,8 @@ class MotorSide:
     ) -> tuple[Array, Array, Array]:
         """Return references (T, 4, m), elongations (T, m) and margins (T, n) at instants.
 
-        Unlike in `along`, the instants are independent: dampers are relaxed, as in slow motion,
-        and a joint that cannot follow only has a negative margin.
+        Unlike in `along`, the instants are independent: dampers are relaxed, as in slow motion. A
+        joint that cannot follow has a negative margin, and raises no error.
         """
         return self._many(np.empty(0), q, torque, stiffness)
 

@@ -1,4 +1,4 @@
-"""Motors, in link-side values, and the conversion of rotor-side values by their gears."""
+"""Motors, in link-side values, and the conversion of rotor-side values by the gear ratio."""
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -40,7 +40,7 @@ class Motor:
 
         A gear of ratio N divides angles and multiplies torques by N, so B = N² J.
         """
-        _check(  # before the conversion: errors name the numbers that were given
+        _check(  # before the conversion, so that errors name the given numbers
             gear_ratio=gear_ratio, inertia=inertia, viscous=viscous, coulomb=coulomb,
             coulomb_velocity=coulomb_velocity, max_velocity=max_velocity, max_effort=max_effort)
         n = gear_ratio

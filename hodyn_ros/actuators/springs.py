@@ -93,7 +93,7 @@ def _above(value: float, bound: float) -> float:
 def _through_slope(
     x: float, slope: float, bend: float, t1: float, t2: float, out: Array,
 ) -> None:
-    """Write x, ẋ = Q̇/φ′ and ẍ = (Q̈ − φ″ ẋ²)/φ′."""
+    """Write x, ẋ = Q̇/φ′ and ẍ = (Q̈ − φ″ ẋ²)/φ′ of a spring Q = φ(x), with slope φ′, bend φ″."""
     rate = t1 / slope
     out[0, 0] = x
     out[0, 1] = rate
@@ -115,7 +115,7 @@ def _solve_cubic(k1: float, k3: float, torque: float) -> float:
     """Return the root of k₁ x + k₃ x³ = Q nearest to 0; the slope there must be positive."""
     if k3 == 0.0:
         return torque / k1
-    # x = 2 s sinh(asinh(w)/3) solves it for k₃ > 0, sin and asin for k₃ < 0.
+    # The root is x = 2 s sinh(asinh(w)/3), with sin and asin if k₃ < 0; a Newton step follows.
     s = np.sqrt(k1 / (3.0 * abs(k3)))
     w = 1.5 * torque / (k1 * s)
     if k3 > 0.0:
@@ -128,7 +128,7 @@ def _solve_cubic(k1: float, k3: float, torque: float) -> float:
 
 @njit()
 def on_piece(table: Array, piece: int, x: float) -> tuple[float, float, float]:
-    """Return the rise of Q, φ′ and φ″ on a piece, at x; x and the rise are from its start."""
+    """Return the rise of Q = φ(x), φ′ and φ″; x and the rise count from the piece's start."""
     c1, c2, c3 = table[piece, 2], table[piece, 3], table[piece, 4]
     return (
         x * (c1 + x * (c2 + x * c3)), c1 + x * (2.0 * c2 + 3.0 * c3 * x),
@@ -137,7 +137,7 @@ def on_piece(table: Array, piece: int, x: float) -> tuple[float, float, float]:
 
 @njit()
 def solve_table(table: Array, torque: float) -> tuple[int, float]:
-    """Return the piece on which the curve reaches a torque, and x there from its start.
+    """Return the piece on which the curve reaches a torque, and x from the piece's start.
 
     `codegen.table_search` has this search in C: change both together.
     """
@@ -162,7 +162,7 @@ def solve_table(table: Array, torque: float) -> tuple[int, float]:
         x -= excess / slope
         if not left <= x <= right:
             x = 0.5 * (left + right)
-        # After a step from so small a residual, further steps would be round-off.
+        # The residual before this step was so small that further steps would be round-off.
         if abs(excess) <= CLOSE * rise:
             break
     return low, x
@@ -175,9 +175,9 @@ def forces(
 ) -> float:
     """Write each spring's force, N m, and its first and second derivatives by x, (2, 3).
 
-    The inverse of `elongations`: Q is the first force minus the second. Beyond its table, a
-    tabulated spring is linear; tendons that cannot push are slack below 0. Return the stiffness,
-    −∂Q/∂q at fixed motors, N m/rad: the sum of the slopes, infinite if rigid.
+    Return the stiffness, −∂Q/∂q at fixed motors, N m/rad: the sum of the slopes, infinite if
+    rigid. This is the inverse of `elongations`: Q is the first force minus the second. Beyond its
+    table, a tabulated spring is linear; tendons that cannot push are slack below x = 0.
     """
     x = elongation[0]
     out[:] = 0.0
@@ -222,11 +222,11 @@ def forces(
 def damped_acceleration(
     stiffness: float, damping: float, h: float, before: Array, now: Array, acceleration: float,
 ) -> float:
-    """Return ẍ, h (s) later, of a spring with a damper beside it; x and ẋ follow from ẍ.
+    """Return ẍ of a spring with a damper beside it, h (s) after it was `acceleration`.
 
     By the second derivative of Q = K x + D ẋ, ẍ follows Q̈/K as a first-order lag of rate K/D.
-    The step is exact for the cubic Q̈(s) that agrees with Q, Q̇, Q̈ at both ends (before, now: (3,)
-    arrays). D occurs only in K h / D: for D → 0 this is the pure spring.
+    The step is exact for a cubic Q̈(t) that agrees with Q, Q̇, Q̈ at both ends, `before` and `now`,
+    (3,). D occurs only in K h / D: for D → 0 this is the pure spring.
     """
     first, last = before[2], now[2]
     b = last - first
@@ -236,7 +236,7 @@ def damped_acceleration(
     c2 = -12.0 * b + 84.0 * i - 180.0 * j
     c1 = 3.0 * b - 24.0 * i + 60.0 * j
     z = stiffness * h / damping
-    # w_k = z ∫ e^{−z (1 − s)} sᵏ ds over [0, 1], by the recursion that is stable at this z.
+    # w_k = z ∫ e^{−z (1 − s)} sᵏ ds over [0, 1], by the recursion in the direction that is stable.
     if z < 1.0:
         term = z / 4.0
         w3 = term

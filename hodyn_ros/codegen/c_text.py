@@ -59,7 +59,7 @@ class Language:
             yield from _indented(self._statements(tree.no, dict(named)))
             yield '}'
             return
-        # A variable that a result overwrites must be read first.
+        # A variable that a result overwrites must be read first: as one used twice, it is copied.
         uses.update(2 * [
             expression for expression in _within(uses, named)
             if any(expression.operation == target for target, _ in tree.results)])
@@ -117,7 +117,7 @@ class Language:
 
 
 def operations(tree: Tree) -> int:
-    """Return the number of operations of the longest path; a function of math.h counts as one."""
+    """Return the operations on the longest path; a function of math.h counts as one."""
     return max(
         sum(bool(expression.operands) for expression in _within(wanted, {}))
         for wanted in _paths(tree))
@@ -131,7 +131,7 @@ def variables(tree: Tree) -> set[str]:
 
 
 def quoted(text: str) -> str:
-    """Return the string literal of any text."""
+    """Return the literal in C of any text."""
     return '"' + ''.join(
         character if character.isascii() and character.isprintable() and character not in '"\\?'
         else ''.join(f'\\{byte:03o}' for byte in character.encode('utf-8')) for character in text
@@ -164,7 +164,7 @@ def comment(text: str, indent: str = '') -> list[str]:
 
 
 def _paths(tree: Tree, before: tuple[Expression, ...] = ()) -> Iterator[list[Expression]]:
-    """Yield the expressions to compute on each path."""
+    """Yield, for each path, the expressions that it computes."""
     if isinstance(tree, Branch):
         for branch in (tree.yes, tree.no):
             yield from _paths(branch, (*before, tree.condition.value))

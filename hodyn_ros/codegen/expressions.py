@@ -1,8 +1,8 @@
 """Expressions: a number type that records operations instead of computing them.
 
 Constants stay Python floats. Expressions are simplified when they are made: constants are folded,
-summands 0 and factors 1 vanish, and signs move outward until a sum absorbs them. An expression
-that exists already is not made again, so that equal subexpressions are one object.
+summands 0 and factors 1 vanish, and signs move outward until a sum absorbs them. Equal
+subexpressions are one object.
 """
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
     name: getattr(math, name) for name in (
         'sin', 'cos', 'tanh', 'sinh', 'asinh', 'asin', 'sqrt', 'exp', 'expm1', 'log', 'fabs')
 } | {'fmin': min, 'fmax': max}
-"""Python functions, for operands that are constants; the keys are their names in C."""
+"""Python functions for constant operands, by their names in C."""
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     '+': operator.add, '-': operator.sub, '*': operator.mul, '/': operator.truediv}
 
 
 class Undecided(Exception):
-    """The recorded path depends on a condition that has no answer yet."""
+    """The path that is being recorded depends on a condition without an answer yet."""
 
     def __init__(self, condition: Condition) -> None:
         super().__init__(condition)
@@ -239,7 +239,7 @@ class Graph:
 
 
 def call(name: str, *operands: Number) -> Number:
-    """Apply a function of C to its operands: return a float if all are constants."""
+    """Return a function of C applied to operands: a float if all of them are constants."""
     if name not in FUNCTIONS:
         raise NotImplementedError(f'{name} of an expression')
     for operand in operands:
@@ -263,10 +263,10 @@ def translated(
     roots: Iterable[Any], meaning: Mapping[Expression, Any], function: Callable[..., Any],
     number: Callable[[float], Any] = float,
 ) -> list[Any]:
-    """Return recorded expressions translated to another library of symbols.
+    """Return recorded expressions translated to objects of another library.
 
-    `meaning` has the library's object for each variable in them; `function` makes such an
-    object from a function's name and operands, `number` from a constant.
+    `meaning` has the library's object for each variable; `function` makes an object from a
+    function's name and operands, and `number` from a constant.
     """
     found = dict(meaning)
 

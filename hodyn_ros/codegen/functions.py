@@ -101,7 +101,7 @@ def functions(settings: Settings) -> list[Function]:
 
 
 def _motors(settings: Settings, language: Language, motion: str) -> list[Function]:
-    """Return the motors' functions: for the first instant, if it differs, and for later ones."""
+    """Return the motors' functions: one for all instants, or one each for the first and later."""
     prefix, number = settings.prefix, language.type
     joints, motors = f'{prefix.upper()}_JOINTS', f'{prefix.upper()}_MOTORS'
     inputs: tuple[str, ...] = (motion, f'const {number} torque[{settings.order + 1}][{joints}]')

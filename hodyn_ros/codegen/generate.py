@@ -14,14 +14,14 @@ from hodyn_ros.feedforward.torque import ORDER
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.robot_check import check_robot
 
-_TOP = 300  # bytes at the top of a file that are searched for the mark
+_TOP = 300  # length of a file's top in which the mark is searched, bytes
 
 
 @dataclass(frozen=True)
 class GeneratedContents(Contents):
     """The files of generated code.
 
-    The mark in each file identifies an earlier result, even of a robot with other file names.
+    By the mark in its files, an earlier result is recognised, even if it is for another robot.
     """
 
     def present(self, folder: Path) -> list[Path]:
@@ -72,7 +72,7 @@ class GeneratedCode:
 
 
 def generated_contents(robot: Robot, prefix: str = '') -> Contents:
-    """Return the contents of a robot's folder; the default prefix is the robot's name."""
+    """Return the contents of the folder for a robot; the default prefix is the robot's name."""
     return GeneratedContents(frozenset(file_names(Settings(robot, prefix).prefix)))
 
 
@@ -91,9 +91,9 @@ def generate_c(
 ) -> GeneratedCode:
     """Write C99 of a robot's inverse dynamics to a folder, on request with friction and motors.
 
-    The body-fixed recursion of this package (KM21, section II) and its laws of friction and
+    The body-fixed recursion of this package (KM21, section II) and the laws of friction and
     actuators run on expressions instead of numbers, with the robot's constants folded.
-    `docs/c_code.md` says how to use it.
+    `docs/c_code.md` says how to use the code.
 
     Parameters
     ----------
@@ -121,8 +121,8 @@ def generate_c(
     Raises
     ------
     HodynError
-        For a robot without joints, laws that need more digits than `float` has, an unknown link,
-        and orders for which friction or motors are not available.
+        For a robot without joints, for an unknown link, for laws that need more digits than
+        `float` has, and for orders at which friction or motors are not available.
     OSError
         If other files are in the way, or files cannot be written.
 

@@ -22,14 +22,15 @@ Expressions: TypeAlias = NDArray[Any]
 """Arrays of expressions and floats."""
 
 ROUND_OFF = 1e-15
-"""Constants this near to 0 or ±1, as a share of the largest of their kind, become 0 or ±1."""
+"""Distance to 0 or ±1, as a share of the largest constant of its kind, that counts as round-off:
+such constants become 0 or ±1."""
 
 
 @dataclass(frozen=True)
 class Section:
     """A part of a function with variables of its own."""
 
-    heading: str  #: The name of the motors' joint; otherwise empty
+    heading: str  #: The joint's name in motor functions; otherwise empty
     tree: Tree  #: Expressions that the section computes
     #: Statement before `tree` that finds the spring's point in a table; empty without a table
     search: str = ''
@@ -43,13 +44,12 @@ def inverse_dynamics(
     robot: Robot, order: int, *, gravity: bool = False, payload_link: str | None = None,
     formulation: Formulation = 'body_fixed',
 ) -> list[Section]:
-    """Return Q and its derivatives to the order r, `torque`, of a motion `q`: rigid-body terms
-    only.
+    """Return `torque`, the rigid-body torques Q of a motion `q`, with derivatives to the order r.
 
     For a floating base the variables `base_pose` and `base_twist` are its motion, and
-    `base_wrench` is computed as well. With `gravity` this is a variable instead of the robot's
-    constant; `payload_link` carries the variable `payload`; `formulation` is as for
-    `inverse_dynamics` of the library.
+    `base_wrench` is computed as well. With `gravity`, the gravity vector is a variable instead of
+    a constant; `payload_link` carries the variable `payload`; `formulation` is as for
+    `dynamics.inverse_dynamics`.
     """
     graph, model = Graph(), robot.kernel_model
     q = graph.variables('q', order + 3, robot.n)
@@ -91,7 +91,7 @@ def joint_friction(robot: Robot, order: int) -> list[Section]:
     """Return `friction` (order + 1, n) of a motion `q` (order + 3, n)."""
     law, graph = robot.friction, Graph()
     assert law is not None
-    # The law reads four rows of q; the kept rows of friction depend only on rows that exist.
+    # The law reads four rows of q; friction to a lower order depends only on the order + 2 first.
     q = graph.variables('q', 4, robot.n)
 
     def record() -> dict[str, Number | str]:
@@ -117,12 +117,12 @@ def rotors(robot: Robot, order: int) -> list[Section]:
 
 
 def motor_reference(robot: Robot, *, started: bool) -> list[Section]:
-    """Return the motors' reference, `motor`, of a motion `q` with torques `torque`.
+    """Return `motor`, the motors' reference for a motion `q` with torques `torque`.
 
-    One section per joint. If the joint cannot do the motion, or its values are not finite, its
-    motors are held, and `stuck` becomes its number, from 1, unless an earlier joint has set it.
-    `started` is false for the first instant: only later ones can hold the last reference, and have
-    dampers that read `state->memory` and the time `dt` since the previous instant.
+    There is one section per joint. If the joint cannot do the motion, or its values are not
+    finite, its motors are held, and `stuck` becomes its number, from 1, unless an earlier joint
+    has set it. `started` is false for the first instant. Only later instants can hold the last
+    reference, and read `state->memory` and `dt`, the time since the previous instant, for dampers.
     """
     actuators = robot.require_actuators()
 
@@ -197,11 +197,11 @@ def check_laws(robot: Robot, *, single: bool) -> None:
 
 
 def _is_blurred(law: laws.TabulatedSpring) -> bool:
-    """Whether, in float, points coincide or their span or a slope keeps too few digits."""
+    """Whether, in float, points coincide, or their span or a slope has too few digits."""
     points, slope = law.table[:, :2], law.table[:, 2]
     one = np.diff(points.astype(np.float32), axis=0) <= 0.0
     narrow = np.ptp(points, axis=0) < 0.01 * np.abs(points).max(axis=0)
-    # The error of the spring's acceleration is about 1e-10 over the square of this share.
+    # The error of the elongation's acceleration is about 1e-10 over the square of this share.
     flat = slope.min() < 3e-3 * slope.max()
     return bool(one.any() or narrow.any() or flat)
 
@@ -211,7 +211,7 @@ def _empty(*shape: int) -> Expressions:
 
 
 def _named(name: str, array: Expressions, column: int = 0) -> dict[str, Number | str]:
-    """Return the entries of an array, whose first column is `column` in C, by their names in C."""
+    """Return the entries of an array by their names in C, where `column` is its first column."""
     return {f'{name}[{k}][{column + i}]': value for (k, i), value in np.ndenumerate(array)}
 
 
@@ -234,7 +234,7 @@ def without_round_off(table: Array) -> Array:
 
 
 def _add_payload(graph: Graph, robot: Robot, link: str, table: Expressions) -> None:
-    """Add the variable payload to the row of the body that carries the link."""
+    """Add the variable payload to the row in `table` of the body that carries the link."""
     index = robot.body_index(link)
     in_kernel = robot.kernel_model.body_in_kernel[index] @ robot.frame(link)[1]
     in_kernel[np.abs(in_kernel) <= ROUND_OFF] = 0.0

@@ -30,7 +30,7 @@ _SIZES = (1.5, 1.0, 3.0, 10.0, 50.0, 200.0, 1000.0)
 
 @dataclass(frozen=True)
 class Samples:
-    """Arguments and results of all functions, with the instants on the first axis."""
+    """Arguments and results of all functions at T instants."""
 
     #: `q`, `gravity`, `payload`: (T, r + 3, n), (T, 3) and (T, 10): motions; gravity, m/s²; mass,
     #: centre of mass, inertia (xx yy zz xy xz yz) of the payload
@@ -41,14 +41,14 @@ class Samples:
     #: a fixed one
     base_pose: Array
     base_twist: Array
-    torque: Array  #: (T, r + 1, n): Rigid-body torques along `q`
+    torque: Array  #: (T, r + 1, n): rigid-body torques along `q`
     base_wrench: Array  #: (T, r + 1, 6): wrench on a floating base; empty for a fixed one
     #: `friction`, `feed_forward`: (T, r + 1, n): torques along `q`; friction is 0 if the code has
     #: none
     friction: Array
     feed_forward: Array
     #: `load`, `stiffness`: (T, r + 1, n) and (T, 3, n): torques and stiffness for the motors; some
-    #: torques are beyond the joints' bounds, those of tables also just inside them
+    #: torques are beyond the bounds of springs, and some just inside the bounds of tables
     load: Array
     stiffness: Array
     #: `motor`, `stuck`: (T, 4, m) and (T,): the motors' reference at successive instants; the
@@ -58,7 +58,7 @@ class Samples:
 
 
 def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
-    """Return random arguments, exact in the precision of the settings, and the results."""
+    """Return random arguments, rounded to the precision of the settings, and their results."""
     robot, order, n = settings.robot, settings.order, settings.robot.n
     rng = np.random.default_rng(seed)
 
@@ -69,7 +69,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
     q = draw(order + 3, n, size=np.array(_SIZES[:order + 3])[:, np.newaxis])
     gravity = draw(3, size=10.0)
     payload = np.abs(draw(10, size=np.array([3.0, *3 * [0.1], *6 * [0.02]])))
-    payload[:, 4:7] += 0.125  # as for a real body: any two moments add up to at least the third
+    payload[:, 4:7] += 0.125  # so that any two moments of inertia add up to at least the third
     if settings.single:
         payload = payload.astype(np.float32).astype(float)
     torque = np.empty((count, order + 1, n))
@@ -105,7 +105,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
         nominal = actuators.constant_stiffness()
         stiffness = nominal + 0.2 * nominal[0] * draw(3, n)
         near = (np.abs(load[:, 0]) > 0.8) & (np.abs(load[:, 0]) < 1.1)
-        load[:, 0][near] *= 0.5  # near its bound a law magnifies round-off
+        load[:, 0][near] *= 0.5  # near its bound, a spring's law magnifies round-off
         for i, joint in enumerate(actuators.joints):
             load[:, 0, i] = (
                 _torques_of_table(joint.law, load[:, 0, i], rng)
@@ -148,7 +148,7 @@ def _greatest_torque(law: Law, stiffness: Array) -> Array | float:
 
 
 def _torques_of_table(law: TabulatedSpring, shares: Array, rng: np.random.Generator) -> Array:
-    """Return torques at shares of a table's half range, with a random half moved next to points.
+    """Return torques at `shares` of a table's half range, half of them moved next to its points.
 
     The first four moved torques are on both sides of both ends, the others next to random points.
     """

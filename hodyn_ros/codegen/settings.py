@@ -14,8 +14,8 @@ from hodyn_ros.robot import HodynError, Robot
 
 MAX_ORDER = 4
 MAX_PREFIX = 40
-# Slope of friction, s/rad, above which Q̈ keeps too few digits in float: its rounding grows with
-# the square of the slope.
+# Slope of friction, s/rad, above which Q̈ has too few digits in float: the round-off of Q̈ grows
+# with the square of the slope.
 STEEP = 100.0
 _IDENTIFIER = re.compile(rf'[A-Za-z][A-Za-z0-9_]{{0,{MAX_PREFIX - 1}}}')
 
@@ -29,8 +29,7 @@ class Settings:
     #: needed
     prefix: str = ''
     order: int = ORDER  #: Order of the highest derivative of Q, 0 to 4
-    #: `friction`, `actuators`: Whether there are functions for the friction of the joints, and for
-    #: their motors
+    #: `friction`, `actuators`: Whether there are functions for the joints' friction and motors
     friction: bool = False
     actuators: bool = False
     single: bool = False  #: Whether numbers are ``float`` instead of ``double``
@@ -118,7 +117,7 @@ class Settings:
 
 
 def _default_prefix(name: str) -> str:
-    """Return a robot's name as a name in C, without accents or repeated _."""
+    """Return a robot's name as a name in C, without accents and repeated underscores."""
     plain = unicodedata.normalize('NFKD', name).encode('ascii', 'ignore').decode()
     prefix = re.sub('[^A-Za-z0-9]+', '_', plain).strip('_')[:MAX_PREFIX].rstrip('_')
     usable = _IDENTIFIER.fullmatch(prefix) and prefix.lower() not in TAKEN

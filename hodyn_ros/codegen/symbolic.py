@@ -1,4 +1,4 @@
-"""Torques as formulas of SymPy, from running the recursion on symbols."""
+"""Torques as formulas of SymPy: the recursion runs on symbols."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,10 +23,10 @@ Expressions = NDArray[Any]
 
 KEYS = {'mass': (), 'com': (3,), 'inertia': (3, 3), 'placement': (4, 4)}
 MAX_DENOMINATOR = 10**6
-"""Largest denominator of a fraction that replaces a number equal to it up to rounding."""
+"""Largest denominator of fractions that replace numbers to which they are equal up to rounding."""
 MOST_TERMS = 6e5
-"""Largest number of terms before like terms are collected: three joints to order 2 (5.1e5) took
-half a minute, four to order 0 (6.4e5) more than two and a half minutes."""
+"""Largest number of terms before like terms are collected: formulas took half a minute for three
+joints to order 2 (5.1e5 terms), and over two and a half for four joints to order 0 (6.4e5)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +55,8 @@ def symbolic_torques(
 
     MK21, section 6.1, prints such formulas for two joints. Here the body-fixed recursion (KM21,
     section II) of `inverse_dynamics` and `generate_c` runs on symbols. Formulas grow quickly
-    with the number of joints and the order: use `generate_c` for more than three joints (four of a
-    planar arm). With `simplify`, formulas that would take many minutes are refused at once.
+    with the number of joints and the order: use `generate_c` for more than three joints (planar
+    arms: four). With `simplify`, formulas that would take many minutes are refused at once.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def symbolic_torques(
     gravity : three SymPy expressions or numbers, optional
         In place of the robot's gravity, in world axes, m/s².
     simplify : bool
-        Whether to turn products of sines and cosines into sums and to collect terms: each formula
-        is then a sum of few terms, but takes more time. Otherwise formulas are as the recursion
+        Whether to turn products of sines and cosines into sums and to collect terms, which takes
+        more time: each formula is then a sum of few terms. Otherwise formulas are as the recursion
         computes them and share subexpressions: give `sympy.lambdify` the option `cse=True`.
 
     Returns
@@ -134,7 +134,7 @@ def symbolic_torques(
 
 
 def _name(k: int, joint: int) -> str:
-    """Return the name of a joint's k-th derivative; SymPy prints the first four as dots."""
+    """Return the name of a joint's k-th derivative; SymPy prints the first four with dots."""
     return f'q{"d" * k}ot_{joint}' if 0 < k < 5 else f'q_{joint}' if k == 0 else f'qd{k}_{joint}'
 
 
@@ -169,7 +169,7 @@ def _formulas(values: Any, name: str, shape: tuple[int, ...]) -> Expressions:
 
 
 def _row(robot: Robot, index: int, given: Mapping[str, Any]) -> dict[int, Any]:
-    """Return the entries of a body's row that its symbols may change, by column."""
+    """Return, by column, the entries of a body's row in `body_table` that symbols may change."""
     body, name = robot.bodies[index], robot.bodies[index].name
     if not isinstance(given, Mapping):
         raise HodynError(
@@ -223,7 +223,7 @@ def _number(value: float) -> Any:
 
 
 def _terms_at_most(roots: Iterable[Any]) -> float:
-    """Return a bound on the number of terms once products of sines have become sums."""
+    """Return a bound on the number of terms after products of sines have become sums."""
     terms: dict[Expression, float] = {}
 
     def of(operand: Any) -> float:

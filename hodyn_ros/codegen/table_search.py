@@ -1,7 +1,7 @@
 """C for springs given as tables: the tables, and the search for a torque in them.
 
-`actuators.springs.solve_table` is written by hand here, since its loops cannot run on expressions.
-The computation inside the loops, `on_piece`, is generated.
+The C of `actuators.springs.solve_table` is written by hand, since its loops cannot run on
+expressions. The function inside the loops, `on_piece`, is generated.
 """
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def table_text(actuators: Actuators, language: Language) -> Iterator[str]:
 
 
 def _names(actuators: Actuators) -> dict[int, str]:
-    """Return the names, in C, of the joints' tables, by joint; equal tables share a name."""
+    """Return, by joint, the names in C of the joints' tables; equal tables share a name."""
     names: dict[bytes, str] = {}
     return {
         i: names.setdefault(joint.law.table.tobytes(), f'table_{i}')

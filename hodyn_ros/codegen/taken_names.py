@@ -1,5 +1,6 @@
 """Names, in lower case, that headers, libraries and CMake targets already have."""
-# Headers of C and POSIX, and headers that they include: ours would be found instead of them.
+# Headers of C and POSIX, and headers that they include: a generated header of the same name would
+# be found instead.
 _HEADERS = """
     alloca assert complex ctype dirent dlfcn endian errno fcntl features fenv float grp inttypes
     iso646 limits locale malloc math memory netdb poll pthread pwd regex sched search semaphore

@@ -1,8 +1,8 @@
-"""Runs kernels on expressions: the source that numba compiles, called with another number type.
+"""Runs kernels on expressions: calls the functions that numba compiles with another number type.
 
 The names in a kernel's Python function get other meanings: numpy's functions take expressions,
-its arrays hold expressions, and the kernels that it calls are treated in the same way. The kernels
-need no change for this.
+numpy's arrays hold expressions, and called kernels are treated in the same way. The kernels
+themselves do not change.
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _NAMES_IN_C = {'arcsinh': 'asinh', 'arcsin': 'asin', 'abs': 'fabs'}
 
 @dataclass(frozen=True)
 class Leaf:
-    """The results at the end of a path: for each name in C either its value or its text in C."""
+    """The results at the end of a path: for each name in C, its value or the value's text in C."""
 
     results: tuple[tuple[str, Number | str], ...]
 
@@ -40,7 +40,7 @@ Tree: TypeAlias = Leaf | Branch
 
 
 def explore(graph: Graph, record: Callable[[], dict[str, Number | str]]) -> Tree:
-    """Return the results of a function that is called with expressions, for every path through it.
+    """Return the results of `record`, which computes with expressions, on every path through it.
 
     `record` is called again for each path, so it must not change its input.
     """
@@ -59,7 +59,7 @@ def explore(graph: Graph, record: Callable[[], dict[str, Number | str]]) -> Tree
 def on_expressions(kernel: Any, stand_ins: Mapping[Any, Callable[..., Any]] = {}) -> Any:
     """Return the function that does with expressions what a kernel does with numbers.
 
-    `stand_ins` replace kernels that search, since the ends of their loops depend on numbers.
+    `stand_ins` replace kernels whose loops end when numbers meet a condition, such as searches.
     """
     return _Names(stand_ins).function(kernel)
 

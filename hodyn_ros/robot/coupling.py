@@ -2,8 +2,8 @@
 
 A motion q has only the joints that move by themselves. The bodies' joints are at S q + c with
 constant S and c; S holds the multipliers, in a row per body and a column per joint of q. By
-virtual power, torques τ at the bodies' joints are torques Sᵀ τ at the joints of q. Derivatives of
-torques are mapped in the same way, a Jacobian J becomes J S, and the mass matrix is Sᵀ M S.
+virtual power, torques τ at the bodies' joints equal torques Sᵀ τ at the joints of q. Derivatives
+of torques are mapped in the same way, a Jacobian J becomes J S, and the mass matrix is Sᵀ M S.
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from hodyn_ros.common.errors import HodynError
 
 @dataclass(frozen=True)
 class Mimic:
-    """How a coupled joint follows another at position q: the follower is at m q + c."""
+    """How a coupled joint follows its leader: it is at m q + c if the leader is at q."""
 
-    joint: str  #: The other joint
+    joint: str  #: Name of the leader
     multiplier: float = 1.0  #: m, in the unit of the follower per unit of q
     offset: float = 0.0  #: c, rad or m
 
@@ -33,13 +33,13 @@ class Mimic:
             f'{shift if self.offset else ""}')
 
     def position(self, leader: float) -> float:
-        """Return the follower's position, rad or m, from the other joint's."""
+        """Return the follower's position from the leader's, rad or m."""
         return self.multiplier * leader + self.offset
 
     def distance(self, leader: Array, follower: Array) -> tuple[Array, int, Array]:
-        """Return a follower's distances from m q + c, the index of the largest one, and m q + c.
+        """Return the follower's distances from m q + c, the index of the largest, and m q + c.
 
-        Positions of the other joint and of the follower are (T,), rad or m.
+        `leader` and `follower` are the positions of both joints, (T,), rad or m.
         """
         due = self.multiplier * leader + self.offset
         distance = np.abs(follower - due)
@@ -47,7 +47,7 @@ class Mimic:
 
 
 def resolved(mimics: Mapping[str, Mimic], context: str) -> dict[str, Mimic]:
-    """Return mimics without chains: each follows a joint that is not coupled itself.
+    """Return mimics without chains: each leader moves by itself.
 
     Raises HodynError when joints follow each other in a cycle.
     """
@@ -69,10 +69,10 @@ def resolved(mimics: Mapping[str, Mimic], context: str) -> dict[str, Mimic]:
 def warn_of_broken_couplings(
     mimics: Mapping[str, Mimic], locked: Mapping[str, float], context: str,
 ) -> None:
-    """Warn of locked joints that follow a joint that stays free.
+    """Warn of locked joints whose leader stays free.
 
-    `mimics` are those of coupled joints, locked ones included, not yet `resolved`; `locked` has
-    positions, rad or m; `context` names the source in the warning.
+    `mimics`, not yet `resolved`, has all coupled joints, also locked ones; `locked` has positions,
+    rad or m; `context` names the source in the warning.
     """
     for name in locked:
         path = [name]
@@ -87,16 +87,16 @@ def warn_of_broken_couplings(
 
 @dataclass(frozen=True, eq=False)
 class Coupling:
-    """Maps motions q to the bodies' joints, and torques at the bodies' joints back to those of q.
+    """Maps motions q to the bodies' joints, and torques at these joints back to the joints of q.
 
     Bodies are counted without a floating base, which has no joint. If no joint is coupled, arrays
     are returned unchanged.
     """
 
-    carried: NDArray[np.int64]  #: (n,): the body that each joint carries
-    leader: NDArray[np.int64]  #: (n_bodies,): the joint that each body moves with
-    followers: NDArray[np.int64]  #: (f,): the bodies whose joints are coupled
-    #: `multiplier`, `offset`: (f,), m and c of the followers
+    carried: NDArray[np.int64]  #: (n,): index of the body that each joint of q carries
+    leader: NDArray[np.int64]  #: (n_bodies,): index in q of the joint that each body moves with
+    followers: NDArray[np.int64]  #: (f,): indices of the bodies whose joints are coupled
+    #: `multiplier`, `offset`: (f,): m and c of each follower
     multiplier: Array
     offset: Array
 
@@ -149,7 +149,7 @@ class Coupling:
         return joints
 
     def matrix(self, base: int = 0) -> Array:
-        """Return S, (n_bodies, n); diag(I, S) if a base's `base` coordinates come first."""
+        """Return S, (n_bodies, n), or diag(I, S) after the `base` coordinates of a free base."""
         bodies, n = len(self.leader), len(self.carried)
         s = np.zeros((base + bodies, base + n))
         s[np.arange(base), np.arange(base)] = 1.0

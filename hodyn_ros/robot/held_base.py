@@ -11,10 +11,10 @@ from hodyn_ros.robot.model import (
 
 
 def with_base_held(robot: Robot, rotation: Array | None = None) -> Robot:
-    """Return a floating robot with its base held still, turned by a rotation (3, 3), default I.
+    """Return a floating robot with its base held still at a rotation (3, 3), default I.
 
-    In the result the base is at the world's origin with the world's axes; instead of the base,
-    gravity is turned, by the inverse rotation. Joints, limits, friction and actuators stay.
+    The result's base has the world's origin and axes: instead of the base, gravity is turned, by
+    the inverse rotation. Joints, limits, friction and actuators stay.
     """
     def held(body: Body) -> Body:
         return replace(body, parent=body.parent - 1 if body.parent > 0 else -1)

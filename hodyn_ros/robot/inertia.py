@@ -4,11 +4,11 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import lie
 
-TOLERANCE = 1e-9  # tolerance of the triangle inequality, as a share of the trace
+TOLERANCE = 1e-9  # round-off of principal values, as a share of the trace
 MIN_GYRATION_RADIUS = 1e-9  # radius of gyration, m, below which differences count as rounding
-# Largest violation of the inequality due to rounded digits, as a share of the largest value.
-SLIGHT = 0.1
-SLIGHT_RADIUS = 1e-3  # error of a centre of mass, m
+# A slight violation of the triangle inequality is at most SLIGHT times the largest principal value
+# (due to few digits), or the mass times SLIGHT_RADIUS², m² (due to a wrong centre of mass).
+SLIGHT, SLIGHT_RADIUS = 0.1, 1e-3
 
 SYMMETRIC_ENTRIES = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 """Order in which the entries of a symmetric 3×3 matrix are packed: xx yy zz xy xz yz."""
@@ -37,8 +37,8 @@ def asymmetry(inertia: Array) -> str | None:
 def physical_fault(mass: float, inertia: Array) -> str | None:
     """Return why no rigid body has this mass and inertia about its centre of mass, or None.
 
-    The faults are a negative principal value, and two that add up to less than the third. Both
-    have a tolerance for rounding: 1e-9 of the trace plus a radius of gyration of 1e-9 m.
+    The faults are a negative principal value, and two principal values whose sum is less than the
+    third. The tolerance for rounding is 1e-9 times the trace, plus the mass times (1e-9 m)².
     """
     a, b, c, tolerance = _principal(mass, inertia)
     if a < -tolerance:
@@ -53,8 +53,8 @@ def physical_fault(mass: float, inertia: Array) -> str | None:
 def is_slight(mass: float, inertia: Array) -> bool:
     """Return whether the fault of an unphysical inertia hardly changes a torque.
 
-    If so, the inertia is positive, and so is M(q); it breaks the triangle inequality by at most a
-    tenth of its largest principal value, or the inertia of its mass at a distance of 1 mm.
+    A slight fault leaves the inertia positive, and so M(q). It breaks the triangle inequality by
+    at most a tenth of the largest principal value, or by at most the mass times (1 mm)².
     """
     a, b, c, tolerance = _principal(mass, inertia)
     return bool(a >= -tolerance and c - a - b <= max(SLIGHT * c, mass * SLIGHT_RADIUS**2))
@@ -69,7 +69,7 @@ def _principal(mass: float, inertia: Array) -> tuple[float, float, float, float]
 def nearest_physical(inertia: Array) -> Array:
     """Return the physical inertia (3, 3) that is nearest in the Frobenius norm.
 
-    It has the principal axes of the symmetric part, and values from `nearest_principal`.
+    It has the principal axes of the symmetric part; `nearest_principal` gives its values.
     """
     principal, axes = np.linalg.eigh(0.5 * (inertia + inertia.T))
     found: Array = axes * nearest_principal(principal) @ axes.T
@@ -98,8 +98,9 @@ def combine(
 ) -> tuple[float, Array, Array]:
     """Return mass, centre of mass and inertia about it of two bodies fixed to each other.
 
-    They are in kg, m and kg m², (3,) and (3, 3), each in the body's own axes. `placement`, (4, 4),
-    is the pose of the other body in the first body's frame, which is also the result's.
+    Masses are in kg. Centres of mass, (3,), m, and inertias, (3, 3), kg m², are in each body's own
+    frame. `placement`, (4, 4), is the pose of the other body in the first body's frame, in which
+    the result is given.
     """
     rotation = placement[:3, :3]
     other_com = rotation @ other_com + placement[:3, 3]

@@ -10,7 +10,7 @@ from hodyn_ros.limits.velocity_bounds import velocity_bounds_of
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Limits of the joints, one entry per joint; infinite (an offset: 0) if no limit is known.
+    """Limits of the joints, one entry per joint: infinite (an offset: 0) if not known.
 
     Attributes
     ----------
@@ -25,8 +25,8 @@ class Limits:
     stopping_min, stopping_max : (n,) arrays
         Positions before which a joint must be able to stop, rad or m.
     stopping_deceleration, stopping_offset : (n,) arrays
-        Deceleration for stopping there (rad/s² or m/s²), and how much slower the joint must be
-        than this deceleration would allow (rad/s or m/s): see `limits.velocity_bounds`.
+        Deceleration before these positions (rad/s² or m/s²), and how much slower the joint must
+        be than this deceleration would allow (rad/s or m/s): see `limits.velocity_bounds`.
 
     """
 
@@ -66,7 +66,7 @@ class Limits:
 
     @cached_property
     def stopping_law(self) -> Array:
-        """`velocity_law` without the constant limits: only the law of stopping before the ends."""
+        """`velocity_law` without the constant limits: only the limits due to stopping, (5, n)."""
         law: Array = self.velocity_law.copy()
         law[0] = np.inf
         return law
@@ -76,10 +76,10 @@ class Limits:
         return _velocity_range(position, self.velocity_law)
 
     def stopping_range(self, position: Array) -> tuple[Array, Array]:
-        """Return the least and the largest velocity, each (…, n), at which joints can still stop.
+        """Return the least and the largest velocity from which joints can stop, each (…, n).
 
-        They must stop within `stopping_min` and `stopping_max`. Infinite if no stopping
-        deceleration is known.
+        They stop between `stopping_min` and `stopping_max`. Both velocities are infinite if no
+        stopping deceleration is known.
         """
         return _velocity_range(position, self.stopping_law)
 

@@ -27,13 +27,13 @@ class JointNames:
     robot : Robot
         The robot whose joints are looked for.
     prefix : str
-        Accepts only this prefix, alone or followed by one of the robot's: chooses one of several
-        arms.
+        If given, accepts only this prefix, alone or before one of `joint_prefixes`: it chooses
+        one of several arms.
     allow_other_model : bool
         Accepts any prefix.
     driver_prefix : str or None
-        The prefix of this arm's joint states, once known. Names with this prefix or none are then
-        this arm's, and names with any other are another arm's, whatever the rules above say.
+        The prefix of this arm's joint states, once known. Then only names with this prefix or none
+        are this arm's, whatever `prefix` and `allow_other_model` say.
     joints : sequence of str, optional
         The robot's joints to look for; all by default.
 
@@ -55,12 +55,13 @@ class JointNames:
         Raises
         ------
         NoKnownJointError
-            When no name is one of the robot's joints. It is an OtherArmError when all joints are
-            named, but with the prefix of another arm or robot model.
+            When no name is one of the robot's joints; as OtherArmError when all joints are named,
+            but with the prefix of another arm or robot model.
         MissingJointsError
             When joints are missing.
         HodynError
-            When joints are named twice or ambiguous.
+            When a joint is named twice, the names fit several arms, or all names have another
+            prefix than a given `driver_prefix`.
 
         """
         joints = self.joints
@@ -108,7 +109,7 @@ class JointNames:
     def of_driver(self, joints: Sequence[str], some: Sequence[str] = ()) -> 'JointNames':
         """Return a JointNames for the arm whose joints, (n,), have these names in joint states.
 
-        It refuses other arms. If `some` of the robot's joints are given, it finds only these.
+        The result refuses other arms. If `some` of the robot's joints are given, only they count.
         """
         return JointNames(
             self.robot, driver_prefix=joints[0].removesuffix(self.robot.joint_names[0]),

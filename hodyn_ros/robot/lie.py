@@ -175,7 +175,7 @@ def exp(screw: ArrayLike) -> Array:
 
 
 def log(matrix: Array) -> Array:
-    """Return the screw (6,) of a pose (4, 4), exp(log(C)) = C, with an angle of at most π."""
+    """Return the screw X (6,) of a pose C (4, 4): exp(X) = C, with an angle of at most π."""
     vector = rotation_log(matrix[:3, :3])
     turn, position = skew(vector), matrix[:3, 3]
     moved = turn @ position
@@ -184,11 +184,11 @@ def log(matrix: Array) -> Array:
 
 
 def dexp_inverse(screw: ArrayLike, twist: ArrayLike) -> Array:
-    """Return Ẋ (6,) of a pose exp(X) that moves with a spatial twist V, given the screw X.
+    """Return Ẋ (6,) of a pose exp(X) that moves with the spatial twist V (6,).
 
-    dexp⁻¹_X V = V − ½ ad_X V + Σ B₂ₖ / (2k)! ad_X²ᵏ V, with Bernoulli numbers; for a body-fixed
-    twist give −X. As ad_X⁵ = −2 θ² ad_X³ − θ⁴ ad_X, the sum is (c − θ² c′) ad_X² − c′ ad_X⁴,
-    with c(θ²) the coefficient in `log`, and c′ its derivative with respect to θ².
+    Ẋ = dexp⁻¹_X V = V − ½ ad_X V + Σ B₂ₖ / (2k)! ad_X²ᵏ V, with Bernoulli numbers B₂ₖ; if V is
+    body-fixed, give −X as the screw. As ad_X⁵ = −2 θ² ad_X³ − θ⁴ ad_X, the sum is
+    (c − θ² c′) ad_X² − c′ ad_X⁴, with the coefficient c(θ²) in `log` and its derivative c′.
     """
     twist = np.asarray(twist, dtype=float)
     product = ad(screw)
@@ -204,9 +204,9 @@ def dexp_inverse(screw: ArrayLike, twist: ArrayLike) -> Array:
 def _exponential_coefficients(angle: float) -> tuple[float, float, float]:
     """Return sin θ / θ, (1 − cos θ) / θ² and (θ − sin θ) / θ³.
 
-    The first two lose no digits, as the second is computed as ½ (sin ½θ / ½θ)². The difference in
-    the third loses 6 eps / θ² of its value, so below θ = 1 a series is summed, with a remainder
-    of 6 / 19!.
+    The first two lose no digits: the second is computed as ½ (sin ½θ / ½θ)². The difference in the
+    third has a relative error of 6 eps / θ², so below θ = 1 a series replaces it, with a relative
+    remainder of 6 / 19!.
     """
     if angle == 0.0:
         return 1.0, 0.5, 1.0 / 6.0
@@ -220,8 +220,8 @@ def _exponential_coefficients(angle: float) -> tuple[float, float, float]:
 def _logarithm_coefficient(angle: float) -> float:
     """Return (1 − ½θ cot ½θ) / θ².
 
-    The difference loses 12 eps / θ² of its value, so below θ = 1 a series is summed. Each term is
-    (θ / 2π)² of the term before it: after ten the remainder is below 1e-16.
+    The difference has a relative error of 12 eps / θ², so below θ = 1 a series replaces it. Each
+    term is (θ / 2π)² of the term before it: after ten terms the remainder is below 1e-16.
     """
     if angle > 1.0:
         half = 0.5 * angle
@@ -232,7 +232,8 @@ def _logarithm_coefficient(angle: float) -> float:
 def _logarithm_slope(angle: float) -> float:
     """Return the derivative of `_logarithm_coefficient` with respect to θ².
 
-    Near θ = 1 either branch has an error of eps, small beside the terms that it is added to.
+    Near θ = 1 both branches have an error of eps, small beside the terms that the slope is added
+    to.
     """
     if angle > 1.0:
         half = 0.5 * angle

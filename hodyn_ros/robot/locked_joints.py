@@ -1,4 +1,4 @@
-"""Finds locked joints that are measured or planned at another position than the model's."""
+"""Finds locked joints whose measured or planned position differs from the model's."""
 from collections.abc import Sequence
 
 from hodyn_ros.robot.coupling import Mimic
@@ -7,16 +7,16 @@ from hodyn_ros.robot.model import Robot
 APART = 0.01
 """Distance from the locked position, rad or m, beyond which a joint is reported."""
 FAR = 0.05
-"""Distance from the locked position, rad or m, beyond which the model does not fit the arm. Up to
-it, the torque of a link's weight changes by at most 5 % of its largest value if the joint turns.
-Most fingers do not move further, and their weight changes little."""
+"""Distance from the locked position, rad or m, beyond which the model does not fit the arm. A turn
+by 0.05 rad changes the torque of a link's weight by at most 5 % of its largest value. A slide of
+0.05 m is the stroke of most fingers, whose weight hardly counts."""
 
 
 def index_of(joint: str, names: Sequence[str], prefix: str | None) -> int | None:
-    """Return the index, in a driver's names, of a joint of the robot's file; None if not found.
+    """Return the index of a joint of the robot's file in a driver's names; None if not found.
 
-    The driver's name may have the arm's prefix. If the prefix is not known (None), a name that
-    ends with an underscore and the joint is taken, provided that it is the only one.
+    The driver's name may have the arm's prefix. If the prefix is unknown (None), any prefix that
+    ends with an underscore is accepted, provided that only one name fits.
     """
     wanted = (joint, (prefix or '') + joint)
     found = [i for i, name in enumerate(names) if name in wanted]
@@ -32,33 +32,33 @@ def locks_that_matter(robot: Robot) -> dict[str, float]:
 
 
 def watched_locks(robot: Robot) -> dict[str, float]:
-    """Return `locks_that_matter`, and those of the joints whose accelerations change torques."""
+    """Return where joints are locked, rad or m, whose position or acceleration changes torques."""
     return locks_that_matter(robot) | {
         joint: at for joint, at in robot.locked if joint in robot.shifting_locks}
 
 
 def locked_indices(robot: Robot, names: Sequence[str], prefix: str) -> dict[str, int]:
-    """Return the index, in a driver's names, of each of `watched_locks` that it names."""
+    """Return the index in a driver's names of each of `watched_locks` that is among them."""
     found = {joint: index_of(joint, names, prefix) for joint in watched_locks(robot)}
     return {joint: index for joint, index in found.items() if index is not None}
 
 
 def locked_position(robot: Robot, name: str, prefix: str) -> float | None:
-    """Return where a joint, named with or without a prefix, is locked; None if it is not."""
+    """Return where a joint, named with or without the prefix, is locked; None if it is not."""
     return next((position for joint, position in robot.locked
                  if name in (joint, prefix + joint)), None)
 
 
 def no_torque_depends_on(robot: Robot, name: str, prefix: str, *, moves: bool) -> bool:
-    """Return whether torques are the same wherever a locked joint stands, or if it moves."""
+    """Return whether a locked joint's position (and motion, if it moves) changes no torque."""
     joints = robot.harmless_locks - (robot.shifting_locks if moves else frozenset())
     return any(name in (joint, prefix + joint) for joint in joints)
 
 
 def dependence(robot: Robot, name: str, prefix: str) -> str:
-    """Return why a joint, named with or without a prefix, does not move by itself; '' if it does.
+    """Return why a joint, named with or without the prefix, does not move by itself, or ''.
 
-    It is a clause such as ``is locked at 0.02`` or ``follows left_finger1``.
+    The reason is a clause such as ``is locked at 0.02`` or ``follows left_finger1``.
     """
     if (position := locked_position(robot, name, prefix)) is not None:
         return f'is locked at {position:g}'
@@ -67,7 +67,7 @@ def dependence(robot: Robot, name: str, prefix: str) -> str:
 
 
 def mimic_of(robot: Robot, name: str, prefix: str) -> Mimic | None:
-    """Return what a joint, named with or without a prefix, follows; None if nothing."""
+    """Return the mimic of a joint, named with or without the prefix; None if it has none."""
     return next((body.mimic for body in robot.bodies
                  if body.mimic is not None and name in (body.joint, prefix + body.joint)), None)
 
@@ -78,7 +78,7 @@ def way_out(what: str) -> str:
 
 
 def why_not_commanded(robot: Robot, names: Sequence[str], prefix: str, what: str) -> str:
-    """Return why joints besides the robot's cannot be in a plan or stream, and what to do."""
+    """Return why joints that are not the robot's cannot be in a plan or stream, and what to do."""
     found = {name: dependence(robot, name, prefix) for name in names}
     strange = [name for name in names if not found[name]]
     if strange:
@@ -91,10 +91,7 @@ def why_not_commanded(robot: Robot, names: Sequence[str], prefix: str, what: str
 
 
 def elsewhere(joint: str, locked: float, low: float, high: float) -> str:
-    """Return a clause about a joint that is not where it is locked.
-
-    Its positions are from `low` to `high`, rad or m.
-    """
+    """Return a clause about a joint that is from `low` to `high`, not at `locked`, rad or m."""
     where = f'stands at {0.5 * (low + high):.3g}' if high - low <= APART else (
         f'moves from {low:.3g} to {high:.3g}')
     return f'{joint} is locked at {locked:g}, but {where}'

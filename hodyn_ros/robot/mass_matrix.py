@@ -18,16 +18,16 @@ from hodyn_ros.robot.body_table import (
 )
 from hodyn_ros.robot.model import Robot
 
-SINGULAR_MASS = 1e-13  # up to this, an eigenvalue of a mass matrix with unit diagonal is zero
+SINGULAR_MASS = 1e-13  # relative round-off of M, and of its eigenvalues if its diagonal is 1
 
 
 def massless(robot: Robot, armature: Array | None = None) -> list[int]:
     """Return the indices of bodies whose joints move no mass.
 
-    `armature`, (n,), kg m² or kg, is inertia of motors that the joints move as well.
-    If each joint alone moves a mass, but several together can move without any, it is one of
-    these. One configuration suffices: det M(q) is analytic, so if it is zero at a configuration
-    without symmetries, it is zero everywhere.
+    If each joint alone moves a mass, but several together can move without moving any, the index
+    is that of one of them. `armature`, (n,), kg m² or kg, is the inertia of the joints' motors.
+    One configuration is checked: det M(q) is analytic, so if it is zero at a configuration without
+    symmetries, it is zero everywhere.
     """
     mass, round_off = mass_matrix(robot, np.cos(np.arange(1.0, robot.n + 1.0) ** 2))
     if armature is not None:
@@ -64,8 +64,8 @@ def massless_fault(robot: Robot, armature: Array | None = None) -> str | None:
 def mass_matrix(robot: Robot, q: Array) -> tuple[Array, Array]:
     """Return M (N, N) and the round-off (N,) of its diagonal.
 
-    Composite-rigid-body algorithm (CRBA) in kernel frames, which loses no digits far from the
-    world's origin. The first six coordinates of a floating robot are the base's body-fixed twist.
+    The CRBA runs in kernel frames, so no digits are lost far from the world's origin. A floating
+    base comes first, with the six components of its body-fixed twist.
     """
     parent, body_table = robot.kernel_model.parent, robot.kernel_model.body_table
     composite = spatial_inertias(body_table)

@@ -93,8 +93,8 @@ class KernelModel:
     """The constants that the kernels read, body by body, in frames whose z axis is the joint's.
 
     A kernel frame K and its body frame B differ by the constant pose `body_in_kernel`. In kernel
-    frames every joint turns by ρ q about z and moves by h q along z, whatever its type, so the
-    kernels need no branches: (ρ, h) is (1, 0) revolute, (1, pitch) helical, (0, 1) prismatic.
+    frames every joint turns by ρ q about z and moves by h q along z, so the kernels need no
+    branches: (ρ, h) is (1, 0) if revolute, (1, pitch) if helical, and (0, 1) if prismatic.
     """
 
     parent: NDArray[np.int64]  #: (n_bodies,): −1 for the world
@@ -127,7 +127,7 @@ class Robot:
         Inertia of the motors' rotors reflected to joints without springs, kg m²; part of the
         feed-forward, not of the inverse dynamics.
     effort_gain : (n,) array or None
-        N m per unit of the efforts that the driver reports, for example if these are currents.
+        N m per unit of the efforts that the driver reports, which may be currents.
     actuators : Actuators or None
         Joint actuators, None if the motors are not modelled; part of the feed-forward.
     reflexes : Reflexes or None
@@ -138,7 +138,7 @@ class Robot:
     base_pose : (4, 4) array
         Pose of the base in the world; the placements of bodies on the base contain it.
     in_base : tuple of (str, (4, 4) array)
-        Names of the links on the base and their poses in it, if `base_pose` was given.
+        Links on the base and their poses in the base, if `base_pose` was given.
     locked : tuple of (str, float)
         Positions, rad or m, of the joints that were locked when the robot was loaded, and of
         those that follow them.
@@ -146,14 +146,13 @@ class Robot:
         Joints in `locked` on whose position no torque depends, such as wheels and the joints of
         another arm.
     shifting_locks : frozenset of str
-        Joints in `harmless_locks` that slide, and carry the arm or are on a moving slide, and
-        joints that these follow: torques depend on their acceleration, though not on their
-        position.
+        Joints in `harmless_locks` whose acceleration changes torques, though their position does
+        not: slides that carry the arm or are on a moving slide, and the joints that they follow.
     kernel_model : KernelModel
         The bodies as the kernels read them.
     coupling : Coupling
-        How the bodies move with the joints, if some joints follow others. Arrays with one entry
-        per joint have no entries for the followers.
+        Maps the joints to the bodies, as some joints may follow others. Arrays with one entry per
+        joint have no entries for followers.
 
     """
 
@@ -226,7 +225,7 @@ class Robot:
 
     @property
     def tracking_tolerance(self) -> Array:
-        """How far joints may be from their reference, (n,), by default 0.2 rad and 0.05 m."""
+        """Largest distance of joints from their reference, (n,), by default 0.2 rad or 0.05 m."""
         known = self.limits.tracking_error
         default = [0.05 if body.type == 'prismatic' else 0.2 for body in self.joint_bodies]
         return np.where(np.isfinite(known), known, default)
@@ -297,11 +296,11 @@ class Robot:
         return replace(self, **mounted(self, pose))
 
     def with_rotation(self, joint: str, rotation: ArrayLike) -> Robot:
-        """Return the same robot, with a spherical joint whose coordinates are 0 at a rotation.
+        """Return the same robot, with the coordinates of a spherical joint 0 at a rotation.
 
         The rotation, (3, 3), is relative to the body's placement in its file. The limits of the
-        revolute joints NAME_x, NAME_y and NAME_z stay. Raises HodynError when the joint NAME is
-        not spherical, and for a matrix that is not a rotation.
+        joint's coordinates (NAME_x, NAME_y and NAME_z) stay. Raises HodynError when the joint NAME
+        is not spherical, and for a matrix that is not a rotation.
         """
         matrix = _numbers(rotation, 'rotation', (3, 3))
         return replace(self, bodies=spherical.recentred(self, joint, matrix))

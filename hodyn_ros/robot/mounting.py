@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def mounted(robot: Robot, base_pose: Array) -> dict[str, Any]:
-    """Return the attributes of a robot that change if its base is at a pose (4, 4)."""
+    """Return the robot's attributes, by name, that change if its base is put at a pose (4, 4)."""
     placements = {body.name: body.placement for body in robot.bodies if body.parent == -1}
     placements |= {name: pose for name, (index, pose) in robot.frames.items() if index == -1}
     in_base = {name: pose_in_base(robot, name, pose) for name, pose in placements.items()}
@@ -30,10 +30,10 @@ def mounted(robot: Robot, base_pose: Array) -> dict[str, Any]:
 
 
 def pose_in_base(robot: Robot, name: str, placement: Array) -> Array:
-    """Return the pose in the base of a link that has this placement in the world.
+    """Return a link's pose in the base, given its placement in the world.
 
-    If the placement was computed from a pose in `robot.in_base`, this pose is returned to the last
-    bit: the round-off of an inverse would make a robot drift that is saved and loaded repeatedly.
+    If the placement was computed from a pose in `robot.in_base`, exactly this pose is returned:
+    through an inverse, a robot that is saved and loaded repeatedly would drift.
     """
     known = dict(robot.in_base).get(name)
     if known is not None and np.array_equal(_product(robot.base_pose, known), placement):

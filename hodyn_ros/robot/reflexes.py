@@ -1,4 +1,4 @@
-"""Reflexes: limits at which the vendor's controller stops an arm, by the vendor's own names."""
+"""Reflexes: stops by the vendor's controller, by the vendor's names, when a limit is exceeded."""
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ QUANTITIES = ('velocity', 'acceleration', 'jerk', 'effort', 'effort_rate')
 
 @dataclass(frozen=True, eq=False)
 class Reflex:
-    """A stop by the vendor's controller, with the limit that triggers it."""
+    """One limit at which the vendor's controller stops."""
 
     name: str  #: The vendor's name for it
     commands: Commands  #: 'effort' or 'position': the kind of commands for which it applies
@@ -24,18 +24,18 @@ class Reflex:
     #: the motion. The effort includes gravity; the effort rate is the difference of the commanded
     #: efforts, per second.
     quantity: str
-    #: (k,): increasing speeds, rad/s or m/s, at which the limit is given; a single one if the
-    #: limit does not depend on speed
+    #: (k,): increasing speeds, rad/s or m/s, at which the limit is given; (1,) if it does not
+    #: depend on speed
     speed: Array
-    #: (k, n): limit of each joint at these speeds, in the quantity's unit, linear between them;
+    #: (k, n): limit of each joint at these speeds, in the quantity's unit, interpolated linearly;
     #: infinite for a joint that is not watched
     limit: Array
 
     def limit_at(self, velocity: Array, stopping_range: tuple[Array, Array]) -> Array:
         """Return the limits, (T, n), of joints that move with velocities (T, n).
 
-        `stopping_range` is from `Limits.stopping_range` at their positions; limits of velocity are
-        at most this range.
+        `stopping_range` is `Limits.stopping_range` at their positions. It also bounds a limit of
+        velocity.
         """
         limit: Array = np.broadcast_to(self.limit[0], velocity.shape)
         if self.speed.size > 1:
@@ -51,7 +51,7 @@ class Reflex:
 
 @dataclass(frozen=True, eq=False)
 class Reflexes:
-    """The reflexes of a vendor's controller, and how it reads commands."""
+    """The reflexes of a vendor's controller, and how it takes commands."""
 
     period: float  #: Sampling period of commands, s; differences are taken between samples
     gravity: bool  #: Whether commanded efforts include gravity

@@ -2,8 +2,8 @@
 
 The body is at C = C_parent · placement · T(p) Rx(q₁) Ry(q₂) Rz(q₃) R₀ T(−p), with the joint's
 point p in the body's frame. So the three positions are a chart of SO(3), singular at q₂ = ±90°.
-They are 0 at the rotation R₀, which is stored in the placement of the last of the three bodies.
-No other data mark a spherical joint: any three revolute joints of this form are one.
+They are 0 at the rotation R₀, which the placement of the last of the three bodies contains. Any
+three revolute joints of this form, named NAME_x, NAME_y and NAME_z, are a spherical joint.
 """
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 _FORM = 1e-9
-"""Tolerance of the form's axes (1) and points (m), for the rounded numbers of files."""
+"""Tolerance of axes (unit vectors) and points (m) in this form, as files round numbers."""
 _NEAR_SINGULAR = 1e-2
-"""|cos q₂| below which the chart is named as the cause if dynamics fail or lose digits."""
+"""|cos q₂| up to which the chart is named as the cause if dynamics fail or lose digits."""
 
 
 def spherical_joints(robot: Robot) -> Mapping[str, int]:
-    """Return the index of the first of the three bodies of each spherical joint, by name."""
+    """Return, by name of each spherical joint, the index of the first of its three bodies."""
     found = {}
     for i, body in enumerate(robot.bodies[:-2]):
         name = body.joint.removesuffix('_x')
@@ -38,7 +38,7 @@ def spherical_joints(robot: Robot) -> Mapping[str, int]:
 
 
 def first_body(robot: Robot, joint: str) -> int:
-    """Return the index of the first of the three bodies; HodynError for any other joint."""
+    """Return the index of a spherical joint's first body; HodynError for any other joint."""
     known = spherical_joints(robot)
     if joint not in known:
         names = f'it has {", ".join(known)}' if known else 'it has none'
@@ -47,7 +47,7 @@ def first_body(robot: Robot, joint: str) -> int:
 
 
 def recentred(robot: Robot, joint: str, rotation: Array) -> tuple[Body, ...]:
-    """Return the robot's bodies, with the joint's coordinates 0 at this rotation (3, 3)."""
+    """Return the robot's bodies with the joint's coordinates 0 at this rotation (3, 3)."""
     fault = lie.pose_fault(lie.pose(rotation))
     if fault:
         raise HodynError(f'rotation of joint {joint!r}: {fault}')
@@ -59,7 +59,7 @@ def recentred(robot: Robot, joint: str, rotation: Array) -> tuple[Body, ...]:
 
 
 def singular_chart(robot: Robot, joint: str, positions: Array) -> str | None:
-    """Return what to do if `joint` is one of the three joints of a singular chart, otherwise None.
+    """Return the fault and what to do if `joint` is a coordinate of a singular chart, or None.
 
     `positions` (n,) are those of the robot's joints.
     """

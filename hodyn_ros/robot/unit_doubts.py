@@ -1,7 +1,7 @@
 """Questions, one line each, about numbers of a robot that are probably not in SI units.
 
-They are asked of every source after reading, whatever its format. If possible, bounds are
-relative to the robot, so that small hands and large cranes raise no question.
+Robots from every format are checked after reading. Where possible, bounds are relative to the
+robot's size or mass, so that small hands and large cranes raise no question.
 """
 from collections.abc import Iterable, Mapping, Sequence
 import math
@@ -25,32 +25,34 @@ if TYPE_CHECKING:
 
 
 MANY_TURNS = 8.0 * math.pi
-"""Largest end of a range, rad: cables allow two or three turns, so a wider one is in degrees."""
+"""Largest end of a range, rad: cables allow two or three turns, so wider ranges are in degrees."""
 _ENDLESS, _ENDLESS_FROM_ZERO = 1000.0, 1e4
-"""End of a range, rad or m, from which on the range means no limit. The second is of slides whose
-range is not symmetric: 0 to 1200 is a slide of 1.2 m in mm, and ±1000 is no limit."""
+"""Least end of a range, rad or m, that means 'no limit', such as ±1000. The second value is for
+slides with a range that is not symmetric: 0 to 1200 is a slide of 1.2 m in mm."""
 _FULL_TURN = 1.01 * 2.0 * math.pi
 """Largest plausible angle in a pose or in DH parameters (rpy, alpha, theta), rad: a full turn."""
 _FAR = 50.0
-"""Longest arm, and largest end of the range of a slide, m."""
+"""Largest length of an arm, and largest end of a slide's range, m."""
 _SPREAD = 10.0
-"""Largest distance of a mass from its joint, and radius of gyration, in lengths of the arm."""
+"""Largest distance of a mass from its joint, and radius of gyration, over the arm's length."""
 _SHORT, _SMALL_ARM = 0.1, 0.5
-"""Lower bounds of the arm's length, m, in the checks of inertias and of centres of mass."""
+"""Least length or size of an arm that the checks assume, m: _SMALL_ARM in the checks of masses and
+their centres, _SHORT in all others."""
 _STEEP = 0.1
 """Largest pitch of a helical joint, m/rad: 0.63 m per turn."""
 _THIN = 0.1
-"""Least mass over the cube of its distance, kg/m³: even booms of cranes are heavier."""
+"""Least mass over the cube of its distance from the joint or of its radius of gyration, kg/m³:
+even booms of cranes are heavier."""
 _POINT = 20.0
-"""Largest distance of a centre of mass from its joint, in radii of gyration."""
+"""Largest distance of a centre of mass from its joint, over the radius of gyration."""
 _DENSE = 4e5
 """Largest mass over the cube of its radius of gyration, kg/m³: a ball of osmium has this value."""
 _HEAVY, _SMALLEST = 500.0, 0.3
-"""Largest mass over the cube of the robot's size, kg/m³; lower bound of the size, m."""
+"""Largest mass over the cube of the robot's size, kg/m³; least size that is assumed, m."""
 _OF_THE_ARM, _PAYLOAD = 5.0, 20.0
 """Largest payload: the larger of this multiple of the arm's mass and this mass, kg."""
 _FAR_FROM_FLANGE, _SMALLEST_LOADED = 3.0, 1.0
-"""Largest distance of a payload from its link, in sizes of the robot; lower bound of size, m."""
+"""Largest distance of a payload from its link, over the robot's size; least size assumed, m."""
 _EARTH = 9.0, 10.6
 """Least and largest strength of the earth's gravity, m/s²."""
 _HEAVIEST = 50.0
@@ -58,12 +60,13 @@ _HEAVIEST = 50.0
 _DEFLECTION, _STIFF = 1.0, 2e-5
 """Largest deflection of an actuator's spring; least deflection at the largest torque, rad."""
 _FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 5000.0, 2000.0
-"""Largest speed of a joint, one without a range, and a rotor before its gear, rad/s or m/s."""
+"""Largest speeds, rad/s or m/s: of a joint, a joint without a range, and a rotor before its gear.
+"""
 _STRONG, _STRONG_SLIDE, _STRONG_TURN = 100.0, 1e4, 1e3
-"""Largest effort of a joint: this many times the robot's weight (prismatic) or weight times size,
-but at least this force, N (prismatic), or torque, N m."""
+"""Largest effort of a joint: _STRONG times the robot's weight (prismatic) or its weight times its
+size (others), but at least the force _STRONG_SLIDE, N, or the torque _STRONG_TURN, N m."""
 _ROTORS = 10.0
-"""Largest inertia of a rotor, at the joint, in inertias of the whole arm."""
+"""Largest inertia of a rotor reflected to its joint, over the inertia of the whole arm."""
 
 
 def ask(line: str) -> None:
@@ -142,7 +145,7 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
 
 
 def _ask_of_limits(robot: 'Robot', context: str) -> None:
-    """Ask about limits of velocity and effort that no such robot reaches."""
+    """Ask about limits of velocity and effort that no robot of this size and weight reaches."""
     limits = robot.limits
     weight = _EARTH[0] * sum(body.mass for body in robot.bodies)
     size = max(_size(robot.bodies), _SHORT)
@@ -255,7 +258,7 @@ def ask_of_payload(
 def _ask_of_inertias(
     loads: Iterable[tuple[str, float, Array]], length: float, context: str,
 ) -> None:
-    """Ask about inertias on an arm of this length, m; each comes with its name and mass."""
+    """Ask about the inertias of loads (name, mass, inertia) on an arm of this length, m."""
     if spread := [
         f'{name} ({radius:.3g} m)' for name, mass, inertia in loads
         if (radius := _gyration(mass, inertia)) > _SPREAD * max(length, _SHORT)
@@ -268,7 +271,8 @@ def _ask_of_inertias(
 def _ask_of_friction(robot: 'Robot', context: str) -> None:
     if robot.friction is None:
         return
-    # A (1/(1 + exp(−α (q̇ + s))) − 1/(1 + exp(−α s))) at high speed, in the worse direction.
+    # The law A (1/(1 + exp(−α (q̇ + s))) − 1/(1 + exp(−α s))) at high speed, in the direction with
+    # the larger friction.
     law = robot.friction
     greatest = 0.5 * law.amplitude * (1.0 + np.abs(np.tanh(0.5 * law.slope * law.velocity_offset)))
     if strong := [

@@ -1,4 +1,4 @@
-"""Simulated arms with their controllers, which use the feed-forward node's answers."""
+"""Simulated arms with controllers that use the answers of the feed-forward node."""
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 import math
@@ -13,17 +13,17 @@ from hodyn_ros.simulation.motor_loop import MotorLoop
 from hodyn_ros.simulation.rigid_arm import SimulatedArm
 
 BANDWIDTH, DAMPING = 20.0, 1.0  # rad/s and damping ratio of the rigid arm's PD
-FRICTION_STEPS = 2  # steps per `step`: steep friction held for a whole period would be unstable
+FRICTION_STEPS = 2  # integrations per `step`: with a single one, steep friction would be unstable
 ELASTIC_STEP = 5e-4  # largest step of the elastic arm's integration, s
-# Periods after the last answer from which on `AnswerLine` is constant, so that the arm stops if
-# the node dies.
 LINE_PERIODS = 50.0
+"""Periods after the last answer for which `AnswerLine` goes on; then it is constant, so that the
+arm stops if the node dies."""
 HALF_HOLD = 0.5
 """Periods from a state to the middle of the time for which its answer is used."""
 
 
 class AnswerLine:
-    """The line through the last two answers; constant from `longest` s after the last one."""
+    """The line through the last two answers; constant later than `longest`, s, after the last."""
 
     def __init__(self, longest: float) -> None:
         self._longest = longest
@@ -73,8 +73,8 @@ class ControlLoop(ABC):
     def step(self, instant: float, dt: float) -> None:
         """Advance the arm from an instant by dt, s; before the first command, brakes hold it.
 
-        The PD uses the reference at the start of the step, and the feed-forward torque is that of
-        its middle.
+        The PD uses the reference at the step's start; the feed-forward torque is the one at the
+        step's middle.
         """
         now, middle = self._answers.at(instant), self._answers.at(instant + 0.5 * dt)
         if now is not None and middle is not None:

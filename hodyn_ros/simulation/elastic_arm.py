@@ -12,7 +12,7 @@ from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.simulation.mujoco_model import build_model
 
-MAX_STEP = 2e-4  # s
+MAX_STEP = 2e-4  # largest step of the integration, s
 
 
 def check_motors(actuators: Actuators) -> None:
@@ -29,9 +29,9 @@ class ElasticArm:
     """Links, springs and motors, integrated by a Runge-Kutta method.
 
     The equations are M(q) q̈ + c(q, q̇) + g(q) + friction(q̇) = Q and B θ̈ + load = τ_m
-    (M21, eqs. 2 and 3), for rigid joints their sum with θ = q. MuJoCo computes links, gravity,
+    (M21, eqs. 2 and 3); at rigid joints, their sum with θ = q. MuJoCo computes links, gravity,
     motors (as separate bodies) and linear springs and dampers (as tendons). Other springs and
-    friction are added as external forces at each stage of the integration, whose steps are at most
+    friction are external forces at each stage of the integration, whose steps are at most
     `longest_step`, s. At first, the motors hold the links at rest at a position, (n,), rad or m.
     """
 

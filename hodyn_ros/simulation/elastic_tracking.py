@@ -1,8 +1,8 @@
 """Simulates how well an elastic arm follows a motion with different parts of the feed-forward.
 
-The simulated motors have a PD loop and there is no feedback of the links, so the links' tracking
-error shows what each part of the feed-forward contributes. Flatness-based full-state feedback
-is simulated for comparison.
+The simulated motors have a PD loop, but links have no feedback, so their tracking error shows what
+each part of the feed-forward contributes. Flatness-based full-state feedback is simulated for
+comparison.
 """
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,22 +25,23 @@ from hodyn_ros.simulation.motor_loop import BANDWIDTH, MotorLoop
 Method = Literal['rigid', 'torque', 'torque_rate', 'full', 'flatness']
 METHODS: tuple[Method, ...] = get_args(Method)
 Controller = Callable[[int], Array]
-"""A function of a cycle's number that returns motor torques, (m,), N m."""
+"""Returns the motor torques, (m,), N m, of a cycle, given its number."""
 
 LOST = 1e3
 """Joint position, rad, beyond which an arm is not simulated further."""
 SETTLING = 1.0
 """Time that the arm is held before the motion, s, so that transients of a wrong model decay."""
 PERIOD = 1e-3
-"""Period of the control, s: torques are held for it; feed-forward is evaluated at its middle."""
+"""Period of the control, s: torques are constant for a period, and the feed-forward is that of its
+middle."""
 
 
 @dataclass(frozen=True)
 class Conditions:
     """Differences between the simulated arm and the controller's model."""
 
-    #: `stiffness`, `mass`: Ratios of the arm's stiffness and mass to the model's; mass scales all
-    #: link inertias
+    #: `stiffness`, `mass`: Ratios of the arm's stiffness and masses to the model's; inertias are
+    #: scaled like masses
     stiffness: float = 1.0
     mass: float = 1.0
     #: Delay of references to the motor loop, s, rounded to periods of the loop
@@ -74,7 +75,7 @@ class Tracking:
 
     @property
     def rms(self) -> float:
-        """Root mean square of the worst joint's error, rad; infinite if the arm was lost."""
+        """Root mean square error of the worst joint, rad; infinite if the arm was lost."""
         rms = float(np.sqrt(np.mean(self.error**2, axis=0)).max())
         return rms if np.isfinite(rms) else np.inf
 
@@ -225,14 +226,14 @@ def _flatness(
 
 
 def _undamped(actuators: Actuators) -> Actuators:
-    """Return the actuators without dampers, which need rates consistent with the positions."""
+    """Return the actuators without dampers, for which truncated torques lack consistent rates."""
     return Actuators(actuators.names, tuple(
         replace(joint, law=LinearSpring(joint.law.stiffness))
         if isinstance(joint.law, LinearSpring) else joint for joint in actuators.joints))
 
 
 def _real(robot: Robot, conditions: Conditions) -> Robot:
-    """Return the simulated arm, which differs from the controller's model by the conditions."""
+    """Return the arm to simulate: the controller's model, changed by the conditions."""
     joints = tuple(
         replace(joint, law=joint.law.scaled(conditions.stiffness))
         for joint in robot.require_actuators().joints)

@@ -5,7 +5,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import Robot
 
 REST_TO_REST_PEAK = 2.461
-"""Peak velocity of the motion of degree 9 from rest to rest, over distance 1 in time 1."""
+"""Peak velocity of a polynomial motion of degree 9 from rest to rest, by 1 rad in 1 s."""
 
 
 def home(robot: Robot) -> Array:
@@ -28,8 +28,8 @@ def example_waypoints(
 ) -> tuple[Array, Array]:
     """Return times (m,) and positions (m, n) of a motion from `home` and back.
 
-    It takes `duration`, s, with a random waypoint about every 1.5 s; moves from rest to rest
-    between waypoints have at most the share `speed` of `fastest`.
+    It takes `duration`, s, with a random waypoint about every 1.5 s. A move from rest to rest
+    between two waypoints would need at most the share `speed` of `fastest`.
     """
     pieces = max(2, round(duration / 1.5))
     times = np.linspace(0.0, duration, pieces + 1)

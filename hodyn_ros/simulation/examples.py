@@ -15,12 +15,12 @@ ActuatorKind = Literal['rigid', 'sea', 'vsa']
 
 STIFFNESS = 1000.0
 """Example joint stiffness, N m/rad: no maker of the built-in arms publishes it."""
-VSA_STIFFNESS = 2000.0  # the same for kind vsa
+VSA_STIFFNESS = 2000.0  # example joint stiffness of kind vsa, N m/rad
 DURATION, SPEED = 3.0, 0.8
 """Duration of an example motion, s, and its peak velocities as a share of the limits."""
-TENDON_SCALE, TENDON_RATE = 2.0, 10.0  # N m, 1/rad
+TENDON_SCALE, TENDON_RATE = 2.0, 10.0  # a (N m) and b (1/rad) of the tendons of kind vsa
 
-# Estimates in public models of these arms, kg m², reflected to the joints.
+# Rotor inertias reflected to the joints, kg m²: estimates in public models of these arms.
 _MOTOR_INERTIA = {
     'panda': (0.606, 0.606, 0.462, 0.462, 0.206, 0.206, 0.206),
     'fr3': (0.606, 0.606, 0.462, 0.462, 0.206, 0.206, 0.206),

@@ -1,4 +1,4 @@
-"""Compares how each method tracks a fast motion, also if the controller's model is wrong."""
+"""Compares how well each method tracks a fast motion, with exact and with wrong models."""
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +28,7 @@ from hodyn_ros.simulation.examples import (
 from hodyn_ros.simulation.motor_loop import BANDWIDTH
 
 Run = tuple[str, Method]
-"""Name of the conditions and method of a simulated motion."""
+"""A simulated motion: the name of its conditions, and its method."""
 
 _MS = 1e-3
 _EXACT = 'model exact'
@@ -50,7 +50,8 @@ ROBUSTNESS: dict[str, Conditions] = {
 }
 """Conditions under which methods are compared: wrong models, delays and noise."""
 STIFFNESS_MOTION = (1.0, 1.75, 0.75)
-"""Variable stiffness at the start, half-way and at the end, in multiples of the actuators'."""
+"""Variable stiffness at the start, in the middle and at the end of the motion, over the stiffness
+in the actuators."""
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def compare_methods(
 ) -> tuple[dict[str, Any], dict[Method, Tracking]]:
     """Simulate a fast motion with each method, under each of the conditions.
 
-    Return the results, for JSON, and each method's motion of the arm with an exact model. `robot`
-    is the `compared_robot` of the settings; `track` iterates over the given runs, for example to
-    show progress. HodynError: the robot cannot follow the motion.
+    Return the results, for JSON, and each method's tracking with an exact model. `robot` is the
+    `compared_robot` of the settings; `track` iterates over the runs that it is given, for example
+    to show progress. HodynError: the robot cannot follow the motion.
     """
     plan = fit_plan(*fast_motion(robot, settings.duration, settings.speed))
     stiffness = _stiffness_plan(robot, plan)

@@ -13,16 +13,16 @@ from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot.mass_matrix import massless_fault
 
 _MUJOCO_JOINT = {'revolute': 'hinge', 'prismatic': 'slide'}
-_MIN_MASS, _MIN_INERTIA = 1e-9, 1e-12
-_TRIANGLE_MARGIN = 1e-12
+_MIN_MASS, _MIN_INERTIA = 1e-9, 1e-12  # kg and kg m²: MuJoCo refuses 0
+_TRIANGLE_MARGIN = 1e-12  # least slack in the triangle inequality, over the largest inertia
 
 
 def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
     """Return the compiled ``mujoco.MjModel`` of a robot, with the motors and springs of actuators.
 
-    Coordinates of joints come first, then those of motors behind springs. Linear springs and
-    their dampers are tendons; the caller computes the forces of other springs. Inertias that no
-    rigid body has are replaced by the nearest ones that MuJoCo accepts.
+    The coordinates are those of the joints, then those of motors behind springs. Linear springs
+    and their dampers are tendons; the caller computes the forces of other springs. Inertias that
+    no rigid body has are replaced by the nearest ones that MuJoCo accepts.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
     root = ElementTree.Element('mujoco', model=robot.name)
     ElementTree.SubElement(root, 'compiler', angle='radian', inertiafromgeom='false')
     option = ElementTree.SubElement(root, 'option', gravity=_numbers(robot.gravity))
-    # The model has no contacts, limits or actuators, and to look for them would take time.
+    # The model has no contacts, limits or actuators; to look for them would take time.
     ElementTree.SubElement(
         option, 'flag', contact='disable', constraint='disable', actuation='disable')
     world = ElementTree.SubElement(root, 'worldbody')
@@ -108,8 +108,8 @@ def _add_motors(
             continue
         name = f'motor{motor}'
         body = ElementTree.SubElement(world, 'body', name=name)
-        # The rotor's inertia is the joint's armature, but MuJoCo needs a body with mass. The body
-        # turns about its centre of mass, so that gravity does not turn it.
+        # The rotor's inertia is the joint's armature, but MuJoCo also needs a body with a mass. It
+        # turns about its centre of mass, so gravity has no effect on it.
         ElementTree.SubElement(
             body, 'joint', name=name, type='hinge', axis='0 0 1',
             armature=repr(float(actuators.motors[motor, INERTIA])))

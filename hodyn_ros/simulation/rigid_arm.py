@@ -7,7 +7,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import Robot
 from hodyn_ros.simulation.mujoco_model import build_model
 
-MAX_STEP = 1e-3  # s
+MAX_STEP = 1e-3  # largest step of the integration, s
 
 
 class SimulatedArm:

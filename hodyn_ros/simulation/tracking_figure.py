@@ -15,7 +15,7 @@ _LABELS = {
     'torque_rate': 'torque_rate: Q and Q̇', 'full': 'full: Q, Q̇ and Q̈',
     'flatness': 'flatness: feedback of links and motors',
 }
-_MIN_ERROR = 1e-9
+_MIN_ERROR = 1e-9  # least error on the logarithmic axis, rad
 
 
 @plot_style.styled
@@ -30,7 +30,7 @@ def draw_comparison(
     first = next(iter(tracking.values()))
     variable = bool(robot.require_actuators().variable.any())
     rows = 3 if variable else 2
-    # A figure of its own: pyplot would keep state and look for a display.
+    # Made without pyplot, which would keep state and look for a display.
     figure = Figure(figsize=(8.0, 3.2 * rows), layout='constrained')
     axes = figure.subplots(rows, 1, sharex=True)
     figure.suptitle(title)

@@ -29,19 +29,14 @@ _ENDING = '_feedforward_controller'
 _HEADERS = ('polynomials', 'plan', 'reference', 'output', 'robot', 'feedforward_controller')
 _ROOT = ('CMakeLists.txt', 'README.md', 'package.xml', 'plugins.xml', 'solver_plugins.xml')
 _HIDDEN = ('CMakeLists.txt', 'package.xml', 'launch/controller.launch.py')
-"""Templates that end in .in here: without it, tools would read them as parts of hodyn_ros."""
+"""Templates whose names end in .in here, lest tools take them for files of hodyn_ros."""
 _SOURCES = ('feedforward_controller.cpp', 'inverse_dynamics_solver.cpp', 'parameters.yaml')
 _STIFFNESS, _DAMPING = 4.0, 0.3
-"""Largest stiffness and damping in the example, per N m of the effort limit: 1/rad and s/rad.
-
-The example is config/controllers.yaml. For a Franka, its gains are lower than the gains in
-franka_ros2 at each joint.
-"""
+"""Largest stiffness (1/rad) and damping (s/rad) in the example, config/controllers.yaml, per N m
+of the effort limit. For a Franka, they are lower than the gains in franka_ros2 at each joint."""
 _FREQUENCY = 50.0
 """Largest natural frequency of the example's feedback at the inertias in the robot file, rad/s.
-
-At this frequency the feedback is stable at 1 kHz with a few ms of delay, even at a light wrist.
-"""
+With it the feedback is stable at 1 kHz with a few ms of delay, even at a light wrist."""
 _CONFIGURATIONS = 200
 """Number of random configurations at which inertias are computed."""
 
@@ -51,8 +46,8 @@ def generate_ros2_control(
 ) -> GeneratedCode:
     """Write a package for ros2_control with the feed-forward of a robot.
 
-    It is a whole ament_cmake package: the C of `generate_c`, with friction and motors if the robot
-    has them, and a chainable controller around it. `docs/ros2_control.md` says what it does.
+    The ament_cmake package has the C of `generate_c`, with friction and motors if the robot has
+    them, and a chainable controller around this C, as in `docs/ros2_control.md`.
 
     Parameters
     ----------
@@ -134,7 +129,7 @@ def _package(settings: Settings) -> str:
 
 
 def _filled(settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each file that is filled in."""
+    """Yield the name and the text of each file that is made from a template."""
     words = _words(settings)
     package = _package(settings)
     here = resources(__package__)
@@ -186,7 +181,7 @@ def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
         damping = np.minimum(_DAMPING * effort, 2.0 * _FREQUENCY * inertia)
         lines = [
             '# Without feedback an arm drifts. These gains suit the inertias in the robot file.',
-            *(['# The file has no rotor inertia: with it the arm bears higher gains.']
+            *(['# The file has no rotor inertia; with it the gains could be higher.']
               if robot.rotor_inertia is None else []),
             *(f'{name}: {_numbers(np.array([float(f"{gain:.2g}") for gain in gains]))}'
               for name, gains in (('stiffness', stiffness), ('damping', damping))),
@@ -195,7 +190,7 @@ def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
 
 
 def _least_inertia(robot: Robot) -> Array:
-    """Return the least inertia that each joint moves while the others are free, (n,)."""
+    """Return the least inertia, over configurations, that each joint moves if others are free."""
     limits = robot.limits
     low, high = (np.clip(bound, -np.pi, np.pi) for bound in (
         limits.position_min, limits.position_max))
@@ -210,7 +205,7 @@ def _least_inertia(robot: Robot) -> Array:
 
 
 def _calls(settings: Settings) -> dict[str, str]:
-    """Return the calls of the functions of the generated C."""
+    """Return the lines of C++ that call the generated C, by the name between @."""
     prefix = settings.prefix
     whole = settings.friction or settings.has_rotors
     function = 'feed_forward' if whole else 'inverse_dynamics'
@@ -237,7 +232,7 @@ def _calls(settings: Settings) -> dict[str, str]:
 
 
 def _description(robot: Robot) -> str:
-    """Return a URDF with the interfaces that the controller claims, on mock hardware."""
+    """Return a URDF with mock hardware that has the interfaces that the controller claims."""
     names = dict(zip(robot.joint_names, _driver_names(robot), strict=True))
     limits = robot.limits
     none = np.full(robot.n, np.inf)  # these limits need URDF 1.2, which older readers refuse
@@ -275,7 +270,7 @@ def _driver_names(robot: Robot) -> list[str]:
 
 
 def _motor_names(robot: Robot) -> list[str]:
-    """Return names of the motors, made different from the names of joints."""
+    """Return the names of the motors, which differ from the names of the joints."""
     if robot.actuators is None:
         return []
     prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''

@@ -30,9 +30,9 @@ from hodyn_ros.robot.unit_doubts import ask_of_actuators
 
 MAX_FILE_BYTES = 1024 * 1024
 
-_SMALLEST_ROTOR = 1e-7  # kg m²; rotors of arms have larger inertias
+_SMALLEST_ROTOR = 1e-7  # kg m²: the rotors of arms have larger inertias
 
-# The class of each law, then its keys, mandatory and optional.
+# The class of each law, its mandatory keys and its optional keys.
 _LAWS: dict[str, tuple[Callable[..., Law], tuple[str, ...], tuple[str, ...]]] = {
     'rigid': (Rigid, (), ()),
     'spring': (LinearSpring, ('stiffness',), ('damping',)),
@@ -46,7 +46,7 @@ _MOTOR_KEYS = ('viscous', 'coulomb', 'coulomb_velocity', 'max_velocity', 'max_ef
 
 
 def law_keys(law: Law) -> dict[str, Any]:
-    """Return the keys of a law in a robot file."""
+    """Return the keys of a law, with their values, as in a robot file."""
     for name, (kind, mandatory, optional) in _LAWS.items():
         if kind is type(law):
             return {'law': name, **{key: getattr(law, key) for key in (*mandatory, *optional)}}
@@ -56,7 +56,7 @@ def law_keys(law: Law) -> dict[str, Any]:
 def with_actuators(
     robot: Robot, source: str | Path | Mapping[str, Any], *, locked: Collection[str] = (),
 ) -> Robot:
-    """Return the robot with actuators from a separate file, for example after a URDF.
+    """Return the robot with actuators from a separate file, for example for a URDF.
 
     Parameters
     ----------
@@ -66,13 +66,13 @@ def with_actuators(
         Path of a YAML file, or a mapping, with only the key `actuators`: the law and the motor of
         each joint, as in a robot file.
     locked : collection of str
-        Joints that were locked; if the file lists them, they are left out.
+        Joints that were locked; if the file has them, they are ignored.
 
     Returns
     -------
     Robot
-        A robot with only these actuators. Its `rotor_inertia` is None: motors of inertia 0 at
-        rigid joints get that of `robot`, and the others keep their own.
+        The robot with these actuators and without `rotor_inertia`: its motors of inertia 0 at
+        rigid joints get the `rotor_inertia` of `robot`; the others keep their own inertia.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def with_actuators(
 
 
 def with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> Actuators:
-    """Return actuators in which motors of inertia 0 at rigid joints get the robot's rotor inertia.
+    """Return actuators whose motors of inertia 0 at rigid joints get the robot's rotor inertia.
 
     Warns of joints whose motor has another inertia than the robot's rotor.
     """
@@ -133,7 +133,7 @@ def with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> 
 
 
 def _why_no_actuators(data: Any, context: str) -> str:
-    """Return a message if data are not actuators, otherwise an empty string."""
+    """Return why data have no actuators; '' if they have."""
     if isinstance(data, Mapping) and 'bodies' in data:
         return f'this is a whole robot: use it as the robot, --robot {context}'
     if isinstance(data, Mapping) and data.get('actuators'):
@@ -147,7 +147,7 @@ def _why_no_actuators(data: Any, context: str) -> str:
 
 
 def _warn_of_side(part: CheckedMapping, actuators: Actuators) -> None:
-    """Warn of motors whose inertia is far too small for a link-side value."""
+    """Warn of motors without a `side` whose inertia is far too small for the link's side."""
     doubtful = [
         name for name, motor in zip(
             actuators.names, (joint.motor for joint in actuators.joints), strict=True)
@@ -166,7 +166,7 @@ def read_actuators(
 ) -> Actuators | None:
     """Return the actuators of a robot file; None when it has no such section.
 
-    Locked joints may be listed; they are left out.
+    Locked joints in the section are ignored.
 
     Raises HodynError when a joint or a key is missing, unknown or wrong, naming both.
     """

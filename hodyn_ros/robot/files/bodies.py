@@ -31,7 +31,7 @@ _JOINT_TYPES = ('revolute', 'prismatic', 'helical', 'fixed', 'floating')
 
 
 def read_body(entry: Any, context: str) -> tuple[Body, Any]:
-    """Return a checked body, fixed ones included, and its parent as the file names it."""
+    """Return a checked body, moving or fixed, and its parent as the file names it."""
     section = CheckedMapping(entry, context, _BODY_KEYS)
     kind = section.get('type')
     if kind not in _JOINT_TYPES:
@@ -87,7 +87,7 @@ def _axis(section: CheckedMapping) -> Array:
     length = float(np.linalg.norm(axis))
     if abs(length - 1.0) > 1e-6:
         section.fail('axis', f'expected a unit vector, got one of length {length:.6g}')
-    # An axis that was divided by its length is kept to the last bit when it is read again.
+    # An axis of length 1 to round-off is not divided again: it keeps every bit in a saved file.
     return axis if abs(length - 1.0) < 4.0 * np.finfo(float).eps else axis / length
 
 
@@ -117,7 +117,7 @@ def _mimic(section: CheckedMapping, *, moves: bool) -> Mimic | None:
 def read_inertia(
     section: CheckedMapping, *, symmetric: bool = True,
 ) -> tuple[float, Array, Array]:
-    """Return mass, com and inertia, 0 if none is given; refuse asymmetry if `symmetric`."""
+    """Return mass, com and inertia, all 0 if none is given; with `symmetric`, refuse asymmetry."""
     if not any(section.has(key) for key in ('mass', 'com', 'inertia')):
         return 0.0, np.zeros(3), np.zeros((3, 3))
     mass = section.number('mass')
@@ -142,7 +142,7 @@ def _check_inertia(mass: float, inertia: Array, context: str, check: InertiaHand
 
 
 def check_merged(bodies: list[Body], section: CheckedMapping) -> None:
-    """Refuse bodies whose inertia, with all that is fixed to them, is not positive."""
+    """Refuse a body whose inertia, with all links fixed to it, is not positive."""
     for body in bodies:
         fault = inertias.physical_fault(body.mass, body.inertia)
         if fault and fault.startswith('not positive'):
@@ -200,7 +200,7 @@ def fixed_at(link: Body, position: float) -> Body:
 def sorted_by_parent(
     links: Sequence[Body], given: Sequence[Any], section: CheckedMapping,
 ) -> list[Body]:
-    """Return links with parents before children; `given` are the parents as in the file."""
+    """Return links with parents before children; `given` has the parents as in the file."""
     index = {link.name: i for i, link in enumerate(links)}
 
     def parent_of(link: Body, parent: Any) -> int:
@@ -217,7 +217,7 @@ def sorted_by_parent(
     for i, parent in enumerate(parents):
         children.setdefault(parent, []).append(i)
     order: list[int] = []
-    ready = children.get(-1, [])  # a heap, so that the ready link listed first comes next
+    ready = children.get(-1, [])  # a heap: of the links whose parent is placed, the first is next
     while ready:
         order.append(heapq.heappop(ready))
         for child in children.get(order[-1], []):
@@ -233,14 +233,13 @@ def sorted_by_parent(
 def merge_fixed(
     links: list[Body], section: CheckedMapping, check: InertiaHandling,
 ) -> tuple[list[Body], dict[str, tuple[int, Array]]]:
-    """Merge fixed links into the bodies that carry them; return the bodies and the merged links.
+    """Merge fixed links into the bodies that carry them; return the bodies and `Robot.frames`.
 
-    These are as in `Robot.frames`. The inertia of a link fixed to the world has no effect and is
-    not checked.
+    The inertia of a link fixed to the world has no effect and is not checked.
     """
     bodies: list[Body] = []
     frames: dict[str, tuple[int, Array]] = {}
-    carrier: list[tuple[int, Array]] = []  # per link: its moving body, and its pose in that
+    carrier: list[tuple[int, Array]] = []  # per link: its body (-1: world), and its pose in it
     for link in links:
         base, offset = (-1, np.eye(4)) if link.parent == -1 else carrier[link.parent]
         placement = offset @ link.placement

@@ -9,19 +9,19 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError, did_you_mean
 
 LARGEST = 1e15
-"""Largest magnitude of a quantity of a robot: its squares and products are still finite."""
+"""Largest magnitude of a number in a robot file: squares and products of such are still finite."""
 # A number: sign, digits before and after a point or comma; sign and digits of its exponent.
 _NUMBER = re.compile(r'([-+]?)(?=[.,]?\d)(\d*)(?:([.,])(\d*))?(?:[eE]([-+]?)(\d+))?')
 
 
 def body_label(entry: Any, index: int) -> str:
-    """Return the name of a body's entry in messages, or its number if it has none."""
+    """Return the name of a body in messages, or its number if its entry has no name."""
     name = entry.get('name') if isinstance(entry, Mapping) else None
     return repr(name) if isinstance(name, str) else f'number {index}'
 
 
 class CheckedMapping:
-    """A mapping in a robot file, with its place there for messages."""
+    """A mapping in a robot file, with its place in this file for messages."""
 
     def __init__(self, data: Any, context: str, known: Sequence[str] | set[str]) -> None:
         self.context = context
@@ -80,7 +80,7 @@ class CheckedMapping:
 
 
 def _text_hint(value: Any) -> str:
-    """Return how to write the first number that YAML reads as text; empty if there is none."""
+    """Return how to write the first number that YAML read as text; empty if there is none."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return next(filter(None, map(_text_hint, value)), '')
     found = _NUMBER.fullmatch(value) if isinstance(value, str) else None

@@ -1,4 +1,4 @@
-"""Coupled joints in a robot file: resolves chains of mimics, passes limits on to the leaders."""
+"""Coupled joints in a robot file: resolves chains of mimics, and passes limits to the leaders."""
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 import math
@@ -27,10 +27,10 @@ class JointLimits(NamedTuple):
 def with_resolved_mimics(
     links: Sequence[Body], locked: Mapping[str, float], section: CheckedMapping,
 ) -> tuple[list[Body], dict[str, float]]:
-    """Return the links with each coupled joint following one that moves by itself.
+    """Return the links with resolved mimics, in which each leader moves by itself.
 
-    A joint that follows a fixed or locked one, or has the multiplier 0, is fixed itself. The
-    positions, rad or m, of joints that follow a locked one are returned as well, by joint.
+    A joint is fixed if its leader is fixed or locked, or if its multiplier is 0. Also returned, by
+    joint, are the positions, rad or m, of joints that follow a locked one.
     """
     joints = {link.joint: link for link in links if link.type != 'floating'}
     mimics = resolved(
@@ -62,10 +62,9 @@ def limit_keys(
 ) -> dict[str, Any]:
     """Return the limits, as keys of a robot file, of the joints that move by themselves.
 
-    They are narrowed so that the joints that follow keep their limits as well. If a follower
-    cannot keep its range, a UserWarning says so, and the range is left out. Effort limits of
-    coupled joints do not count, as these have no motor. The mimics are resolved; `context` names
-    the source in messages.
+    A leader's limits are narrowed so that its followers keep theirs. If a follower cannot keep its
+    range, the range is left out with a warning. Effort limits of followers have no effect, as
+    followers have no motor. `mimics` are resolved; `context` names the source in messages.
     """
     result = {joint: own for joint, own in limits.items() if joint not in mimics}
     for joint, own in limits.items():

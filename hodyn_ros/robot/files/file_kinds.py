@@ -1,4 +1,4 @@
-"""Recognises a YAML or JSON file of another kind than the expected one."""
+"""Recognises the kind of a YAML or JSON file that was given by mistake."""
 from collections.abc import Mapping
 from typing import Any
 

@@ -5,31 +5,31 @@ import numpy as np
 
 from hodyn_ros.robot.model import Body
 
-# Sine of the angle between directions that count as parallel: URDF's angles are often rounded.
+# Sine of the angle up to which directions count as parallel: URDFs often have rounded angles.
 PARALLEL = 1e-4
 
 
 def harmless_locks(
     links: Sequence[Body], locked: Set[str], slides: Set[str], leaders: Mapping[str, str],
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the locked joints whose position affects no torque, and those of them that shift.
+    """Return `Robot.harmless_locks` and `Robot.shifting_locks`, without those that a file lists.
 
-    `links` have parents first; `slides` are the prismatic joints, and `leaders` the joints that
-    others, by name, follow: a leader matters as its followers do.
+    `links` have parents first, `slides` are the prismatic joints, and `leaders` has the joint that
+    each coupled joint follows.
 
-    A prismatic joint's position affects no torque if all joints that turn its link have its
-    direction, as gravity is the same everywhere and no lever arm changes; another joint's does not
-    if nothing moves its link and it carries no moving link. Torques depend on the acceleration of
-    such a prismatic joint if it carries a moving link or another joint slides it: it shifts the
-    arm.
+    The position of a prismatic joint affects no torque if all joints that turn its parent have its
+    direction: gravity is the same everywhere, and no lever arm changes. Torques still depend on
+    its acceleration if it carries a moving link, or if a moving slide carries it.
+    The position of another joint affects no torque if its parent does not move and it carries no
+    moving link. A leader affects torques as its followers do.
     """
     carries = [link.type != 'fixed' for link in links]
     for i in range(len(links) - 1, -1, -1):
         if links[i].parent >= 0:
             carries[links[i].parent] |= carries[i]
     harmless, shifting = set(), set()
-    # Of each link and of the world, last: the home orientation, the directions about which joints
-    # turn it, and whether any joint slides it.
+    # One entry per link, then one for the world: its home orientation, the directions of the
+    # joints that turn it, and whether any joint displaces it.
     orientations, turns, slid = [np.eye(3)], [np.empty((0, 3))], [False]
     for i, link in enumerate(links):
         orientation = orientations[link.parent] @ link.placement[:3, :3]

@@ -1,6 +1,6 @@
-"""Replaces planar and spherical joints in the keys of a robot by chains of simple joints.
+"""Replaces planar and spherical joints in the mapping of a robot by chains of simple joints.
 
-A simple joint has one coordinate. The links of a chain have no mass, except the last: the body.
+A simple joint has one coordinate. Only the last link of a chain, the body itself, has a mass.
 """
 from collections.abc import Mapping
 from typing import Any
@@ -13,20 +13,20 @@ from hodyn_ros.robot.files.checked_mapping import CheckedMapping, body_label
 _MOTIONS = {
     'planar': {'x': 'prismatic', 'y': 'prismatic', 'yaw': 'revolute'},
     'spherical': dict.fromkeys('xyz', 'revolute')}
-"""Simple joints that replace each type of joint: suffixes of their names, and their types."""
+"""For each type of joint, its simple joints: the suffixes of their names, and their types."""
 CHAINS = tuple(_MOTIONS)
 _LINK_ONLY = ('mass', 'com', 'inertia')
 
 
 def coordinate_names(joint: str, kind: str) -> list[str]:
-    """Return the names of the simple joints of which a joint of this type consists."""
+    """Return the names of the simple joints that replace a joint of this type."""
     return [f'{joint}_{suffix}' for suffix in _MOTIONS[kind]] if kind in _MOTIONS else [joint]
 
 
 def with_chains(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
-    """Return the keys of a robot with a chain of bodies for each planar or spherical joint.
+    """Return the mapping of a robot with a chain of bodies for each planar or spherical joint.
 
-    Raises HodynError for keys that such a body cannot have; others are checked afterwards.
+    Raises HodynError for keys that a body with such a joint cannot have.
     """
     entries = data.get('bodies')
     if not isinstance(entries, (list, tuple)) or not any(map(_is_chain, entries)):
@@ -36,7 +36,7 @@ def with_chains(data: Mapping[str, Any], context: str) -> Mapping[str, Any]:
     for i, entry in enumerate(entries):
         parent = entry.get('parent') if isinstance(entry, Mapping) else None
         if type(parent) is int and parent >= 0:
-            # An index counts the bodies as listed; a wrong one becomes an unknown name.
+            # Indices count the bodies in the file, without those that chains add.
             entry = {**entry, 'parent': names[parent] if parent < len(names) else str(parent)}
         bodies += [entry] if not _is_chain(entry) else _chain(
             entry, f'robot {context!r}, body {body_label(entry, i)}')
@@ -75,6 +75,6 @@ def _plane(normal: Array) -> Array:
     """Return two axes in a plane and its normal, as rows: x, y and z for the normal z."""
     along = np.cross(np.roll(np.eye(3)[int(np.abs(normal).argmax())], 2), normal)
     across = np.cross(normal, along)
-    # A normal of another length than 1 is refused later, like any axis.
+    # `read_body` will refuse a normal whose length is not 1, like any axis.
     lengths = [np.linalg.norm(axis) or 1.0 for axis in (along, across)]
     return np.array([along / lengths[0], across / lengths[1], normal])

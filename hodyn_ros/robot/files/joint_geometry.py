@@ -21,9 +21,9 @@ from hodyn_ros.robot.unit_doubts import ask_of_angles
 def dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]:
     """Return placement, axis and point of a joint by standard DH parameters (M21, equation 5).
 
-    The body's frame is at Rot_z(θ + q) Trans_z(d) Trans_x(a) Rot_x(α) in its parent's frame
-    (of a prismatic joint, q is added to d instead), thus at the far end of the link; the joint's
-    axis is the z axis of the parent's frame.
+    The body's frame, at the far end of the link, is at Rot_z(θ + q) Trans_z(d) Trans_x(a) Rot_x(α)
+    in its parent's frame; for a prismatic joint, q is added to d instead. The joint's axis is the
+    z axis of the parent's frame.
 
     Parameters
     ----------
@@ -48,9 +48,9 @@ def _dh(a: float, alpha: float, d: float, theta: float) -> dict[str, Array]:
 def modified_dh(a: float, alpha: float, d: float, theta: float = 0.0) -> dict[str, Array]:
     """Return placement and axis of a joint by modified (Craig's) DH parameters.
 
-    The body's frame is at Rot_x(α) Trans_x(a) Rot_z(θ + q) Trans_z(d) in its parent's frame
-    (of a prismatic joint, q is added to d instead), thus on the joint's axis, which is the z axis
-    of this frame. a and α belong to the link before the joint.
+    The body's frame is at Rot_x(α) Trans_x(a) Rot_z(θ + q) Trans_z(d) in its parent's frame; for a
+    prismatic joint, q is added to d instead. The joint's axis is the z axis of the body's frame;
+    a and α belong to the link before the joint.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def _modified_dh(a: float, alpha: float, d: float, theta: float) -> dict[str, Ar
 
 
 CONVENTIONS = {'dh': _dh, 'modified_dh': _modified_dh}
-"""For each convention, the function that makes keys of a body from a, α, d, θ. These functions do
-not ask about units."""
+"""Functions that make keys of a body from a, α, d and θ, by the key of the convention. They do not
+ask about units."""
 
 
 def product_of_exponentials(
@@ -82,8 +82,8 @@ def product_of_exponentials(
 ) -> list[dict[str, Any]]:
     """Return parent, type, placement, axis, point and pitch of each body from joint screws.
 
-    The bodies of a chain are at C_i = exp(Y_1 q_1) … exp(Y_i q_i) A_i (M21 eq. 4); in a tree,
-    only the screws between the root and body i count.
+    The bodies of a chain are at C_i = exp(Y_1 q_1) … exp(Y_i q_i) A_i (M21 eq. 4); in a tree, the
+    product has only the joints between the root and body i.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Limits from a separate file, with keys as in a robot file, or MoveIt's joint_limits.yaml."""
+"""Limits from a separate file: with the keys of a robot file, or MoveIt's joint_limits.yaml."""
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from hodyn_ros.robot.unit_doubts import MANY_TURNS
 
 MAX_FILE_BYTES = 1024 * 1024
 _FACTOR = 30.0
-"""Ratio of a new limit to the robot's own, above which the new one looks like degrees."""
+"""Ratio of a new limit to the robot's limit above which the new one is probably in degrees."""
 _MOVEIT = 'joint_limits'
 _MOVEIT_KEYS = {
     'position': ('min_position', 'max_position'), 'velocity': ('max_velocity',),
@@ -29,7 +29,7 @@ _MOVEIT_KEYS = {
 
 
 def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
-    """Return the robot with limits from a YAML file or its mapping; its other limits stay.
+    """Return the robot with limits from a YAML file or its mapping; the robot's other limits stay.
 
     The key `limits` has, by joint, any of `position` (lowest and highest), `velocity`,
     `acceleration`, `jerk`, `effort`, `effort_rate` and `tracking_error`; null means unknown. The
@@ -83,7 +83,7 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
 
 
 def _in_degrees(robot: Robot, values: Mapping[str, Array]) -> list[str]:
-    """Return the limits of revolute joints that are so large that they look like degrees."""
+    """Return the limits of revolute joints that are probably in degrees, as they are so large."""
     found = []
     for name in ('position_min', 'position_max', 'velocity', 'acceleration'):
         before, after = np.abs(getattr(robot.limits, name)), np.abs(values[name])
@@ -105,7 +105,7 @@ def _joint(robot: Robot, name: str) -> int | None:
 
 
 def _why_left_out(robot: Robot, name: str) -> str:
-    """Return why a joint in the file is left out: it is locked, follows another, or is unknown."""
+    """Return why a joint is left out: it is locked, follows another, or is unknown."""
     for prefix in ('', *robot.joint_prefixes):
         if why := dependence(robot, name, prefix):
             return why

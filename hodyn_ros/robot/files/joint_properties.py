@@ -37,7 +37,7 @@ def read_limits(section: CheckedMapping, joints: list[str]) -> Limits:
 
 
 def _stopping(limits: CheckedMapping, joints: list[str]) -> dict[str, Array]:
-    """Return the velocity limits that depend on the position."""
+    """Return the fields of `Limits` that make velocity limits depend on the position."""
     n = len(joints)
     part = CheckedMapping(
         limits.get('stopping') if limits.has('stopping') else {}, f'{limits.context}, stopping',
@@ -85,7 +85,7 @@ def read_rotor_inertia(section: CheckedMapping, joints: list[str]) -> Array | No
 
 
 def read_effort_gain(section: CheckedMapping, joints: list[str]) -> Array | None:
-    """Return N m per unit of recorded effort, (n,); None if the file gives none."""
+    """Return the torques, N m, per unit of recorded effort, (n,); None if the file gives none."""
     if not section.has('effort_gain'):
         return None
     values = _per_joint(section, 'effort_gain', joints)
@@ -105,7 +105,7 @@ def read_locked(section: CheckedMapping, joints: list[str]) -> dict[str, float]:
 
 
 def read_lock_names(section: CheckedMapping, key: str, among: str) -> frozenset[str]:
-    """Return the joints that a key lists; refuse joints that the key `among` does not have."""
+    """Return the joints that `key` lists; refuse joints that the key `among` does not list."""
     if not section.has(key):
         return frozenset()
     given, known = section.get(key), section.data.get(among) or ()
@@ -115,18 +115,16 @@ def read_lock_names(section: CheckedMapping, key: str, among: str) -> frozenset[
 
 
 def reordered(entries: PerJoint, order: list[int]) -> PerJoint:
-    """Return a dataclass of arrays with one entry per joint, in another order of joints."""
+    """Return a dataclass of arrays, one entry per joint, with the joints in another order."""
     return replace(entries, **{f.name: getattr(entries, f.name)[order] for f in fields(entries)})
 
 
 def _per_joint(section: CheckedMapping, key: str, joints: list[str]) -> Array:
-    """Return a list with one number per joint."""
     _check_length(section, key, joints)
     return section.array(key, (len(joints),))
 
 
 def _check_length(section: CheckedMapping, key: str, joints: list[str]) -> None:
-    """Refuse a list with more or fewer entries than joints, naming the joints."""
     value = section.get(key)
     if isinstance(value, (list, tuple, np.ndarray)) and len(value) != len(joints):
         section.fail(
@@ -145,7 +143,7 @@ def _refuse(
 def _with_gaps(
     section: CheckedMapping, key: str, unlimited: Array, joints: list[str],
 ) -> Array:
-    """Return limits in the shape of `unlimited`, whose entries replace nulls of the file."""
+    """Return limits in the shape of `unlimited`, which has the values for nulls in the file."""
     if not section.has(key):
         return unlimited
     _check_length(section, key, joints)

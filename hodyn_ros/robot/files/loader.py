@@ -77,18 +77,18 @@ def load_robot(
     source : str, Path, mapping or mujoco.MjModel
         What the robot is read from; MJCF is read by MuJoCo.
     inertia_check : 'error' or 'warn', optional
-        'error' refuses inertias that no rigid body has, and only warns of positive ones that
-        break the triangle inequality slightly. 'warn' warns of any, and refuses only
-        moving bodies whose inertia, with all that is fixed to them, is not positive. Overrides
-        the source's setting; the built-in robots' 'warn' gives no warning.
+        'error' refuses inertias that no rigid body has; a positive inertia that breaks the
+        triangle inequality slightly only gives a warning. 'warn' warns of both; it refuses only
+        a moving body whose inertia, with all links fixed to it, is not positive. The argument
+        overrides the source's setting; the built-in robots' 'warn' gives no warning.
     locked_joints : mapping of str to float, optional
-        Positions, rad or m, of joints to fix, for example a gripper's; the arm carries their mass.
+        Positions, rad or m, of joints to fix, such as a gripper's; the arm carries their links.
     limits : str, Path or mapping, optional
         Limits that replace the source's, as `with_limits` takes them.
     floating_base : bool
-        Whether the root link of a URDF is free to move; other sources have keys for this.
+        Whether the root link of a URDF is free to move; other formats state this themselves.
     max_bodies : int, optional
-        Largest number of bodies, fixed ones included; more are refused before they are checked.
+        Largest number of bodies, fixed ones included; more are refused before any is checked.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _robot(
     gravity = (
         section.array('gravity', (3,)) if section.has('gravity')
         else np.array(STANDARD_GRAVITY))
-    # Lists with one entry per joint are in the order of `bodies`, without the coupled joints.
+    # Lists with one entry per joint follow the source's order of bodies, without coupled joints.
     given = [
         link.joint for link in listed
         if link.type not in ('fixed', 'floating') and link.mimic is None]

@@ -1,7 +1,7 @@
-"""Robots from MuJoCo: its own compiler reads the MJCF; bodies come from the compiled model.
+"""Robots from MuJoCo: MuJoCo compiles the MJCF, and the bodies come from the compiled model.
 
-Of MuJoCo's additions to rigid bodies, armature is read as rotor inertia and damping as viscous
-friction. What the robot format does not have is refused, or left out with a warning.
+Armature is read as rotor inertia, and damping as viscous friction. Other features that the robot
+format does not have are refused, or left out with a warning.
 """
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -21,12 +21,13 @@ _KINDS = {
     'mjJNT_SLIDE': 'prismatic', 'mjJNT_HINGE': 'revolute', 'mjJNT_BALL': 'spherical'}
 _OF_BODIES = ('mjEQ_CONNECT', 'mjEQ_WELD')
 _UNLIMITED = -np.inf, np.inf
-_ANY_SLOPE = 1.0  # slope of a sigmoid with amplitude 0, s/rad
+_ANY_SLOPE = 1.0  # slope of a sigmoid, s/rad; it has no effect, as the amplitude is 0
 _LEFT_OUT = {
     'jnt_stiffness': 'springs that pull a joint to its rest',
     'jnt_stiffnesspoly': 'the nonlinear part of such springs', 'dof_frictionloss': 'frictionloss',
     'dof_dampingpoly': 'the nonlinear part of damping'}
-"""Names in warnings, by field of a compiled model; older MuJoCo does not have all fields."""
+"""Fields of a compiled model that are left out, and their names in warnings. Older versions of
+MuJoCo do not have all these fields."""
 
 
 def is_model(source: object) -> bool:
@@ -55,14 +56,14 @@ def compiled(path: Path) -> Any:
 def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict[str, Any]:
     """Return a compiled model, one tree whose root may be free, as a mapping of the robot format.
 
-    Bodies are listed in MuJoCo's order. A body with several joints becomes a chain, whose last
-    link has its name and its mass. Positions are MuJoCo's qpos, except those of ball joints.
-    Joints that will be `locked` are uncoupled from those that they follow. `context` names the
-    source in messages. HodynError, naming body or joint: the robot format cannot express it.
+    Bodies are in MuJoCo's order. A body with several joints becomes a chain, whose last link has
+    the body's name and mass. Positions are MuJoCo's qpos, except those of ball joints. Joints that
+    will be `locked` follow no other joint. `context` names the source in messages. HodynError,
+    naming body or joint: the robot format cannot express the model.
     """
     mimics = _couplings(model, context, locked)
     bodies: list[dict[str, Any]] = []
-    joint_of: dict[str, int] = {}  # MuJoCo's index of its joint, by the name of a coordinate
+    joint_of: dict[str, int] = {}  # by name of a coordinate: MuJoCo's index of its joint
     balls: list[int] = []
     for index in range(1, model.nbody):
         chain = _links(model, index, context)
@@ -91,7 +92,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         for name, j in joint_of.items()
         if name not in mimics or mimics[name].joint not in locked}, mimics, context)
     dofs = model.jnt_dofadr[joints]
-    # Left out at ball joints: values equal about all axes would not be constant in coordinates.
+    # Left out at ball joints: a value equal about all axes is not constant in three coordinates.
     by_axis = np.isin(joints, balls, invert=True)
     armature, damping = (
         _reflected(dict(zip(joint_of, (by_axis * values[dofs]).tolist(), strict=True)), mimics)
@@ -114,7 +115,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
 
 
 def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:
-    """Return the inertias or dampings at joints that move by themselves, followers included."""
+    """Return the inertias or dampings at joints that move by themselves, with their followers'."""
     felt = {name: value for name, value in values.items() if name not in mimics}
     for name, mimic in mimics.items():
         if mimic.joint in felt:
@@ -227,7 +228,7 @@ def _limits(model: Any, joint: int, context: str) -> JointLimits:
 def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[str, Mimic]:
     """Return the mimics of coupled joints; refuse equalities that close loops or are not linear.
 
-    MuJoCo holds y − y0 at a polynomial in x − x0, with the initial positions y0 and x0.
+    MuJoCo keeps y − y0 equal to a polynomial in x − x0, with the initial positions y0 and x0.
     """
     import mujoco
 
@@ -265,7 +266,7 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
 
 
 def _holds_mocap(model: Any, equality: int) -> bool:
-    """Return whether an equality ties a body to a mocap body, which only the user moves."""
+    """Return whether an equality connects a mocap body, which only the user moves."""
     import mujoco
 
     ends = [int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])]
@@ -275,7 +276,7 @@ def _holds_mocap(model: Any, equality: int) -> bool:
 
 
 def _name(model: Any, kind: str, index: int) -> str:
-    """Return the name of a body or joint, numbered if it has none."""
+    """Return the name of a body or joint; if it has none, its kind and number."""
     start = int(getattr(model, f'name_{kind}adr')[index])
     text: bytes = model.names[start:model.names.index(b'\0', start)]
     words = {'body': 'body', 'jnt': 'joint'}

@@ -1,4 +1,4 @@
-"""Converts mappings with arrays and numbers of numpy to plain ones for YAML and JSON."""
+"""Converts numpy's arrays and numbers in mappings to lists and numbers for YAML and JSON."""
 from collections.abc import Mapping
 import math
 from typing import Any
@@ -7,9 +7,9 @@ import numpy as np
 
 
 def plain(value: Any, *, finite: bool = False) -> Any:
-    """Return the same value, nested to any depth, in dicts, lists and Python's own numbers.
+    """Return a value, nested to any depth, in dicts, lists and Python's own numbers.
 
-    With `finite`, infinities and NaN become None, as JSON does not have them.
+    With `finite`, infinities and NaN become None: JSON does not have them.
     """
     if isinstance(value, Mapping):
         return {key: plain(entry, finite=finite) for key, entry in value.items()}

@@ -1,4 +1,4 @@
-"""Reads the reflexes in a robot file: limits at which the vendor's controller stops."""
+"""Reads the reflexes in a robot file: the limits at which the vendor's controller stops."""
 from itertools import combinations
 from typing import Any
 import warnings
@@ -10,8 +10,7 @@ from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.reflexes import COMMANDS, QUANTITIES, Commands, Reflex, Reflexes
 
-# s; controllers sample every 0.1 to 10 ms.
-MIN_PERIOD, MAX_PERIOD = 1e-5, 0.1
+MIN_PERIOD, MAX_PERIOD = 1e-5, 0.1  # s; controllers sample every 0.1 to 10 ms
 _KEYS = {'name', 'commands', 'quantity', 'joints', 'limit'}
 
 
@@ -20,8 +19,8 @@ def read_reflexes(
 ) -> Reflexes | None:
     """Return the reflexes with their joints reordered by `order`; None if the file has none.
 
-    A reflex without a limit gets the limit in `limits`, whose joints are in the file's order. A
-    wrong entry raises HodynError, naming file, reflex and key.
+    `joints` and `limits` are in the file's order. A reflex without a limit gets the one in
+    `limits`. A wrong entry raises HodynError, naming file, reflex and key.
     """
     if not section.has('reflexes'):
         return None

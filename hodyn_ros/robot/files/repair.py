@@ -1,7 +1,7 @@
 """Writes a robot file with impossible inertias replaced by the nearest possible ones.
 
-The nearest inertia minimises the Frobenius norm of the change. If a URDF is written as a URDF,
-only the numbers of wrong inertias change; any source can be written as YAML.
+The nearest inertia has the least Frobenius norm of the change. Any source can be written as YAML;
+a URDF can also be written as a URDF, in which only the numbers of impossible inertias change.
 """
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class Repair:
     index: int  #: Index of the body in the source
     mass: float  #: kg
     com: Array  #: (3,), m, in the link's frame
-    #: `given`, `proposed`: (3, 3): about the centre of mass, in the link's axes, kg m²
+    #: `given`, `proposed`: (3, 3), about the centre of mass, in the link's axes, kg m²
     given: Array
     proposed: Array
 
@@ -45,11 +45,11 @@ class Repair:
     def proposed_principal(self) -> Array:
         """Principal values of the proposed inertia, (3,), ascending."""
         values = np.linalg.eigvalsh(self.proposed)
-        return np.maximum(np.asarray(values, dtype=np.float64), 0.0)  # those of 0 are rounded
+        return np.maximum(np.asarray(values, dtype=np.float64), 0.0)  # round-off may be below 0
 
     @property
     def axes(self) -> Array:
-        """Principal axes of both inertias in the link's axes, (3, 3): a rotation's columns."""
+        """Principal axes of both inertias in the link's axes: columns of a rotation, (3, 3)."""
         _, axes = np.linalg.eigh(self.proposed)
         return np.column_stack([axes[:, 0] * np.linalg.det(axes), axes[:, 1:]])
 
@@ -82,7 +82,7 @@ def write_repaired(
 ) -> None:
     """Write a robot with the proposed inertias.
 
-    HodynError: the path does not end in .yaml or .yml or, if the source is a URDF, in .urdf.
+    HodynError: the path ends neither in .yaml or .yml nor, for a URDF, in .urdf.
     FileExistsError: the file exists already, without `force`.
     """
     if path.suffix == '.urdf':
@@ -101,7 +101,6 @@ def write_repaired(
 
 
 def _urdf(text: str, context: str, changes: Sequence[Repair]) -> str:
-    """Return the text of a URDF with the proposed inertias."""
     encoded = text.encode()
     proposed = {change.link: change.proposed for change in changes}
     pieces, done = [], 0

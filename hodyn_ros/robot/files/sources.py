@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Source: TypeAlias = 'str | Path | Mapping[str, Any] | MjModel'
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-MAX_YAML = 1024 * 1024  # characters, read in a second; 100 bodies need a tenth of them
+MAX_YAML = 1024 * 1024  # characters: parsed in a second, and 10 times what 100 bodies need
 
 
 def robot_names() -> list[str]:
@@ -33,10 +33,7 @@ def robot_names() -> list[str]:
 
 
 def robot_keys(source: str | Path) -> dict[str, Any]:
-    """Return a copy of a robot's mapping from any source of `load_robot`, in plain values.
-
-    The caller may change it and write it as another robot.
-    """
+    """Return the mapping of a robot from any source of `load_robot`, as a copy in plain values."""
     data, _ = read_source(source, {})
     return {key: plain(value) for key, value in data.items()}
 
@@ -45,7 +42,7 @@ def read_source(
     source: Source, locked: Mapping[str, float],
     max_bodies: int | None = None, *, floating_base: bool = False,
 ) -> tuple[Mapping[str, Any], str]:
-    """Return the mapping of a robot and its name in messages."""
+    """Return the mapping of a robot, and the source's name in messages."""
     data, context = _read(source, locked, max_bodies)
     data = with_chains(data, context)
     if floating_base:

@@ -15,7 +15,7 @@ _Parser: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
 def read_text(path: Path, max_bytes: int, what: str) -> str:
     """Return the text of a file.
 
-    Raises HodynError when it is not UTF-8, or too large to be `what`, a kind of file.
+    Raises HodynError when it is not UTF-8, or too large to be `what`, such as 'a robot file'.
     """
     if path.stat().st_size > max_bytes:
         raise HodynError(f'{path}: larger than {max_bytes} bytes; is it {what}?')
@@ -28,11 +28,11 @@ def read_text(path: Path, max_bytes: int, what: str) -> str:
 def load(text: str, context: str) -> Any:
     """Return the data of a YAML text.
 
-    Unlike `yaml.safe_load`, it refuses a key that occurs twice, and aliases, by which a small file
-    can expand without end.
+    Unlike `yaml.safe_load`, it refuses keys that occur twice, and aliases, which let a small file
+    expand without end.
 
     Raises HodynError that names the source and, if known, the line. It does not quote the text,
-    which may be from a file that was given by mistake.
+    as the file may have been given by mistake.
     """
     documents = load_all(text, context)
     if len(documents) > 1:
@@ -65,7 +65,7 @@ _TOKENS = ("','", "']'", "'}'", "':'", "'-'")
 
 
 def _cause(error: yaml.MarkedYAMLError) -> str:
-    """Return the cause of an error without quoting the text, but with the parser's tokens."""
+    """Return the cause of an error; of the text, it quotes only tokens of YAML such as ','."""
     if isinstance(error, _OwnError):
         return f': {error.problem}'
     cause = re.sub(
@@ -90,8 +90,8 @@ class _StrictComposer(Composer):
         return Composer.compose_node(self, parent, index)
 
 
-# The composer comes first: libyaml's own accepts aliases and overflows the stack if brackets are
-# nested too deeply, and it cannot be overridden.
+# The composer is the first base class: libyaml's composer, which cannot be overridden, accepts
+# aliases and overflows the stack if brackets are nested too deeply.
 class _Loader(_StrictComposer, _Parser):  # type: ignore[misc]
     def __init__(self, text: str) -> None:
         _Parser.__init__(self, text)
@@ -110,5 +110,5 @@ class _Loader(_StrictComposer, _Parser):  # type: ignore[misc]
         return mapping
 
 
-# Arrays in a launch file reach a node in YAML that tags them as Python tuples.
+# A launch file passes arrays to a node as YAML that tags them as Python tuples.
 _Loader.add_constructor('tag:yaml.org,2002:python/tuple', _Loader.construct_yaml_seq)

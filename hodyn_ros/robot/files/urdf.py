@@ -33,18 +33,18 @@ _BOUNDS = ('velocity', 'effort', 'acceleration', 'deceleration', 'jerk')
 _NEEDED = {
     name: {'revolute': turning, 'continuous': turning, 'prismatic': sliding}
     for name, turning, sliding in (('velocity', 'rad/s', 'm/s'), ('effort', 'N m', 'N'))}
-"""Attributes that <limit> needs before version 1.2, with their unit by type of joint."""
+"""Attributes that <limit> needs before version 1.2, and their unit for each type of joint."""
 _OF_DRIVES = ('command_effort', 'current', 'gear_velocity')
 """Attributes of <limit> in ANYbotics' files: limits of the drive, which are ignored."""
 _SINCE = {'quat_xyzw': '1.1', **dict.fromkeys(('acceleration', 'deceleration', 'jerk'), '1.2')}
-"""Versions that introduced attributes; ROS ignores these in files of older versions."""
+"""Versions that introduced attributes; ROS ignores such attributes in files of older versions."""
 _UNIT = 0.01
 """Largest deviation of a quaternion's length from 1: rounding to two decimals."""
 _TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', *CHAINS)
 
 
 class _Joint(NamedTuple):
-    """A joint of the document; other data are read from its element when needed."""
+    """A joint of the document; all other data are read from its element when needed."""
 
     name: str
     type: str
@@ -60,9 +60,9 @@ def robot_mapping(
     """Return URDF text as a mapping of the robot format.
 
     Links are listed depth first in the order of the document; the root link is fixed to the world.
-    Joints keep their names; those that will be `locked`, at these positions, mimic no other joint.
-    An axis need not be normalised. There may be at most `max_bodies` links. `context` names the
-    source in messages. HodynError, naming link or joint: the text is wrong or not supported.
+    Joints that will be `locked` follow no other joint. An axis need not be normalised. There may
+    be at most `max_bodies` links, and as many joints. `context` names the source in messages.
+    HodynError, naming link or joint: the text is wrong or not supported.
     """
     locked = locked or {}
     root = read_root(text, context)
@@ -201,7 +201,7 @@ def _depth_first(
 
 
 def _check_locked(locked: Mapping[str, float], joints: list[_Joint], context: str) -> None:
-    """Refuse to lock unknown joints, before limits are checked."""
+    """Refuse to lock unknown joints."""
     movable = [
         name for joint in joints if joint.type not in ('fixed', 'floating')
         for name in coordinate_names(joint.name, joint.type)]
@@ -255,7 +255,7 @@ def _limits(
             limits |= dict.fromkeys(coordinate_names(joint.name, joint.type), JointLimits())
         elif limit is None:
             limits[joint.name] = JointLimits()
-        elif joint.name in locked:  # its range may be empty
+        elif joint.name in locked:  # an empty range is accepted
             lower, upper = (-np.inf, np.inf) if joint.type == 'continuous' else _range(limit)
             if lower < upper:
                 limits[joint.name] = JointLimits(lower, upper)
@@ -266,7 +266,7 @@ def _limits(
 
 
 def _check_bounds(joints: list[_Joint]) -> None:
-    """Refuse a <limit> without an attribute that ROS requires; the error names all joints."""
+    """Refuse a <limit> without an attribute that ROS requires; the error names all such joints."""
     for name, units in _NEEDED.items():
         without = [
             (joint, limit) for joint in joints if joint.type in units
@@ -305,7 +305,7 @@ def _range(limit: Element) -> tuple[float, float]:
 
 
 def _bounds(limit: Element, *, driven: bool) -> dict[str, float]:
-    """Return all limits except the range; no effort limit if the joint has no drive."""
+    """Return all limits except the range; the effort limit is infinite without a drive."""
     known = {}
     default = np.inf if _version(limit) == '1.2' else None
     for name in _BOUNDS:

@@ -1,6 +1,6 @@
 """Warnings, one line each, about likely oversights in the elements of a URDF.
 
-Questions about any kind of robot file are in `robot.unit_doubts`.
+`robot.unit_doubts` has the questions that concern robots from all kinds of files.
 """
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -25,13 +25,13 @@ def warn_of_dynamics(root: Element, context: str) -> None:
 
 
 ZEROS_ARE_UNKNOWN = ' Limits of 0 are not known. '
-"""Comment that `save_robot` writes to a URDF, so that limits of 0 give no warning."""
+"""Comment that `save_robot` writes to a URDF: its limits of 0 then give no warning."""
 
 
 def warn_of_zeros(limits: Iterable[tuple[str, Element, Sequence[str]]], context: str) -> None:
     """Warn of limits of 0, which count as unknown.
 
-    Each entry of `limits` has a joint, its <limit> and the names of attributes to check.
+    `limits` has, for each joint, its name, its <limit> and the names of attributes to check.
     """
     zeros: dict[str, list[tuple[str, int]]] = {}
     for joint, limit, names in limits:
@@ -55,7 +55,7 @@ def warn_of_angles(root: Element, context: str) -> None:
 
 
 def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
-    """Warn of moving links without mass that carry others, and of point masses.
+    """Warn of moving links that carry others and have no mass, and of point masses.
 
     `bodies` are in the robot format, parents first.
     """

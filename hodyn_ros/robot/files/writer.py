@@ -1,4 +1,4 @@
-"""Writes robots to files: as YAML, which keeps everything, or as URDF, which cannot."""
+"""Writes robots to files: as YAML, which keeps everything, or as URDF, which keeps a part."""
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -28,7 +28,7 @@ _URDF_LIMITS = ('position', 'velocity', 'effort', 'acceleration', 'jerk')
 
 
 def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
-    """Write a robot to a file, from which `load_robot` reads the same robot.
+    """Write a robot to a file that `load_robot` reads.
 
     Links that were merged into others are written as frames; their masses are in the bodies.
 
@@ -37,11 +37,11 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
     robot : Robot
         Any robot, also with a payload or locked joints.
     path : str or Path
-        ``.yaml`` keeps every number to the last bit. ``.urdf`` is exact to round-off and leaves
-        out what URDF cannot express, such as gravity other than standard, friction, actuators,
-        reflexes, limits of effort rate and where joints were locked; a warning names it. With
-        limits of acceleration or jerk, the URDF has version 1.2, which older readers refuse. A
-        floating base becomes its root link: read it with `floating_base=True`. The frame of a
+        ``.yaml`` keeps every number to the last bit. ``.urdf`` is exact to round-off, without the
+        keys that URDF cannot express, such as gravity other than standard, friction, actuators,
+        reflexes, limits of effort rate and the positions of locked joints; a warning names them.
+        With limits of acceleration or jerk, the URDF has version 1.2, which older readers refuse.
+        A floating base becomes the root link: read it with `floating_base=True`. The frame of a
         body with a `point` moves to this point on its axis.
     force : bool
         Whether an existing file is replaced.
@@ -154,7 +154,7 @@ def _limit_keys(limits: Limits) -> dict[str, Any]:
 
 
 def _reflex_keys(stop: Reflex, robot: Robot) -> list[dict[str, Any]]:
-    """Return the entries of a reflex: one, or one per joint if limits depend on speed."""
+    """Return the entries of a reflex: one per joint if limits depend on speed, otherwise one."""
     keys = {'name': stop.name, 'commands': stop.commands, 'quantity': stop.quantity}
     watched: Flags = np.asarray(np.isfinite(stop.limit).all(axis=0))
     names = [name for name, has in zip(robot.joint_names, watched, strict=True) if has]
@@ -266,7 +266,7 @@ def _urdf_joint(
 
 
 def _urdf_limits(robot: Robot, body: int) -> dict[str, str]:
-    """Return the known limits of a joint; a coupled joint's follow from its leader's."""
+    """Return the known limits of a body's joint; if coupled, they follow from its leader's."""
     limits, mimic = robot.limits, robot.bodies[body + robot.floating].mimic
     joint = int(robot.coupling.leader[body])
     lower, upper = float(limits.position_min[joint]), float(limits.position_max[joint])
@@ -277,7 +277,7 @@ def _urdf_limits(robot: Robot, body: int) -> dict[str, str]:
         lower, upper = sorted(map(mimic.position, (lower, upper)))
         bounds = {name: abs(mimic.multiplier) * bound for name, bound in bounds.items()}
         bounds['effort'] = np.inf
-    if np.isfinite([lower, upper]).all():  # readers of a URDF take a single missing end as 0
+    if np.isfinite([lower, upper]).all():  # in a URDF, a single missing end means 0
         bounds = {'lower': lower, 'upper': upper, **bounds}
     return {name: repr(value) for name, value in bounds.items() if np.isfinite(value)}
 

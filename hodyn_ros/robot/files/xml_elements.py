@@ -1,4 +1,4 @@
-"""XML of robot files: elements with their lines, read within bounds of size and depth.
+"""XML of robot files: elements with their lines, of limited size and depth.
 
 A URDF may come from anywhere, even over a topic. A DOCTYPE is refused, so no entity is expanded.
 """
@@ -21,11 +21,11 @@ MAX_DEPTH = 64
 _BLANK = re.compile(r'[\ufeff \t\r\n]*')
 _NAME = re.compile(r'<([^\s<>/!?]+)')
 _ENDS = {'<!--': '-->', '<?': '?>', '<!': '>'}
-"""Ends of comments, instructions and declarations before the first element, by start."""
+"""How comments, instructions and declarations before the first element start and end."""
 
 
 def first_tag(text: str) -> str | None:
-    """Return the name of the first element of XML, or None; the time is linear in the length."""
+    """Return the name of a text's first XML element, or None, in time linear in its length."""
     at = 0
     while True:
         at = _BLANK.match(text, at).end()  # type: ignore[union-attr]
@@ -53,7 +53,7 @@ class Element:
 
     @property
     def place(self) -> str:
-        """Source, line, and the names or tags of the element and those around it, for messages."""
+        """The place for messages: source, line, named elements around this one, and this one."""
         names: list[str] = []
         at: Element | str = self
         while isinstance(at, Element):
@@ -78,8 +78,8 @@ class Element:
     def one(self, tag: str, known: tuple[str, ...] | None = None) -> Element | None:
         """Return the child with this tag, or None; raises HodynError if there are two.
 
-        If `known` is given, other attributes of the child are refused, except those of other
-        programs, which have a prefix, such as `tool:name`.
+        If `known` is given, other attributes of the child are refused, except attributes with a
+        prefix, such as `tool:name`, which belong to other programs.
         """
         found = self.all(tag)
         if len(found) > 1:
@@ -139,7 +139,7 @@ class Element:
 _UNCLOSED = {
     expat.errors.codes[expat.errors.XML_ERROR_TAG_MISMATCH],
     expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]}
-"""Errors due to an element that was not closed."""
+"""Errors that an element without an end causes."""
 
 _CAUSES = {expat.errors.codes[error]: cause for error, cause in (
     (expat.errors.XML_ERROR_NO_ELEMENTS, 'the text is empty, or ends before an element is closed'),

@@ -56,8 +56,8 @@ public:
   /// Whether a limit cut the torque in the last cycle.
   bool is_limited() const {return limited_;}
 
-  /// Begin with the feed-forward torque, and fade the feedback in. After a short interruption
-  /// (`goes_on`), continue from the last torque with the whole feedback instead.
+  /// Begin with the feed-forward torque, and fade the feedback in. If the controller was only
+  /// restarted (`goes_on`), continue from the last torque with the whole feedback instead.
   void start(const Motion & motion, bool goes_on = false)
   {
     time_ = goes_on ? fade : 0.0;

@@ -40,8 +40,9 @@ public:
     }
   }
 
-  /// Return the number, from 1, of the first piece that strays far from its points, or 0: its
-  /// middle is off their centre by more than twice the steps of the five pieces around it.
+  /// Return the number, from 1, of the first piece that strays far from its two points, or 0. It
+  /// does if its middle is off their centre by more than twice the steps of the five nearest
+  /// pieces.
   std::size_t first_overshoot(const std::vector<Row> & positions) const
   {
     const std::size_t last = pieces_.size() - 1;

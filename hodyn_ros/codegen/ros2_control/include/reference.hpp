@@ -15,9 +15,9 @@ enum class Mode {HOLDING, PLAN, CHAIN, STOPPING};
 
 constexpr double AT_REST = 0.01;  // rad/s or m/s
 
-/// The reference, continuous to the fourth derivative whatever is requested. Samples of a chain of
-/// controllers are passed on as they come. A lead, added to a new motion, starts as its distance
-/// from the current motion and goes to 0 in `transition`.
+/// The reference, continuous to the fourth derivative whatever is requested; samples of a chain of
+/// controllers are passed on as they come. To each new motion a lead is added: it starts as the
+/// current motion minus the new one, and goes to 0 in `transition`.
 class Reference
 {
 public:
@@ -113,7 +113,7 @@ public:
     arrived_ = nullptr;
     switch (mode_) {
       case Mode::HOLDING:
-        // After a stop that latches, a chain must pause before it is followed again.
+        // If latched, a chain must pause for longer than `silence` before it is followed again.
         quiet_ = sample_ == nullptr ? quiet_ + dt : 0.0;
         latched_ = latched_ && quiet_ <= silence;
         if (sample_ != nullptr && !latched_ && lead_to(*sample_)) {
@@ -143,7 +143,7 @@ public:
   }
 
 private:
-  /// Lead from the current motion to a new one, unless it starts too far away.
+  /// Lead from the current motion to a new one; return false if it starts too far away.
   bool lead_to(const Motion & other)
   {
     for (std::size_t i = 0; i < robot::JOINTS; ++i) {
@@ -289,7 +289,7 @@ private:
   double stopping_ = 0.0, lead_time_ = 1e9, silent_ = 0.0, quiet_ = 0.0;
   const Motion * sample_ = nullptr;
   const Plan * arrived_ = nullptr;
-  bool latched_ = false;  // whether a chain must pause before it is followed
+  bool latched_ = false;  // whether a chain must pause before it is followed: after a stop
 };
 
 }  // namespace @package@

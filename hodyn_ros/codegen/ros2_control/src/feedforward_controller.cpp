@@ -23,7 +23,7 @@ namespace
 
 constexpr double SHORTEST_PIECE = 1e-4;  // shortest time between points of a plan, s
 constexpr int TRIES = 100;               // attempts to write at deactivation
-constexpr auto RESTART = std::chrono::milliseconds(50);
+constexpr auto RESTART = std::chrono::milliseconds(50);  // longest pause of a restart
 constexpr auto REPEAT = std::chrono::seconds(1);  // between equal lines of the log
 constexpr const char * QUANTITIES[] = {"position", "velocity", "acceleration", "jerk", "snap"};
 constexpr const char * MOTOR_QUANTITIES[] = {"position", "velocity", "effort"};
@@ -287,7 +287,7 @@ FeedforwardController::CallbackReturn FeedforwardController::on_deactivate(
   return CallbackReturn::ERROR;
 }
 
-/// Set torques to 0, since nothing would supervise a torque that stays. Motors hold the reference.
+/// Set torques to 0, since nothing supervises them any more. Motors hold the reference.
 bool FeedforwardController::set_to_rest()
 {
   bool written = true;
@@ -377,7 +377,7 @@ return_type FeedforwardController::update_reference_from_subscribers(
   return return_type::OK;
 }
 
-/// Stop, or begin a plan. A plan that waits when a stop is requested is not begun.
+/// Stop, or begin a plan. A stop also drops the plan that waits.
 void FeedforwardController::take_requests()
 {
   const bool stop = stop_wanted_.exchange(false);
@@ -398,7 +398,7 @@ void FeedforwardController::take_requests()
   wanted_ = nullptr;
 }
 
-/// Note whether a plan that is over has arrived or was dropped.
+/// Note that the followed plan is over: it has arrived, or was dropped.
 void FeedforwardController::note_ends()
 {
   if (const Plan * const plan = followed_) {
@@ -517,7 +517,6 @@ void FeedforwardController::speak()
   }
 }
 
-/// End the goal.
 void FeedforwardController::finish_goal(End end)
 {
   if (!goal_) {
