@@ -2,7 +2,7 @@
 
 The motion is a Gaussian process whose fifth derivative is white noise of density σ_w², so the
 posterior mean of the position is the smoothing spline of degree 9. The states are the position and
-its derivatives to the snap. Positions and velocities are measured at any instants (NaN if missing).
+its derivatives to the snap. Positions and velocities are measured at any instants (NaN: missing).
 The smoother is Rauch, Tung and Striebel's (RTS); its covariances are sums of positive terms.
 
 States are scaled, x_k = q⁽ᵏ⁾ Tᵏ with T the memory of the filter, so that all are of the size of

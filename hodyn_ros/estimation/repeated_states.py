@@ -8,7 +8,7 @@ from hodyn_ros.common.arrays import Array, Flags, Indices
 _MIN_CHANGES = 3
 _CLEAR_STEPS = 2.5  # steps of the resolution that the noise about one value seldom exceeds
 _MOST_TORN = 0.02  # greatest share of messages that are torn
-# The motion turns at repeated values if the messages before and after them differ by less than this
+# The motion turns at repeated values if the messages before and after differ by less than this
 # share of the steps: samples on both sides of a turn may be equal in all joints.
 _TURNS = 0.2
 _AROUND = 5  # number of messages on each side that show the usual motion

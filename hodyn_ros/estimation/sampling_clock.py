@@ -47,7 +47,7 @@ _BETTER = 0.025  # least gain of the log-likelihood per interval by a clock over
 _UNEVEN = 0.5
 _FAR = 25.0
 _PART = 0.6  # a period below this share of the usual step of stamps is a part of it
-# The error of the stamps' steps is the quantile `_REGULAR` of their differences from the intervals,
+# The error of the steps of stamps is the quantile `_REGULAR` of their distance from the intervals,
 # less `_REGULAR_DEVIATIONS` standard deviations of the intervals (in squares). Steps and intervals
 # agree if their difference is at most `_AGREE` of its standard deviations.
 _REGULAR, _REGULAR_DEVIATIONS, _AGREE = 0.95, 2.0, 3.0

@@ -1,4 +1,4 @@
-"""Whether efforts are recorded in another unit than the model's torques."""
+"""Finds efforts that are recorded in another unit than the model's torques."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,7 +17,7 @@ _MIN_SAMPLES = 10
 # explain: for the factor of most joints, and for the factor of a single joint.
 _EXPLAINS = 0.5
 _MATCHES = 0.9
-_ALIKE = 1.5  # largest ratio of a joint's two factors
+_ALIKE = 1.5  # largest ratio of a joint's factors of gravity and inertia that count as one
 # Least exponent of ten, in magnitude, of another unit (3 for N mm), and largest ratio, either way,
 # between a joint's factor and that power of ten.
 _UNITS, _NEAR = 2, 1.25
@@ -32,8 +32,8 @@ def effort_unit(
     """Return the factors of efforts that are in another unit.
 
     Each joint's efforts are fitted by the model's gravity and inertia torques, each with a factor,
-    and by friction and a constant. With two factors, a driver that subtracts gravity is not
-    mistaken for one with another unit. Torques, velocities and efforts are (T, n); efforts count
+    and by friction and a constant. With one common factor, a driver that subtracts gravity would
+    seem to have another unit. Torques, velocities and efforts are (T, n); efforts count
     where `known`, (T, n), is true; blocks of time, numbered by `block`, (T,), are independent;
     `limit`, (n,), is infinite for unknown limits of the efforts. The results are:
 
@@ -109,7 +109,7 @@ def in_another_unit(factor: float) -> str:
 
 
 def motor_side(names: Sequence[str], gear_ratios: Array, factor: float = np.nan) -> str:
-    """Return a question: are these motor torques or, in a single joint, in another unit?
+    """Return the question whether efforts are motor torques or, of one joint, in another unit.
 
     It is empty if no ratio is known, or if `factor` is that of a unit and explains all ratios.
     """

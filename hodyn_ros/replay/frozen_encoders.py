@@ -1,4 +1,4 @@
-"""Joints whose positions stand still while their recorded velocities go on."""
+"""Finds joints whose positions stand still while their recorded velocities go on."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Indices
@@ -8,8 +8,10 @@ _MOVES = 0.05  # least velocity that counts, rad/s or m/s: drivers' velocities a
 _NET = 0.6  # least ratio of net to total travel by the velocities: noise has little net travel
 _LONG = 1.0  # shortest standstill that counts, s: some drivers refresh positions rarely
 _FAR = 0.05  # least net travel by the velocities during the standstill, rad or m
-_STEP = 0.1  # longest time, s, that a recorded velocity counts for
-_SAME = 0.5  # relative difference (RMS) up to which velocities are those of a constant error
+_STEP = 0.1  # longest time, s, for which a recorded velocity counts
+# Velocities at a standstill are a constant error if they differ from it by less than this share
+# of it (RMS).
+_SAME = 0.5
 _STEPS = 100.0  # least net travel, over the resolution of the positions
 
 
@@ -25,7 +27,7 @@ class FrozenEncoders:
         if len(position) < 2:
             return
         time, steps = 1e-9 * (used.instants - used.instants[0]), np.diff(position, axis=0)
-        # A message that repeats the last state says nothing.
+        # A message that repeats the last state has no information.
         is_new = steps.any(axis=1) | (np.diff(velocity, axis=0) != 0.0).any(axis=1)
         found = np.array([
             _longest(time, steps[is_new, joint], np.append(0, np.flatnonzero(is_new) + 1), one)

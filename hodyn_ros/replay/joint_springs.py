@@ -1,4 +1,4 @@
-"""A spring or a counterbalance on one joint, which the model lacks."""
+"""Finds a spring or a counterbalance on one joint, which the model lacks."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +11,8 @@ from hodyn_ros.replay.point_loads import find_load, with_load
 # Least unexplained share of the efforts, greatest part of it that a spring may leave, and greatest
 # share left: wrong masses of links, which act alike, leave more.
 _SHOWS, _SURE, _LEFT = 0.01, 0.1, 0.05
-# Greatest part that it may leave of what a factor of either sign leaves of the joint's effort.
+# Greatest part that a spring may leave of what a factor of the joint's effort (of either sign)
+# leaves.
 _CLEARER = 0.25
 
 

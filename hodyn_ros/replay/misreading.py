@@ -55,8 +55,8 @@ class Fit:
     """How well a recording fits the model."""
 
     #: Share of the efforts that the model does not explain, whatever bias, friction and gain each
-    #: joint has; the mean of the joints with a measured effort, with a reading weighted by what it
-    #: or the model explains of each. NaN if undetermined.
+    #: joint has: the mean of the joints with a measured effort. With a reading, the joints are
+    #: weighted by what it or the model explains of each. NaN if undetermined.
     unexplained: float
     #: A reading that leaves a quarter of the share or less (motor positions: two fifths), or a
     #: swap that puts all joints inside their ranges; None if there is none

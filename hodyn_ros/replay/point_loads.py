@@ -1,4 +1,4 @@
-"""The point mass on a link that explains most of what recorded efforts contain besides."""
+"""Finds the point mass on a link that explains most of the error of recorded efforts."""
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +34,7 @@ def find_load(
     """Return the load on a link that fits best; None if implausible.
 
     Bias and friction are fitted as well. Motions are (S, 5, n), efforts and which of them are
-    known (S, n); `weight`, (n,), is that of the joints' squared errors. `gravity` says whether the
+    known (S, n); `weight`, (n,), weights the joints' squared errors. `gravity` says whether the
     efforts contain gravity.
     """
     robot = feedforward.robot

@@ -1,4 +1,4 @@
-"""How columns of a recording are read: as which joint, with which sign, zero and unit."""
+"""How columns of a recording are read: as which joint, and with which sign, zero and unit."""
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
@@ -10,10 +10,10 @@ from hodyn_ros.robot import Robot
 
 Order = tuple[int, ...]
 AbsoluteAngle = tuple[int, tuple[tuple[int, int], ...]]
-"""A joint, and the joints before it, with signs, whose angles its recorded angle contains."""
+"""A joint, and the joints before it whose angles its recorded angle contains, with signs."""
 
 _PARALLEL = 0.99  # cosine of the angle between axes that count as parallel
-_FEW = 2  # greatest number of swaps that count each; more are those of two arms
+_FEW = 2  # greatest number of swaps that are counted: more are probably a swap of two arms
 
 DEGREES = 180.0 / np.pi
 """How many times too large positions in degrees are."""
@@ -30,7 +30,7 @@ class Mounting:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is done to a recording before it is compared with the model."""
+    """The changes of a recording before it is compared with the model."""
 
     #: `order`, `effort_order`: Indices of the recorded joints that have the positions, and the
     #: efforts, of each joint of the robot

@@ -1,4 +1,4 @@
-"""A replay: the torques of each chunk of a recording are written, and compared with efforts."""
+"""Replays a recording: writes the torques of each chunk, and compares them with efforts."""
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
 
 SUPPORTED_SHARE = 0.25
-"""A derivative is resolved if its standard deviation is below this share of it (both RMS)."""
+"""A derivative is resolved if the RMS of its deviation is below this share of its own RMS."""
 
 
 @dataclass

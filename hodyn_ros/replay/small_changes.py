@@ -1,4 +1,4 @@
-"""The small change of a zero, a gear ratio or the base that explains most of a misfit."""
+"""Finds the small change of a zero, a gear ratio or the base that explains most of a misfit."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,7 +11,9 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.replay.quarter_turns import turnable_joints
 
 _BETTER = 0.25  # greatest part of the unexplained share that a change may leave
-_STEP, _LONGEST, _ROUNDS = 1e-4, 0.4, 4  # of the search by linear steps, rad or logarithms
+# Search by linear steps: step of differences and longest step (rad, or logarithm of a ratio), and
+# number of steps.
+_STEP, _LONGEST, _ROUNDS = 1e-4, 0.4, 4
 _STARTS = (0.0, 0.4, -0.4)  # where the search for a change of one joint begins
 # Least unexplained share from which changes are sought: a tilt of 3 degrees explains some
 # thousandths.
@@ -19,7 +21,7 @@ _SHOWS, _TILT_SHOWS = 0.004, 0.001
 # Least ratio of positions, either way, that is named, and greatest part of the unexplained share
 # that it may leave: wrong link masses, which act alike, leave more.
 _LEAST_RATIO, _SURE = 1.1, 0.07
-_LEAST_TILT, _LARGEST_TILT = 0.05, 0.8  # rad: other angles are small, or a mounting
+_LEAST_TILT, _LARGEST_TILT = 0.05, 0.8  # rad: less is small, more is another mounting
 
 
 @dataclass(frozen=True)
