@@ -39,13 +39,12 @@ def effort_unit(
 
     - The ratio of the efforts to the model's torques in most joints, if it is far from 1; NaN if
       the joints differ, or the efforts may be in the unit of the torques.
-    - The gear ratios, (n,): how many times too small the efforts of each joint are; NaN if they
-      may be in the unit of the torques. Torques on the motor's side of a gear are too small by its
-      ratio. No load and no error of the model causes a constant factor in each of several joints.
-      For a single joint the ratio is reported only if it is close to that of a unit (0.001 for N
-      mm) and another joint has a factor near 1. A missing load may also enlarge the efforts of a
-      wrist. So efforts that are too large in a single joint are reported only if they exceed its
-      limit or the largest torque of the model.
+    - The gear ratios, (n,): how many times too small the efforts of each joint are, as on the
+      motor's side of a gear; NaN if they may be in the unit of the torques. They are known if two
+      or more joints have such a ratio: no load and no error of the model causes this. The ratio of
+      a single joint is returned only if it is close to that of a unit (0.001 for N mm) and another
+      joint has a factor near 1. Too large efforts of a single joint must also exceed its limit or
+      the largest torque of the model: a missing load may enlarge the efforts of a wrist.
     """
     fit = FrictionFit(effort.shape[1], 2)
     fit.add(velocity, (gravity, inertial), effort, known, block)

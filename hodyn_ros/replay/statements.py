@@ -29,8 +29,8 @@ _FRICTION = 0.5  # share of the error's variance from which friction counts as i
 _BESIDE_FRICTION, _CONSTANT = 0.5, 0.9
 _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does not matter
 # Single efforts leap if more than the share _FAST of the error changes between messages, if the
-# largest error is more than _GLITCH times the error's RMS (white noise: 4 to 5), and if this RMS is
-# more than the share _LARGE of the effort's: friction that reverses between messages leaps by less.
+# largest error is more than _GLITCH times the RMS (white noise: 4 to 5), and if the RMS is more
+# than the share _LARGE of the effort's: friction that reverses between messages leaps by less.
 _FAST, _GLITCH, _LARGE = 0.9, 8.0, 0.02
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
 _SURE = 5.0  # the same for a lag of efforts if single ones leap, which looks like a lag
