@@ -1,7 +1,7 @@
 """The instants at which states were sampled, by one model of the sampling clock and its stamps.
 
-A controller samples at t_k = φ + T n_k + drift_k: the whole numbers n_k increase, and its clock
-drifts slowly against the clock of the stamps. A state is stamped s_k when it is delivered: it was
+A controller samples at t_k = φ + T n_k + drift_k: phase φ and period T are constant, the whole
+numbers n_k increase, and its clock drifts slowly against that of the stamps. A state is stamped s_k when it is delivered: it was
 sampled before s_k, and after the last stamp under which an older state was still seen.
 Between these bounds all delays are equally likely; beyond them the cost grows with the distance.
 The joints advance by velocity times interval, so the states themselves determine

@@ -15,7 +15,7 @@ _BEYOND = 0.75  # least share of the samples in runs at which the prediction is 
 # Least standard deviation of the prediction at the samples in runs, in steps of the resolution and
 # as a share of the efforts' range: the effort of an arm at rest is constant as well.
 _STEPS, _VARIES = 2.0, 0.02
-_MOST = (0.02, 0.98)  # quantiles of the efforts between which their range is taken: no spikes
+_MOST = (0.02, 0.98)  # quantiles that bound the range of the efforts: spikes do not count
 
 
 @dataclass(frozen=True, eq=False)
