@@ -8,7 +8,7 @@ MAX_MOVE = 20
 """The count of a sample is within this many periods of the middle of its bounds."""
 
 # Costs are in ½ χ².
-_MISCOUNT = 400.0  # greatest cost of a count that contradicts its interval: that of a set clock
+_MISCOUNT = 400.0  # greatest cost of a count that contradicts its interval: a set clock
 _STRAY = 12.0  # greatest cost of a stamp long after its instant
 _LOST, _MOST_LOST = 0.7, 8.0  # cost of each lost sample, and greatest cost of consecutive ones
 

@@ -71,7 +71,7 @@ def likely_part(interval: Array, deviation: Array, period: float) -> int:
 def rate_of_stamps(stamps: Array, period: float, interval: Array, deviation: Array) -> float:
     """Return the period on the stamps' clock, s, from parts with nearly all intervals determined.
 
-    Without such a part, or if the result differs by a tenth or more, it is `period`.
+    It is `period` without such a part, or if it would differ by a tenth or more.
     """
     determined = deviation < DETERMINED * period
     count = np.round(np.where(determined, interval, np.diff(stamps)) / period)

@@ -124,7 +124,7 @@ class RecordedMotion:
     def counts(self) -> MessageCounts:
         """What became of each message; known only after all pieces have been evaluated.
 
-        HodynError: their number differs from the bag's, which changed while it was read.
+        HodynError: messages are missing or new, as the bag changed while it was read.
         """
         bag, statuses = self._bag, self.timing_statistics.counts
         if sum(statuses.values()) != bag.usable:

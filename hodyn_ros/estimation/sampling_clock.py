@@ -1,9 +1,10 @@
 """The instants at which states were sampled, by one model of the sampling clock and its stamps.
 
 A controller samples at t_k = φ + T n_k + drift_k: phase φ and period T are constant, the whole
-numbers n_k increase, and its clock drifts slowly against that of the stamps. A state is stamped s_k when it is delivered: it was
-sampled before s_k, and after the last stamp under which an older state was still seen.
-Between these bounds all delays are equally likely; beyond them the cost grows with the distance.
+numbers n_k increase, and its clock drifts slowly against that of the stamps. A state is stamped
+s_k when it is delivered: it was sampled before s_k, and after the last stamp under which an older
+state was still seen. Between these bounds all delays are equally likely; beyond them the cost
+grows with the distance.
 The joints advance by velocity times interval, so the states themselves determine
 t_{k+1} − t_k, with a known standard deviation (`state_intervals`). Where this is large, as at
 rest, the steps of the stamps are used, if these are regular.
@@ -301,10 +302,9 @@ class _Log:
     def breaks(self, clock: _Clock) -> Indices:
         """Return the samples before which the clock of the stamps was set.
 
-        At such a sample the count contradicts an accurate interval whose neighbours agree with it;
-        if the arm vibrates, the neighbours contradict it too. If the stamps contradict the count,
-        but no such interval is found, the fitted drift has followed a step of the stamps: then the
-        break is where the stamps step permanently.
+        There the count contradicts an accurate interval, but agrees with its neighbours (unlike in
+        a vibration). If no such interval is found, but the stamps contradict the count, the drift
+        was fitted to a step of the stamps: the break is where the stamps step permanently.
         """
         off, period = np.abs(clock.period * np.diff(clock.count) - clock.interval), clock.period
         near = np.lib.stride_tricks.sliding_window_view(np.pad(off, 7), 15)

@@ -39,7 +39,6 @@ def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -
     deviation = np.sqrt(variance)
     if len(chosen) == count:
         return deviation
-    # Linear between the evaluated samples: deviations change slowly.
     at = np.searchsorted(chosen, np.arange(count), side='right') - 1
     at = np.minimum(at, len(chosen) - 2)
     weight = ((np.arange(count) - chosen[at]) / (chosen[at + 1] - chosen[at]))[:, None, None]
