@@ -36,7 +36,7 @@ from hodyn_ros.estimation.period_search import (
 from hodyn_ros.estimation.state_intervals import WIDE, WINDOWS, state_intervals
 
 _LEAST_DEVIATION = 0.03  # least standard deviation of an interval, in periods
-_MIN_REPEATS = 5  # number of samples read more than once from which the reader counts as polling
+_MIN_REPEATS = 5  # number of repeatedly read samples from which states count as polled
 _ON_THE_CLOCK = 0.2  # greatest RMS error of intervals, in periods; random ones have 0.29
 _CLEARLY = 0.1  # RMS error of intervals, in periods, below which no other fit is tried
 # The stamps contradict a clock if more than a share `_MOST_BEYOND` of its instants are more than
@@ -64,14 +64,14 @@ _FAR_BEYOND = 0.15
 _WITHIN = {True: 1e-4, False: 0.5}
 _STIFF = 5.0  # cost, in periods, of a kink of one period in the drift
 _SMOOTH = 25  # number of deliveries over which the mean course of the stamps is averaged
-_MIN_PART = 100  # least mean number of samples between two settings of a clock
+_MIN_PART = 100  # least mean number of samples between two steps of the stamps' clock
 # A split at a step of the stamps' clock is kept only if the parts with a sampling clock have more
 # than this share of the determined intervals.
 _CLOCKED = 0.7
 # The fitted drift has bent to follow a step of the stamps' clock if more than a share
 # `_MOST_TILTED` of the instants are more than `_TILTED` periods beyond their bounds.
 _TILTED, _MOST_TILTED = 0.15, 0.05
-_STEP = 0.5  # least step of the stamps, in periods, if the clock was set
+_STEP = 0.5  # least step of the stamps, in periods, at which their clock was set
 _LEVEL = 20  # number of deliveries on both sides by which a step of the stamps is measured
 
 

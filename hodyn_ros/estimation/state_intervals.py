@@ -13,8 +13,8 @@ WIDE = (12, 30)
 _TINY = 1e-12
 _MOVES = 0.02  # least velocity of a joint that moves, as a share of its greatest velocity
 _STEPS = 10.0  # least travel by the velocities at a frozen encoder, in steps of its resolution
-_LASTS = 5  # least number of zero advances in a row: by noise, single ones occur
-_MOTION = 1.0  # bandwidth of the arm's motion, Hz, from which the velocities' curvature follows
+_LASTS = 5  # least number of consecutive zero advances: noise causes single ones
+_MOTION = 1.0  # assumed bandwidth of the motion, Hz, for the curvature of the velocities
 
 
 def state_intervals(

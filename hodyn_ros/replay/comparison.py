@@ -44,9 +44,9 @@ class JointComparison:
     #: measurement noise, which the smoothed motion cannot predict
     rms_fast_error: float
     #: `lag`, `lag_deviation`: Lag of the recorded effort behind the prediction, and its standard
-    #: deviation, s: the least-squares shift, fitted together with friction and an inertia of this
-    #: joint, which could be mistaken for a lag. The fit is linearised about the shift that suits
-    #: all joints best.
+    #: deviation, s: the least-squares shift, fitted together with friction, an inertia and a gain
+    #: of this joint, which could be mistaken for a lag. The fit is linearised about the shift that
+    #: suits all joints best.
     lag: float
     lag_deviation: float
     #: `rms_slow_error`, `slow_share`: RMS of the error within the bandwidth of the motion, N m,
@@ -189,7 +189,8 @@ class EffortComparison:
         n = len(names)
         self.names = names
         self.spectrum = Spectrum(n)
-        self._sums = np.zeros((7, n))  # of counts, errors, efforts, their squares, steps
+        # Count; sums of errors, efforts, squares of both; count and squares of changes of errors.
+        self._sums = np.zeros((7, n))
         self._lowest, self._highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))

@@ -111,7 +111,7 @@ def _is_cut(effort: Array, value: float, predicted: Array) -> bool:
 
 
 def _in_runs(is_there: Flags) -> Flags:
-    """Return which samples, (T,), belong to three or more in a row that `is_there` marks."""
+    """Return which samples, (T,), are among three or more marked ones in a row."""
     padded = np.pad(is_there, 2)
     three = padded[:-2] & padded[1:-1] & padded[2:]
     return three[:-2] | three[1:-1] | three[2:]

@@ -170,7 +170,7 @@ class Diagnosis:
         return said
 
     def without(self, terms: Collection[str]) -> 'Diagnosis':
-        """Return what is still wrong if these terms of ``hodyn identify`` are identified."""
+        """Return what is still wrong after these terms of ``hodyn identify`` are identified."""
         reading = self.fit.reading
         if np.isfinite(self.stamp_factor) or self.are_exchanged:
             return self
@@ -322,8 +322,8 @@ def factors_and_fit(
     units = unit_factors(robot, q[:, 0])
     if not units:
         return none, fit
-    # The gear ratios hold only for the motion as recorded, without factors. With a free gain, the
-    # efforts of a joint hardly determine the size of its motion.
+    # The gear ratios hold only for the motion as recorded, without factors. No gain is fitted:
+    # with one, the efforts of a joint hardly determine the size of its motion.
     tried = [EffortSamples(q / factors, effort) for factors in units.values()]
     left = [
         float(np.sum(samples.unexplained(feedforward.torque(samples.q, friction=False)[:, 0])))

@@ -21,7 +21,7 @@ _ALIKE = 1.5  # largest ratio of a joint's factors of gravity and inertia that c
 # Least exponent of ten, in magnitude, of another unit (3 for N mm), and largest ratio, either way,
 # between a joint's factor and that power of ten.
 _UNITS, _NEAR = 2, 1.25
-# Units by the exponent of ten of the efforts in them.
+# Names of units, by the power of ten by which efforts in them are too large.
 _NAMES = {3: 'N mm (mN if prismatic)', 2: 'N cm (cN if prismatic)', -3: 'kN m (kN if prismatic)'}
 
 
@@ -33,9 +33,9 @@ def effort_unit(
 
     Each joint's efforts are fitted by the model's gravity and inertia torques, each with a factor,
     and by friction and a constant. With one common factor, a driver that subtracts gravity would
-    seem to have another unit. Torques, velocities and efforts are (T, n); efforts count
-    where `known`, (T, n), is true; blocks of time, numbered by `block`, (T,), are independent;
-    `limit`, (n,), is infinite for unknown limits of the efforts. The results are:
+    seem to have another unit. Torques, velocities and efforts are (T, n); efforts count where
+    `known`, (T, n), is true; `block`, (T,), numbers independent blocks of time; `limit`, (n,), is
+    infinite for unknown limits of the efforts. The results are:
 
     - The ratio of the efforts to the model's torques in most joints, if it is far from 1; NaN if
       the joints differ, or the efforts may be in the unit of the torques.

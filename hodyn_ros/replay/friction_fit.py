@@ -87,7 +87,7 @@ class FrictionFit:
 
     @property
     def left(self) -> Array:
-        """Products of the parts of torques and effort that friction leaves, (n, t + 1, t + 1)."""
+        """Products of torques and effort, (n, t + 1, t + 1), without what friction explains."""
         return self._left(self._factors)
 
     def _left(self, factors: Array) -> Array:

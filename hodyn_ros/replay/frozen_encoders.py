@@ -12,7 +12,7 @@ _STEP = 0.1  # longest time, s, for which a recorded velocity counts
 # Velocities at a standstill are a constant error if they differ from it by less than this share
 # of it (RMS).
 _SAME = 0.5
-_STEPS = 100.0  # least net travel, over the resolution of the positions
+_STEPS = 100.0  # least net travel, in steps of the resolution of the positions
 
 
 class FrozenEncoders:
@@ -35,7 +35,7 @@ class FrozenEncoders:
         self._longest = np.maximum(self._longest, found) if self._longest.size else found
 
     def named(self, names: tuple[str, ...]) -> dict[str, float]:
-        """Return the joints that are found, with the longest time, s, of each."""
+        """Return the joints with frozen encoders, and the longest time of each, s."""
         return {
             name: seconds for name, seconds in zip(names, self._longest.tolist(), strict=False)
             if seconds > 0.0}

@@ -1,4 +1,4 @@
-"""The share of the model's gravity torque that efforts contain, and its causes."""
+"""Finds the share of the model's gravity torque that efforts contain."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
@@ -83,7 +83,7 @@ def _regression(gravity: Array, rest: Array) -> tuple[float, float]:
 
 
 def is_clear(share: float) -> bool:
-    """Whether a share is near 0 or 1; also True if it is unknown (NaN), so nothing is doubted."""
+    """Whether a share is near 0 or 1; also True if it is unknown (NaN)."""
     return not (abs(share) > CLEAR and abs(share - 1.0) > CLEAR)
 
 

@@ -9,7 +9,7 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.replay.point_loads import find_load, with_load
 
 # Least unexplained share of the efforts, greatest part of it that a spring may leave, and greatest
-# share left: wrong masses of links, which act alike, leave more.
+# share left: wrong masses of links, which resemble a spring, leave more.
 _SHOWS, _SURE, _LEFT = 0.01, 0.1, 0.05
 # Greatest part that a spring may leave of what a factor of the joint's effort (of either sign)
 # leaves.

@@ -25,7 +25,7 @@ def mostly_outside(robot: Robot, position: Array) -> Flags:
 
 
 def are_inside(robot: Robot, position: Array) -> Flags:
-    """Return which joints, (n,), are always inside their ranges; unknown ranges count as kept."""
+    """Return which joints, (n,), are always inside their ranges, or have no known range."""
     low, high = robot.limits.position_min, robot.limits.position_max
     room = np.where(np.isfinite(high - low), _ROOM * (high - low), 0.0)
     return np.asarray(((position >= low - room) & (position <= high + room)).all(axis=0))
@@ -34,8 +34,8 @@ def are_inside(robot: Robot, position: Array) -> Flags:
 def unit_factors(robot: Robot, position: Array) -> dict[float, Array]:
     """Return factors, (n,), by which positions of single joints may be too large.
 
-    There is an array for each key of `UNITS` that fits a joint; a joint that several keys fit has
-    this key in it. Only joints far outside a known range count. Turning joints must also move
+    There is an array for each key of `UNITS` that fits a joint; in it, this key precedes others
+    that fit. Only joints far outside a known range count. Turning joints must also move
     further than the width of their range, which a wrong zero cannot explain. Without such joints
     the result is empty. If all turning joints are such, they have no factors: all are in degrees.
     """

@@ -29,7 +29,7 @@ class Chunk(MotionPiece):
 
     #: `torque`, `deviation`: (T, 3, n): Q, Q̇, Q̈, N m/sᵏ, and their standard deviations,
     #: propagated from those of the motion. NaN at messages whose motion is not known; deviations
-    #: also if they are not computed.
+    #: are also NaN if they are not computed.
     torque: Array
     deviation: Array
     effort: Array  #: (T, n): the recorded effort, N m; NaN where it is cut
@@ -57,7 +57,7 @@ class EffortContents:
     #: (n,): 0.9-quantile of each joint's absolute efforts, over its limit
     of_limits: Array
     cut: CutEfforts  #: The values at which the efforts are cut
-    #: (n,): Which joints have efforts that lack the model's friction: all of it, and little else
+    #: (n,): joints whose efforts lack all of the model's friction, and little else
     lack_friction: Flags
 
     @property

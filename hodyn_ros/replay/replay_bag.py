@@ -159,8 +159,7 @@ def replay(
     payload : sequence of str
         The loads given for this replay; if the model fits badly, they are named as suspects.
     moving_locked : sequence of str
-        Sentences about locked or following joints that the recording shows where the model does
-        not have them, from `dependent_but_elsewhere`.
+        Sentences of `dependent_but_elsewhere` about locked and following joints.
     force : bool
         Whether existing files are replaced, see `common.output_files.replacing`.
 

@@ -21,7 +21,7 @@ _TINY = 1e-12  # share of the effort's square below which squared errors are rou
 
 
 class ShiftedEfforts:
-    """Fits of the error by the predicted rate, for efforts shifted by each of several times.
+    """Fits the error by the predicted rate, for efforts that are shifted by each of several times.
 
     A first-order fit without shifts underestimates a lag within which the effort bends. Friction,
     an inertia and a gain of each joint are fitted along with the lag, since the rate contains
@@ -188,7 +188,7 @@ def _lag(fit: FrictionFit) -> tuple[Array, Array, Array]:
 
 
 def _first_minimum(errors: list[float]) -> int:
-    """Return the shift at which errors, followed downwards from shift 0, are least."""
+    """Return the index of the first minimum of the errors, sought from shift 0 downhill."""
     k = STEPS
     while True:
         nearest = min((i for i in (k - 1, k, k + 1) if 0 <= i < len(errors)),

@@ -19,7 +19,7 @@ _STARTS = (0.0, 0.4, -0.4)  # where the search for a change of one joint begins
 # thousandths.
 _SHOWS, _TILT_SHOWS = 0.004, 0.001
 # Least ratio of positions, either way, that is named, and greatest part of the unexplained share
-# that it may leave: wrong link masses, which act alike, leave more.
+# that it may leave: wrong link masses, which resemble it, leave more.
 _LEAST_RATIO, _SURE = 1.1, 0.07
 _LEAST_TILT, _LARGEST_TILT = 0.05, 0.8  # rad: less is small, more is another mounting
 
@@ -38,11 +38,11 @@ class SmallZero:
 
 @dataclass(frozen=True)
 class ScaledPosition:
-    """Positions of one joint that are a ratio too large, which explains most of the error."""
+    """Positions of one joint that are too large by a ratio, which explains most of the error."""
 
     joint: int  #: The joint of the model
     ratio: float  #: How many times too large they are
-    unexplained: float  #: As of `SmallZero`
+    unexplained: float  #: As in `SmallZero`
     left: float
 
 
@@ -52,7 +52,7 @@ class TiltedBase:
 
     gravity: tuple[float, ...]  #: The acceleration of gravity in the axes of the robot file, m/s²
     angle: float  #: Its angle from the gravity of the robot file, rad
-    unexplained: float  #: As of `SmallZero`
+    unexplained: float  #: As in `SmallZero`
     left: float
 
 
@@ -137,8 +137,8 @@ class SmallChanges:
         """Return which of the searches explains most of the error, its change, and the shares.
 
         The shares of the efforts are those without and with the change. None if too little is
-        unexplained, or if no change explains it. Each search has the torques of a change, (S, n),
-        and the change with which it begins.
+        unexplained, or if no change explains it. A search is a function from a change to torques,
+        (S, n), and the change with which it begins.
         """
         samples = self._samples
         if not tried:
@@ -149,7 +149,7 @@ class SmallChanges:
             return None
         found = [self._linear_steps(torque, start) for torque, start in tried]
         best, (change, left) = min(enumerate(found), key=lambda each: each[1][1])
-        # If links are wrong, a change may explain changes of efforts, but contradict their means.
+        # If links are wrong, a change may explain how efforts vary, but contradict their means.
         is_better = left < _BETTER * unexplained and samples.square(
             tried[best][0](change)) < samples.square(without)
         return (best, change, unexplained, left) if is_better else None

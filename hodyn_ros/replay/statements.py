@@ -35,7 +35,7 @@ _FAST, _GLITCH, _LARGE = 0.9, 8.0, 0.02
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
 _SURE = 5.0  # the same for a lag of efforts if single ones leap, which looks like a lag
 _NO_LAG = 0.2  # lag of velocities, s, above which its cause is hardly a filter
-_MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
+_MORE = 1.1  # ratio of wanted to used bandwidth from which to warn
 _SCATTERED = 0.3  # jitter, in periods, from which a clock may only seem to have jumped
 _COARSE = 0.01  # decimal step of positions that hides when they were sampled, rad or m
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
@@ -129,7 +129,7 @@ def warnings(result: Replay) -> list[str]:
 
 def _velocity_lags(result: Replay) -> list[str]:
     common, said = result.velocity_lag, []
-    # Velocities that contradict the positions otherwise may seem to lag.
+    # Velocities that are wrong in another way may seem to lag.
     own = {} if result.diagnosis.wrong_velocities else common.own
     for whose, lag, deviation in (
             *((f' of {result.names[joint]}', *lag) for joint, lag in own.items()),

@@ -33,6 +33,6 @@ def swapped_arms(robot: Robot) -> list[Order]:
 
 
 def _chain(robot: Robot, tip: Body) -> list[int]:
-    """Return the joints that move a tip, from the tip on."""
+    """Return the joints that move a tip, from the tip to the base."""
     own = [robot.joint_names.index(tip.joint)] if tip.joint in robot.joint_names else []
     return own + (_chain(robot, robot.bodies[tip.parent]) if tip.parent >= 0 else [])

@@ -5,7 +5,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation.derivatives import Motion
 from hodyn_ros.feedforward import FeedForward
 
-_PROBE = 1e-3  # standard deviations: a step so small that the torques are linear over it
+_PROBE = 1e-3  # step, in standard deviations, over which the torques are linear
 
 
 def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -> Array:

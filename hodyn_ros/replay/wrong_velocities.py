@@ -17,8 +17,8 @@ _SAME = 0.03  # difference of logarithms below which factors are so alike that t
 # correlations exclude a filter: it would also delay the velocities. Noise then changes factors by
 # less than 3 %.
 _OTHER, _SURELY_OTHER, _ALL_OTHER, _NO_FILTER = 0.4, 0.2, 0.04, 0.99
-# Recorded velocities do not fit if their correlation is below _UNLIKE, and if the estimated
-# ones are so large, rad/s or m/s (RMS), that usual noise is smaller.
+# Recorded velocities do not fit if their correlation is below _UNLIKE, and if the estimated ones
+# are above _QUICK, rad/s or m/s (RMS): usual noise is smaller.
 _UNLIKE, _QUICK = 0.5, 0.05
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
 # Efforts are velocities if those of all joints differ from the estimated velocities by less than
@@ -92,7 +92,7 @@ class RecordedVelocities:
         return bool(turning.any() and self._are(1.0 / scale)[turning].all())
 
     def are_slower(self, factors: Array) -> Flags:
-        """Return of which joints the recorded velocities are these factors, (n,), too small."""
+        """Return which joints' recorded velocities are too small by these factors, (n,)."""
         return np.asarray([
             bool(self._are(1.0 / factor)[joint]) for joint, factor in enumerate(factors)])
 
@@ -182,7 +182,7 @@ def _offsets(moved: Array, recorded: Array) -> Array:
     is_usual = np.abs(error - middle) <= _USUAL * scatter + 1e-9
     count = is_usual.sum(axis=0)
     velocity = np.where(is_usual, moved - np.sum(moved * is_usual, axis=0) / count, 0.0)
-    # Velocities that are a factor too large are further off the faster the joint is.
+    # The error of velocities that are too large by a factor grows with the velocity.
     slope = np.sum(velocity * error, axis=0) / np.maximum(np.sum(velocity ** 2, axis=0), 1e-12)
     at_rest = np.sum((error - slope * moved) * is_usual, axis=0) / count
     # At one speed, an offset and a factor are the same.
