@@ -17,7 +17,7 @@ OF_LINKS = (
     'Q/K of each joint from them.')
 """Added, for a robot with springs, to statements that positions of motors may cause."""
 _TOO_SHORT = (
-    f' Mistakes such as swapped joints are only sought in {SHORTEST:g} s or more without a gap.')
+    f' Mistakes such as swapped joints are sought only if {SHORTEST:g} s or more have no gap.')
 
 _POOR = 0.3  # ratio of error to effort within the bandwidth from which to warn
 # The same if the ratio is _FEW times the median of the joints, and the share _SLOW of the error is
