@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 import difflib
 import reprlib
 
-# Greatest length of a message, characters, and length of its end, which may say what to do: a
-# longer message is shortened before this end.
+# Greatest number of characters of a message; number kept of its end, which may say what to do.
 _LONGEST, _END = 2000, 500
 
 

@@ -21,8 +21,8 @@ def astray(time: Array, position: Array) -> Array:
 
     A faulty read or a row of zeros is a single jump and back. Late or lost messages are not: their
     positions lie between their neighbours. Faulty reads are rare: if more than 1 % of the samples
-    (and more than one) seem faulty, the result is 0 everywhere. It is also 0 for fewer than 23
-    samples. `time`, (T,), are stamps, s.
+    (and more than one) seem faulty, or for fewer than 23 samples, the result is 0 everywhere.
+    `time`, (T,), are stamps, s.
     """
     off = np.zeros_like(position)
     # A state that is read several times is one sample.

@@ -18,9 +18,7 @@ TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
 _SLOWEST = 0.5  # greatest median time between rows, s; a longer one may be in another unit
 _LIKE = 0.9  # correlation from which recorded velocities fit the positions
-# Largest ratio, either way, of the slopes of the positions to the recorded velocities if the
-# times are in the assumed unit.
-_NEAR = 3.0
+_NEAR = 3.0  # largest ratio, either way, of slopes to velocities in the right unit of time
 _UNITS = ('seconds', 'milliseconds', 'microseconds', 'nanoseconds')
 _LATEST = 2.0 ** 31  # least time that is too large for a stamp, s
 

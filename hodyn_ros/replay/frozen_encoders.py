@@ -9,9 +9,7 @@ _NET = 0.6  # least ratio of net to total travel by the velocities: noise has li
 _LONG = 1.0  # shortest standstill that counts, s: some drivers refresh positions rarely
 _FAR = 0.05  # least net travel by the velocities during the standstill, rad or m
 _STEP = 0.1  # longest time, s, for which a recorded velocity counts
-# Velocities at a standstill are a constant error if they differ from it by less than this share
-# of it (RMS).
-_SAME = 0.5
+_SAME = 0.5  # relative difference (RMS) below which velocities are only a constant error
 _STEPS = 100.0  # least net travel, in steps of the resolution of the positions
 
 

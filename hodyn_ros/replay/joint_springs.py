@@ -11,8 +11,7 @@ from hodyn_ros.replay.point_loads import find_load, with_load
 # Least unexplained share of the efforts, greatest part of it that a spring may leave, and greatest
 # share left: wrong masses of links, which resemble a spring, leave more.
 _SHOWS, _SURE, _LEFT = 0.01, 0.1, 0.05
-# Greatest part that a spring may leave of what a factor of the joint's effort (of either sign)
-# leaves.
+# Greatest ratio of what a spring leaves to what a factor of the effort, of either sign, leaves.
 _CLEARER = 0.25
 
 

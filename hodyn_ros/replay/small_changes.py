@@ -11,8 +11,7 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.replay.quarter_turns import turnable_joints
 
 _BETTER = 0.25  # greatest part of the unexplained share that a change may leave
-# Search by linear steps: step of differences and longest step (rad, or logarithm of a ratio), and
-# number of steps.
+# Linear steps of the search: step of differences, longest step (rad or logarithm), and number.
 _STEP, _LONGEST, _ROUNDS = 1e-4, 0.4, 4
 _STARTS = (0.0, 0.4, -0.4)  # where the search for a change of one joint begins
 # Least unexplained share from which changes are sought: a tilt of 3 degrees explains some
