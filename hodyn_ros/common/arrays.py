@@ -21,7 +21,7 @@ FLOAT64 = np.dtype(np.float64)
 
 
 def numbers(values: ArrayLike | Sequence[ArrayLike], name: str) -> Array:
-    """Return an array for kernels, copied only if needed; HodynError unless all are numbers."""
+    """Return numbers as an array for kernels, copied only if needed; HodynError for others."""
     if type(values) is np.ndarray and values.dtype is FLOAT64 and values.flags.carray:
         return values  # takes a tenth of the time of the code below
     if np.ma.is_masked(values):
@@ -43,7 +43,7 @@ def number(value: ArrayLike, name: str) -> float:
 
 
 def check_finite(array: Array, name: str) -> None:
-    """Raise HodynError, naming the index, unless all entries are finite."""
+    """Raise HodynError, with the index, if an entry is not finite."""
     if not np.isfinite(array).all():
         place = [int(i) for i in np.argwhere(~np.isfinite(array))[0]]
         raise HodynError(f'{name}{place} is {array[tuple(place)]}: not finite')
@@ -77,14 +77,14 @@ def check_array(array: Array, name: str, shape: tuple[int, ...]) -> None:
 
 
 def check_motion(q: Array, name: str, least: int, n: int) -> None:
-    """Apply `check_array` to a motion, (least or more, n), or to a batch with an axis before."""
+    """Apply `check_array` to a motion, (least or more, n), or to a batch of motions."""
     given = q.shape if isinstance(q, np.ndarray) else ()
     rows = max(least, given[-2]) if len(given) in (2, 3) else least
     check_array(q, name, (*given[:-2], rows, n) if len(given) == 3 else (rows, n))
 
 
 def decimal_step(values: Array) -> float:
-    """Return the largest of 0.01, 0.001, … 1e-6 whose multiples all values are; 0 if none is."""
+    """Return the largest of 0.01, 0.001, … 1e-6 of which all values are multiples, or else 0."""
     for digits in range(2, 7):
         step = 10.0 ** -digits
         counts = values / step

@@ -1,4 +1,4 @@
-"""The end of a command whose reader has closed the pipe, such as ``| head``."""
+"""How a command ends if the reader of its output, such as ``| head``, has closed the pipe."""
 import os
 
 PIPE_CLOSED = 141

@@ -1,10 +1,10 @@
-"""Errors that a user can fix, the check of choices, and how to install extras."""
+"""Errors that a user can fix, checks of arguments, and how to install extras."""
 
 from collections.abc import Iterable, Sequence
 import difflib
 import reprlib
 
-# Largest number of characters in a line, and number kept of its end, which may say what to do.
+# Greatest number of characters of a message; number kept of its end, which may say what to do.
 _LONGEST, _END = 2000, 500
 
 
@@ -24,7 +24,7 @@ class HodynError(ValueError):
 
 
 def did_you_mean(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str:
-    """Return the end of a message with the most similar known name, or empty."""
+    """Return the end of a message, with the most similar known name; empty without one."""
     near = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
     return f'; did you mean {near[0]!r}?' if near else ''
 
@@ -37,7 +37,7 @@ def check_choice(value: object, name: str, choices: Sequence[str]) -> None:
 
 
 def check_names(names: object, name: str) -> tuple[str, ...]:
-    """Return the names in an argument; raise HodynError for one string, or other than strings."""
+    """Return the names in an argument; raise HodynError unless it is a list of strings."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         raise HodynError(
             f'{name} {reprlib.repr(names)}: expected a list of names'
@@ -61,11 +61,11 @@ class OtherArmError(NoKnownJointError):
 
 
 class MissingJointsError(NamesError):
-    """A message has some of the robot's joints."""
+    """A message lacks some of the robot's joints, but not all."""
 
     def __init__(self, missing: str, advice: str = '') -> None:
         super().__init__(f'{missing}; {advice}' if advice else missing)
-        self.missing = missing  #: Which joints are missing, without what to do
+        self.missing = missing  #: Which joints are missing, without the advice
 
 
 def how_to_install(extra: str) -> str:

@@ -8,17 +8,18 @@ import stat
 
 from hodyn_ros.common.errors import HodynError, did_you_mean
 
-_LISTED = 2000  # a similar name is sought among at most this many entries
+_LISTED = 2000  # greatest number of entries of a folder among which a similar name is sought
 
 
 def check_file(path: Path, missing: str, names: Iterable[str] = ()) -> None:
     """Raise an error unless a path is a regular file, or a link to one.
 
-    FileNotFoundError: there is nothing, or a folder. Its text begins with `missing`. If there is
-    nothing, it goes on with the folder that was searched and a similar name, if there is one: of
-    an entry of this folder, or of `names` (such as built-in robots). PermissionError: a folder on
-    the way may not be read. HodynError: it is a pipe or a device (these can block, or be read only
-    once), or links form a circle.
+    - FileNotFoundError: the path does not exist, or is a folder. The message begins with
+      `missing`. If the path does not exist, the folder that was searched follows, and a similar
+      name, if there is one, in this folder or among `names` (such as built-in robots).
+    - PermissionError: a folder of the path may not be read.
+    - HodynError: the path is a pipe or a device (these can block, or be read only once), or its
+      links form a circle.
     """
     try:
         kind = path.stat().st_mode
@@ -38,7 +39,7 @@ def check_file(path: Path, missing: str, names: Iterable[str] = ()) -> None:
 
 
 def _what_is_there(path: Path, names: Iterable[str]) -> str:
-    """Return where a file was looked for, and what may be meant."""
+    """Return which folder was searched for a file, and a similar name."""
     folder = Path(os.path.abspath(path)).parent
     try:
         with os.scandir(folder) as entries:

@@ -1,8 +1,8 @@
-"""`njit`: numba's, with compiled code kept on disk until any of its source files changes.
+"""`njit`: numba's, with compiled code kept on disk until one of its source files changes.
 
-Numba keeps a kernel as long as its file stays the same, and misses edits of the kernels and
-constants that this file imports. Here the kernel is kept as long as its file and all files of the
-package that it imports, directly or indirectly, stay the same.
+Numba itself recompiles a kernel only if the kernel's own file changes, and misses edits of kernels
+and constants that this file imports. Here a change of any file of this package that it imports,
+directly or indirectly, counts as well.
 """
 from collections.abc import Callable, Iterator
 import contextlib
@@ -32,15 +32,14 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     compiled = numba.njit(cache=True, **{'no_cfunc_wrapper': True, **options})
 
     def decorate(function: Callable[..., Any]) -> Any:
-        # Kernels of one function over different constants get different names: the linker would
-        # mix up two of one name from two processes.
+        # The constants that a kernel closes over become part of its name: the linker would mix up
+        # kernels with the same name that were compiled by two processes.
         for cell in function.__closure__ or ():
             if not isinstance(cell.cell_contents, int | float | str):
                 raise TypeError(f'{function.__qualname__}: a kernel may close over constants only')
             function.__qualname__ += f'_{cell.cell_contents}'
         dispatcher = compiled(function)
-        # These attributes are private, but exist since numba 0.59; without them numba's own stamp
-        # remains.
+        # Private attributes, which exist since numba 0.59; without them numba's own stamp is used.
         file: Any = getattr(getattr(dispatcher, '_cache', None), '_cache_file', None)
         if hasattr(file, '_source_stamp'):
             file._source_stamp = stamp(os.path.abspath(inspect.getfile(function)))
@@ -67,7 +66,7 @@ class _KeyedFile(IndexDataCacheFile):
 
 
 def threads() -> int:
-    """Return the number of threads of parallel kernels: one in workers that share the cores."""
+    """Return numba's number of threads; it is 1 in worker processes, which share the cores."""
     return int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
 
 

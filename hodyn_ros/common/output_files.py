@@ -5,8 +5,8 @@ and on the disk. So the destination has the complete old or new output even if t
 killed or the disk is full. But a folder that has other files as well, or that cannot be exchanged,
 gets its new contents one by one: if the process is killed meanwhile, some are old and some new.
 
-The hidden folder is beside the destination, or in it if that is a folder that must stay where it
-is. After SIGKILL it is left there.
+The hidden folder is beside the destination, or in it if that is a folder that cannot be moved.
+SIGKILL leaves the hidden folder behind.
 """
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Contents:
     #: mapping of str to Contents: names of folders, for example bags, and their contents
     folders: Mapping[str, Contents] = field(default_factory=dict)
     #: Name of the file that marks an earlier result: a folder with this file, and with only these
-    #: files and folders, may be replaced without force. Empty for none.
+    #: files and folders, may be replaced without force. Empty if there is no such file.
     mark: str = ''
 
     @classmethod
@@ -64,7 +64,7 @@ class Contents:
         return [path for path in named if os.path.lexists(path)]
 
     def foreign(self, folder: Path) -> list[Path]:
-        """Return the paths in a folder that are not these contents, by name or kind of file."""
+        """Return the paths in a folder that differ from these contents in name or kind of file."""
         found = []
         for path in sorted(folder.iterdir()):
             kind = path.lstat().st_mode
@@ -85,7 +85,7 @@ def check_output(
     path: Path, contents: Contents | None = None, *, inputs: Iterable[Path] = (),
     force: bool = False,
 ) -> None:
-    """Raise before the work, rather than after it, if an output cannot or must not be written.
+    """Raise an error before any work is done if an output cannot or must not be written.
 
     Parameters
     ----------
@@ -155,10 +155,9 @@ def replacing(
     path : Path
         Path of the output; parents of a folder are made.
     contents : Contents or None
-        Contents of the output if it is a folder; None for a file. The caller makes the folder at
-        the hidden path. It replaces an existing folder as a whole and at once, where possible. If
-        the existing folder has other files as well, these stay, and the contents are replaced one
-        by one.
+        Contents of the output if it is a folder, which the caller makes at the hidden path; None
+        for a file. An existing folder is replaced as a whole and at once, where possible. If it
+        has other files as well, these stay, and the contents are replaced one by one.
     force : bool
         As for `check_output`.
 
@@ -226,7 +225,7 @@ def _is_same(one: Path, other: Path) -> bool:
 
 
 def _is_stream(path: Path) -> bool:
-    """Return whether a path is a FIFO, a device or an open file, which is written to directly."""
+    """Return whether a path is a FIFO, a device or an open descriptor, to be written directly."""
     if _STREAM.fullmatch(str(path)):
         return True
     try:
@@ -292,7 +291,7 @@ def _is_in_use(place: Path) -> bool:
 
 
 def _finish(new: Path, place: Path) -> None:
-    """Sync all written files to the disk, with owner and mode of the files that they replace."""
+    """Sync written files to the disk; give them owner and mode of the files they replace."""
     for path in (new, *new.rglob('*')):
         _sync(path)
         with suppress(OSError):  # nothing is replaced, or it is another user's

@@ -7,7 +7,7 @@ _UNKNOWN = 'unknown'
 
 
 def found(manifest: Path) -> str:
-    """Return the version as installed, or as in the manifest of a checkout."""
+    """Return the installed version, or that in the manifest of a checkout; else 'unknown'."""
     try:
         return metadata.version(_PACKAGE)
     except metadata.PackageNotFoundError:

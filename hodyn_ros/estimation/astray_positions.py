@@ -1,26 +1,28 @@
-"""Single positions that no arm can have had: far off the positions before and after."""
+"""Finds single positions that are impossible: far off the positions before and after."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
 
-_AROUND = 10  # messages on both sides by which the motion of the arm is judged
-_OFF = 8.0  # least jump, over the usual deviation nearby; noise and motion stay below it
-_FARTHER = 2.0  # least jump, over the usual step
+_AROUND = 10  # number of messages on each side that show the usual motion
+_OFF = 8.0  # least jump, in usual deviations nearby; noise and motion stay below it
+_FARTHER = 2.0  # least jump, in usual steps nearby
 _OTHERS = 3  # number of largest deviations nearby that do not count: another fault may cause them
 _LEAST = 1e-3  # least jump, rad or m; smaller ones disturb little
-_STEPS = 10.0  # least jump, over the resolution; encoders flicker by less
+_STEPS = 10.0  # least jump, in steps of the resolution; encoders flicker by less
 _ACCELERATION = 100.0  # least acceleration of a jump and back, rad/s²: no arm reaches it
-_LONG = 1.5  # greatest time of two steps, over the longest nearby; in more an arm may return
-_MOST = 0.01  # greatest share of samples with such positions
+# Greatest time of a jump and back, over the longest time of two steps nearby: in a longer time, an
+# arm may have moved there and back.
+_LONG = 1.5
+_MOST = 0.01  # greatest share of samples with impossible positions
 
 
 def astray(time: Array, position: Array) -> Array:
     """Return how far positions, (T, n), are off the mean of their neighbours, rad; 0 if they fit.
 
-    A faulty read or a row of zeros is a single jump and back among positions that fit each other.
-    Positions of late or lost messages do not go beyond both neighbours. Faulty reads are rare: if
-    more than 1 % of the samples (and more than one) seem to be such, all are returned as 0, as for
-    fewer than 23 samples. `time`, (T,), are stamps, s.
+    A faulty read or a row of zeros is a single jump and back. Late or lost messages are not: their
+    positions lie between their neighbours. Faulty reads are rare: if more than 1 % of the samples
+    (and more than one) seem faulty, or for fewer than 23 samples, the result is 0 everywhere.
+    `time`, (T,), are stamps, s.
     """
     off = np.zeros_like(position)
     # A state that is read several times is one sample.
@@ -39,7 +41,7 @@ def astray(time: Array, position: Array) -> Array:
         jump > np.maximum(_LEAST, _STEPS * resolution))
     bend = 0.5 * np.abs(before - after)
     spans = time[2:] - time[:-2]
-    i, joint = np.nonzero(candidates)  # of message i + 1
+    i, joint = np.nonzero(candidates)  # jumps at message i + 1
     begin = np.clip(i - _AROUND, 0, count - 2 - (2 * _AROUND + 1))
     window = begin[:, None] + np.arange(2 * _AROUND + 1)
     others = np.abs(window - i[:, None]) > 1

@@ -18,20 +18,20 @@ TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
 _SLOWEST = 0.5  # greatest median time between rows, s; a longer one may be in another unit
 _LIKE = 0.9  # correlation from which recorded velocities fit the positions
-_NEAR = 3.0  # largest ratio, either way, of velocities whose times are in the same unit
+_NEAR = 3.0  # largest ratio, either way, of slopes to velocities in the right unit of time
 _UNITS = ('seconds', 'milliseconds', 'microseconds', 'nanoseconds')
-_LATEST = 2.0 ** 31  # first time that a stamp cannot hold, s
+_LATEST = 2.0 ** 31  # least time that is too large for a stamp, s
 
 
 @dataclass(frozen=True)
 class WrittenLog:
-    """What was written."""
+    """What `write_log` wrote."""
 
     names: tuple[str, ...]  #: The joints
     #: `count`, `duration`: Number of messages, and their duration, s
     count: int
     duration: float
-    kinds: tuple[str, ...]  #: Kinds of values
+    kinds: tuple[str, ...]  #: Kinds of values, such as ``velocities``
     #: Lines that were left out, and values that are missing; each with the number of lines
     faults: tuple[str, ...] = ()
 
@@ -95,7 +95,7 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
 def _usable(
     table: JointTable, times: Array, position: Array,
 ) -> tuple[Flags, dict[str, list[int]]]:
-    """Return which rows have a time and all positions, and all other lines by reason."""
+    """Return which rows have a time and all positions, and the other lines by reason."""
     lines, left_out = np.array(table.lines, dtype=int), dict(table.left_out)
     timed, missing = np.isfinite(times), np.isnan(position)
     if not timed.all():
@@ -149,7 +149,7 @@ def _digits(value: float) -> str:
 
 
 def _other_unit(times: Array, values: dict[str, Array], says_seconds: bool) -> str:
-    """Return why the times seem not to be in s, and what to do; empty if they can be."""
+    """Return why the times seem not to be in s, and what to do; empty if they may be."""
     apart, last = float(np.median(np.diff(times))), float(times[-1])
     is_late = last >= _LATEST
     if not is_late and (apart <= _SLOWEST or says_seconds):

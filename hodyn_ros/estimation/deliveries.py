@@ -7,29 +7,29 @@ from hodyn_ros.common.arrays import Array, Flags, Indices
 _TOGETHER = 0.1
 # Messages come in bursts if more than this share of the deliveries has several messages.
 _IN_BURSTS = 0.4
-# A message held up in a pause is stamped less than this share of a period after the one before.
+# A message that a pause held up is stamped less than this share of a period after the one before.
 _AFTER_PAUSE = 0.5
-# A pause held samples up if more than this share of the samples due in it follow it at once.
+# A pause held messages up if more than this share of those that were due in it follow at once.
 _MADE_UP = 0.5
 # Longest pause, in periods, that can be a hold-up.
 _LONGEST_HOLD_UP = 100.0
 
 
 def ends_of_deliveries(steps: Array, period: float) -> Indices:
-    """Return the last message of each delivery, given the steps of the stamps."""
+    """Return the index of the last message of each delivery; `steps` are those of the stamps."""
     return np.flatnonzero(np.append(steps > _TOGETHER * period, True))
 
 
 def burst_size(steps: Array, period: float) -> int:
-    """Return the mean size of deliveries, rounded, at least 2; 1 if there are no bursts."""
+    """Return the mean number of messages per delivery, rounded, 2 or more; 1 without bursts."""
     sizes = np.diff(ends_of_deliveries(steps, period), prepend=-1)
     return max(2, round(float(np.mean(sizes)))) if np.mean(sizes > 1) > _IN_BURSTS else 1
 
 
 def were_held_up(steps: Array, period: float) -> Flags:
-    """Return which steps, if they are pauses, are followed at once by the samples due in them.
+    """Return which steps of the stamps are followed at once by the messages due in them.
 
-    Usual steps are among them: the caller knows which steps are pauses.
+    The result has a meaning only for steps that are pauses: usual steps are marked as well.
     """
     pauses = np.append(np.flatnonzero(steps > _AFTER_PAUSE * period), len(steps))
     at_once = pauses[np.searchsorted(pauses, np.arange(len(steps)), side='right').clip(

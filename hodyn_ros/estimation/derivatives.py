@@ -19,8 +19,9 @@ from hodyn_ros.estimation import kalman
 from hodyn_ros.robot import HodynError
 
 _FLOOR = 1e-12  # least scale, noise or density, in SI units
-_MULTIPLE = 0.01  # steps of rounded numbers are multiples of their least step, to this share of it
-_MAX_EVALUATIONS = 240
+# Numbers count as rounded if their steps are multiples of the least step, up to this share of it.
+_MULTIPLE = 0.01
+_MAX_EVALUATIONS = 240  # greatest number of evaluations of a joint's likelihood
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +144,7 @@ def _scatter(series: list[tuple[Array, Array, Array]], column: int) -> float:
     """
     fourth = np.concatenate([
         np.diff(entry[column], 4) for entry in series if len(entry[column]) > 4] or [np.zeros(1)])
+    # White noise of standard deviation 1 has a median absolute fourth difference of 5.6.
     return float(np.median(np.abs(np.nan_to_num(fourth)))) / 5.6
 
 

@@ -1,29 +1,30 @@
-"""States of zeros that a driver sends while it has no data: before it is connected, or in between.
+"""Finds states of zeros that a driver sends while it has no data, such as before it is connected.
 
-They are exact zeros of all joints at once, where the arm is elsewhere.
+All positions of such a state are exactly 0 although the arm is elsewhere.
 """
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags, decimal_step
 
-_MIN_JOINTS = 2  # a single joint may stand at 0 and be set to another zero
-_LEAST = 5e-3  # least distance of the arm from zero, rad or m: nearer, it may stand there
+_MIN_JOINTS = 2  # least number of joints: the zero of a single joint may be set while it is at 0
+_LEAST = 5e-3  # least distance of the arm from zero, rad or m: a nearer arm may be at zero
 _ACCELERATION = 100.0  # least acceleration of a leap, rad/s² or m/s²: no arm reaches it
-_STEPS = 3.0  # number of its steps to zero at which a moving arm does not leap: stamps may jitter
+# A moving arm may reach zero within this number of its usual steps, since stamps may jitter.
+_STEPS = 3.0
 
 
 def empty(time: Array, position: Array) -> Flags:
     """Return which states, positions (T, n), are zeros in place of data, (T,).
 
-    An arm that stands at zero in all joints, or passes through it, does so step by step. Zeros are
-    none if the position leaps there and back, or at one end of the recording. `time`, (T,), are
-    stamps, s.
+    An arm that really is at zero in all joints gets there step by step. Zeros stand for missing
+    data if the position leaps to them and back; at an end of the recording one leap is enough.
+    `time`, (T,), are stamps, s.
     """
     zeros = (position == 0.0).all(axis=1)
     found = np.zeros(len(zeros), dtype=bool)
     if position.shape[1] < _MIN_JOINTS or not zeros.any() or zeros.all():
         return found
-    # Rounded to two decimals, 0 is near what it was rounded from, and so is the last step.
+    # If positions are rounded to two decimals, zero and the last step have errors of rounding.
     least = max(_LEAST, 2.5 * decimal_step(position))
     edges = np.flatnonzero(np.diff(zeros, prepend=False, append=False))
     begins, ends = edges[::2], edges[1::2]
@@ -38,10 +39,10 @@ def empty(time: Array, position: Array) -> Flags:
 
 
 def _off_zero(position: Array) -> float:
-    """Return how far from zero the next positions are expected at the nearest, rad or m.
+    """Return the least distance from zero at which the next state is expected, rad or m.
 
-    `position`, (T, n), are those before, the last one first. The arm may have stayed, or taken
-    another few of its steps.
+    `position`, (T, n), are the states before, the last one first. The arm may have stayed, or
+    moved on by up to `_STEPS` of its last steps.
     """
     last = position[0]
     # A state that was read again shows no step.

@@ -1,8 +1,8 @@
 """Kalman filter and smoother on a chain of integrators, for signals with equal noise parameters.
 
 The motion is a Gaussian process whose fifth derivative is white noise of density σ_w², so the
-posterior mean of the position is the smoothing spline of degree 9 and its derivatives to the snap
-are states. Positions and velocities are measured (NaN where missing), at any instants.
+posterior mean of the position is the smoothing spline of degree 9. The states are the position and
+its derivatives to the snap. Positions and velocities are measured at any instants (NaN: missing).
 The smoother is Rauch, Tung and Striebel's (RTS); its covariances are sums of positive terms.
 
 States are scaled, x_k = q⁽ᵏ⁾ Tᵏ with T the memory of the filter, so that all are of the size of
@@ -21,7 +21,7 @@ _DIVISORS = np.array([
     [(2 * STATES - 1 - i - j) * math.factorial(STATES - 1 - i) * math.factorial(STATES - 1 - j)
      for j in range(STATES)] for i in range(STATES)], dtype=np.float64)
 # The prior variances of acceleration, jerk and snap are the density of the driving noise times
-# odd powers of this time, in T.
+# odd powers of this time, which is in units of T.
 _PRIOR_MEMORIES = 10.0
 
 
@@ -63,7 +63,7 @@ def _add_noise(h: float, density: float, p: Array) -> None:
 def _update(
     state: int, values: Array, variance: float, x: Array, p: Array, gain: Array,
 ) -> tuple[float, float]:
-    """Update by a measured state, in place; return signal 0's innovation and variance, or 0."""
+    """Update by a measured state, in place; return the first innovation and its variance, or 0."""
     if np.isnan(values[0]) or variance == np.inf:
         return 0.0, 0.0
     s = p[state, state] + variance
@@ -129,7 +129,7 @@ def _filter(
 def log_likelihood(
     time: Array, position: Array, velocity: Array, velocity_scale: float, noise: Array,
 ) -> float:
-    """Return the log-likelihood of samples under σ_w², σ_q, σ_v = noise, less its constant.
+    """Return the log-likelihood of samples, without its constant, for noise σ_w², σ_q, σ_v.
 
     Times, positions and velocities, (T,), are in s, rad, rad/s; NaN where not recorded.
     `velocity_scale`, rad/s, is the prior standard deviation of the velocity if the first is not
@@ -187,7 +187,7 @@ def rts_smoother(
         for i in range(STATES):
             for j in range(STATES):
                 p[i, j] = lower[i, j] + rest[i, j]
-    scale = np.empty(2 * STATES - 1)  # powers for each sample took a third of the time
+    scale = np.empty(2 * STATES - 1)  # computing them for each sample took a third of the time
     for k in range(len(scale)):
         scale[k] = unit ** -k
     for t in range(len(time)):

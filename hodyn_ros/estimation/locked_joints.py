@@ -1,4 +1,4 @@
-"""Recordings that contradict the assumption that joints are locked, or follow others."""
+"""Finds locked joints, and joints that follow others, which a recording shows elsewhere."""
 from collections.abc import Sequence
 from pathlib import Path
 

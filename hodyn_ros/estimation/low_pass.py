@@ -4,7 +4,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation import kalman
 
-_WIDE = 1e6  # prior deviation of the first slope, over the noise: so wide that it has no effect
+_WIDE = 1e6  # prior standard deviation of the first slope: so wide that it has no effect
 
 
 def low_pass(time: Array, values: Array, bandwidth: float) -> Array:

@@ -5,7 +5,7 @@ from typing import Any
 
 from hodyn_ros.messages.bag_contents import LostMessages
 
-_LISTED = 10  # number of places that are listed one by one
+_LISTED = 10  # greatest number of places that are listed one by one
 
 
 @dataclass(frozen=True)

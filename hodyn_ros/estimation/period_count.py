@@ -1,4 +1,4 @@
-"""The number of the period in which each sample was taken."""
+"""Finds the number of the clock period in which each sample was taken."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
@@ -8,9 +8,9 @@ MAX_MOVE = 20
 """The count of a sample is within this many periods of the middle of its bounds."""
 
 # Costs are in ½ χ².
-_MISCOUNT = 400.0  # greatest cost of a count that contradicts its interval: the clock was set
+_MISCOUNT = 400.0  # greatest cost of a count that contradicts its interval: a set clock
 _STRAY = 12.0  # greatest cost of a stamp long after its instant
-_LOST, _MOST_LOST = 0.7, 8.0  # cost of each lost sample, and greatest cost of a row of them
+_LOST, _MOST_LOST = 0.7, 8.0  # cost of each lost sample, and greatest cost of consecutive ones
 
 
 @njit(nogil=True)
@@ -20,11 +20,11 @@ def count_periods(
 ) -> Array:
     """Return the number of the period in which each sample was taken, (S,), by Viterbi's method.
 
-    `low` and `high`, (S,), are bounds of the instants without drift, `interval` and `deviation`,
-    (S−1,), the time between samples and its standard deviation, and `beyond` the standard
-    deviation of instants beyond their bounds; all in s. An instant long before its stamp costs
-    little. One long after its stamp costs as much as a clock that was set, since no state is
-    stamped before it was sampled.
+    `low` and `high`, (S,), are bounds of the instants, from which the drift is subtracted;
+    `interval` and `deviation`, (S−1,), are the time between samples and its standard deviation;
+    `beyond` is the standard deviation of instants beyond their bounds; all in s. An instant long
+    before its stamp costs little. An instant long after its stamp costs as much as a clock that
+    was set, since no state is stamped before it was sampled.
 
     A count is within `max_move` periods of the middle of its bounds. `max_move` is an argument
     because loops over a constant would be unrolled and not vectorised.

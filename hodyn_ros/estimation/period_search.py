@@ -1,4 +1,4 @@
-"""Search for the period: the intervals between samples are whole multiples of it."""
+"""Searches for the period of which the intervals between samples are whole multiples."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
@@ -14,8 +14,8 @@ _DIVISORS = 10  # greatest number of periods in the median interval
 _FINE = np.linspace(0.97, 1.03, 121)  # periods tried, over the median interval divided by 1 … 10
 _LEAST_DEVIATION = 0.01  # least standard deviation of an interval, over the median interval
 _WELL = 0.1  # greatest deviation, in periods, of intervals that may reveal a shorter period
-_BETTER = 0.025  # least gain of the log-likelihood of an interval for a shorter period
-_NEARLY_ALL = 0.95  # least share of determined intervals in a part whose stamps give the rate
+_BETTER = 0.025  # least gain of the mean log-likelihood for which a shorter period is taken
+_NEARLY_ALL = 0.95  # least share of determined intervals in a part from which the rate is computed
 _FEW = 256  # least number of samples in such a part
 
 
@@ -27,10 +27,10 @@ def likelihood(off: Array, deviation: Array) -> tuple[float, float]:
 
 
 def _as_multiples(interval: Array, deviation: Array, period: float) -> float:
-    """Return the log-likelihood of an interval as a multiple of a period.
+    """Return the mean log-likelihood of intervals as multiples of a period.
 
-    The more different numbers of periods occur, the lower it is: any interval is nearly a multiple
-    of a period that is short enough.
+    It is lower if more different multiples occur: any interval is nearly a multiple of a period
+    that is short enough.
     """
     count = np.round(interval / period)
     share = np.unique(count, return_counts=True)[1] / len(count)
@@ -39,7 +39,7 @@ def _as_multiples(interval: Array, deviation: Array, period: float) -> float:
 
 
 def likely_period(interval: Array, deviation: Array, typical: float) -> tuple[float, float]:
-    """Return how well intervals fit multiples of their likeliest period, −1 to 1, and this, s."""
+    """Return how well the likeliest period fits the intervals, −1 to 1, and this period, s."""
     well = deviation <= min(
         np.median(deviation), max(DETERMINED * typical, np.quantile(deviation, _MOVING)))
     step = np.count_nonzero(well) // _SEARCHED + 1
@@ -69,7 +69,10 @@ def likely_part(interval: Array, deviation: Array, period: float) -> int:
 
 
 def rate_of_stamps(stamps: Array, period: float, interval: Array, deviation: Array) -> float:
-    """Return the stamps' period, s, from parts in which nearly all intervals are determined."""
+    """Return the period on the stamps' clock, s, from parts with nearly all intervals determined.
+
+    It is `period` without such a part, or if it would differ by a tenth or more.
+    """
     determined = deviation < DETERMINED * period
     count = np.round(np.where(determined, interval, np.diff(stamps)) / period)
     count = np.concatenate([[0.0], np.cumsum(np.maximum(count, 0.0))])

@@ -1,22 +1,22 @@
-"""Positions of a joint that leap to another place, as no joint can move, and stay there.
+"""Finds leaps of a joint's position to another place, where it stays: no joint moves that fast.
 
-The encoder has slipped, or the drive has dropped out and reported its last position meanwhile.
+The encoder has slipped, or the drive has repeated its last position for a while.
 """
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags, Indices
 
-_AROUND = 10  # messages on both sides by which the motion of the arm is judged
-_NEAR = 3  # steps on both sides; their mean slope is taken as that of the motion
+_AROUND = 10  # number of messages on each side that show the usual motion
+_NEAR = 3  # number of steps on each side whose mean slope is taken as that of the motion
 _OFF = 8.0  # least leap, in usual deviations nearby; noise and motion stay below it
 _FARTHER = 2.0  # least leap, in usual steps
 _OTHERS = 3  # number of largest deviations nearby that do not count: another fault may cause them
 _LEAST = 5e-3  # least leap, rad or m; smaller ones disturb little
 _STEPS = 10.0  # least leap, in steps of the resolution
 _ACCELERATION = 100.0  # least acceleration of a leap, rad/s² or m/s²: no arm reaches it
-# A wrong stamp could explain a leap: all joints moved on for longer than the stamps say. It does
-# not if this time is more than _LATE periods, or if the other joints deviate by less than the
-# share _TIMELY of what they would have moved in it (sums of squares).
+# A wrong stamp may look like a leap: all joints moved on for longer than the stamps say. The leap
+# is real if this additional time is more than _LATE periods, or if the other joints deviate by
+# less than the share _TIMELY of what they would move in this time (sums of squares).
 _TIMELY, _LATE = 0.1, 20.0
 _MOST = 0.005  # greatest share of samples before which positions leap
 
@@ -24,9 +24,9 @@ _MOST = 0.005  # greatest share of samples before which positions leap
 def leaps(time: Array, position: Array) -> Array:
     """Return by how much positions, (T, n), leap before each message, rad or m; 0 if they do not.
 
-    After late or lost messages all joints have gone on for the same time; a leap is of one joint.
-    A single false position, there and back, is none (see `astray`). Leaps are rare: if there are
-    more than two, and more than one in 200 samples, none is returned. `time`, (T,), are stamps, s.
+    In a leap a single joint moves; after late or lost messages all joints have moved on. A single
+    false position, there and back, is no leap (see `astray`). Leaps are rare: if there are more
+    than two, and more than one in 200 samples, all are returned as 0. `time`, (T,), are stamps, s.
     """
     found = np.zeros_like(position)
     fresh = np.append(True, (np.diff(position, axis=0) != 0.0).any(axis=1))[:len(position)]
@@ -64,9 +64,10 @@ def leaps(time: Array, position: Array) -> Array:
 
 
 def _in_time(rest: Array, slope: Array, joint: Indices, period: float) -> Flags:
-    """Return whether joints may have gone on for longer than the stamps say, (c,).
+    """Return which leaps, (c,), may be a motion for longer than the stamps say.
 
-    `rest` and `slope`, (c, n): how far all joints moved beyond their slopes, and these slopes.
+    `rest` and `slope`, (c, n): how far all joints moved beyond their slopes, rad or m, and these
+    slopes, rad/s or m/s.
     """
     rows = np.arange(len(joint))
     own = slope[rows, joint]
@@ -82,7 +83,7 @@ def _in_time(rest: Array, slope: Array, joint: Indices, period: float) -> Flags:
 
 
 def _returns(rest: Array, i: Indices, joint: Indices) -> Flags:
-    """Return which leaps are taken back within a few steps, (c,)."""
+    """Return which leaps, (c,), are reversed within a few steps."""
     beside = np.clip(i[:, None] + np.arange(-_NEAR, _NEAR + 1), 0, len(rest) - 1)
     size = rest[i, joint]
     return np.asarray(

@@ -1,7 +1,7 @@
-"""From a bag to its motion, piece by piece: memory does not grow with the recording.
+"""Estimates the motion of a bag piece by piece: memory does not grow with the recording.
 
-The stamps of each piece are classified and its motion is smoothed with a margin on both sides,
-longer than the memory of the smoother, so that some margin is left for the filters that follow.
+Each piece has a margin on both sides. It is longer than the memory of the smoother, so that a part
+of it is left for the filters that follow.
 """
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -82,9 +82,9 @@ class MotionPiece:
 
 
 class RecordedMotion:
-    """Estimates the motion of a recording, an open bag.
+    """Estimates the motion of a recording from its open bag.
 
-    Its bandwidth, Hz, is the most likely one unless it is given.
+    `bandwidth`, Hz, is that of the motion; by default it is the most likely one.
     """
 
     def __init__(self, bag: JointStateBag, *, bandwidth: float | None = None) -> None:
@@ -122,10 +122,9 @@ class RecordedMotion:
 
     @property
     def counts(self) -> MessageCounts:
-        """What became of each message; only once all pieces have been evaluated.
+        """What became of each message; known only after all pieces have been evaluated.
 
-        If messages are missing, it raises HodynError and says that the bag changed while it was
-        read.
+        HodynError: messages are missing or new, as the bag changed while it was read.
         """
         bag, statuses = self._bag, self.timing_statistics.counts
         if sum(statuses.values()) != bag.usable:

@@ -1,4 +1,4 @@
-"""Messages without a new sample: read again, repeated by a second publisher, or torn."""
+"""Finds messages without a new sample: read again, repeated by another publisher, or torn."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags, Indices
@@ -6,15 +6,15 @@ from hodyn_ros.common.arrays import Array, Flags, Indices
 # Least number of values that usually change from state to state; with fewer, an unchanged state
 # need not be a repeat.
 _MIN_CHANGES = 3
-_CLEAR_STEPS = 2.5  # steps of the resolution that noise about one value seldom exceeds
+_CLEAR_STEPS = 2.5  # steps of the resolution that the noise about one value seldom exceeds
 _MOST_TORN = 0.02  # greatest share of messages that are torn
-# Values that repeat turn there if the messages before and after differ by at most this share of
-# their steps: sampled on both sides of the turn, all joints may repeat at once.
+# The motion turns at repeated values if the messages before and after differ by less than this
+# share of the steps: samples on both sides of a turn may be equal in all joints.
 _TURNS = 0.2
-_AROUND = 5  # messages on both sides by which the motion of the arm is judged
+_AROUND = 5  # number of messages on each side that show the usual motion
 _LOOKBACK = 20  # greatest number of messages by which a second publisher lags
-# An unchanged state is a repeat if the chance that no number changes, by how often each one
-# changes in _NEAR steps on both sides, is at most _CHANCE.
+# An unchanged state is a repeat if the chance that no number changes is at most _CHANCE. How often
+# each number changes is counted in _NEAR steps on both sides.
 _NEAR, _CHANCE = 10, 1e-4
 # If a state is read more often than this, the arm counts as moving only if the next step is large
 # in proportion to the number of reads.
@@ -47,8 +47,8 @@ def torn(position: Array, velocity: Array) -> Flags:
 
     They occur if a state is read while another thread writes it. One half repeats the last
     message bit for bit, and the other clearly does not. The next message may complete the sample:
-    it then repeats the half that was new, and its other half is new. Torn states are rare: if one
-    half is regularly refreshed less often than the other, the states are not torn.
+    it then repeats the half that was new, and its other half is new. Torn states are rare: if
+    many seem torn, one half is only refreshed less often, and none is returned.
     """
     found = np.zeros(len(position), dtype=bool)
     if len(found) <= 2 * _AROUND:
@@ -74,7 +74,7 @@ def torn(position: Array, velocity: Array) -> Flags:
 
 
 def _turns(values: Array) -> bool:
-    """Whether values, (4, n), the middle two of which are the same, go back as they came."""
+    """Whether values, (4, n), with two equal ones in the middle, go back the way they came."""
     size = np.abs(np.diff(values, axis=0)).sum()
     return bool(np.abs(values[-1] - values[0]).sum() < _TURNS * size)
 
@@ -93,7 +93,7 @@ def seen_before(position: Array, velocity: Array, effort: Array) -> Flags:
 
 
 def _chance_of_none(changed: Flags) -> Array:
-    """Return for S states how likely none of their numbers changes, by the steps around, (S,).
+    """Return the chance that no number of a state changes, from the steps around it, (S,).
 
     `changed`, (S−1, m), says which numbers changed in each step.
     """
@@ -110,8 +110,8 @@ def repeats(
     """Return which messages repeat the last state, bit for bit, though the arm moves.
 
     A long run of equal states counts as a rest, unless the step after it is about as large as the
-    steps around it: then the arm moved and its states were only held up. Where the numbers around
-    a state change so seldom that none may change by chance, as in slow motion, it is no repeat.
+    steps around it: then the arm moved and its states were only held up. Where numbers change so
+    seldom that a state may be unchanged by chance, as in slow motion, it is no repeat.
     """
     recorded = _compared(position, velocity, effort)
     changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])

@@ -1,19 +1,20 @@
 """The instants at which states were sampled, by one model of the sampling clock and its stamps.
 
-A controller samples at t_k = φ + T n_k + drift_k: the whole numbers n_k increase, and its clock
-drifts slowly against the clock of the stamps. A state is stamped s_k when it is delivered: it was
-sampled before s_k, and after the last stamp under which an older state was still seen.
-Between these bounds all delays are equally likely; beyond them the cost grows with the distance.
+A controller samples at t_k = φ + T n_k + drift_k: phase φ and period T are constant, the whole
+numbers n_k increase, and its clock drifts slowly against that of the stamps. A state is stamped
+s_k when it is delivered: it was sampled before s_k, and after the last stamp under which an older
+state was still seen. Between these bounds all delays are equally likely; beyond them the cost
+grows with the distance.
 The joints advance by velocity times interval, so the states themselves determine
-t_{k+1} − t_k, with a known standard deviation (`state_intervals`). Where they hardly do, as at
-rest, the steps of the stamps count, if these are regular.
+t_{k+1} − t_k, with a known standard deviation (`state_intervals`). Where this is large, as at
+rest, the steps of the stamps are used, if these are regular.
 
 The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost; if the
 clock of the stamps was set forward or back, this is a step of high cost (`count_periods`). Given
 n_k, a broken line, fitted between the bounds by weighted least squares, gives T and the drift. One
 comparison of likelihoods then decides whether the intervals between these instants agree with the
 states better than the intervals between the stamps. If not, the stamps are used as instants;
-messages that are delivered in bursts are spaced evenly, unless the states contradict.
+messages that are delivered in bursts are spaced evenly unless the states contradict this.
 """
 from dataclasses import dataclass, replace
 from functools import partial
@@ -35,8 +36,8 @@ from hodyn_ros.estimation.period_search import (
 from hodyn_ros.estimation.state_intervals import WIDE, WINDOWS, state_intervals
 
 _LEAST_DEVIATION = 0.03  # least standard deviation of an interval, in periods
-_MIN_REPEATS = 5  # number of samples read more than once from which the reader counts as polling
-_ON_THE_CLOCK = 0.2  # greatest RMS error of intervals, in periods; by chance it is 0.29
+_MIN_REPEATS = 5  # number of repeatedly read samples from which states count as polled
+_ON_THE_CLOCK = 0.2  # greatest RMS error of intervals, in periods; random ones have 0.29
 _CLEARLY = 0.1  # RMS error of intervals, in periods, below which no other fit is tried
 # The stamps contradict a clock if more than a share `_MOST_BEYOND` of its instants are more than
 # `_BEYOND` periods beyond their bounds.
@@ -46,10 +47,10 @@ _BETTER = 0.025  # least gain of the log-likelihood per interval by a clock over
 # even spacing has; one interval adds at most `_FAR` to the errors.
 _UNEVEN = 0.5
 _FAR = 25.0
-_PART = 0.6  # greatest share of the usual step of stamps that is a part of it
-# A share 1 − `_REGULAR` of the errors of steps exceeds their deviation and, of as many intervals,
-# `_REGULAR_DEVIATIONS` standard deviations. Steps and intervals agree up to `_AGREE` standard
-# deviations of their difference.
+_PART = 0.6  # a period below this share of the usual step of stamps is a part of it
+# The error of the steps of stamps is the quantile `_REGULAR` of their distance from the intervals,
+# less `_REGULAR_DEVIATIONS` standard deviations of the intervals (in squares). Steps and intervals
+# agree if their difference is at most `_AGREE` of its standard deviations.
 _REGULAR, _REGULAR_DEVIATIONS, _AGREE = 0.95, 2.0, 3.0
 _PASSES = 4  # number of passes of counting and fitting
 # Standard deviation of instants beyond their bounds, in periods, before the drift is known.
@@ -63,14 +64,14 @@ _FAR_BEYOND = 0.15
 _WITHIN = {True: 1e-4, False: 0.5}
 _STIFF = 5.0  # cost, in periods, of a kink of one period in the drift
 _SMOOTH = 25  # number of deliveries over which the mean course of the stamps is averaged
-_MIN_PART = 100  # least mean number of samples between two settings of a clock
-# A split at a step of the stamps' clock is kept only if parts whose sampling clock is determined
-# have more than this share of the determined intervals.
+_MIN_PART = 100  # least mean number of samples between two steps of the stamps' clock
+# A split at a step of the stamps' clock is kept only if the parts with a sampling clock have more
+# than this share of the determined intervals.
 _CLOCKED = 0.7
 # The fitted drift has bent to follow a step of the stamps' clock if more than a share
 # `_MOST_TILTED` of the instants are more than `_TILTED` periods beyond their bounds.
 _TILTED, _MOST_TILTED = 0.15, 0.05
-_STEP = 0.5  # least step of the stamps, in periods, if the clock was set
+_STEP = 0.5  # least step of the stamps, in periods, at which their clock was set
 _LEVEL = 20  # number of deliveries on both sides by which a step of the stamps is measured
 
 
@@ -142,7 +143,7 @@ def sampling_instants(
 
 @dataclass(frozen=True, eq=False)
 class _Clock:
-    """Numbered periods: instants, their bounds, and the intervals determined by the states."""
+    """Numbered periods: instants, their bounds, and intervals found from the states; all in s."""
 
     period: float
     count: Array
@@ -182,7 +183,7 @@ class _Clock:
 
 
 class _Log:
-    """Samples as they were recorded, and the ways to fit a clock to them."""
+    """The recorded samples, and ways to fit a clock to them."""
 
     def __init__(self, stamps: Array, older: Array, position: Array, velocity: Array) -> None:
         self.stamps, self.older = stamps, older
@@ -273,15 +274,15 @@ class _Log:
     def _with_steps(
         self, interval: Array, deviation: Array, period: float,
     ) -> tuple[Array, Array]:
-        """Return intervals, and their deviations, by the states and the steps of regular stamps.
+        """Return intervals and their deviations, from the states and the steps of regular stamps.
 
         While the arm rests, or if its encoders are coarse, any number of periods agrees with the
-        states; a slightly wrong period would go unnoticed if its errors could be made up for then.
-        Where the states determine an interval, it is the weighted mean of both unless they
-        disagree.
+        states, which would hide the errors of a slightly wrong period: there the steps are used.
+        Where the states determine an interval, the weighted mean of interval and step is used,
+        unless they disagree.
         """
         steps, determined = np.diff(self.stamps), deviation < DETERMINED * period
-        # Parts of the usual step are only as likely as the states alone make them.
+        # Only the states can show a period that is a part of the usual step.
         if self.polled or period < _PART * np.median(steps) or (
                 np.count_nonzero(determined) < MIN_DETERMINED):
             return interval, deviation
@@ -301,10 +302,9 @@ class _Log:
     def breaks(self, clock: _Clock) -> Indices:
         """Return the samples before which the clock of the stamps was set.
 
-        At such a sample the count contradicts an accurate interval whose neighbours agree; if the
-        arm vibrates, the neighbours disagree too. If the stamps contradict the count without such
-        an interval, the drift was tilted to follow the step; then the break is where the stamps
-        step permanently.
+        There the count contradicts an accurate interval, but agrees with its neighbours (unlike in
+        a vibration). If no such interval is found, but the stamps contradict the count, the drift
+        was fitted to a step of the stamps: the break is where the stamps step permanently.
         """
         off, period = np.abs(clock.period * np.diff(clock.count) - clock.interval), clock.period
         near = np.lib.stride_tricks.sliding_window_view(np.pad(off, 7), 15)
@@ -344,7 +344,7 @@ class _Log:
 
 
 def _line_between(low: Array, high: Array, count: Array, period: float, within: float) -> Array:
-    """Return a line over the count between bounds, with kinks where these require them, (S,)."""
+    """Return a line over the count, (S,), s, with kinks where the bounds require them."""
     knots = max(2, len(low) // _KNOT + 1)
     at = (knots - 1.0) * (count - count[0]) / max(count[-1] - count[0], 1.0)
     basis = np.maximum(0.0, 1.0 - np.abs(at - np.arange(knots)[:, None]))

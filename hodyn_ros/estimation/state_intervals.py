@@ -11,10 +11,10 @@ WIDE = (12, 30)
 """The numbers of samples if single stamps are far off."""
 
 _TINY = 1e-12
-_MOVES = 0.02  # least velocity of a joint that moves, over its greatest
-_STEPS = 10.0  # least integrated velocity at a frozen encoder, over the resolution of positions
-_LASTS = 5  # least number of zero advances in a row: by noise, single ones occur
-_MOTION = 1.0  # bandwidth of the arm's motion, Hz, from which the velocities' curvature follows
+_MOVES = 0.02  # least velocity of a joint that moves, as a share of its greatest velocity
+_STEPS = 10.0  # least travel by the velocities at a frozen encoder, in steps of its resolution
+_LASTS = 5  # least number of consecutive zero advances: noise causes single ones
+_MOTION = 1.0  # assumed bandwidth of the motion, Hz, for the curvature of the velocities
 
 
 def state_intervals(
@@ -22,10 +22,10 @@ def state_intervals(
 ) -> tuple[Array, Array]:
     """Return the time between samples by the positions, and its standard deviation, s.
 
-    A joint's velocities are the recorded ones, (S, n), or the slopes of its positions over some
-    samples, up to `windows` on both sides, whichever explains its advances better; only slopes if
-    any recorded velocity is NaN. Joints whose advances are explained well count more; a joint does
-    not count where its encoder is frozen. `time`, (S,), s, is roughly when samples were taken.
+    A joint's velocities are the recorded ones, (S, n), or the slopes of its positions over one of
+    the `windows`, whichever explains its advances better. If any recorded velocity is NaN, only
+    slopes are used. Joints whose advances are explained well count more; a joint does not count
+    where its encoder is frozen. `time`, (S,), s, is roughly when the samples were taken.
     """
     position, velocity = np.ascontiguousarray(position.T), np.ascontiguousarray(velocity.T)
     steps, advance = np.diff(time), np.diff(position)

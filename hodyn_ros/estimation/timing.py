@@ -1,4 +1,4 @@
-"""Time stamps as they were recorded: what is wrong with them, and the runs without a gap.
+"""Finds what is wrong with recorded time stamps, and the runs without a gap.
 
 No gap is interpolated: a recording is split at gaps and jumps back, and each run is smoothed by
 itself. States that were read more than once are recognised, and the instants at which they were
@@ -103,8 +103,8 @@ class Timing:
 def analyse(states: JointStates, clock: str | None = None, period: float | None = None) -> Timing:
     """Classify the stamps of joint states and split them into runs.
 
-    Clock and period can come from another part of the same recording; by default from these
-    states.
+    Clock and period may be those of another part of the recording; by default they are found from
+    these states.
     """
     clock = clock or choose_clock(states)
     stamps = states.stamp if clock == 'header' else states.received
@@ -186,7 +186,7 @@ _FOLLOWS, _GAP, _RESET, _DUPLICATE, _REVERSED = (int(status) for status in (
 
 @njit()
 def _classify(stamps: NDArray[np.int64], gap: int, status: NDArray[np.int8]) -> None:
-    """Set the status of each stamp; the first has the status after a reset."""
+    """Set the status of each stamp; that of the first is AFTER_RESET."""
     if len(stamps) == 0:
         return
     status[0] = _RESET
@@ -213,7 +213,7 @@ def _runs(
     states: JointStates, message: Indices, stamps: NDArray[np.int64], status: NDArray[np.int8],
     longest: float,
 ) -> list[Run]:
-    """Set statuses; return the runs between pauses above `longest`, s, and steps of the clock."""
+    """Set statuses; return the runs between long pauses (`longest`, s) and steps of the clock."""
     position, velocity = states.position[message], states.velocity[message]
     for useless, why in (
             (seen_before(position, velocity, states.effort[message]), StampStatus.STALE),

@@ -1,4 +1,4 @@
-"""How far recorded velocities run behind the positions, as filtered ones do."""
+"""The lag of recorded velocities behind the positions, such as that of a filter."""
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,8 +10,8 @@ from hodyn_ros.robot import HodynError
 
 _FLOOR = 1e-12  # least weight, in SI units
 _PARTS = 8  # parts of each run; their differences show the uncertainty of the lag
-# A joint has a lag of its own if it differs from the median of all by this much, s, and by this
-# many standard deviations, and explains this share of what its velocities are off.
+# A joint has a lag of its own if it differs from the median of all joints by _APART, s, and by
+# _SURE standard deviations, and explains the share _EXPLAINED of its velocities' squared errors.
 _APART, _SURE, _EXPLAINED = 5e-3, 5.0, 0.5
 
 

@@ -1,4 +1,4 @@
-"""Predicted against recorded effort, joint by joint, gathered chunk by chunk."""
+"""Compares predicted with recorded efforts, joint by joint, gathered chunk by chunk."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ from hodyn_ros.common.arrays import Array, Stamps
 from hodyn_ros.replay.friction_fit import COULOMB, VISCOUS
 from hodyn_ros.replay.shifted_efforts import STEP, STEPS, ShiftedEfforts
 
-SPECTRUM_BLOCK = 256
+SPECTRUM_BLOCK = 256  # number of messages of a block
 _SURE = 2.0  # standard deviations beyond which a lag is reported
-_SMALL = 1e-3  # lag, s, below which small errors of the model may be its cause
+_SMALL = 1e-3  # lag, s; the cause of a smaller one may be small errors of the model
 _LARGE = 5e-3  # lag, s, from which friction and inertia identified from the efforts are wrong
 _CHANCE = 0.01  # probability below which the lags of the joints count as different
 # A joint has a lag of its own if it differs from the others' by more than _APART, s, and _CERTAIN
@@ -44,9 +44,9 @@ class JointComparison:
     #: measurement noise, which the smoothed motion cannot predict
     rms_fast_error: float
     #: `lag`, `lag_deviation`: Lag of the recorded effort behind the prediction, and its standard
-    #: deviation, s: the least-squares shift, fitted together with friction and an inertia of this
-    #: joint, which could be mistaken for a lag. The fit is linearised about the shift that suits
-    #: all joints best.
+    #: deviation, s: the least-squares shift, fitted together with friction, an inertia and a gain
+    #: of this joint, which could be mistaken for a lag. The fit is linearised about the shift that
+    #: suits all joints best.
     lag: float
     lag_deviation: float
     #: `rms_slow_error`, `slow_share`: RMS of the error within the bandwidth of the motion, N m,
@@ -142,11 +142,11 @@ def common_lag(joints: Sequence[JointComparison]) -> Lag:
     """Return the mean lag of all joints, weighted by inverse variances, and lags of single joints.
 
     If the lags differ significantly, the deviation is increased by the Birge ratio: other effects,
-    such as presliding friction, then cause a different apparent lag in each joint. So few joints
-    determine this ratio that two deviations are widened to 95 % of Student's t. A lag that
-    explains most of its joint's error is real: if it differs from the mean of the other joints, it
-    is returned as that joint's own, and does not count in the mean. The mean is then that of some
-    of these lags too, and may differ no more: all are compared again.
+    such as presliding friction, then cause a different apparent lag in each joint. As few joints
+    determine this ratio, two deviations are widened to the 95 % interval of Student's t. A lag
+    that explains most of its joint's error is real: if it differs from the mean of the other
+    joints, it is returned as that joint's own, and does not count in the mean. Otherwise it counts
+    and changes the mean, so the remaining lags are compared again.
     """
     def differs(joint: JointComparison, mean: Lag) -> bool:
         return not abs(joint.own_lag - mean.seconds) <= max(
@@ -189,7 +189,8 @@ class EffortComparison:
         n = len(names)
         self.names = names
         self.spectrum = Spectrum(n)
-        self._sums = np.zeros((7, n))  # of counts, errors, efforts, their squares, steps
+        # Count; sums of errors, efforts, squares of both; count and squares of changes of errors.
+        self._sums = np.zeros((7, n))
         self._lowest, self._highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))

@@ -1,6 +1,6 @@
-"""The bag of computed topics: the feed-forward of the recorded motion.
+"""Writes a bag with the computed topics: the feed-forward of a recorded motion.
 
-It opens in PlotJuggler, Foxglove and ``ros2 bag play``, under the stamps of the recording.
+It has the stamps of the recording, and opens in PlotJuggler, Foxglove and ``ros2 bag play``.
 """
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

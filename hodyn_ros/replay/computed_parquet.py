@@ -1,6 +1,6 @@
-"""The estimated motion and its torques as a Parquet file, one row for each message and joint.
+"""Writes motion and torques to a Parquet file, one row for each message and joint.
 
-It opens in pandas, Polars, DuckDB, Spark and pyarrow.
+The file opens in pandas, Polars, DuckDB, Spark and pyarrow.
 """
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

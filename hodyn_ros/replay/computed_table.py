@@ -1,4 +1,4 @@
-"""The computed torques as a table of comma-separated values, one row per message."""
+"""Writes the computed torques to a CSV file, one row for each message."""
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Efforts that are cut (clipped) at the value where a sensor, drive or message saturates."""
+"""Finds efforts that are cut (clipped) at the value where a sensor, drive or message saturates."""
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.replay.comparison import percent
 
-_LEAST, _SHARE = 10, 0.01  # least number of samples at the value, and their least share
+_LEAST, _SHARE = 10, 0.01  # least number, and least share, of samples at the value
 _ABOVE = 0.1  # largest ratio of samples beyond the value, such as spikes, to samples at it
 _MORE = 3.0  # least ratio of the samples at the value to the samples at the next lower value
 _IN_RUNS = 0.5  # least share of the samples at the value that come three or more in a row
@@ -15,7 +15,7 @@ _BEYOND = 0.75  # least share of the samples in runs at which the prediction is 
 # Least standard deviation of the prediction at the samples in runs, in steps of the resolution and
 # as a share of the efforts' range: the effort of an arm at rest is constant as well.
 _STEPS, _VARIES = 2.0, 0.02
-_MOST = (0.02, 0.98)  # quantiles that bound the range, so that spikes do not count
+_MOST = (0.02, 0.98)  # quantiles that bound the range of the efforts: spikes do not count
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ def _is_cut(effort: Array, value: float, predicted: Array) -> bool:
 
 
 def _in_runs(is_there: Flags) -> Flags:
-    """Return which samples, (T,), belong to three or more in a row that `is_there` marks."""
+    """Return which samples, (T,), are among three or more marked ones in a row."""
     padded = np.pad(is_there, 2)
     three = padded[:-2] & padded[1:-1] & padded[2:]
     return three[:-2] | three[1:-1] | three[2:]

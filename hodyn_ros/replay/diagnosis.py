@@ -1,4 +1,4 @@
-"""What is wrong with a recording, judged by some samples of its motion."""
+"""Finds what is wrong with a recording, from some samples of its motion."""
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -29,9 +29,9 @@ from hodyn_ros.replay.small_changes import ScaledPosition
 from hodyn_ros.replay.wrong_velocities import EXCHANGED, RecordedVelocities
 from hodyn_ros.robot import Robot
 
-_FEW = 8  # number of pieces at the beginning of a recording that are judged
+_FEW = 8  # number of pieces, from the beginning of a recording, whose samples are used
 _SAME = 0.02  # difference below which unexplained shares of the efforts count as equal
-_CLEARLY = 2.0  # ratio from which an unexplained share is clearly another
+_CLEARLY = 2.0  # ratio from which two unexplained shares clearly differ
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class Diagnosis:
         return said
 
     def without(self, terms: Collection[str]) -> 'Diagnosis':
-        """Return what is still wrong if these terms of ``hodyn identify`` are identified."""
+        """Return what is still wrong after these terms of ``hodyn identify`` are identified."""
         reading = self.fit.reading
         if np.isfinite(self.stamp_factor) or self.are_exchanged:
             return self
@@ -272,7 +272,7 @@ class DiagnosisSamples:
             np.concatenate(values) for values in zip(*self._fitted, strict=True)))
         factors, fit = (
             factors_and_fit(feedforward, moved, fitted, efforts.gear_ratios) if len(moved)
-            else (np.ones(robot.n), Fit(np.nan)))  # an arm with springs, and too short
+            else (np.ones(robot.n), Fit(np.nan)))  # all runs of an arm with springs are too short
         # Recorded velocities of a joint may be in m/s although its positions are not in m.
         are_right = velocities.are_slower(factors)
         misplaced = tuple(np.array(names)[mostly_outside(robot, q[:, 0])].tolist())
@@ -286,7 +286,7 @@ class DiagnosisSamples:
             fit = replace(fit, reading=replace(reading, are_velocities_scaled=False))
             velocities = RecordedVelocities(q[:, 1] / reading.factors(turns), velocity, turns)
         slight = None
-        # A leap changes a zero within the recording, so no other one fits.
+        # A leap changes a zero within the recording, so no single zero fits all of it.
         if not np.isnan(fit.unexplained) and not self._leaps:
             samples = EffortSamples(q, in_joint_units(effort, efforts.gear_ratios))
             slight = find_slight_cause(
@@ -312,9 +312,9 @@ def factors_and_fit(
 ) -> tuple[Array, Fit]:
     """Return the factors by which positions of single joints are too large, and the fit.
 
-    The fit is that of positions, of q, (S, 5, n), divided by these factors. `efforts`, (S, 3, n)
-    or (S, 1, n), are with their derivatives or without. If a common factor of all positions puts
-    these joints inside their ranges and explains as much, it is the cause: the factors are 1.
+    The fit is that of motions, q, (S, 5, n), divided by these factors. `efforts` have two
+    derivatives, (S, 3, n), or none, (S, 1, n). If a common factor of all positions puts these
+    joints inside their ranges and explains as much, it is the cause, and the factors are 1.
     """
     robot, effort, rates = feedforward.robot, efforts[:, 0], efforts[:, 1:]
     none, fit = np.ones(robot.n), find_misreading(
@@ -322,8 +322,8 @@ def factors_and_fit(
     units = unit_factors(robot, q[:, 0])
     if not units:
         return none, fit
-    # The gear ratios hold only for the motion as recorded, without factors. With a free gain, the
-    # efforts of a joint hardly determine the size of its motion.
+    # The gear ratios hold only for the motion as recorded, without factors. No gain is fitted:
+    # with one, the efforts of a joint hardly determine the size of its motion.
     tried = [EffortSamples(q / factors, effort) for factors in units.values()]
     left = [
         float(np.sum(samples.unexplained(feedforward.torque(samples.q, friction=False)[:, 0])))

@@ -1,4 +1,4 @@
-"""Samples of a motion whose measured efforts judge a model."""
+"""Samples of a motion with measured efforts, by which a model is judged."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
@@ -11,7 +11,7 @@ MAX_SAMPLES = 120
 class EffortSamples:
     """At most `MAX_SAMPLES` samples of a motion with efforts, and which of them count.
 
-    Bias and friction of each joint explain what they can of its effort, whatever the model.
+    Bias and friction of each joint are fitted whenever torques are compared with these efforts.
     """
 
     def __init__(self, q: Array, effort: Array) -> None:
@@ -27,7 +27,7 @@ class EffortSamples:
     def unexplained(self, torque: Array, gain: float | None = 1.0) -> Array:
         """Return the share of the variance of each judged effort that torques, (S, n), leave.
 
-        Without `gain`, each joint's is fitted.
+        If `gain` is None, the gain of each joint's torque is fitted.
         """
         fit = FrictionFit(self.effort.shape[1], 1)
         fit.add(self.q[:, 1], (torque,), self.effort, self.known)
@@ -40,6 +40,6 @@ class EffortSamples:
         return float(self.unexplained(torque) @ variance) / max(float(variance.sum()), 1e-300)
 
     def square(self, torque: Array) -> float:
-        """Return the sum of the squares of the errors, without bias and friction."""
+        """Return the sum of the squares of the errors; bias and friction are not fitted."""
         error = np.where(self.known, self.effort - torque, 0.0)
         return float(np.sum(error ** 2))

@@ -1,4 +1,4 @@
-"""Whether efforts are recorded in another unit than the model's torques."""
+"""Finds efforts that are recorded in another unit than the model's torques."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -17,11 +17,11 @@ _MIN_SAMPLES = 10
 # explain: for the factor of most joints, and for the factor of a single joint.
 _EXPLAINS = 0.5
 _MATCHES = 0.9
-_ALIKE = 1.5  # largest ratio of a joint's two factors
+_ALIKE = 1.5  # largest ratio of a joint's factors of gravity and inertia that count as one
 # Least exponent of ten, in magnitude, of another unit (3 for N mm), and largest ratio, either way,
 # between a joint's factor and that power of ten.
 _UNITS, _NEAR = 2, 1.25
-# Units by the exponent of ten of the efforts in them.
+# Names of units, by the power of ten by which efforts in them are too large.
 _NAMES = {3: 'N mm (mN if prismatic)', 2: 'N cm (cN if prismatic)', -3: 'kN m (kN if prismatic)'}
 
 
@@ -32,20 +32,19 @@ def effort_unit(
     """Return the factors of efforts that are in another unit.
 
     Each joint's efforts are fitted by the model's gravity and inertia torques, each with a factor,
-    and by friction and a constant. With two factors, a driver that subtracts gravity is not
-    mistaken for one with another unit. Torques, velocities and efforts are (T, n); efforts count
-    where `known`, (T, n), is true; blocks of time, numbered by `block`, (T,), are independent;
-    `limit`, (n,), is infinite for unknown limits of the efforts. The results are:
+    and by friction and a constant. With one common factor, a driver that subtracts gravity would
+    seem to have another unit. Torques, velocities and efforts are (T, n); efforts count where
+    `known`, (T, n), is true; `block`, (T,), numbers independent blocks of time; `limit`, (n,), is
+    infinite for unknown limits of the efforts. The results are:
 
     - The ratio of the efforts to the model's torques in most joints, if it is far from 1; NaN if
       the joints differ, or the efforts may be in the unit of the torques.
-    - The gear ratios, (n,): how many times too small the efforts of each joint are; NaN if they
-      may be in the unit of the torques. Torques on the motor's side of a gear are too small by its
-      ratio. No load and no error of the model causes a constant factor in each of several joints.
-      For a single joint the ratio is reported only if it is close to that of a unit (0.001 for N
-      mm) and another joint has a factor near 1. A missing load may also enlarge the efforts of a
-      wrist. So efforts that are too large in a single joint are reported only if they exceed its
-      limit or the largest torque of the model.
+    - The gear ratios, (n,): how many times too small the efforts of each joint are, as on the
+      motor's side of a gear; NaN if they may be in the unit of the torques. They are known if two
+      or more joints have such a ratio: no load and no error of the model causes this. The ratio of
+      a single joint is returned only if it is close to that of a unit (0.001 for N mm) and another
+      joint has a factor near 1. Too large efforts of a single joint must also exceed its limit or
+      the largest torque of the model: a missing load may enlarge the efforts of a wrist.
     """
     fit = FrictionFit(effort.shape[1], 2)
     fit.add(velocity, (gravity, inertial), effort, known, block)
@@ -109,7 +108,7 @@ def in_another_unit(factor: float) -> str:
 
 
 def motor_side(names: Sequence[str], gear_ratios: Array, factor: float = np.nan) -> str:
-    """Return a question: are these motor torques or, in a single joint, in another unit?
+    """Return the question whether efforts are motor torques or, of one joint, in another unit.
 
     It is empty if no ratio is known, or if `factor` is that of a unit and explains all ratios.
     """

@@ -1,4 +1,4 @@
-"""Fits of joint efforts by a model's torques, an unknown friction and a constant."""
+"""Fits joint efforts by a model's torques, an unknown friction and a constant."""
 from collections.abc import Sequence
 
 import numpy as np
@@ -6,7 +6,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags, Indices
 
 COULOMB_WIDTH = 0.02
-"""Velocity w of Coulomb friction, which is proportional to tanh(q̇/w), rad/s."""
+"""Width w of Coulomb friction, which is proportional to tanh(q̇/w), rad/s."""
 
 CONSTANT, COULOMB, VISCOUS = range(3)
 """Indices of the coefficients of friction."""
@@ -15,7 +15,7 @@ _FRICTION = slice(0, 3)
 _CLEAR = 5.0  # standard deviations from which a coefficient is certain
 _CHANGES = 1e-9  # share of the effort below which a change is round-off
 _TINY = 1e-12  # regularises products of scaled signals
-_NOTHING = 1e-9  # share of a signal's square below which what friction leaves is round-off
+_NOTHING = 1e-9  # if friction leaves less than this share of a signal's square, it is round-off
 
 
 def is_measured(effort: Array) -> Flags:
@@ -87,7 +87,7 @@ class FrictionFit:
 
     @property
     def left(self) -> Array:
-        """Products of the parts of torques and effort that friction leaves, (n, t + 1, t + 1)."""
+        """Products of torques and effort, (n, t + 1, t + 1), without what friction explains."""
         return self._left(self._factors)
 
     def _left(self, factors: Array) -> Array:
@@ -110,9 +110,9 @@ class FrictionFit:
     def unexplained(self, sign: float = 1.0, gain: float | None = None) -> Array:
         """Return the share of each effort's variance, (n,), that its torque leaves.
 
-        Bias and friction are fitted as well, and the effort is multiplied by `sign`. Without
-        `gain`, the torque's gain, 0 or more, is fitted. Friction that would drive the joint is
-        left out.
+        Bias and friction are fitted as well, and the effort is multiplied by `sign`. If `gain` is
+        None, the torque's gain, 0 or more, is fitted. Friction that would drive the joint is left
+        out.
         """
         products, factors = self._products, self._factors
         count = np.maximum(self.samples, 1.0)[:, np.newaxis, np.newaxis]

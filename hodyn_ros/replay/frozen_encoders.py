@@ -1,4 +1,4 @@
-"""Joints whose positions stand still while their recorded velocities go on."""
+"""Finds joints whose positions stand still while their recorded velocities go on."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Indices
@@ -8,9 +8,9 @@ _MOVES = 0.05  # least velocity that counts, rad/s or m/s: drivers' velocities a
 _NET = 0.6  # least ratio of net to total travel by the velocities: noise has little net travel
 _LONG = 1.0  # shortest standstill that counts, s: some drivers refresh positions rarely
 _FAR = 0.05  # least net travel by the velocities during the standstill, rad or m
-_STEP = 0.1  # longest time, s, that a recorded velocity counts for
-_SAME = 0.5  # relative difference (RMS) up to which velocities are those of a constant error
-_STEPS = 100.0  # least net travel, over the resolution of the positions
+_STEP = 0.1  # longest time, s, for which a recorded velocity counts
+_SAME = 0.5  # relative difference (RMS) below which velocities are only a constant error
+_STEPS = 100.0  # least net travel, in steps of the resolution of the positions
 
 
 class FrozenEncoders:
@@ -25,7 +25,7 @@ class FrozenEncoders:
         if len(position) < 2:
             return
         time, steps = 1e-9 * (used.instants - used.instants[0]), np.diff(position, axis=0)
-        # A message that repeats the last state says nothing.
+        # A message that repeats the last state has no information.
         is_new = steps.any(axis=1) | (np.diff(velocity, axis=0) != 0.0).any(axis=1)
         found = np.array([
             _longest(time, steps[is_new, joint], np.append(0, np.flatnonzero(is_new) + 1), one)
@@ -33,7 +33,7 @@ class FrozenEncoders:
         self._longest = np.maximum(self._longest, found) if self._longest.size else found
 
     def named(self, names: tuple[str, ...]) -> dict[str, float]:
-        """Return the joints that are found, with the longest time, s, of each."""
+        """Return the joints with frozen encoders, and the longest time of each, s."""
         return {
             name: seconds for name, seconds in zip(names, self._longest.tolist(), strict=False)
             if seconds > 0.0}

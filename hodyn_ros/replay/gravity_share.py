@@ -1,4 +1,4 @@
-"""The share of the model's gravity torque that efforts contain, and its causes."""
+"""Finds the share of the model's gravity torque that efforts contain."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
@@ -9,16 +9,16 @@ CLEAR = 0.1
 _OF_A_TOOL = 1.5
 """Share of gravity, above 1, up to which a tool that the model lacks may be the cause."""
 _VARIES = 0.05
-"""Least share of the gravity torques' squares that other causes leave, to distinguish them."""
+"""Friction and offsets can be separated from gravity if they leave this share of its squares."""
 
 _OTHERS = 1e-3
-"""Least part of the gravity torques' squares by which other joints than one are judged."""
+"""Least share of the gravity torques' squares in all joints but one, for these to be judged."""
 
 _GLITCH, _LOADED = 20.0, 0.05
 """Efforts whose errors are more than `_GLITCH` times a joint's median are glitches. The median is
 that of samples in which gravity is more than the share `_LOADED` of its largest torque."""
 _ROUNDS = 2
-"""How often glitches are left out: the first share still contains them."""
+"""Number of times that glitches are left out: the first share still contains them."""
 
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
 ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
@@ -29,11 +29,10 @@ def share_of_gravity(gravity: Array, rest: Array, velocity: Array) -> float:
 
     `rest`, (T, n), is effort minus the model's other torques; NaN where it is not measured.
     Glitches, far beyond a joint's usual error, are left out. If the share is not near 0 or 1, it
-    is fitted again along with friction that the model lacks and, unless it may be that of a
-    missing tool, with constant offsets of the joints; if it is near 0 or 1 then, these are the
-    cause, and this share is returned. If only one joint,
-    such as a lift with a counterweight, keeps the share from 1, that of the others is returned.
-    NaN if there is no gravity torque.
+    is fitted again with friction that the model lacks, and then with constant offsets of the
+    joints (but not if a missing tool may be the cause). The first of these shares near 0 or 1 is
+    returned. If only one joint, such as a lift with a counterweight, lowers the share, the share
+    of the others is returned. NaN if there is no gravity torque.
     """
     known = np.isfinite(rest)
     gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
@@ -84,7 +83,7 @@ def _regression(gravity: Array, rest: Array) -> tuple[float, float]:
 
 
 def is_clear(share: float) -> bool:
-    """Whether a share is near 0 or 1; also True if it is unknown (NaN), so nothing is doubted."""
+    """Whether a share is near 0 or 1; also True if it is unknown (NaN)."""
     return not (abs(share) > CLEAR and abs(share - 1.0) > CLEAR)
 
 

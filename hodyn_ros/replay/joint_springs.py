@@ -1,4 +1,4 @@
-"""A spring or a counterbalance on one joint, which the model lacks."""
+"""Finds a spring or a counterbalance on one joint, which the model lacks."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,9 +9,9 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.replay.point_loads import find_load, with_load
 
 # Least unexplained share of the efforts, greatest part of it that a spring may leave, and greatest
-# share left: wrong masses of links, which act alike, leave more.
+# share left: wrong masses of links, which resemble a spring, leave more.
 _SHOWS, _SURE, _LEFT = 0.01, 0.1, 0.05
-# Greatest part that it may leave of what a factor of either sign leaves of the joint's effort.
+# Greatest ratio of what a spring leaves to what a factor of the effort, of either sign, leaves.
 _CLEARER = 0.25
 
 

@@ -40,8 +40,8 @@ class LimitWatch:
     ) -> list[LimitMargin]:
         """Return each reflex's margin at the joint that came closest, the closest reflex first.
 
-        Only quantities that the recording resolves are checked: (5, n) of the motion, (3, n) of
-        torques.
+        `motion_supported`, (5, n), and `torque_supported`, (3, n), say which quantities the
+        recording resolves; only these are checked.
         """
         known = dict(zip((*KINEMATIC, *EFFORTS), (
             *motion_supported[:4], *torque_supported[:2]), strict=True))

@@ -26,7 +26,7 @@ HOPELESS = 0.5
 
 _POOR = 0.1  # unexplained share of a joint's efforts from which other readings are tried
 _BETTER = 0.25  # greatest part of the unexplained share that another reading may leave
-_PROGRESS = 0.9  # greatest part of the unexplained share that each change may leave
+_PROGRESS = 0.9  # greatest part of the last unexplained share that a change may leave
 _RIGHT = 0.01  # unexplained share below which a reading needs no other change
 _CHANGES = 4  # greatest number of successive changes of a reading
 _HELD = 3  # number of best readings that are changed further
@@ -34,7 +34,7 @@ _PRICE = 0.01  # least decrease of the unexplained share by each additional chan
 # The ranges of the joints decide between readings whose unexplained shares differ by less than
 # _ALIKE times that of the unchanged recording, and by less than _LIKE times the best share.
 _ALIKE, _LIKE = 0.1, 3.0
-_NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, as shares of the largest effort of joint and arm
+_NOISE, _NOISE_OF_ARM = 0.01, 0.001  # noise, over the largest effort of joint and arm
 # Motor positions as the only mistake: unexplained share from which they are tried, and greatest
 # part of it that they may leave. Some is left, as friction that springs carry stays unexplained.
 _SHOWS, _LEAVES = 0.003, 0.4
@@ -44,7 +44,7 @@ _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are 
 # Degrees are chosen unless another factor leaves at most this part of the share that they leave.
 _LIKE_DEGREES = 0.7
 _NOTHING = 1e-9  # weight of a joint whose efforts nothing explains
-_SAME = 0.99  # directions of gravity differ if their angle's cosine is less
+_SAME = 0.99  # cosine of the angle from which two directions of gravity are the same
 
 # The unexplained share of a reading plus the price of its changes, the share alone, the reading.
 _Ranked = tuple[float, float, Reading]
@@ -55,8 +55,8 @@ class Fit:
     """How well a recording fits the model."""
 
     #: Share of the efforts that the model does not explain, whatever bias, friction and gain each
-    #: joint has; the mean of the joints with a measured effort, with a reading weighted by what it
-    #: or the model explains of each. NaN if undetermined.
+    #: joint has: the mean of the joints with a measured effort. With a reading, the joints are
+    #: weighted by what it or the model explains of each. NaN if undetermined.
     unexplained: float
     #: A reading that leaves a quarter of the share or less (motor positions: two fifths), or a
     #: swap that puts all joints inside their ranges; None if there is none
@@ -77,7 +77,7 @@ class Fit:
 
     @property
     def zeros(self) -> dict[int, float]:
-        """Joints of the model that must be turned, and their angles, rad."""
+        """Joints of the model whose zeros must be turned, and by which angles, rad."""
         return {} if self.reading is None else {
             joint: 0.5 * np.pi * quarter
             for joint, quarter in enumerate(self.reading.quarters) if quarter}
@@ -90,7 +90,7 @@ def find_misreading(
 
     Motions are (S, 5, n), rad/sᵏ, and efforts (S, n), N m. Up to four changes are tried one after
     the other: swapped joints or efforts, opposite signs, zeros off by quarter turns, angles to the
-    base instead of to the link before, degrees or another factor of the positions, a load on a
+    base instead of the link before, degrees or another factor of the positions, a load on a
     tip, two arms of a tree swapped, gravity along another axis of the base and, if joints have
     springs and the `rates` of the efforts, (S, 2, n), N m/s and N m/s², are given, positions of
     the motors. Joints whose effort is not recorded or never changes are left out. An arm at rest
@@ -159,7 +159,7 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
         order, efforts = _swapped(reading.order, i, j), _swapped(reading.effort_order, i, j)
         yield replace(reading, effort_order=efforts)
         yield replace(reading, order=order, effort_order=efforts)
-        # Only positions are swapped: else this takes two changes, and neither alone may help.
+        # Otherwise swapped positions would take two changes, neither of which may help alone.
         yield replace(reading, order=order)
     for i in judged:
         yield replace(reading, reversed_position=reading.reversed_position ^ {i})
@@ -206,7 +206,7 @@ class _Trial:
 
     @property
     def notable(self) -> Array:
-        """Weight of each judged joint: 1, or less if its effort changes less than noise may."""
+        """Weight of each judged joint: 1, or less if its effort changes no more than noise."""
         effort = np.abs(self._effort[:, self.judged]).max(axis=0)
         noise = np.maximum(_NOISE * effort, _NOISE_OF_ARM * effort.max())
         variance = self._variance[self.judged]
@@ -363,7 +363,7 @@ def _slides_in_degrees(
 ) -> tuple[bool, ...]:
     """Return the values of `are_slides_in_degrees` to be tried.
 
-    Efforts hardly determine it if they are mostly weight and friction; the ranges do.
+    Efforts that are mostly weight and friction hardly determine it; known ranges do.
     """
     low, high = robot.limits.position_min[slides], robot.limits.position_max[slides]
     position = position[:, slides]

@@ -1,4 +1,4 @@
-"""Motion and efforts in one bandwidth: together they tell the positions behind springs."""
+"""Motion and efforts in one bandwidth: together they determine positions behind springs."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
@@ -6,7 +6,7 @@ from hodyn_ros.estimation.low_pass import low_pass
 from hodyn_ros.replay.recorded_torques import Chunk
 from hodyn_ros.robot import Robot
 
-_BANDWIDTH = 6.0  # Hz: the motion is slower, and the noise of efforts, differentiated twice, small
+_BANDWIDTH = 6.0  # Hz: above that of motions; twice differentiated noise of efforts stays small
 SHORTEST = 3.0
 """Least length of a run, s: in a shorter one, the ends of the filter are too large a part."""
 _MARGIN = 0.3  # time at each end of a run in which derivatives are poor, s
@@ -24,8 +24,8 @@ def series_compliance(robot: Robot) -> Array:
 def with_rates(used: Chunk) -> tuple[Array, Array]:
     """Return motion, (S, 5, n), and efforts with two derivatives, (S, 3, n), through one filter.
 
-    A spring carries friction as well, with which motors move abruptly wherever a joint turns back.
-    Recorded efforts tell the deflection whatever the friction is.
+    A spring also carries friction, so a motor moves abruptly where its joint turns back. Recorded
+    efforts contain this friction, and so determine the deflection.
     """
     motions, efforts = [used.q[:0]], [used.q[:0, :3]]
     for run in np.split(np.arange(len(used.q)), np.flatnonzero(used.begins)):
@@ -43,7 +43,7 @@ def with_rates(used: Chunk) -> tuple[Array, Array]:
         q, slow = np.split(filtered, [motion[0].size], axis=1)
         rate = np.gradient(slow, time, axis=0)
         bend = np.gradient(rate, time, axis=0)
-        # Across cut efforts, the filter is no measurement.
+        # The filter bridges cut efforts, which must stay unknown.
         known = np.where(np.isfinite(effort) & np.isfinite(bend), slow, np.nan)
         motions.append(q.reshape(motion.shape)[inner])
         efforts.append(np.stack([known, rate, bend], axis=1)[inner])

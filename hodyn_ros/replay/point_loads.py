@@ -1,4 +1,4 @@
-"""The point mass on a link that explains most of what recorded efforts contain besides."""
+"""Finds the point mass on a link that explains most of the error of recorded efforts."""
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +9,7 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.robot import Robot
 
 _HEAVIEST, _FARTHEST = 1.0, 0.5  # largest load, in masses of the arm; its largest coordinate, m
-_UNIT = 0.1  # distance of the loads whose torques are compared, m
+_UNIT = 0.1  # distance of test loads from the origin of the link, m
 
 
 class PointLoad(NamedTuple):
@@ -31,10 +31,10 @@ def find_load(
     feedforward: FeedForward, link: str, motion: Array, effort: Array, known: Flags,
     weight: Array | float = 1.0, *, gravity: bool = True,
 ) -> PointLoad | None:
-    """Return the load on a link that fits best; None if implausible.
+    """Return the load on a link that fits best; None if it is implausible.
 
     Bias and friction are fitted as well. Motions are (S, 5, n), efforts and which of them are
-    known (S, n); `weight`, (n,), is that of the joints' squared errors. `gravity` says whether the
+    known (S, n); `weight`, (n,), weights the joints' squared errors. `gravity` says whether the
     efforts contain gravity.
     """
     robot = feedforward.robot

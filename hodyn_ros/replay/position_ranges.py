@@ -1,4 +1,4 @@
-"""Units and order of recorded positions, judged by the ranges of the joints."""
+"""Finds wrong units and a wrong order of recorded positions by the ranges of the joints."""
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -14,7 +14,7 @@ UNITS = {1000.0: 'mm', 100.0: 'cm', DEGREES: 'degrees'}
 
 _MOSTLY = 0.5  # share of samples outside the range; correct positions leave it only briefly
 _ROOM = 0.02  # share of the range by which positions inside it may exceed it
-_FAR = 5.0  # distance from the range, in widths of it, that neither zero nor error explains
+_FAR = 5.0  # distance from the range, in its widths, that no wrong zero explains
 
 
 def mostly_outside(robot: Robot, position: Array) -> Flags:
@@ -25,7 +25,7 @@ def mostly_outside(robot: Robot, position: Array) -> Flags:
 
 
 def are_inside(robot: Robot, position: Array) -> Flags:
-    """Return which joints, (n,), are always inside their ranges; unknown ranges count as kept."""
+    """Return which joints, (n,), are always inside their ranges, or have no known range."""
     low, high = robot.limits.position_min, robot.limits.position_max
     room = np.where(np.isfinite(high - low), _ROOM * (high - low), 0.0)
     return np.asarray(((position >= low - room) & (position <= high + room)).all(axis=0))
@@ -34,10 +34,10 @@ def are_inside(robot: Robot, position: Array) -> Flags:
 def unit_factors(robot: Robot, position: Array) -> dict[float, Array]:
     """Return factors, (n,), by which positions of single joints may be too large.
 
-    There is an array for each key of `UNITS` that fits a joint; where several fit, it has its
-    own. Only joints far outside a known range count, and turning ones only if they also move
-    further than it is wide, as a wrong zero moves none; without such joints the result is empty.
-    It has no factors of turning joints if all of them are too far: then all are in degrees.
+    There is an array for each key of `UNITS` that fits a joint; in it, this key precedes others
+    that fit. Only joints far outside a known range count. Turning joints must also move
+    further than the width of their range, which a wrong zero cannot explain. Without such joints
+    the result is empty. If all turning joints are such, they have no factors: all are in degrees.
     """
     low, high = robot.limits.position_min, robot.limits.position_max
     slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])

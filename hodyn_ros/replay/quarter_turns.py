@@ -1,4 +1,4 @@
-"""Joints whose zeros differ between log and model by quarter turns."""
+"""Finds joints whose zeros differ between log and model by quarter turns."""
 from itertools import combinations, product
 
 import numpy as np
@@ -9,8 +9,8 @@ from hodyn_ros.replay.effort_samples import EffortSamples
 
 _QUARTERS = (0.0, 0.5 * np.pi, -0.5 * np.pi, np.pi)
 # A turn must lower the sum of the logarithms of the unexplained shares by more than _WORTH, and by
-# more than _CERTAIN over the number of samples: noise of efforts that gravity hardly changes, with
-# a correlation time of 0.5 s, favours a wrong turn by up to 22.
+# more than _CERTAIN over the number of samples. For nearly constant efforts, noise that is
+# correlated over 0.5 s lowers it at a wrong turn by up to 22 over this number.
 _WORTH, _CERTAIN = 0.05, 25.0
 
 
@@ -19,7 +19,7 @@ def quarter_turns(
 ) -> Array:
     """Return the turns of the joints, (n,), rad, with which a model explains recorded efforts.
 
-    They are quarter turns, of two joints at a time, as long as that explains more. A joint whose
+    Quarter turns of two joints at a time are added as long as these explain more. A joint whose
     turn explains little more keeps its zero. Bias and friction of each joint are fitted as well,
     with `gains` also a gain, for efforts in an unknown unit.
     """

@@ -1,4 +1,4 @@
-"""How columns of a recording are read: as which joint, with which sign, zero and unit."""
+"""How columns of a recording are read: as which joint, and with which sign, zero and unit."""
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
@@ -10,10 +10,10 @@ from hodyn_ros.robot import Robot
 
 Order = tuple[int, ...]
 AbsoluteAngle = tuple[int, tuple[tuple[int, int], ...]]
-"""A joint, and the joints before it, with signs, whose angles its recorded angle contains."""
+"""A joint, and the joints before it whose angles its recorded angle contains, with signs."""
 
 _PARALLEL = 0.99  # cosine of the angle between axes that count as parallel
-_FEW = 2  # greatest number of swaps that count each; more are those of two arms
+_FEW = 2  # greatest number of swaps that are counted: more are probably a swap of two arms
 
 DEGREES = 180.0 / np.pi
 """How many times too large positions in degrees are."""
@@ -30,13 +30,13 @@ class Mounting:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is done to a recording before it is compared with the model."""
+    """The changes of a recording before it is compared with the model."""
 
     #: `order`, `effort_order`: Indices of the recorded joints that have the positions, and the
     #: efforts, of each joint of the robot
     order: Order
     effort_order: Order
-    #: Number of quarter turns that are added to the positions, from −1 to 2
+    #: Number of quarter turns, −1 to 2, to add to the positions of each joint
     quarters: tuple[int, ...]
     #: `reversed_position`, `reversed_effort`: Joints of the robot whose positions, or efforts,
     #: have the opposite sign
@@ -53,7 +53,7 @@ class Reading:
     are_slides_in_degrees: bool = False
     #: Whether the positions may be in degrees although `scale` is another factor
     may_be_degrees: bool = False
-    #: Whether recorded velocities are too large as well, if positions are
+    #: Whether recorded velocities are too large as well, if the positions are
     are_velocities_scaled: bool = True
     #: Whether positions are those of the motors, before the springs, scaled to the joints
     are_of_motors: bool = False
@@ -67,7 +67,7 @@ class Reading:
 
     @property
     def is_in_degrees(self) -> bool:
-        """Whether positions are certainly in degrees, if they are too large."""
+        """Whether `scale` is that of degrees."""
         return self.scale == DEGREES
 
     @property
@@ -90,7 +90,7 @@ class Reading:
     def without(self, terms: Collection[str]) -> 'Reading':
         """Return the reading without the changes that these terms of ``hodyn identify`` find.
 
-        Of loads, `payload` finds only one on the last link.
+        The term `payload` finds only a load on the last link.
         """
         is_found = 'links' in terms or (
             'payload' in terms and self.load is not None and self.load.is_on_last)
@@ -240,7 +240,7 @@ def _off(quarter: int) -> str:
 
 
 def absolute_angles(robot: Robot) -> list[AbsoluteAngle]:
-    """Return, for each joint whose axis is parallel to that before, its angle to the base."""
+    """Return the angle to the base of each joint whose axis is parallel to that before."""
     joints = {body.joint: joint for joint, body in enumerate(robot.joint_bodies)}
     found: dict[str, AbsoluteAngle] = {}
     for body in robot.joint_bodies:

@@ -1,4 +1,4 @@
-"""Torques of a recorded motion, chunk by chunk."""
+"""Computes the torques of a recorded motion, chunk by chunk."""
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,7 @@ from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
 
 _DEVIATION_PERIOD = 0.1  # time between evaluations of the uncertainty, which changes slowly, s
-_LACK = 0.25  # greatest part of the error's variance that is left without the model's friction
+_LACK = 0.25  # greatest part of the error's variance that remains without the model's friction
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Chunk(MotionPiece):
 
     #: `torque`, `deviation`: (T, 3, n): Q, Q̇, Q̈, N m/sᵏ, and their standard deviations,
     #: propagated from those of the motion. NaN at messages whose motion is not known; deviations
-    #: also if they are not computed.
+    #: are also NaN if they are not computed.
     torque: Array
     deviation: Array
     effort: Array  #: (T, n): the recorded effort, N m; NaN where it is cut
@@ -57,7 +57,7 @@ class EffortContents:
     #: (n,): 0.9-quantile of each joint's absolute efforts, over its limit
     of_limits: Array
     cut: CutEfforts  #: The values at which the efforts are cut
-    #: (n,): Which joints have efforts that lack the model's friction: all of it, and little else
+    #: (n,): joints whose efforts lack all of the model's friction, and little else
     lack_friction: Flags
 
     @property
@@ -137,8 +137,8 @@ class RecordedTorques:
         deviations: bool = True,
     ) -> None:
         self.motion = RecordedMotion(bag, bandwidth=bandwidth)
-        #: Gravity and unit of the recorded efforts; how many are cut is that of the parts to which
-        #: the smoother is fitted until all chunks were computed, and then that of the recording
+        #: Gravity and unit of the recorded efforts. The share of cut efforts is that of the parts
+        #: to which the smoother is fitted and, once all chunks are computed, of the recording
         self.efforts = effort_contents(self.motion, feedforward)
         self._feedforward, self._deviations = feedforward, deviations
         self._every = max(1, int(_DEVIATION_PERIOD / self.motion.noise.step))

@@ -1,4 +1,4 @@
-"""A replay: the torques of each chunk of a recording are written, and compared with efforts."""
+"""Replays a recording: writes the torques of each chunk, and compares them with efforts."""
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -26,7 +26,7 @@ from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
 
 SUPPORTED_SHARE = 0.25
-"""A derivative is resolved if its standard deviation is below this share of it (both RMS)."""
+"""A derivative is resolved if the RMS of its deviation is below this share of its own RMS."""
 
 
 @dataclass
@@ -159,8 +159,7 @@ def replay(
     payload : sequence of str
         The loads given for this replay; if the model fits badly, they are named as suspects.
     moving_locked : sequence of str
-        Sentences about locked or following joints that the recording shows where the model does
-        not have them, from `dependent_but_elsewhere`.
+        Sentences of `dependent_but_elsewhere` about locked and following joints.
     force : bool
         Whether existing files are replaced, see `common.output_files.replacing`.
 

@@ -1,4 +1,4 @@
-"""A recording from its file to its report, in one call."""
+"""Replays a recording from its file, and writes the report."""
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,14 +20,13 @@ def replay_file(
 ) -> Replay:
     """Replay a bag, write its report and files, and return the results.
 
-    `bag` is the folder of a rosbag2, or a lone ``.db3`` or ``.mcap`` file; `topic` is needed if
+    `bag` is the folder of a rosbag2, or a single ``.db3`` or ``.mcap`` file; `topic` is needed if
     several topics have joint states; `prefix` precedes the joint names of one arm among several.
     `output` is a folder, see `replay.report.CONTENTS`; `parquet`, the file for the motion and its
-    torques, is absolute or relative to it. The report says if a locked joint is not at its lock;
-    without `report`, neither it nor its plots are made. `progress` is called with the number of
-    messages in the bag, and the number done since the last call. The rest is as for
-    `replay_bag.replay`. HodynError or OSError: nothing can be read from the bag, or something
-    cannot be written.
+    torques, is absolute or relative to it. Without `report`, no page and no plots are made.
+    `progress` is called with the number of messages in the bag, and the number done since the last
+    call. The other arguments are those of `replay_bag.replay`. HodynError or OSError: nothing can
+    be read from the bag, or something cannot be written.
     """
     moving_locked = dependent_but_elsewhere(bag, robot, topic=topic, prefix=prefix)
     with (

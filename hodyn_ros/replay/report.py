@@ -28,7 +28,7 @@ class _Report(Contents):
         return super().is_result(folder) and (folder / 'computed').is_dir()
 
 
-_LEAST = -1000.0  # %; lower shares are only shown as below it
+_LEAST = -1000.0  # %; lower shares are shown as ``below -1000 %``
 CONTENTS = _Report(
     frozenset({
         'report.html', 'summary.json', 'torque.png', 'friction.png', 'torque_rates.png',

@@ -1,4 +1,4 @@
-"""Efforts that are a factor times the model's: of one joint alone, or of each joint another."""
+"""Finds efforts that are a multiple of the model's: of one joint, or of most joints."""
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,11 +10,11 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 
 _SHOWS = 0.01  # least share of the variance of efforts that the factor explains
 _BETTER = 0.25  # greatest part of the unexplained share that may be left
-_CARRIES = 0.01  # least variance of its efforts, as a share of the largest of any joint
+_CARRIES = 0.01  # least variance of one joint's efforts, as a share of the largest of all joints
 _LEAST = 1.15  # least factor of one joint, either way
-_OTHERS = 0.002  # greatest share that a factor explains in another joint: by about 4 %
-# Each joint has a factor of its own if at least the share _MOST of them have one of _CLEAR or
-# more, either way, that leaves less than the part _LITTLE.
+_OTHERS = 0.002  # greatest share that a factor explains in another joint: a factor of 1.04
+# The efforts of most joints are scaled if at least the share _MOST of them have a factor of _CLEAR
+# or more, either way, that leaves less than the part _LITTLE of the unexplained share.
 _MOST, _CLEAR, _LITTLE = 0.7, 1.5, 0.1
 
 
@@ -33,10 +33,10 @@ class ScaledEfforts:
 def find_scaled_efforts(
     feedforward: FeedForward, samples: EffortSamples, *, gravity: bool,
 ) -> ScaledEfforts | None:
-    """Return the one joint whose efforts differ from the model's torques by a factor, or most.
+    """Return factors of one joint's efforts, or of most joints', that explain the error, if any.
 
-    `gravity` says whether the efforts contain gravity. Wrong masses of a wrist's links act alike,
-    and show in no other joint: a single joint that carries little is left out.
+    `gravity` says whether the efforts contain gravity. Wrong masses of a wrist's links look like a
+    factor of the wrist alone: a single joint that carries little is left out.
     """
     torque = feedforward.torque(samples.q, gravity=gravity, friction=False)[:, 0]
     judged = np.flatnonzero(samples.judged)

@@ -1,4 +1,4 @@
-"""Lags of efforts, from errors of a prediction against efforts that are shifted in time."""
+"""Finds lags of efforts: compares a prediction with efforts that are shifted in time."""
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Indices, Stamps
@@ -14,27 +14,27 @@ _SPACING = 0.01  # time between compared samples, s: dense enough for the bandwi
 # Gaps that are longer than _GAP, s, and than _PERIODS median periods are not interpolated.
 _GAP, _PERIODS = 0.05, 3.0
 _MOST = 0.5  # least share of the samples that must remain after a shift
-# Least and largest share of a shift by which the lag left falls, times the gain of the efforts: a
-# fit's lag contains it.
+# Least and largest ratio of the decrease of a fitted lag to the shift that causes it. They are
+# multiplied by the gain of the efforts, which a fitted lag contains.
 _FALL = 0.2, 5.0
 _TINY = 1e-12  # share of the effort's square below which squared errors are round-off
 
 
 class ShiftedEfforts:
-    """Fits of the error by the predicted rate, for efforts shifted by each of several times.
+    """Fits the error by the predicted rate, for efforts that are shifted by each of several times.
 
     A first-order fit without shifts underestimates a lag within which the effort bends. Friction,
     an inertia and a gain of each joint are fitted along with the lag, since the rate contains
-    terms like theirs: viscous friction, for example, lets a rotor that the model lacks look like a
-    lag, and so do efforts that are a multiple of the prediction beside friction. The
-    rate of a gravity torque is odd in the velocity, as friction is: Coulomb friction of another
-    width than the assumed one looks like a lag of slow joints.
+    terms like theirs: with viscous friction, for example, a rotor that the model lacks looks like
+    a lag, and so does a gain. The rate of a gravity torque is odd in the velocity, as friction is:
+    Coulomb friction of another width than the assumed one looks like a lag of slow joints.
     """
 
     def __init__(self, n: int) -> None:
         # Torques of each fit: sigmoids of the other widths, q̈, the prediction and its rate.
         self._fits = [FrictionFit(n, len(_WIDTHS) + 3) for _ in range(2 * STEPS + 1)]
-        self._compared, self._square = np.zeros((2, n))  # samples to shift; squared efforts
+        # Of the samples that are shifted: their number, and the sum of their squared efforts.
+        self._compared, self._square = np.zeros((2, n))
 
     @property
     def unshifted(self) -> FrictionFit:
@@ -82,11 +82,11 @@ class ShiftedEfforts:
     def common(self, variance: Array) -> tuple[Array, Array]:
         """Return each joint's lag about a common shift, and its deviation, s, (n,) each.
 
-        The deviations are those for a single independent sample. The shift is the one with the
-        least errors of all joints, without a lag beside it: in a sinusoidal motion, a gain and a
-        lag together explain any shift. The search starts at 0 and follows falling errors: at a far
-        shift, a wrong model may fit by chance. `variance`, (n,), is that of noise which was
-        filtered out; it is added to that of the errors.
+        The deviations are those for a single independent sample. The shift has the least errors of
+        all joints when no lag is fitted: in a sinusoidal motion, a gain and a lag together explain
+        any shift. The search starts at 0 and follows falling errors, since at a far shift a wrong
+        model may fit by chance. `variance`, (n,), is that of noise which was filtered out; it is
+        added to that of the errors.
         """
         used = self._square > 0.0
         k = _first_minimum([float(np.mean(size[used])) if used.any() else np.inf
@@ -121,9 +121,9 @@ class ShiftedEfforts:
     def _lag_about(self, k: int) -> tuple[Array, Array, Array]:
         """Return the lags of a fit, their variances for unit errors, and the squares left, (n,).
 
-        Noise of the predicted rates makes the lag of a fit too small, friction too large. So a lag
-        is sought between two shifts of which one leaves it above 0 and the other below. If none
-        beside the fit do, another cause than a lag is likely, and that of the fit is returned.
+        Noise of the predicted rates makes the lag of a fit too small, friction makes it too large.
+        So the lag is interpolated between two shifts near the fit that leave lags of opposite
+        signs. Without such shifts, the cause is hardly a lag, and that of the fit is returned.
         """
         lag, moved, left = _lag(self._fits[k])
         gain = _gain(self._fits[k])
@@ -188,7 +188,7 @@ def _lag(fit: FrictionFit) -> tuple[Array, Array, Array]:
 
 
 def _first_minimum(errors: list[float]) -> int:
-    """Return the shift at which errors, followed downwards from shift 0, are least."""
+    """Return the index of the first minimum of the errors, sought from shift 0 downhill."""
     k = STEPS
     while True:
         nearest = min((i for i in (k - 1, k, k + 1) if 0 <= i < len(errors)),

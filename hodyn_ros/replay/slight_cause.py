@@ -1,4 +1,4 @@
-"""The one change of recording or model that explains most of a small misfit.
+"""Finds the one change of recording or model that explains most of a small misfit.
 
 Wrong masses or inertias of links may have the same effect, so a recording with such a cause does
 not count as misread.
@@ -16,7 +16,7 @@ from hodyn_ros.replay.scaled_efforts import ScaledEfforts, find_scaled_efforts
 from hodyn_ros.replay.small_changes import ScaledPosition, SmallChanges, SmallZero, TiltedBase
 
 SlightCause = SmallZero | ScaledPosition | TiltedBase | ScaledEfforts | JointSpring
-_ALIKE = 1.2  # ratio of factors of efforts up to which they are said as one
+_ALIKE = 1.2  # ratio of the largest to the least factor below which their median stands for all
 # A tilt or a spring is chosen only if it leaves less than this part of what others leave: a tilt
 # changes two numbers, and the others one; a spring resembles many wrong models.
 _CLEARER = 0.5
@@ -25,10 +25,10 @@ _CLEARER = 0.5
 def find_slight_cause(
     feedforward: FeedForward, samples: EffortSamples, *, gravity: bool, tilt: bool,
 ) -> SlightCause | None:
-    """Return the best of the changes that explain most of the error; None if none does.
+    """Return the change that leaves least unexplained; None if none explains most of the error.
 
-    It leaves least unexplained. A tilt or a spring must leave far less than the others.
-    `gravity` says whether the efforts contain gravity, `tilt` whether a tilt may be the cause.
+    A tilt or a spring must leave far less than the others. `gravity` says whether the efforts
+    contain gravity, `tilt` whether a tilt may be the cause.
     """
     changes = SmallChanges(feedforward, samples, gravity=gravity)
     found = [
@@ -48,7 +48,7 @@ def is_of_terms(cause: SlightCause, terms: Collection[str]) -> bool:
 
 
 def sentence(cause: SlightCause, names: Sequence[str], *, has_springs: bool) -> str:
-    """Return what the cause may be, and what to do about it."""
+    """Return a statement of what the cause may be, and what to do about it."""
     instead = (
         f'{percent(cause.left)} of the efforts would be unexplained instead of '
         f'{percent(cause.unexplained)}')

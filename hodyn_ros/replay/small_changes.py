@@ -1,4 +1,4 @@
-"""The small change of a zero, a gear ratio or the base that explains most of a misfit."""
+"""Finds the small change of a zero, a gear ratio or the base that explains most of a misfit."""
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -11,15 +11,16 @@ from hodyn_ros.replay.friction_fit import FrictionFit
 from hodyn_ros.replay.quarter_turns import turnable_joints
 
 _BETTER = 0.25  # greatest part of the unexplained share that a change may leave
-_STEP, _LONGEST, _ROUNDS = 1e-4, 0.4, 4  # of the search by linear steps, rad or logarithms
+# Linear steps of the search: step of differences, longest step (rad or logarithm), and number.
+_STEP, _LONGEST, _ROUNDS = 1e-4, 0.4, 4
 _STARTS = (0.0, 0.4, -0.4)  # where the search for a change of one joint begins
 # Least unexplained share from which changes are sought: a tilt of 3 degrees explains some
 # thousandths.
 _SHOWS, _TILT_SHOWS = 0.004, 0.001
 # Least ratio of positions, either way, that is named, and greatest part of the unexplained share
-# that it may leave: wrong link masses, which act alike, leave more.
+# that it may leave: wrong link masses, which resemble it, leave more.
 _LEAST_RATIO, _SURE = 1.1, 0.07
-_LEAST_TILT, _LARGEST_TILT = 0.05, 0.8  # rad: other angles are small, or a mounting
+_LEAST_TILT, _LARGEST_TILT = 0.05, 0.8  # rad: less is small, more is another mounting
 
 
 @dataclass(frozen=True)
@@ -36,11 +37,11 @@ class SmallZero:
 
 @dataclass(frozen=True)
 class ScaledPosition:
-    """Positions of one joint that are a ratio too large, which explains most of the error."""
+    """Positions of one joint that are too large by a ratio, which explains most of the error."""
 
     joint: int  #: The joint of the model
     ratio: float  #: How many times too large they are
-    unexplained: float  #: As of `SmallZero`
+    unexplained: float  #: As in `SmallZero`
     left: float
 
 
@@ -50,7 +51,7 @@ class TiltedBase:
 
     gravity: tuple[float, ...]  #: The acceleration of gravity in the axes of the robot file, m/s²
     angle: float  #: Its angle from the gravity of the robot file, rad
-    unexplained: float  #: As of `SmallZero`
+    unexplained: float  #: As in `SmallZero`
     left: float
 
 
@@ -135,8 +136,8 @@ class SmallChanges:
         """Return which of the searches explains most of the error, its change, and the shares.
 
         The shares of the efforts are those without and with the change. None if too little is
-        unexplained, or if no change explains it. Each search has the torques of a change, (S, n),
-        and the change with which it begins.
+        unexplained, or if no change explains it. A search is a function from a change to torques,
+        (S, n), and the change with which it begins.
         """
         samples = self._samples
         if not tried:
@@ -147,7 +148,7 @@ class SmallChanges:
             return None
         found = [self._linear_steps(torque, start) for torque, start in tried]
         best, (change, left) = min(enumerate(found), key=lambda each: each[1][1])
-        # If links are wrong, a change may explain changes of efforts, but contradict their means.
+        # If links are wrong, a change may explain how efforts vary, but contradict their means.
         is_better = left < _BETTER * unexplained and samples.square(
             tried[best][0](change)) < samples.square(without)
         return (best, change, unexplained, left) if is_better else None

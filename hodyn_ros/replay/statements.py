@@ -15,27 +15,27 @@ from hodyn_ros.replay.replay_bag import Replay
 OF_LINKS = (
     ' Positions are assumed to be those of the links: if they are those of the motors, subtract '
     'Q/K of each joint from them.')
-"""What is added, for a robot with springs, to what positions of motors look like."""
+"""Added, for a robot with springs, to statements that positions of motors may cause."""
 _TOO_SHORT = (
-    f' Mistakes such as swapped joints are only sought in {SHORTEST:g} s or more without a gap.')
+    f' Mistakes such as swapped joints are sought only if {SHORTEST:g} s or more have no gap.')
 
 _POOR = 0.3  # ratio of error to effort within the bandwidth from which to warn
-# Such a ratio from which to warn if it is _FEW times the median of the joints, and the share _SLOW
-# of the errors is within the bandwidth.
+# The same if the ratio is _FEW times the median of the joints, and the share _SLOW of the error is
+# within the bandwidth.
 _LONE, _FEW, _SLOW = 0.1, 5.0, 0.7
 _FRICTION = 0.5  # share of the error's variance from which friction counts as its cause
-# Share of the effort that friction would leave unexplained, from which to warn of the rest; share
-# of an error from which it is called constant
+# Share of the effort (RMS) that friction would leave unexplained, from which to warn of it too;
+# ratio of the mean of an error to its RMS from which it is called nearly constant.
 _BESIDE_FRICTION, _CONSTANT = 0.5, 0.9
 _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does not matter
-# Single efforts leap if this share of the error changes from one message to the next, and the
-# largest error is more than so many times its RMS, of white noise 4 to 5. Friction that reverses
-# between two messages leaps, too, but is a smaller share of the effort's RMS than the last number.
+# Single efforts leap if more than the share _FAST of the error changes between messages, if the
+# largest error is more than _GLITCH times the RMS (white noise: 4 to 5), and if the RMS is more
+# than the share _LARGE of the effort's: friction that reverses between messages leaps by less.
 _FAST, _GLITCH, _LARGE = 0.9, 8.0, 0.02
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
-_SURE = 5.0  # and of efforts some of which leap, which feigns a lag
-_NO_LAG = 0.2  # lag of velocities, s, beyond which another cause is likelier than a filter
-_MORE = 1.1  # ratio of wanted to used bandwidth from which the difference is a warning
+_SURE = 5.0  # the same for a lag of efforts if single ones leap, which looks like a lag
+_NO_LAG = 0.2  # lag of velocities, s, above which its cause is hardly a filter
+_MORE = 1.1  # ratio of wanted to used bandwidth from which to warn
 _SCATTERED = 0.3  # jitter, in periods, from which a clock may only seem to have jumped
 _COARSE = 0.01  # decimal step of positions that hides when they were sampled, rad or m
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
@@ -44,7 +44,7 @@ _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the posit
 GIVEN_LOAD = (
     'The given load, --payload {}, is the first suspect: leave the option out, and find the load '
     'by `hodyn identify --terms payload`.')
-"""What is said of a load that was given if the efforts do not fit."""
+"""Said of a load that was given, if the efforts do not fit."""
 
 
 def warnings(result: Replay) -> list[str]:
@@ -129,7 +129,7 @@ def warnings(result: Replay) -> list[str]:
 
 def _velocity_lags(result: Replay) -> list[str]:
     common, said = result.velocity_lag, []
-    # Velocities that contradict the positions otherwise may seem to lag.
+    # Velocities that are wrong in another way may seem to lag.
     own = {} if result.diagnosis.wrong_velocities else common.own
     for whose, lag, deviation in (
             *((f' of {result.names[joint]}', *lag) for joint, lag in own.items()),
@@ -207,7 +207,7 @@ def _constant(result: Replay) -> list[str]:
 
 
 def _poor(result: Replay) -> tuple[list[JointComparison], ...]:
-    """Return joints with large errors: of friction, of other causes, and for lack of friction."""
+    """Return joints with large errors: by friction, by other causes, by missing friction."""
     efforts = result.diagnosis.efforts
     if not result.diagnosis.is_comparable or is_opposite(efforts.gravity_share):
         return [], [], []
@@ -273,14 +273,14 @@ def _about_model(result: Replay) -> list[str]:
 
 
 def _stands_out(joint: JointComparison, joints: Sequence[JointComparison]) -> bool:
-    """Whether a joint has errors, slower than noise, of which most joints have few."""
+    """Whether a joint has errors within the bandwidth far above those of most joints."""
     shares = [one.slow_share for one in joints if np.isfinite(one.slow_share)]
     return bool(joint.rms_slow_error > _SLOW * joint.rms_error and joint.slow_share > max(
         _LONE, _FEW * float(np.median(shares))))
 
 
 def _beside_friction(joint: JointComparison) -> float:
-    """Return the share of the effort that friction would leave unexplained, RMS."""
+    """Return the share of the effort, RMS, that would be unexplained with friction."""
     constant = min(abs(joint.bias) / joint.rms_slow_error, 1.0) ** 2
     return float(joint.slow_share * np.sqrt(
         constant + (1.0 - joint.friction_share) * (1.0 - constant)))

@@ -7,7 +7,7 @@ from hodyn_ros.robot.model import Body
 
 
 def tips(robot: Robot) -> list[Body]:
-    """Return the bodies without children; of several on one body, such as fingers, the last.
+    """Return the bodies without children; of several on the same body, such as fingers, the last.
 
     Bodies at the base are ends of their own.
     """
@@ -19,7 +19,7 @@ def tips(robot: Robot) -> list[Body]:
 
 
 def swapped_arms(robot: Robot) -> list[Order]:
-    """Return the order of the joints if two arms with the same types of joints are swapped."""
+    """Return the order of joints after a swap, for each two arms with the same joint types."""
     orders, bodies = [], robot.joint_bodies
     for pair in combinations([_chain(robot, tip) for tip in tips(robot)], 2):
         one, other = ([joint for joint in arm if joint not in pair[1 - k]]
@@ -33,6 +33,6 @@ def swapped_arms(robot: Robot) -> list[Order]:
 
 
 def _chain(robot: Robot, tip: Body) -> list[int]:
-    """Return the joints that move a tip, from the tip on."""
+    """Return the joints that move a tip, from the tip to the base."""
     own = [robot.joint_names.index(tip.joint)] if tip.joint in robot.joint_names else []
     return own + (_chain(robot, robot.bodies[tip.parent]) if tip.parent >= 0 else [])

@@ -5,7 +5,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.estimation.derivatives import Motion
 from hodyn_ros.feedforward import FeedForward
 
-_PROBE = 1e-3  # standard deviations: a step so small that the torques are linear over it
+_PROBE = 1e-3  # step, in standard deviations, over which the torques are linear
 
 
 def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -> Array:
@@ -39,7 +39,6 @@ def torque_deviation(feedforward: FeedForward, motion: Motion, every: int = 1) -
     deviation = np.sqrt(variance)
     if len(chosen) == count:
         return deviation
-    # Linear between the evaluated samples: deviations change slowly.
     at = np.searchsorted(chosen, np.arange(count), side='right') - 1
     at = np.minimum(at, len(chosen) - 2)
     weight = ((np.arange(count) - chosen[at]) / (chosen[at + 1] - chosen[at]))[:, None, None]

@@ -8,7 +8,7 @@ from hodyn_ros.replay.computed_bag import computed_bag
 from hodyn_ros.replay.replay_file import replay_file
 from hodyn_ros.robot import Robot
 
-_RATE, _SAMPLES = 100, 64
+_RATE, _SAMPLES = 100, 64  # Hz; number of messages
 
 
 def warm_up(robot: Robot) -> None:

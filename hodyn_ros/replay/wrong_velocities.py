@@ -1,4 +1,4 @@
-"""How recorded velocities contradict the positions."""
+"""Finds how recorded velocities contradict the positions."""
 from itertools import combinations
 
 import numpy as np
@@ -7,25 +7,26 @@ from hodyn_ros.common.arrays import Array, Flags
 
 EXCHANGED = (
     'the recorded efforts agree with them instead, so velocities and efforts seem to be exchanged')
-"""What is said of velocities and efforts in each other's place."""
+"""Said if velocities and efforts seem to be exchanged."""
 
 _LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, up to a factor
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
 _SAME = 0.03  # difference of logarithms below which factors are so alike that they have one cause
-# Logarithms from which the factor of one joint differs from 1, and that of all joints: the last
-# two if correlations are higher than _NO_FILTER, since a filter with such a gain would also delay
-# the velocities, which lowers them. With such correlations, filters and noise change factors by
+# Magnitudes of logarithms from which factors differ from 1: _OTHER in general; with correlations
+# above _NO_FILTER, _SURELY_OTHER for one joint and _ALL_OTHER for a factor of all joints. Such
+# correlations exclude a filter: it would also delay the velocities. Noise then changes factors by
 # less than 3 %.
 _OTHER, _SURELY_OTHER, _ALL_OTHER, _NO_FILTER = 0.4, 0.2, 0.04, 0.99
-# Recorded velocities do not fit if their correlation is below _UNLIKE, and if the estimated
-# ones are so large, rad/s or m/s (RMS), that usual noise is smaller.
+# Recorded velocities do not fit if their correlation is below _UNLIKE, and if the estimated ones
+# are above _QUICK, rad/s or m/s (RMS): usual noise is smaller.
 _UNLIKE, _QUICK = 0.5, 0.05
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
-# Efforts are velocities if all differ from the estimated ones by less than this share of their
-# square, and recorded velocities by many times as much, and those of a joint by more.
+# Efforts are velocities if those of all joints differ from the estimated velocities by less than
+# the share _EXCHANGED of their squares, and the recorded velocities by more than _MANY times as
+# much, those of at least one joint also by more than _EXCHANGED.
 _EXCHANGED, _MANY = 0.2, 10.0
-# An offset counts from this velocity, rad/s or m/s, and from this many times the median deviation;
-# errors that deviate by more than _USUAL times as much are glitches.
+# Least offset that counts: _OFFSET, rad/s or m/s, and _FAR_OFF times the median deviation of the
+# errors; errors that deviate by more than _USUAL times this median are glitches.
 _OFFSET, _FAR_OFF, _USUAL = 0.02, 5.0, 10.0
 _DEGREES = 180.0 / np.pi
 _OF_TURNS = (
@@ -56,8 +57,8 @@ class RecordedVelocities:
     def stamp_factor(self) -> float:
         """How many times too far apart the stamps are: 1000 or 0.001, or NaN.
 
-        NaN unless all joints whose recorded velocity has the shape of the estimated one show the
-        same of the two factors, and a revolute joint is among them.
+        It is known only if all joints whose recorded velocity is correlated with the estimated one
+        show the same of these factors, and one of the joints turns.
         """
         turning = self._alike & self._turns
         for factor in (1e3, 1e-3):
@@ -91,12 +92,12 @@ class RecordedVelocities:
         return bool(turning.any() and self._are(1.0 / scale)[turning].all())
 
     def are_slower(self, factors: Array) -> Flags:
-        """Return which recorded velocities are this factor, (n,), too small for the positions."""
+        """Return which joints' recorded velocities are too small by these factors, (n,)."""
         return np.asarray([
             bool(self._are(1.0 / factor)[joint]) for joint, factor in enumerate(factors)])
 
     def are_exchanged(self, effort: Array) -> bool:
-        """Whether efforts, (S, n), are the velocities of all moving joints, and velocities not."""
+        """Whether efforts, (S, n), fit the motion of all moving joints, and velocities do not."""
         effort = effort[self._known][:, self._move]
         moved, recorded = self._moved[:, self._move], self._recorded[:, self._move]
         rows = np.isfinite(effort).all(axis=1)
@@ -181,7 +182,7 @@ def _offsets(moved: Array, recorded: Array) -> Array:
     is_usual = np.abs(error - middle) <= _USUAL * scatter + 1e-9
     count = is_usual.sum(axis=0)
     velocity = np.where(is_usual, moved - np.sum(moved * is_usual, axis=0) / count, 0.0)
-    # Velocities that are a factor too large are further off the faster the joint is.
+    # The error of velocities that are too large by a factor grows with the velocity.
     slope = np.sum(velocity * error, axis=0) / np.maximum(np.sum(velocity ** 2, axis=0), 1e-12)
     at_rest = np.sum((error - slope * moved) * is_usual, axis=0) / count
     # At one speed, an offset and a factor are the same.

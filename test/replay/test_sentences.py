@@ -276,7 +276,7 @@ def test_of_a_short_recording_with_springs_it_is_said_that_no_mistakes_were_soug
     (said,) = warnings(result(
         joints=[joint('a'), POOR], diagnosis=replace(diagnosis(Fit(np.nan)), has_springs=True)))
     assert said.endswith(
-        ' Mistakes such as swapped joints are only sought in 3 s or more without a gap.')
+        ' Mistakes such as swapped joints are sought only if 3 s or more have no gap.')
 
 
 def timed(**changes):
