@@ -93,6 +93,7 @@ class World:
         self.late, self.random = 0.0, np.random.default_rng(0)  # of stamps, up to this, s
         self.away = np.zeros(7)
         self.arm = HOME.copy()
+        self.cycled_at = self.at
         self.goals, self.refused = [], []
         self.logged = Counter()
         self.published = None
@@ -147,12 +148,19 @@ class World:
         reach = (controller.now - before) * 1e-9 * limits.effort_rate * (1.0 + MARGIN) + 1e-6
         if self.published is not None:
             assert (np.abs(controller.output[0] - self.published) <= reach).all()
+            self.check_advance((controller.now - before) * 1e-9)
+        self.cycled_at = self.at
         self.published = controller.output[0].copy()
         if robot_moves := controller.base_wrench.shape[1] > 0:
             self.check_changes(controller, (controller.now - before) * 1e-9)
         assert robot_moves == self.robot.floating
         supervisor.judge(self.at)
         return controller
+
+    def check_advance(self, interval):
+        """See that the reference moved on as time has passed, whatever clocks did."""
+        passed, period = self.at - self.cycled_at, 1e-9 * self.supervisor.clock.period
+        assert interval <= max(3.0 * period, 2.0 * passed + 0.052), (interval, passed, period)
 
     def check_changes(self, controller, interval):
         """See that the torque and the wrench on the base change as their rates say."""

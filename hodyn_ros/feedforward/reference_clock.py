@@ -72,6 +72,11 @@ class ReferenceClock:
         return round(max(self._max_step * 1e9, MAX_PERIODS * self._period.value))
 
     @property
+    def period(self) -> float:
+        """A short one of the latest intervals of stamps, ns; 0 while too few are known."""
+        return self._period.value
+
+    @property
     def now(self) -> int:
         """The instant of the last stamp, ns."""
         return self.stamp + self._lookahead - self.left_out

@@ -105,12 +105,6 @@ class StateMachine:
         # Plans that were requested before the activation are not followed.
         planner.cancel()
 
-    def see_other_arm(self, why: str) -> None:
-        """Note that another arm's joint states come, as the reason why this arm's are lost."""
-        if self.state in (State.LOST, State.SILENT) and not self.why_no_state:
-            self.why_no_state = f'{why}; if they are those of this arm, activate the node again'
-            self.reasons.tell('error', self.why_no_state, 'joint_states')
-
     def reject_state(self, why: str) -> None:
         """Note why a state was refused; while waiting the last reason is shown, else the first."""
         if self.why_waiting:  # empty: the node waits for a first state, and says so itself

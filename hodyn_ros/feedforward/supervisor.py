@@ -43,6 +43,7 @@ WATCH_PERIOD = 0.005
 AT_REST = 1e-3
 LONG_TIMEOUT = 1.0  # timeout of joint states, s, from which the log warns of a wrong unit
 OFTEN = 0.1  # share of the time that the reference may leave out without a notice
+MAX_OTHERS = 64  # largest number of other arms on the topic that are remembered
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
@@ -68,6 +69,8 @@ class Supervisor(Requests):
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
         self._late_stamp: int | None = None
+        # What is said of other arms on the topic, and this arm's last stamp when it first was.
+        self._others: dict[str, int] = {}
         self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
         self._lately = MissingTime(OFTEN)
 
@@ -132,6 +135,21 @@ class Supervisor(Requests):
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned):
                 self._latch(' when joint states came back', is_new=is_new)
         return True
+
+    def see_other_arm(self, why: str) -> None:
+        """Give joint states of another arm as the reason why none of this arm come.
+
+        States of an arm that were also heard before this arm's last state are not the reason.
+        """
+        since = self._last_stamp
+        if len(self._others) < MAX_OTHERS:
+            since = self._others.setdefault(why, since)
+        if self.state in (State.LOST, State.SILENT) and since == self._last_stamp and (
+                not self.why_no_state):
+            self.why_no_state = (
+                f'{why}; if they are those of this arm, activate the node again, with their '
+                'joint_prefix if one was given')
+            self.reasons.tell('error', self.why_no_state, 'joint_states')
 
     def evaluate(self, stamp: int, at: float) -> FeedforwardController:
         """Evaluate a cycle at a stamp, after taking a plan or sample that is ready."""

@@ -100,7 +100,7 @@ class Session:
             # Not logged, as another driver may share the topic: `why_waiting` reports it.
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
-                if isinstance(error, OtherArmError) and not self._settings.joint_prefix:
+                if isinstance(error, OtherArmError):
                     supervisor.see_other_arm(str(error))
                 return
             self.monitor.reject('joint_states', error)

@@ -30,9 +30,10 @@ class Happenings(RuleBasedStateMachine):
     def begun(self, **options):
         return World(**options)
 
-    @initialize(at_measurement=st.booleans())
-    def begin(self, at_measurement):
-        self.world = self.begun(at_measurement=at_measurement)
+    @initialize(at_measurement=st.booleans(), longest=st.sampled_from([0.01, 0.1, 1.0]))
+    def begin(self, at_measurement, longest):
+        self.options = {'at_measurement': at_measurement, 'max_time_step': longest}
+        self.world = self.begun(**self.options)
 
     @rule(count=st.integers(1, 60))
     def states_come(self, count):
@@ -76,7 +77,7 @@ class Happenings(RuleBasedStateMachine):
     def the_process_is_held_up(self, seconds):
         self.world.pass_time(seconds, watched=False)
 
-    @rule(seconds=st.sampled_from([-3600.0, -0.5, -0.002, 0.3, 10.0]))
+    @rule(seconds=st.sampled_from([-3600.0, -0.5, -0.002, 0.085, 0.3, 0.8, 10.0]))
     def the_clock_of_the_driver_is_set(self, seconds):
         self.world.offset += round(seconds * 1e9)
 
@@ -168,8 +169,7 @@ class Happenings(RuleBasedStateMachine):
         assert world.report[0] in ('inactive', 'waiting')
         supervisor.goals.close('deactivated')
         assert all(goal.outcome is not None for goal in world.goals)
-        self.world = self.begun(
-            at_measurement=supervisor.settings.controller.at_measurement)
+        self.world = self.begun(**self.options)
         # Where several joints are beyond their ranges no arm is activated.
         limits = self.world.robot.limits
         self.world.arm = np.clip(world.arm, limits.position_min, limits.position_max)

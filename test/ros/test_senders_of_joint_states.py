@@ -88,14 +88,24 @@ def test_an_arm_of_another_prefix_is_named_while_the_own_is_missing(live, home):
     assert node.states[-1] == 'waiting'
 
 
-@pytest.mark.parametrize(('prefix', 'said'), [
-    ('right_fer_', "'right_fer_joint1' and the others are of another arm than 'left_fer_joint1'"),
-    ('cobot_', "'cobot_joint1', 'cobot_joint2', 'cobot_joint3' … are joints of another arm on "
-               'this topic; if they are those of this arm, activate the node again')])
-def test_a_driver_that_comes_back_with_another_prefix_is_named(live, home, prefix, said):
+OTHERS = ("'{0}joint1', '{0}joint2', '{0}joint3' … are joints of another arm on this topic; if "
+          'they are those of this arm, activate the node again, with their joint_prefix').format
+
+
+@pytest.mark.parametrize(('prefix', 'said', 'options'), [
+    ('right_fer_', "'right_fer_joint1' and the others are of another arm than 'left_fer_joint1'",
+     ()),
+    ('cobot_', OTHERS('cobot_'), ()),
+    ('cobot_', OTHERS('cobot_'), ('joint_prefix:=left_',))])
+def test_a_driver_that_comes_back_with_another_prefix_is_named(live, home, prefix, said, options):
     """The node said only that the joint states were lost."""
-    node = live('state_timeout:=0.5', joints=LEFT)
-    drive(node, [(LEFT, home)], lambda: len(node.messages['torque']) > 20)
+    node = live('state_timeout:=0.5', *options, joints=LEFT)
+    # An arm that sends its states all along is not the reason.
+    drive(node, [(LEFT, home), (RIGHT, home)] if options else [(LEFT, home)],
+          lambda: len(node.messages['torque']) > 20)
+    if options:
+        drive(node, [(RIGHT, home)], lambda: node.states[-1] == 'fault')
+        assert node.reason == 'joint states are lost'
     others = [f'{prefix}joint{i}' for i in range(1, 8)]
     drive(node, [(others, home)], lambda: node.reason.startswith(
         f'joint states are lost: {said}'))
