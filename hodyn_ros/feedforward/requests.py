@@ -14,6 +14,8 @@ from hodyn_ros.feedforward.transitions import Cause
 from hodyn_ros.robot import HodynError
 
 STOPPED = 'the arm was still stopping when it came: send it once the arm holds'
+STARVING = 3  # trajectories in a row that are replaced before they are prepared: a stream of them
+STARVED = '; so were those before: send trajectories less often than they take to prepare'
 STREAMING = 'a streamed reference is followed; let it end first'
 
 
@@ -21,14 +23,17 @@ class Requests(StateMachine):
     """Takes requests and lets the reference follow them; refused requests raise HodynError."""
 
     _was_stopping = False  # whether the arm was stopping when the last trajectory came
+    _replaced = 0  # number of trajectories in a row that were replaced before they were prepared
 
     def take_trajectory(self, data: bytes, goal: Goal | None, *, annotate: bool) -> None:
         """Have a serialized trajectory planned: that of a goal, or, without one, of the topic."""
         if refusal := self.why_no_plan():
             raise HodynError(refusal)
         controller = self._running
+        self._replaced = self._replaced + 1 if self._planner.busy else 0
         if self._planner.busy and not self.goals.prepares:
-            self.reasons.tell('error', REPLACED, PLAN)
+            self.reasons.tell(
+                'error', REPLACED + (STARVED if self._replaced >= STARVING else ''), PLAN)
         self._plan_on_base()
         self._was_stopping = controller.reference.mode(controller.now) == 'stopping'
         self._planner.submit(

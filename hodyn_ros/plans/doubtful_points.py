@@ -55,7 +55,7 @@ MILLISECONDS = 'times are in s: are these milliseconds?'
 SOON = 0.01
 _SMOOTH = (
     ': a smooth plan through all samples jitters in acceleration, jerk and torque rate; a '
-    'plan that may miss them a little (--sample-tolerance {tolerance:g}) does not')
+    'plan that may miss them a little (hodyn annotate --sample-tolerance {tolerance:g}) does not')
 CONTRADICTION = 'its velocities contradict its positions'
 COUPLING = 'positions of coupled joints contradict their coupling'
 # Largest distance, rad or m, of a coupled joint from its coupling that counts as rounding.
@@ -158,7 +158,7 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
         f'the samples of {points.names[joint]} step in acceleration by {jump} at '
         f'{points.times[sample]:.3f} s: there a smooth plan '
         'through all samples overshoots in acceleration, jerk and torque rate; a plan that may '
-        'miss them a little (--sample-tolerance 1e-4) does not')
+        'miss them a little (hodyn annotate --sample-tolerance 1e-4) does not')
 
 
 def jitter(robot: Robot, points: AcceptedWaypoints) -> str:

@@ -378,9 +378,9 @@ def _stitch(
         if from_rest and distance[joint] > tolerance + speed * times[0]:
             raise HodynError(
                 f'point 0, {_joint(joint, names)}: position {knots[0, 0, joint]:.6g} at '
-                f'{times[0]:.3g} s is {distance[joint]:.3g} from where the joint is at time 0, '
-                f'{state[0, joint]:.6g}: it would move faster than {speed:g} per second; '
-                'begin nearer, or later'
+                f'{times[0]:.3g} s is {distance[joint]:.3g} from where the reference is at time '
+                f'0, {state[0, joint]:.6g}: the joint would move faster than {speed:g} per '
+                'second; begin nearer, or later'
             )
         times = np.concatenate(([0.0], times))
         knots = np.concatenate((state[None], knots))
@@ -389,8 +389,9 @@ def _stitch(
     if distance[joint] > tolerance:
         raise HodynError(
             f'point 0, {_joint(joint, names)}: position {knots[0, 0, joint]:.6g} at time 0 is '
-            f'{distance[joint]:.3g} from where the joint is then, {state[0, joint]:.6g}; begin '
-            f'within {tolerance:g}, or give the first point a later time'
+            f'{distance[joint]:.3g} from where the reference is then, {state[0, joint]:.6g}; '
+            f'begin within {tolerance:g} of it (start_tolerance), or give the first point a later '
+            'time'
         )
     if len(times) == 1 and state[1:].any():
         raise HodynError('the only point is at time 0 while the joints move: give it a later time')

@@ -7,6 +7,7 @@ from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 import numpy as np
 
 from hodyn_ros.feedforward.reasons import cause_of
+from hodyn_ros.ros.parameters import MAX_LOOKAHEAD
 
 WINDOW = 4096  # number of latest durations whose percentiles are reported
 
@@ -114,6 +115,7 @@ class Monitor:
         self._reported_cycles, self._reported_at = self.cycles, now
         work, late_work = self.work.percentiles()
         age, late_age = self.age.percentiles()
+        lookahead = max(age + work, 0.0)
         values = {
             'state': state,
             'reason': reason,
@@ -123,7 +125,9 @@ class Monitor:
             'state age p50 (us)': f'{age * 1e6:.0f}',
             'state age p99 (us)': f'{late_age * 1e6:.0f}',
             # The torque acts when it is published or later: by then the state is this old.
-            'suggested lookahead (s)': f'{max(age + work, 0.0):.6f}',
+            'suggested lookahead (s)': f'{lookahead:.6f}' if lookahead <= MAX_LOOKAHEAD else (
+                f'none: states are {age:.3f} s old when they arrive. Do driver and node use one '
+                'clock?'),
             'cycles': str(self.cycles),
             'overruns': str(self.overruns),
             **statistics,

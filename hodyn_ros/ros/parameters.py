@@ -25,6 +25,7 @@ from hodyn_ros.ros import parameter_file
 from hodyn_ros.ros.parameter_values import fault_of
 
 DESCRIPTION = 'robot_description'
+MAX_LOOKAHEAD = 0.1  # largest lookahead, s
 
 
 def _row(
@@ -83,7 +84,7 @@ class Parameters:
         choices=('reference', 'measurement'))
     lookahead: float = _row(
         0.0, "How far after a joint state's stamp the reference is evaluated, s.",
-        bounds=(0.0, 0.1))
+        bounds=(0.0, MAX_LOOKAHEAD))
     gravity_in_output: bool = _row(
         True, 'Include gravity in the torque topics; false for a controller that adds gravity '
         'itself.')

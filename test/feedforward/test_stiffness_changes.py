@@ -236,6 +236,18 @@ def test_a_payload_raises_a_stiffness_that_was_possible_without_it(tendons):
     assert world.report == ('holding', '')
 
 
+def test_a_stream_of_stiffness_out_of_reach_is_one_line_a_second(panda):
+    """Each request with other numbers was a line: 143 in 4 s at 50 Hz."""
+    tendons = JointActuator(AntagonisticExponential(2.0, 20.0, 2000.0), MOTOR)
+    world = running(model=FeedForward(driven(panda, tendons)))
+    for number in range(200):
+        world.supervisor.take_stiffness(np.full(7, 1.0 + 0.001 * number))
+        world.states(5)
+    assert 4 <= world.said('as far as') <= 6
+    world.states(500)  # the last request is among them
+    assert world.said(' of 1.199 N m/rad, as far as') == 1
+
+
 def test_each_joint_that_does_not_reach_its_stiffness_is_named(panda):
     tendons = JointActuator(AntagonisticExponential(2.0, 20.0, 2000.0), MOTOR)
     world = running(model=FeedForward(driven(panda, tendons)))
@@ -316,7 +328,7 @@ def test_each_request_out_of_reach_is_logged(tendons):
     world = running(model=tendons)
     for wanted in (1.0, 2.0, 5.0):
         world.supervisor.take_stiffness(np.array([wanted]))
-        world.states(100)
+        world.states(260)  # more than a second
         assert world.said(f' of {wanted:g} N m/rad, as far as') == 1
     world.supervisor.take_stiffness(np.array([1500.0]))
     world.states(600)

@@ -254,6 +254,18 @@ def test_a_plan_that_waits_is_not_dropped_without_a_word(happening, why):
     assert why in line
 
 
+def test_a_planner_that_sends_faster_than_plans_are_prepared_is_said():
+    world = running()
+    world.plans.is_ready = False
+    for _ in range(3):
+        world.plan(b'0.1')
+        world.states(10)
+    assert not world.said('send trajectories less often than they take to prepare')
+    world.plan(b'0.1')
+    world.states(10)
+    assert world.said('send trajectories less often than they take to prepare') == 1
+
+
 def test_a_goal_that_is_canceled_as_it_waits_is_told_alone():
     world = running()
     world.supervisor._planner = Later()

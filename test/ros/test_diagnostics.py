@@ -137,6 +137,15 @@ def test_no_lookahead_below_zero_is_suggested(clock):
     assert values['suggested lookahead (s)'] == '0.000000'
 
 
+def test_no_lookahead_is_suggested_for_clocks_that_differ(clock):
+    """It was 24 s, where the largest is 0.1 s."""
+    monitor = Monitor()
+    monitor.age.add(24.0)
+    values = {value.key: value.value for value in monitor.status('', '', '', '', {}).values}
+    assert values['suggested lookahead (s)'] == (
+        'none: states are 24.000 s old when they arrive. Do driver and node use one clock?')
+
+
 def test_states_of_the_node_have_their_severity():
     kinds = {state: level(state) for state in (
         'holding', 'following', 'streaming', 'inactive', 'fading', 'stopping', 'fault')}
