@@ -27,7 +27,7 @@ from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.retiming.result import binding_limits, momentary_stops
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
-from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
+from hodyn_ros.plans.time_scaling import RESOLUTION, rounded, starts_and_ends_at_rest
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
@@ -204,7 +204,7 @@ def _slowed_down(first: _Attempt, output: _Output) -> tuple[_Attempt | None, _At
                 return None, failed
             stretch = failed.stretch * (1.0 + max(step, _smallest_step(report)))
             step *= 2.0
-        attempt = output.attempt_slower(first, _rounded(stretch))
+        attempt = output.attempt_slower(first, rounded(stretch))
         if attempt.judged.refusal:
             failed = attempt
         else:
@@ -245,11 +245,6 @@ def _lower(shares: dict[str, float], report: LimitReport | None) -> bool:
     for quantity, used in largest.items():
         shares[quantity] = shares.get(quantity, 1.0) * ROOM / used
     return bool(largest) and min(shares.values()) > LEAST_SHARE
-
-
-def _rounded(factor: float) -> float:
-    """Return a stretch rounded up to `RESOLUTION`."""
-    return round(float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION), 4)
 
 
 def _refuse_too_many(request: PlanRequest, path: Path, period: float) -> None:
