@@ -209,7 +209,10 @@ def _slowed_down(first: _Attempt, output: _Output) -> tuple[_Attempt | None, _At
             failed = attempt
         else:
             passing = attempt
-    return passing if attempt is passing else output.attempt(passing.written), failed
+    if attempt is not passing:  # it has overwritten the file of the one that passes
+        assert passing.written.annotated is not None
+        write_annotated(passing.written.annotated, output.path, force=True)
+    return passing, failed
 
 
 def _searched_again(
