@@ -5,7 +5,7 @@ that was sampled. So the file is read back and checked before it replaces the ou
 as the smooth curve that the check of plans makes of it, and as the quintics that
 joint_trajectory_controller plays.
 """
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 import shutil
 
@@ -27,7 +27,7 @@ from hodyn_ros.plans.retiming import Progress
 from hodyn_ros.plans.retiming.path import missed_by
 from hodyn_ros.plans.retiming.result import binding_limits, momentary_stops
 from hodyn_ros.plans.retiming.scaled_limits import with_scaled_limits
-from hodyn_ros.plans.time_scaling import RESOLUTION, starts_and_ends_at_rest
+from hodyn_ros.plans.time_scaling import RESOLUTION, rounded, starts_and_ends_at_rest
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference import Plan
 from hodyn_ros.robot import HodynError
@@ -95,92 +95,149 @@ def write_annotated_plan(
 
     """
     period = PERIOD if request.annotate_period is None else request.annotate_period
-    if too_many := _too_many_samples(request, path, period):
-        return PreparedPlan(too_many, fault='other')
-    prepared = prepare_plan(replace(request, annotate_period=period), progress)
-    plan, annotated, stretch = prepared.plan, prepared.annotated, prepared.stretch
-    if plan is None or annotated is None or stretch is None:
-        return prepared
-    may_stretch = request.settings.stretch in SLOWER and starts_and_ends_at_rest(plan)
-    factor, step = stretch, RESOLUTION
-    failing = passing = np.inf
-    failed: PreparedPlan | None = None
-    found: PreparedPlan | None = None
-    unsampled, shares = prepared, dict[str, float]()
-    with replacing(path, annotated_contents(path), force=force) as unfinished:
-        while found is None:
-            written = prepared if factor == stretch else _slower(
-                prepared, factor / stretch, factor, request, period)
-            assert written.annotated is not None
-            times = written.annotated.times
-            write_annotated(written.annotated, unfinished, force=True)
-            if unfinished.is_file() and (size := unfinished.stat().st_size) > MAX_BYTES:
-                assert prepared.points is not None
-                found = PreparedPlan(_too_many(
-                    request, prepared.points, float(times[-1]), period,
-                    len(times) * MAX_BYTES // size), fault='other')
-                break
-            judged = _judge(unfinished, request)
-            if judged.refusal:
-                failing, failed = factor, judged
-            else:
-                passing = factor
-            if passing == np.inf and prepared.retimed is not None and not may_stretch:
-                if not _lower(shares, judged.limit_report):
-                    break
-                again = prepare_plan(replace(
-                    request, robot=with_scaled_limits(request.robot, shares),
-                    annotate_period=period), progress)
-                if again.annotated is None:
-                    break
-                prepared = again
-            elif passing == np.inf:
-                if not may_stretch or factor >= MAX_EXTRA * stretch or judged.limit_report is None:
-                    break
-                factor = _rounded(
-                    factor * (1.0 + max(step, _smallest_step(judged.limit_report))))
-                step *= 2.0
-            elif passing > FINE * failing:
-                factor = _rounded(0.5 * (failing + passing))
-            elif judged.refusal:
-                factor = passing  # written again: its file was overwritten
-            else:
-                found = _as_written(written, judged, failed, unsampled, request, period)
-                if not found.refusal:
-                    return found
-        # `replacing` leaves `path` as it was if the unfinished file is gone.
-        shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
-    if found is not None:
-        return found
-    slower = f', even {factor:.4f} times slower' if may_stretch else ''
+    request = replace(request, annotate_period=period)
+    try:
+        _refuse_too_many(request, path, period)
+        prepared = prepare_plan(request, progress)
+        if prepared.annotated is None:
+            return prepared
+        with replacing(path, annotated_contents(path), force=force) as unfinished:
+            result = _written(prepared, _Output(unfinished, request, period), progress)
+            if result.refusal:
+                # `replacing` leaves `path` as it was if the unfinished file is gone.
+                shutil.rmtree(unfinished) if unfinished.is_dir() else unfinished.unlink()
+            return result
+    except _TooManyError as error:
+        return PreparedPlan(str(error), fault='other')
+
+
+class _TooManyError(HodynError):
+    """A file cannot hold all samples of a plan."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """A plan that was written, and what was read back and judged; with the stretch of the plan."""
+
+    written: PreparedPlan
+    judged: PreparedPlan
+    stretch: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Output:
+    """The file to which plans are written, one after the other, until one passes."""
+
+    path: Path
+    request: PlanRequest
+    period: float
+
+    def attempt(self, prepared: PreparedPlan) -> _Attempt:
+        """Write a plan, and judge the file; raise _TooManyError if it is too large to be read."""
+        annotated, points, stretch = prepared.annotated, prepared.points, prepared.stretch
+        assert annotated is not None
+        assert points is not None
+        assert stretch is not None
+        write_annotated(annotated, self.path, force=True)
+        if self.path.is_file() and (size := self.path.stat().st_size) > MAX_BYTES:
+            times = annotated.times
+            raise _TooManyError(_too_many(
+                self.request, points, float(times[-1]), self.period,
+                len(times) * MAX_BYTES // size))
+        return _Attempt(prepared, _judge(self.path, self.request), stretch)
+
+    def attempt_slower(self, first: _Attempt, stretch: float) -> _Attempt:
+        """Write the plan of the first attempt with another stretch, sampled again."""
+        prepared = first.written
+        assert prepared.plan is not None
+        assert prepared.annotated is not None
+        plan = prepared.plan.stretched(stretch / first.stretch)
+        return self.attempt(replace(
+            prepared, plan=plan, stretch=stretch,
+            annotated=self.request.annotated(plan, prepared.annotated.names, self.period)))
+
+
+def _written(
+    prepared: PreparedPlan, output: _Output, progress: Progress | None,
+) -> PreparedPlan:
+    """Write a plan so that its file passes; return it, or a refusal if no file passes."""
+    assert prepared.plan is not None
+    request, period = output.request, output.period
+    first = output.attempt(prepared)
+    if not first.judged.refusal:
+        return _as_written(first, None, prepared, output)
+    may_stretch = request.settings.stretch in SLOWER and starts_and_ends_at_rest(prepared.plan)
+    if may_stretch:
+        passing, failed = _slowed_down(first, output)
+    elif prepared.retimed is not None:
+        passing, failed = _searched_again(first, output, progress)
+    else:
+        passing, failed = None, first
+    if passing is not None:
+        return _as_written(passing, failed, prepared, output)
+    slower = f', even {failed.stretch:.4f} times slower' if may_stretch else ''
     ways_out = []
     if request.settings.stretch not in SLOWER:
         ways_out.append("take stretch 'auto', which slows it down until it passes")
     own = np.diff(request.trajectory.times)
     if not len(own) or np.median(own) > period:  # else the samples are the points themselves
         ways_out.append('take a shorter period, which changes the plan less')
-    assert failed is not None
-    return replace(prepared, annotated=None, refusal=(
-        f'its samples every {period:g} s do not pass the check{slower}: {failed.refusal}'
+    return replace(prepared if may_stretch else failed.written, annotated=None, refusal=(
+        f'its samples every {period:g} s do not pass the check{slower}: {failed.judged.refusal}'
         f'{"; " if ways_out else ""}{", or ".join(ways_out)}'))
 
 
-def _slower(
-    prepared: PreparedPlan, ratio: float, stretch: float, request: PlanRequest, period: float,
-) -> PreparedPlan:
-    """Return a plan `ratio` times slower, sampled again; its whole stretch is `stretch`."""
-    assert prepared.plan is not None
-    assert prepared.annotated is not None
-    plan = prepared.plan.stretched(ratio)
-    return replace(
-        prepared, plan=plan, stretch=stretch,
-        annotated=request.annotated(plan, prepared.annotated.names, period))
+def _slowed_down(first: _Attempt, output: _Output) -> tuple[_Attempt | None, _Attempt]:
+    """Return the fastest slower attempt that passes, None if none does; and the last that failed.
+
+    The steps double until an attempt passes; bisection follows. The output has the plan of the
+    attempt that passes.
+    """
+    attempt, failed, step = first, first, RESOLUTION
+    passing: _Attempt | None = None
+    while passing is None or passing.stretch > FINE * failed.stretch:
+        if passing is not None:
+            stretch = 0.5 * (failed.stretch + passing.stretch)
+        else:
+            report = failed.judged.limit_report
+            if failed.stretch >= MAX_EXTRA * first.stretch or report is None:
+                return None, failed
+            stretch = failed.stretch * (1.0 + max(step, _smallest_step(report)))
+            step *= 2.0
+        attempt = output.attempt_slower(first, rounded(stretch))
+        if attempt.judged.refusal:
+            failed = attempt
+        else:
+            passing = attempt
+    if attempt is not passing:  # it has overwritten the file of the one that passes
+        assert passing.written.annotated is not None
+        write_annotated(passing.written.annotated, output.path, force=True)
+    return passing, failed
+
+
+def _searched_again(
+    first: _Attempt, output: _Output, progress: Progress | None,
+) -> tuple[_Attempt | None, _Attempt]:
+    """Search a retimed motion from a moving start with lower limits, until it passes.
+
+    Such a motion cannot be slowed down evenly. Returns as `_slowed_down` does.
+    """
+    failed, shares, robot = first, dict[str, float](), output.request.robot
+    while _lower(shares, failed.judged.limit_report):
+        again = prepare_plan(
+            replace(output.request, robot=with_scaled_limits(robot, shares)), progress)
+        if again.annotated is None:
+            break
+        attempt = output.attempt(again)
+        if not attempt.judged.refusal:
+            return attempt, failed
+        failed = attempt
+    return None, failed
 
 
 def _lower(shares: dict[str, float], report: LimitReport | None) -> bool:
     """Lower the shares of the limits that a retimed plan exceeds, for another search.
 
-    Another search is needed, since a motion from a moving start cannot be slowed down evenly.
     Returns False if no other search is worthwhile: the plan exceeds no limit that can be lowered,
     or a share is not above `LEAST_SHARE`.
     """
@@ -193,29 +250,24 @@ def _lower(shares: dict[str, float], report: LimitReport | None) -> bool:
     return bool(largest) and min(shares.values()) > LEAST_SHARE
 
 
-def _rounded(factor: float) -> float:
-    """Return a stretch rounded up to `RESOLUTION`."""
-    return round(float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION), 4)
-
-
-def _too_many_samples(request: PlanRequest, path: Path, period: float) -> str:
-    """Return why a plan file cannot hold the samples; empty if it can, or if points are faulty.
+def _refuse_too_many(request: PlanRequest, path: Path, period: float) -> None:
+    """Raise HodynError before the work if a plan file cannot hold the samples in any case.
 
     The duration of a retimed plan is not known yet: its size is checked once it is written.
     """
     if request.settings.stretch == 'retime':
-        return ''
+        return
     try:
         points = accepted_points(request)
     except HodynError:
-        return ''  # `prepare_plan` says why
+        return  # `prepare_plan` says why
     moves = np.ptp(points.positions, axis=0) > 0.0
     sizes = np.where(moves, _OF_MOVING, _OF_RESTING) if annotated_contents(path) is None else (
         np.full(len(moves), _IN_BAG))
     most = MAX_BYTES // (_NUMBERS * int(sizes.sum()))
     duration = float(points.times[-1])
-    return _too_many(request, points, duration, period, most) if (
-        sample_count(duration, period) > most) else ''
+    if sample_count(duration, period) > most:
+        raise _TooManyError(_too_many(request, points, duration, period, most))
 
 
 def _too_many(
@@ -232,14 +284,15 @@ def _too_many(
 
 
 def _as_written(
-    written: PreparedPlan, judged: PreparedPlan, failed: PreparedPlan | None,
-    unsampled: PreparedPlan, request: PlanRequest, period: float,
+    passing: _Attempt, failed: _Attempt | None, unsampled: PreparedPlan, output: _Output,
 ) -> PreparedPlan:
     """Return the result for a file that passes; a retimed plan that misses its points is refused.
 
-    A retimed plan is returned as read from its file. `failed` is the last plan whose samples did
-    not pass, if any, and `unsampled` the plan before it was slowed down for its samples.
+    A retimed plan is returned as read from its file. `failed` is the last attempt that did not
+    pass, if any, and `unsampled` the plan before it was slowed down for its samples.
     """
+    written, judged = passing.written, passing.judged
+    request, period = output.request, output.period
     found, points, plan = written.retimed, written.points, judged.plan
     if found is None:
         return replace(written, limit_report=judged.limit_report)
@@ -259,7 +312,7 @@ def _as_written(
         read = request.settings.interpolation
         note = (
             f'sampling every {period:g} s makes the plan {100.0 * cost:.0f} % slower: otherwise '
-            f'{_cause(failed)}; for a faster plan take a shorter period' + (
+            f'{_cause(failed.judged)}; for a faster plan take a shorter period' + (
                 '' if read == 'auto' else f', or another interpolation than {read}'))
     feedforward = FeedForward(request.robot)
     table = LimitTable(feedforward, request.settings.commands)

@@ -90,8 +90,6 @@ class PlanRequest:
     start : (5, n) array or None
         q … q⁗ of the active reference at the trajectory's time 0; with None the plan starts at
         the first point, at rest unless this has a velocity.
-    elapsed : float
-        Time since the trajectory's start, s: a trajectory that has ended is refused.
     annotate_period : float or None
         Largest time between annotated samples, s; None for no samples.
 
@@ -101,7 +99,6 @@ class PlanRequest:
     robot: Robot
     settings: PlanSettings = PlanSettings()
     start: Array | None = None
-    elapsed: float = 0.0
     annotate_period: float | None = None
 
     def __post_init__(self) -> None:

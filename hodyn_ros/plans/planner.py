@@ -166,11 +166,10 @@ class Planner:
         at_once = reference.is_idle(now) and requested is None
         earliest = now if at_once else now + round(self._headroom * 1e9)
         start = earliest if requested is None else max(requested, earliest)
-        skipped = 0.0 if requested is None else (start - requested) * 1e-9
         self._submitted += 1
         self._worker.submit(Job(
             data, self.robot, self.settings, self._revision, annotate,
-            reference.state_at(start), start, skipped, requested, left_out, reference.revision,
+            reference.state_at(start), start, requested, left_out, reference.revision,
             self._submitted))
 
 

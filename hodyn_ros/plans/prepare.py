@@ -125,8 +125,7 @@ def accepted_points(request: PlanRequest) -> AcceptedWaypoints:
         request.robot, prefix=settings.joint_prefix,
         allow_other_model=settings.allow_other_model, driver_prefix=settings.driver_prefix)
     return accept(
-        request.trajectory, joints, elapsed=request.elapsed,
-        leave_out_other_joints=settings.leave_out_other_joints)
+        request.trajectory, joints, leave_out_other_joints=settings.leave_out_other_joints)
 
 
 def _fitted(

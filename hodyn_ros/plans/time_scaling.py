@@ -69,7 +69,7 @@ def smallest_time_scaling(plan: Plan, limits: FeedForward | LimitTable) -> TimeS
             return TimeScaling(None, (
                 _why_static(motion, table, instants) if static.max(initial=0.0) > NO_ROOM
                 else f'no stretch up to {MAX_FACTOR:g} fixes it'))
-    return TimeScaling(round(factor, 4))
+    return TimeScaling(factor)
 
 
 def out_between_points(plan: Plan, table: LimitTable, worst: LimitMargin) -> str:
@@ -128,7 +128,12 @@ def _smallest(motion: Array, table: LimitTable, start: float) -> float:
         middle = 0.5 * (failing + factor)
         is_slow = _shares(motion, table, middle).max(initial=0.0) <= 1.0
         failing, factor = (failing, middle) if is_slow else (middle, factor)
-    return float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION)
+    return rounded(factor)
+
+
+def rounded(factor: float) -> float:
+    """Return a factor rounded up to `RESOLUTION`."""
+    return round(float(np.ceil(factor / RESOLUTION - 1e-6) * RESOLUTION), 4)
 
 
 def _shares(motion: Array, table: LimitTable, factor: float) -> Array:

@@ -66,18 +66,17 @@ def accept(
     trajectory: JointWaypoints,
     joints: JointNames,
     *,
-    elapsed: float = 0.0,
     leave_out_other_joints: bool = False,
 ) -> AcceptedWaypoints:
     """Return the points in the robot's order, or refuse by joint_trajectory_controller's rules.
 
-    The controller's rule about the last point is in `motion_at_end`. `elapsed` is the time since
-    the trajectory's start, s; `leave_out_other_joints` leaves out joints besides the robot's, such
-    as a gripper's, instead of refusing them. It raises:
+    The controller's rule about the last point is in `motion_at_end`. `leave_out_other_joints`
+    leaves out joints besides the robot's, such as a gripper's, instead of refusing them.
+
+    It raises:
 
     - OtherJointsError: unknown, missing or doubled joints, or joints besides the robot's that are
       not locked;
-    - EndedError: the last point is less than `elapsed` after the start;
     - HodynError: no points; units of other joint types; rows of the wrong length, points without
       positions; values that are not finite; times that are negative or do not increase; a first
       time above `MAX_PIECE`.
@@ -94,9 +93,6 @@ def accept(
     if not isinstance(positions, np.ndarray):
         i = 0 if positions is None else next(i for i, p in enumerate(positions) if p is None)
         raise HodynError(f'point {i} has no positions')
-    if times[-1] < elapsed:
-        raise EndedError(
-            f'the trajectory has ended: its last point was due {elapsed - times[-1]:.3g} s ago')
     return AcceptedWaypoints(
         tuple(names[i] for i in order), times, positions, velocities, accelerations)
 

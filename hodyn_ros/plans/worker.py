@@ -39,8 +39,6 @@ class Job:
     annotate: bool  #: Whether the annotated plan is wanted
     state: Array  #: (5, n): q … q⁗ of the reference at `start`
     start: int  #: Instant at which the plan takes over, ns on the reference's clock
-    #: Seconds of the trajectory that lie before the start: their points are left out
-    skipped: float
     #: Instant at which the plan should begin, ns on the reference's clock; None for as soon as
     #: possible
     requested: int | None
@@ -48,6 +46,11 @@ class Job:
     #: `ReferenceManager.revision` of the reference that `state` was taken from
     reference_revision: int
     number: int  #: Number of the job, increasing
+
+    @property
+    def skipped(self) -> float:
+        """Seconds of the trajectory that lie before the start: their points are left out."""
+        return 0.0 if self.requested is None else (self.start - self.requested) * 1e-9
 
     @property
     def arguments(self) -> tuple[object, ...]:

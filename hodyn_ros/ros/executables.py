@@ -1,4 +1,5 @@
 """Entry points of the executables: they handle signals before slow imports."""
+from collections.abc import Callable
 import contextlib
 import ctypes
 import importlib
@@ -14,11 +15,7 @@ _SIGNAL_AT_PARENTS_DEATH = 1  # PR_SET_PDEATHSIG of prctl
 def feedforward() -> int:
     """Run the node."""
     _begin()
-    try:
-        from hodyn_ros.ros.feedforward_node import main
-    except ModuleNotFoundError as error:
-        return _missing('feedforward', error)
-    return main()
+    return _run('feedforward', 'hodyn_ros.ros.feedforward_node')
 
 
 def simulated_driver() -> int:
@@ -28,17 +25,18 @@ def simulated_driver() -> int:
     # during this import, MuJoCo would seem to be missing.
     with contextlib.suppress(ImportError):
         importlib.import_module('mujoco')
+    return _run('simulated_driver', 'hodyn_ros.ros.simulated_driver')
+
+
+def _run(name: str, module: str) -> int:
+    """Run the `main` of a module; if a package is missing, say how to install it."""
     try:
-        from hodyn_ros.ros.simulated_driver import main
+        main: Callable[[], int] = importlib.import_module(module).main
     except ModuleNotFoundError as error:
-        return _missing('simulated_driver', error)
+        from hodyn_ros.common.errors import how_to_install
+        print(f'{name}: {error}; {how_to_install("ros,sim")}', file=sys.stderr)
+        return 2
     return main()
-
-
-def _missing(name: str, error: ModuleNotFoundError) -> int:
-    from hodyn_ros.common.errors import how_to_install
-    print(f'{name}: {error}; {how_to_install("ros,sim")}', file=sys.stderr)
-    return 2
 
 
 def end_signals() -> list[signal.Signals]:

@@ -21,7 +21,7 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files import strict_yaml
 from hodyn_ros.ros import parameter_file
 from hodyn_ros.ros.parameter_values import fault_of
-from hodyn_ros.ros.parameters import TABLE, row_of, unknown
+from hodyn_ros.ros.parameters import TABLE, as_meant, row_of, unknown
 
 OF_ROS = (
     '--params-file', '-r', '--remap', '-p', '--param', '--log-level', '-e', '--enclave',
@@ -39,7 +39,7 @@ def read_file(path: str, node: str) -> dict[str, Any]:
     Raises HodynError, whose message is one line with file and line number.
     """
     values = parameter_file.read(path, node, _wrong)
-    return {name: _as_meant(name, value) for name, value in values.items()}
+    return {name: as_meant(name, value) for name, value in values.items()}
 
 
 def read_arguments(argv: Sequence[str], node: str) -> dict[str, Any]:
@@ -145,33 +145,16 @@ def _read_rule(option: str, rule: str, node: str) -> dict[str, Any]:
     value = strict_yaml.load(parts['value'], f'{option} {rule}')
     if wrong := _wrong(name, value):
         raise HodynError(f'{option} {rule}: {wrong}')
-    return {name: _as_meant(name, value)}
+    return {name: as_meant(name, value)}
 
 
 def _wrong(name: str, value: Any) -> str:
     """Return what is wrong with a given parameter, or empty."""
     if (row := row_of(name)) is not None:
-        return fault_of(name, _as_number(value, row.default), row)
+        return fault_of(name, as_meant(name, value), row)
     if name == 'use_sim_time' and not isinstance(value, bool):
         return f'{name} is {value!r}; expected a truth value (true or false)'
     return unknown(name) or parameter_file.fault_of_qos(name, value)
-
-
-def _as_meant(name: str, value: Any) -> Any:
-    row = row_of(name)
-    return value if row is None else _as_number(value, row.default)
-
-
-def _as_number(value: Any, default: Any) -> Any:
-    """Return floats for a float parameter: YAML reads 1e-3 as text, and 1 as a whole number."""
-    if isinstance(value, list) and isinstance(default, tuple):
-        return [_as_number(entry, default[0]) for entry in value]
-    if isinstance(default, float) and isinstance(value, str | int) and not isinstance(value, bool):
-        try:
-            return float(value)
-        except (ValueError, OverflowError):
-            return value
-    return value
 
 
 def _options(words: Sequence[str]) -> tuple[list[tuple[str, str]], list[str]]:

@@ -51,7 +51,9 @@ def read(
             raise HodynError(
                 f'{path}, line {line}: {place[-1]!r}: did you mean {VALUES!r}?')
     found: dict[str, Any] = {}
-    entries = list(_entries(data))
+    entries = [
+        (place[:-1], values) for place, values in _walk(data)
+        if place[-1] == VALUES and VALUES not in place[:-1]]
     if not entries:
         raise HodynError(
             f'{path}, line {min(lines.values(), default=1)}: no {VALUES} in it; the parameters '
@@ -63,7 +65,9 @@ def read(
                 f'{path}, line {lines[place]}: {VALUES} is {values!r}; expected a mapping')
         if not is_for('/'.join(names), node):
             continue
-        for keys, value in _flat(values):
+        for keys, value in _walk(values):
+            if isinstance(value, Mapping):
+                continue
             name = '.'.join(keys)
             if wrong := fault(name, value):
                 raise HodynError(f'{path}, line {lines[place + keys]}: {wrong}')
@@ -88,17 +92,6 @@ def unknown(name: str, known: Sequence[str]) -> str:
     return f'unknown parameter {name!r}{did_you_mean(name, known)}'
 
 
-def _entries(
-    data: Mapping[Any, Any], names: tuple[str, ...] = (),
-) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield the names of nodes, with nested namespaces, and their parameters."""
-    for key, value in data.items():
-        if key == VALUES:
-            yield names, value
-        elif isinstance(value, Mapping):
-            yield from _entries(value, (*names, str(key)))
-
-
 def is_for(entry: str, node: str) -> bool:
     """Return whether an entry's name, which may have wildcards for whole parts, fits a node."""
     parts = [part for part in node.split('/') if part]
@@ -110,28 +103,31 @@ def is_for(entry: str, node: str) -> bool:
     return len(parts) in ends
 
 
-def _flat(
-    values: Mapping[Any, Any], names: tuple[str, ...] = (),
+def _walk(
+    data: Mapping[Any, Any], above: tuple[str, ...] = (),
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
-    for key, value in values.items():
+    """Yield each entry of nested mappings: its keys from the outermost inward, and its value."""
+    for key, value in data.items():
+        place = (*above, str(key))
+        yield place, value
         if isinstance(value, Mapping):
-            yield from _flat(value, (*names, str(key)))
-        else:
-            yield (*names, str(key)), value
+            yield from _walk(value, place)
 
 
 def _lines(text: str) -> dict[tuple[str, ...], int]:
-    """Return the line of each key, by the path of keys."""
+    """Return the line of each entry that `_walk` yields, by its keys."""
     found: dict[tuple[str, ...], int] = {}
+    loader = yaml.SafeLoader(text)
 
     def walk(node: Any, above: tuple[str, ...]) -> None:
         if isinstance(node, yaml.MappingNode):
+            loader.flatten_mapping(node)
             for key, value in node.value:
-                place = (*above, str(key.value))
+                place = (*above, str(loader.construct_object(key)))
                 found[place] = key.start_mark.line + 1
                 walk(value, place)
 
-    walk(yaml.compose(text, yaml.SafeLoader), ())
+    walk(loader.get_single_node(), ())
     return found
 
 

@@ -304,29 +304,21 @@ def check(
     allowed = {
         'robot': tuple(dict.fromkeys(filter(None, (robot, DESCRIPTION, *robot_names())))),
         'limits_file': tuple(dict.fromkeys((limits_file, '')))}
-    while_active = '{}: cannot change while active; deactivate the node first'
     for change in changes:
-        row = row_of(change.name)
+        name, value, row = change.name, change.value, row_of(change.name)
         # With another clock, stamps and the node's time would differ by years.
-        is_clock = change.name == 'use_sim_time'
-        if (not is_clock and row is None) or _is_equal(change.value, current(change.name)):
+        if (row is None and name != 'use_sim_time') or _is_equal(value, current(name)):
             continue
-        if row is None:
-            if active:
-                return SetParametersResult(
-                    successful=False, reason=while_active.format(change.name))
-            continue
-        later = allowed.get(change.name, (change.value,))
-        if change.value not in later:
-            values = ' or '.join(value or "''" for value in later)
-            return SetParametersResult(
-                successful=False, reason=fault_of(change.name, change.value, row) or (
-                    f'{change.name}: a file can only be given at start, on the command line or '
-                    f'in a parameter file; later it may be {values}'))
-        if active and not row.metadata['runtime']:
-            return SetParametersResult(
-                successful=False, reason=while_active.format(change.name))
-        if wrong := fault_of(change.name, change.value, row):
+        wrong = '' if row is None else fault_of(name, value, row)
+        later = allowed.get(name, (value,))
+        if value not in later:
+            values = ' or '.join(one or "''" for one in later)
+            wrong = wrong or (
+                f'{name}: a file can only be given at start, on the command line or in a '
+                f'parameter file; later it may be {values}')
+        elif active and (row is None or not row.metadata['runtime']):
+            wrong = f'{name}: cannot change while active; deactivate the node first'
+        if wrong:
             return SetParametersResult(successful=False, reason=wrong)
     return SetParametersResult(successful=True)
 
@@ -335,16 +327,31 @@ def as_declared(changes: Sequence[Parameter[Any]]) -> list[Parameter[Any]]:
     """Return changes with whole numbers converted to floats for parameters that are floats."""
     kept = []
     for change in changes:
-        row = row_of(change.name)
-        default: Any = None if row is None else row.default
         value = change.value
-        if type(default) is float and type(value) is int:
-            change = Parameter(change.name, value=float(value))
-        elif isinstance(default, tuple) and type(default[0]) is float and (
-                change.type_ == Parameter.Type.INTEGER_ARRAY):
-            change = Parameter(change.name, value=[float(entry) for entry in value])
-        kept.append(change)
+        if change.type_ in (Parameter.Type.INTEGER, Parameter.Type.INTEGER_ARRAY):
+            value = as_meant(change.name, value)
+        kept.append(change if value is change.value else Parameter(change.name, value=value))
     return kept
+
+
+def as_meant(name: str, value: Any) -> Any:
+    """Return floats for a parameter that is a float: YAML reads 1e-3 as text, 1 as whole number.
+
+    Other values, and those that cannot be converted, are returned as they are.
+    """
+    row = row_of(name)
+    return value if row is None else _as_number(value, row.default)
+
+
+def _as_number(value: Any, default: Any) -> Any:
+    if isinstance(value, list | array) and isinstance(default, tuple):
+        return [_as_number(entry, default[0]) for entry in value]
+    if isinstance(default, float) and isinstance(value, str | int) and not isinstance(value, bool):
+        try:
+            return float(value)
+        except (ValueError, OverflowError):
+            return value
+    return value
 
 
 def _is_equal(one: Any, other: Any) -> bool:

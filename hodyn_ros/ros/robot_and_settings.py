@@ -116,11 +116,7 @@ def supervisor_settings(
     robot: Robot, settings: Parameters, *, is_simulated: bool = False,
 ) -> SupervisorSettings:
     """Return the settings of the supervisor; raise HodynError if they do not fit the robot."""
-    given = np.array(settings.tracking_tolerance)
-    if given.size not in (1, robot.n):
-        raise HodynError(
-            f'parameter tracking_tolerance has {given.size} values for {robot.n} joints; give one '
-            'for all or one per joint')
+    given = _one_each(settings, 'tracking_tolerance', robot.n, 'joint')
     tolerance = np.where(given > 0.0, given, robot.tracking_tolerance)
 
     def named(*names: str) -> dict[str, Any]:
@@ -146,25 +142,26 @@ def _motor_feedback(robot: Robot, settings: Parameters) -> MotorFeedbackSettings
         return None
     if why_not := why_no_feedback(robot):
         raise HodynError(f'parameter flatness_poles: robot {robot.name!r}: {why_not}')
-    count = robot.require_actuators().n_motors
-
-    def of_motors(name: str) -> Array:
-        values = np.array(getattr(settings, name))
-        if values.size not in (1, count):
-            raise HodynError(
-                f'parameter {name} has {values.size} values for {count} motors; give one for all '
-                'or one per motor')
-        one_each: Array = np.broadcast_to(values, count).astype(np.float64)
-        return one_each
-
-    bound = of_motors('max_motor_feedback')
+    bound, stiffness, damping = (
+        _one_each(settings, name, robot.require_actuators().n_motors, 'motor')
+        for name in ('max_motor_feedback', 'motor_loop_stiffness', 'motor_loop_damping'))
     if not bound.all():
         raise HodynError(
             f'parameter max_motor_feedback is {list(settings.max_motor_feedback)}; '
             'with flatness_poles its numbers must be above 0')
     return MotorFeedbackSettings(
-        settings.flatness_poles, bound,
-        np.stack([of_motors('motor_loop_stiffness'), of_motors('motor_loop_damping')]))
+        settings.flatness_poles, bound, np.stack([stiffness, damping]))
+
+
+def _one_each(settings: Parameters, name: str, count: int, what: str) -> Array:
+    """Return a parameter's numbers, one each for `count` joints or motors (`what`)."""
+    values = np.array(getattr(settings, name), dtype=np.float64)
+    if values.size not in (1, count):
+        raise HodynError(
+            f'parameter {name} has {values.size} values for {count} {what}s; give one for all or '
+            f'one per {what}')
+    one_each: Array = np.broadcast_to(values, count).copy()
+    return one_each
 
 
 def plan_settings(settings: Parameters) -> PlanSettings:

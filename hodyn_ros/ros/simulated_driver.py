@@ -24,7 +24,7 @@ from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
 from hodyn_ros.ros import realtime
 from hodyn_ros.ros.outputs import LATCHED_QOS
-from hodyn_ros.ros.spinning import StopFlag, executor_of, until_signal
+from hodyn_ros.ros.spinning import run
 from hodyn_ros.simulation.control_loops import make_control_loop
 from hodyn_ros.simulation.example_motion import home
 
@@ -59,6 +59,7 @@ class SimulatedDriver(Node):
             raise HodynError(f'parameter rate is {rate:g}; must be finite and above 0')
         self.report: str = self.declare_parameter('report', '').value
         self.period = 1.0 / rate
+        self.due = time.perf_counter()  #: Time of the next state, s
         self._loop = make_control_loop(robot, start, self.period)
         prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
         self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
@@ -150,41 +151,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(USAGE)
         return 0
     try:
-        with until_signal(argv) as stop:
-            _run(stop)
+        return run(_make, lambda node: True, _finish, argv, _step)
     except (HodynError, OSError, ParameterException) as error:
         rclpy.logging.get_logger('hodyn').fatal(str(error))
         return 2
-    return stop.exit_code
 
 
-def _run(stop: StopFlag) -> None:
+def _make() -> SimulatedDriver:
     node = SimulatedDriver()
-    stop.is_moving = lambda: True
-    with executor_of(node) as executor:
-        realtime.freeze_gc()
-        try:
-            _drive(node, executor, stop)
-            if node.report:
-                _write(node, Path(node.report))
-        finally:
-            stop.begin_end()
+    realtime.freeze_gc()
+    return node
 
 
-def _drive(node: SimulatedDriver, executor: Executor, stop: StopFlag) -> None:
-    due = time.perf_counter()
-    while not stop.is_set:
-        node.tick()
-        # After a late wake-up the grid moves: a real driver does not send two states at once.
-        now = time.perf_counter()
-        due = node.period + (now if now - due > node.period else due)
-        while (left := due - time.perf_counter()) > 0:
-            executor.spin_once(timeout_sec=left)
+def _step(executor: Executor, node: SimulatedDriver) -> None:
+    """Publish a state, and take answers until the next one is due."""
+    node.tick()
+    # After a late wake-up the grid moves: a real driver does not send two states at once.
+    now = time.perf_counter()
+    node.due = node.period + (now if now - node.due > node.period else node.due)
+    while (left := node.due - time.perf_counter()) > 0:
+        executor.spin_once(timeout_sec=left)
 
 
-def _write(node: SimulatedDriver, report: Path) -> None:
+def _finish(node: SimulatedDriver) -> None:
+    if not node.report:
+        return
     try:
-        write_text(report, json.dumps(node.results()), force=True)
+        write_text(Path(node.report), json.dumps(node.results()), force=True)
     except (HodynError, OSError) as error:
         node.get_logger().error(f'no results: {error}')
 

@@ -195,6 +195,20 @@ def executor_of(node: Node) -> Iterator[Executor]:
         node.destroy_node()
 
 
+def spin_once(executor: Executor, node: Node, timeout: float = SPIN_TIMEOUT) -> None:
+    """Run the callbacks that are due; log errors that the node does not catch, and go on.
+
+    Such errors come from messages that cannot be taken, and from services that fail.
+    """
+    try:
+        executor.spin_once(timeout_sec=timeout)
+    except ExternalShutdownException:
+        raise
+    except Exception:
+        node.get_logger().error(
+            printable(traceback.format_exc(), keep='\n'), throttle_duration_sec=1.0)
+
+
 NodeT = TypeVar('NodeT', bound=Node)
 
 
@@ -203,8 +217,9 @@ def run(
     is_moving: Callable[[NodeT], bool],
     finish: Callable[[NodeT], None],
     argv: Sequence[str] | None = None,
+    step: Callable[[Executor, NodeT], None] = spin_once,
 ) -> int:
-    """Run a node until a signal ends it; return the exit code.
+    """Run a node, step by step, until a signal ends it; return the exit code.
 
     A moving node is brought to an orderly end by `finish`. A HodynError of `make_node`, such as
     for wrong parameters, or an error of ROS is logged and gives 2.
@@ -222,23 +237,9 @@ def run(
         with executor_of(node) as executor:
             try:
                 while not stop.is_set:
-                    spin_once(executor, node)
+                    step(executor, node)
                 finish(node)
             finally:
                 stop.begin_end()
         del node, executor
     return stop.exit_code
-
-
-def spin_once(executor: Executor, node: Node, timeout: float = SPIN_TIMEOUT) -> None:
-    """Run the callbacks that are due; log errors that the node does not catch, and go on.
-
-    Such errors come from messages that cannot be taken, and from services that fail.
-    """
-    try:
-        executor.spin_once(timeout_sec=timeout)
-    except ExternalShutdownException:
-        raise
-    except Exception:
-        node.get_logger().error(
-            printable(traceback.format_exc(), keep='\n'), throttle_duration_sec=1.0)

@@ -72,12 +72,6 @@ def test_refusals_say_what_is_wrong(joints, changes, message):
         accept(trajectory(**changes), joints)
 
 
-def test_a_trajectory_that_has_ended_is_refused(joints):
-    assert accept(trajectory(), joints, elapsed=0.9).times[-1] == 1.0
-    with pytest.raises(ValueError, match=r'has ended: its last point was due 0\.5 s ago'):
-        accept(trajectory(), joints, elapsed=1.5)
-
-
 def test_joints_besides_the_robots_are_left_out_on_request(joints):
     points = accept(trajectory(
         names=('finger', *NAMES), positions=[[9.0, *ROW]] * 2, velocities=[[9.0, *REST]] * 2),

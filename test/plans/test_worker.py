@@ -46,7 +46,7 @@ def job(robot, number, goal=HOME + 0.1):
     data = encode(
         robot.joint_names, np.array([2.0]), np.array([[goal, 0 * goal, 0 * goal]]),
         np.zeros((1, 7)))
-    return Job(data, robot, PlanSettings(), 0, False, start, 0, 0.0, None, 0, 0, number)
+    return Job(data, robot, PlanSettings(), 0, False, start, 0, None, 0, 0, number)
 
 
 def planners():

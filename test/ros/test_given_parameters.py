@@ -111,6 +111,7 @@ def test_a_decimal_wins_over_a_whole_number_of_before(live, file):
 @pytest.mark.parametrize(('line', 'message'), [
     ('gravity_in_output: "no"', "line 3: gravity_in_output is 'no'; expected a truth value"),
     ('fade: abc', "line 3: fade is 'abc'; expected a number"),
+    ('on: 1', "line 3: unknown parameter 'True'"),
     ('rate: 0', 'line 3: rate is 0.0; expected 1 to 10000'),
     ('use_sim_time: 1', 'line 3: use_sim_time is 1; expected a truth value'),
     ('qos_overrides: {/joint_states: {subscription: {depth: much}}}',

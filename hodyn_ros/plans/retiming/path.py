@@ -32,6 +32,8 @@ SMALLEST_STEP = 1e-9
 """Distance, rad or m, up to which points are the same."""
 SMALLEST_SHARE = 1e-4
 """Least distance between points for the parameter, as a share of their mean distance."""
+CENTRIPETAL = 0.5
+"""Power of the distances between points in the parameter of a path."""
 SLOW = 1e-3
 """A velocity whose norm, relative to `comparable_speed`, is at most this gives no direction."""
 PAUSE = 0.2
@@ -171,7 +173,7 @@ def path_of(
             smooth |= path is not None
         if path is None:
             repeated += [first + i for i in same]
-            parameter = _centripetal(part.positions, speed)
+            parameter = _parameter(part.positions, speed)
             path = fit_plan(
                 parameter, part.positions, *_directions(part, speed, parameter),
                 interpolation=interpolation, overshoot_tolerance=overshoot,
@@ -184,17 +186,11 @@ def path_of(
         *_note_of_repeated(repeated), *_note_of_rests(rested, points.times)))
 
 
-def _centripetal(positions: Array, speed: Array) -> Array:
-    """Return the centripetal parameters of points, (m,), increasing from 0."""
+def _parameter(positions: Array, speed: Array, power: float = CENTRIPETAL) -> Array:
+    """Return sums of distances from point to point, each to a power: (m,), increasing from 0."""
     steps = np.linalg.norm(np.diff(positions, axis=0) / speed, axis=1)
-    steps = np.sqrt(np.maximum(steps, SMALLEST_SHARE * steps.mean()))
+    steps = np.maximum(steps, SMALLEST_SHARE * steps.mean()) ** power
     return np.concatenate(([0.0], np.cumsum(steps)))
-
-
-def _lengths(positions: Array, speed: Array) -> Array:
-    """Return distances along points, (m,), increasing from 0."""
-    steps = np.linalg.norm(np.diff(positions, axis=0) / speed, axis=1)
-    return np.concatenate(([0.0], np.cumsum(np.maximum(steps, SMALLEST_SHARE * steps.mean()))))
 
 
 def _directions(
@@ -286,7 +282,7 @@ def _through_samples(samples: Array, speed: Array, tolerance: float) -> Plan | N
     smooth.
     """
     found = _through_few(samples, speed, tolerance)
-    parameter = _centripetal(samples, speed)
+    parameter = _parameter(samples, speed)
     limit = np.inf
     if len(_thinned(samples, 2.0 * tolerance)) == len(samples):
         limit = SMOOTHER * _roughness(
@@ -308,7 +304,7 @@ def _through_few(samples: Array, speed: Array, tolerance: float) -> Plan | None:
         kept = _thinned(samples, spacing * tolerance)
         if not MIN_SAMPLES <= len(kept) < len(samples):
             continue
-        parameter = _lengths(samples[kept], speed)
+        parameter = _parameter(samples[kept], speed, power=1.0)
         for share in SHARES:
             plan = fit_plan(
                 parameter, samples[kept], interpolation='global',
