@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 import difflib
 import reprlib
 
-# Greatest number of characters of a message; number kept of its end, which may say what to do.
+# A message has at most _LONGEST characters; of a longer one the last _END are kept, which may say
+# what to do.
 _LONGEST, _END = 2000, 500
 
 

@@ -5,8 +5,8 @@ and on the disk. So the destination has the complete old or new output even if t
 killed or the disk is full. But a folder that has other files as well, or that cannot be exchanged,
 gets its new contents one by one: if the process is killed meanwhile, some are old and some new.
 
-The hidden folder is beside the destination, or in it if that is a folder that cannot be moved.
-SIGKILL leaves the hidden folder behind.
+The hidden folder is beside the destination, or inside if the destination is a folder that cannot
+be moved. SIGKILL leaves the hidden folder behind.
 """
 from __future__ import annotations
 

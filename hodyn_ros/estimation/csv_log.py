@@ -18,7 +18,7 @@ TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
 _SLOWEST = 0.5  # greatest median time between rows, s; a longer one may be in another unit
 _LIKE = 0.9  # correlation from which recorded velocities fit the positions
-_NEAR = 3.0  # largest ratio, either way, of slopes to velocities in the right unit of time
+_NEAR = 3.0  # with the right unit of time, slopes and velocities differ by less than this factor
 _UNITS = ('seconds', 'milliseconds', 'microseconds', 'nanoseconds')
 _LATEST = 2.0 ** 31  # least time that is too large for a stamp, s
 

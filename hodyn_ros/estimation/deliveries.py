@@ -9,14 +9,14 @@ _TOGETHER = 0.1
 _IN_BURSTS = 0.4
 # A message that a pause held up is stamped less than this share of a period after the one before.
 _AFTER_PAUSE = 0.5
-# A pause held messages up if more than this share of those that were due in it follow at once.
+# A pause held messages up if more than this share of the messages due in it follow at once.
 _MADE_UP = 0.5
 # Longest pause, in periods, that can be a hold-up.
 _LONGEST_HOLD_UP = 100.0
 
 
 def ends_of_deliveries(steps: Array, period: float) -> Indices:
-    """Return the index of the last message of each delivery; `steps` are those of the stamps."""
+    """Return the index of each delivery's last message; `steps` are the steps of the stamps."""
     return np.flatnonzero(np.append(steps > _TOGETHER * period, True))
 
 

@@ -132,8 +132,8 @@ def log_likelihood(
     """Return the log-likelihood of samples, without its constant, for noise σ_w², σ_q, σ_v.
 
     Times, positions and velocities, (T,), are in s, rad, rad/s; NaN where not recorded.
-    `velocity_scale`, rad/s, is the prior standard deviation of the velocity if the first is not
-    recorded.
+    `velocity_scale`, rad/s, is the prior standard deviation of the velocity if the first velocity
+    is not recorded.
     """
     unit = memory((time[-1] - time[0]) / (len(time) - 1), noise[0], noise[1], noise[2])
     return float(_filter(

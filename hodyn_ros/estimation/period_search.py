@@ -11,8 +11,10 @@ MIN_DETERMINED = 20
 _MOVING = 0.05  # least share of a recording in which the arm moves, for a clock to be determined
 _SEARCHED = 1000  # greatest number of intervals used to search the period
 _DIVISORS = 10  # greatest number of periods in the median interval
-_FINE = np.linspace(0.97, 1.03, 121)  # periods tried, over the median interval divided by 1 … 10
-_LEAST_DEVIATION = 0.01  # least standard deviation of an interval, over the median interval
+# Tried periods, as ratios to the median interval divided by 1 … `_DIVISORS`.
+_FINE = np.linspace(0.97, 1.03, 121)
+# Least standard deviation of an interval, as a share of the median interval.
+_LEAST_DEVIATION = 0.01
 _WELL = 0.1  # greatest deviation, in periods, of intervals that may reveal a shorter period
 _BETTER = 0.025  # least gain of the mean log-likelihood for which a shorter period is taken
 _NEARLY_ALL = 0.95  # least share of determined intervals in a part from which the rate is computed
@@ -71,7 +73,8 @@ def likely_part(interval: Array, deviation: Array, period: float) -> int:
 def rate_of_stamps(stamps: Array, period: float, interval: Array, deviation: Array) -> float:
     """Return the period on the stamps' clock, s, from parts with nearly all intervals determined.
 
-    It is `period` without such a part, or if it would differ by a tenth or more.
+    Without such a part, or if the result would differ from `period` by a tenth or more, `period`
+    is returned.
     """
     determined = deviation < DETERMINED * period
     count = np.round(np.where(determined, interval, np.diff(stamps)) / period)

@@ -15,8 +15,8 @@ _LEAST = 5e-3  # least leap, rad or m; smaller ones disturb little
 _STEPS = 10.0  # least leap, in steps of the resolution
 _ACCELERATION = 100.0  # least acceleration of a leap, rad/s² or m/s²: no arm reaches it
 # A wrong stamp may look like a leap: all joints moved on for longer than the stamps say. The leap
-# is real if this additional time is more than _LATE periods, or if the other joints deviate by
-# less than the share _TIMELY of what they would move in this time (sums of squares).
+# is real if it would take the joint _LATE periods or more. It is also real if the other joints
+# deviate by less than the share _TIMELY of the motion expected in this time (sums of squares).
 _TIMELY, _LATE = 0.1, 20.0
 _MOST = 0.005  # greatest share of samples before which positions leap
 
@@ -50,7 +50,7 @@ def leaps(time: Array, position: Array) -> Array:
         _LEAST, _STEPS * resolution, _ACCELERATION * seconds ** 2)))
     begin = np.clip(i - _AROUND, 0, count - 2 * _AROUND - 1)
     window = begin[:, None] + np.arange(2 * _AROUND + 1)
-    # The mean slopes beside a leap contain it, so they do not show what is usual.
+    # The mean slopes next to a leap include the leap, so they do not show what is usual.
     others = np.abs(window - i[:, None]) > _NEAR
     usual, step = (
         np.sort(np.where(others, np.abs(values)[window, joint[:, None]], 0.0), axis=1)[
@@ -66,8 +66,8 @@ def leaps(time: Array, position: Array) -> Array:
 def _in_time(rest: Array, slope: Array, joint: Indices, period: float) -> Flags:
     """Return which leaps, (c,), may be a motion for longer than the stamps say.
 
-    `rest` and `slope`, (c, n): how far all joints moved beyond their slopes, rad or m, and these
-    slopes, rad/s or m/s.
+    `slope`, (c, n), rad/s or m/s, are the usual slopes of all joints; `rest`, (c, n), rad or m, is
+    how far the joints moved beyond them.
     """
     rows = np.arange(len(joint))
     own = slope[rows, joint]

@@ -3,13 +3,14 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags, Indices
 
-# Least number of values that usually change from state to state; with fewer, an unchanged state
-# need not be a repeat.
+# A state is clearly new only if at least this many of its values change clearly; with fewer
+# changes, states recur by chance.
 _MIN_CHANGES = 3
-_CLEAR_STEPS = 2.5  # steps of the resolution that the noise about one value seldom exceeds
+_CLEAR_STEPS = 2.5  # noise about a constant value seldom exceeds this many steps of the resolution
 _MOST_TORN = 0.02  # greatest share of messages that are torn
-# The motion turns at repeated values if the messages before and after differ by less than this
-# share of the steps: samples on both sides of a turn may be equal in all joints.
+# At two equal values the motion reverses if the values before and after them differ by less than
+# this share of the total change. Two samples on either side of a reversal may be equal in all
+# joints, and are then no repeat.
 _TURNS = 0.2
 _AROUND = 5  # number of messages on each side that show the usual motion
 _LOOKBACK = 20  # greatest number of messages by which a second publisher lags
@@ -34,7 +35,7 @@ def _compared(position: Array, velocity: Array, effort: Array) -> Array:
 def _clear_changes(recorded: Array) -> Indices:
     """Return how many numbers of each state change by several steps of their resolution.
 
-    At rest numbers alternate between few values, and whole states recur by chance.
+    At rest, numbers alternate between few values, and whole states recur by chance.
     """
     steps = np.abs(np.diff(recorded, axis=0))
     resolution = np.where(steps > 0.0, steps, np.inf).min(axis=0, initial=np.inf)
@@ -93,9 +94,9 @@ def seen_before(position: Array, velocity: Array, effort: Array) -> Flags:
 
 
 def _chance_of_none(changed: Flags) -> Array:
-    """Return the chance that no number of a state changes, from the steps around it, (S,).
+    """Estimate, from the steps around each state, the chance that none of its numbers changes.
 
-    `changed`, (S−1, m), says which numbers changed in each step.
+    The result is (S,); `changed`, (S−1, m), says which numbers changed in each step.
     """
     counts = np.vstack([np.zeros(changed.shape[1]), np.cumsum(changed, axis=0)])
     state = np.arange(len(changed) + 1)
@@ -110,8 +111,8 @@ def repeats(
     """Return which messages repeat the last state, bit for bit, though the arm moves.
 
     A long run of equal states counts as a rest, unless the step after it is about as large as the
-    steps around it: then the arm moved and its states were only held up. Where numbers change so
-    seldom that a state may be unchanged by chance, as in slow motion, it is no repeat.
+    steps around it: then the arm moved and its states were only held up. An unchanged state is no
+    repeat where numbers change so seldom, as in slow motion, that it may be unchanged by chance.
     """
     recorded = _compared(position, velocity, effort)
     changed = (recorded[1:] != recorded[:-1]) & ~np.isnan(recorded[1:])

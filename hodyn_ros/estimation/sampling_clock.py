@@ -1,13 +1,13 @@
 """The instants at which states were sampled, by one model of the sampling clock and its stamps.
 
 A controller samples at t_k = φ + T n_k + drift_k: phase φ and period T are constant, the whole
-numbers n_k increase, and its clock drifts slowly against that of the stamps. A state is stamped
+numbers n_k increase, and its clock drifts slowly against the stamps' clock. A state is stamped
 s_k when it is delivered: it was sampled before s_k, and after the last stamp under which an older
 state was still seen. Between these bounds all delays are equally likely; beyond them the cost
 grows with the distance.
 The joints advance by velocity times interval, so the states themselves determine
-t_{k+1} − t_k, with a known standard deviation (`state_intervals`). Where this is large, as at
-rest, the steps of the stamps are used, if these are regular.
+t_{k+1} − t_k, with a known standard deviation (`state_intervals`). Where this deviation is large,
+as at rest, the steps of the stamps are used if they are regular.
 
 The fit alternates. Given T and the drift, dynamic programming finds the n_k of least cost; if the
 clock of the stamps was set forward or back, this is a step of high cost (`count_periods`). Given
@@ -43,22 +43,23 @@ _CLEARLY = 0.1  # RMS error of intervals, in periods, below which no other fit i
 # `_BEYOND` periods beyond their bounds.
 _BEYOND, _MOST_BEYOND = 0.3, 0.1
 _BETTER = 0.025  # least gain of the log-likelihood per interval by a clock over the stamps
-# Samples were taken in bursts if the stamps have less than this share of the squared errors that
-# even spacing has; one interval adds at most `_FAR` to the errors.
+# Samples were taken in bursts if the squared errors of the stamps are less than `_UNEVEN` times
+# the squared errors of even spacing. One interval adds at most `_FAR` to these errors.
 _UNEVEN = 0.5
 _FAR = 25.0
 _PART = 0.6  # a period below this share of the usual step of stamps is a part of it
-# The error of the steps of stamps is the quantile `_REGULAR` of their distance from the intervals,
-# less `_REGULAR_DEVIATIONS` standard deviations of the intervals (in squares). Steps and intervals
-# agree if their difference is at most `_AGREE` of its standard deviations.
+# The squared error of the steps of the stamps is the difference of two squares: of the quantile
+# `_REGULAR` of the distances between steps and intervals, and of `_REGULAR_DEVIATIONS` standard
+# deviations of the intervals. A step agrees with an interval if they differ by at most `_AGREE`
+# standard deviations.
 _REGULAR, _REGULAR_DEVIATIONS, _AGREE = 0.95, 2.0, 3.0
 _PASSES = 4  # number of passes of counting and fitting
 # Standard deviation of instants beyond their bounds, in periods, before the drift is known.
 _FIRST_DEVIATION = 5.0
 _KNOT = 1000  # number of samples between the knots of the drift
 _STEPS = 30  # number of iterations that fit the line between the bounds
-# Distance beyond the bounds, in periods, from which the pull towards them no longer grows, since
-# the weight falls as 1/distance.
+# Instants are pulled towards their bounds. Beyond this distance, in periods, the pull no longer
+# grows: its weight falls as 1/distance.
 _FAR_BEYOND = 0.15
 # Weight of the middle between the bounds: for polled states (True) and received ones (False).
 _WITHIN = {True: 1e-4, False: 0.5}
@@ -98,8 +99,8 @@ def sampling_instants(
     """Return the instants of samples, in parts between which the clock of the stamps was set.
 
     `stamps`, (S,), s, increase strictly. `older`, (S,), s, is the last stamp under which an older
-    sample was seen, −∞ if none was: if the previous sample was read more than once, this is later
-    than that sample's first stamp. Velocities, (S, n), are NaN where not recorded.
+    sample was seen, −∞ if none was. It is later than the previous sample's first stamp if that
+    sample was read more than once. Velocities, (S, n), are NaN where not recorded.
     """
     as_stamped = Instants(stamps, np.nan, np.zeros(len(stamps), dtype=bool), np.nan, False)
     if len(stamps) <= MIN_DETERMINED:
@@ -277,7 +278,7 @@ class _Log:
         """Return intervals and their deviations, from the states and the steps of regular stamps.
 
         While the arm rests, or if its encoders are coarse, any number of periods agrees with the
-        states, which would hide the errors of a slightly wrong period: there the steps are used.
+        states, so that they would not show a slightly wrong period: there the steps are used.
         Where the states determine an interval, the weighted mean of interval and step is used,
         unless they disagree.
         """

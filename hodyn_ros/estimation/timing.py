@@ -28,7 +28,7 @@ GAP_PERIODS = 5.0
 MIN_RUN = 8
 """Least number of samples in a run; shorter runs do not determine derivatives."""
 
-# For messages in bursts: least length of a gap, in periods, and in usual bursts.
+# If messages come in bursts, a gap is at least _GAP_BURSTS periods and _LONGEST_BURST bursts long.
 _GAP_BURSTS = 15.0
 _LONGEST_BURST = 3.0
 _LONG_PAUSE = 5.0  # greatest pause that counts in the mean step, in usual pauses

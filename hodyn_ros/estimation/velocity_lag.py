@@ -10,8 +10,9 @@ from hodyn_ros.robot import HodynError
 
 _FLOOR = 1e-12  # least weight, in SI units
 _PARTS = 8  # parts of each run; their differences show the uncertainty of the lag
-# A joint has a lag of its own if it differs from the median of all joints by _APART, s, and by
-# _SURE standard deviations, and explains the share _EXPLAINED of its velocities' squared errors.
+# A joint has a lag of its own under two conditions. The lag differs from the median of all joints
+# by _APART, s, and by _SURE standard deviations. It explains at least the share _EXPLAINED of the
+# squared errors of the joint's velocities.
 _APART, _SURE, _EXPLAINED = 5e-3, 5.0, 0.5
 
 
@@ -62,8 +63,8 @@ def velocity_lag(runs: Sequence[Samples], noise: Noise) -> VelocityLag:
     is_own: Flags = moves & (explained > _EXPLAINED * squares.sum(axis=0)) & (
         apart > np.maximum(_APART, _SURE * np.nan_to_num(deviations)))
     own = {int(k): (float(joint[k]), float(deviations[k])) for k in np.flatnonzero(is_own)}
-    # What the lag explains is not noise: its share of the squares, largest in fast motion, is
-    # subtracted.
+    # What the lag explains is not noise, and is subtracted from the squares: most of it comes
+    # from fast motion.
     noise_left = squares.sum(axis=0) - explained
     certainty = np.where(is_own, 0.0, 1.0 / (np.maximum(noise_left, 0.0) + _FLOOR))
     weight = drive @ certainty

@@ -17,7 +17,8 @@ UNLIKE = 'three readings in a row must agree with each other'
 TILT_JUMPED = 'the odometry of the base has jumped: the torque fades to the new tilt'
 TURN_JUMPED = 'the angular velocity of the base has jumped: the torque fades to it'
 FASTEST = 3.0
-"""Largest believed angular velocity between two readings, beyond twice the reported one, rad/s."""
+"""The rotation between two readings is believed up to this rate, plus twice the reported angular
+velocity, rad/s."""
 SLACK = 0.05
 """Allowed error of the rotation between two readings, from noise and jitter of stamps, rad."""
 LARGEST_TILT = 1.0
@@ -50,8 +51,8 @@ class BaseReading:
 class _Found(NamedTuple):
     """Rotation, position and velocities (6,) of the base's body in the world, and a stamp.
 
-    `used` are the velocities, the angular one as far as the orientation confirms it; NaN in a
-    refused reading.
+    `used` are the velocities, with only the share of the angular velocity that the orientation
+    confirms; NaN if the orientation contradicts it.
     """
 
     rotation: Array
@@ -85,8 +86,8 @@ class BaseInput:
         #: `jumped`: log line if the last believed reading does not continue the one before it;
         #: `doubt`: log line if the linear velocity contradicts the position; else both are empty
         self.jumped = self.doubt = ''
-        #: Change of the tilt, rad, across the last gap or jump: from the last reading that was
-        #: believed before it to the first that was believed after it
+        #: Change of the tilt, rad, across the last gap or jump: from the believed reading before
+        #: the gap to the believed reading after it
         self.tilted = 0.0
         self._robot = robot
         self._bandwidth = bandwidth
@@ -202,7 +203,7 @@ class BaseInput:
             f'expected {", ".join(links)}')
 
     def _check_stamp(self, stamp: int, now: int | None) -> None:
-        """Refuse a stamp far from `now` or, unless a clock was set back, not after the last."""
+        """Refuse a stamp far from `now`, and one not newer than the last if no clock was set."""
         if not stamp:
             raise HodynError('it has no stamp')
         if now is not None:

@@ -21,11 +21,11 @@ QUANTITIES = (
 class BaseReference:
     """Decides at each reading of the odometry whether a planned motion of the base is followed.
 
-    While a plan is followed, the accelerations of the base come from it; measurements correct its
-    pose and twist. Without a plan, a filter of `bandwidth`, rad/s, estimates the accelerations;
-    with a `bandwidth` of 0 they are taken to be 0. `tolerance`, (4,), is how far position,
-    orientation, velocity and angular velocity of the base may be from the plan: m, rad, m/s,
-    rad/s. Stamps are ns on the clock of the odometry.
+    While a plan is followed, it gives the accelerations of the base; measurements correct the
+    planned pose and twist. Without a plan, a filter of `bandwidth`, rad/s, estimates the
+    accelerations; with a `bandwidth` of 0 they are taken to be 0. `tolerance`, (4,), is how far
+    position, orientation, velocity and angular velocity of the base may be from the plan: m, rad,
+    m/s, rad/s. Stamps are ns on the clock of the odometry.
     """
 
     def __init__(

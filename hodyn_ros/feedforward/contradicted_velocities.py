@@ -8,7 +8,7 @@ from hodyn_ros.common.arrays import Array
 _LONGEST = 1.0  # greatest time between positions that are compared, s
 # An interval this many times longer than the one before is a gap, in which velocities may change.
 _GAP = 5.0
-_JUDGED = 0.5, 10  # least time, s, and least number of steps between positions for a judgement
+_JUDGED = 0.5, 10  # a judgement needs at least this time, s, and this number of steps
 _OPPOSED = -0.5  # correlation of steps and velocities below which they contradict each other
 _RATIO = 3.0  # ratio of velocities to steps (RMS) above which they contradict each other
 _LEAST = 0.02  # least displacement by the velocities that is judged, rad or m
@@ -18,8 +18,9 @@ class ContradictedVelocities:
     """Compares the steps between positions with the velocities around them.
 
     Streamed velocities of the opposite sign, or in degrees, make a slow reference sway about its
-    path without reaching a limit. Measured ones reverse the friction torque. Velocities that are
-    filtered, delayed or noisy, and those of a vibrating joint, do not count as contradictions.
+    path without reaching a limit. Measured velocities of the opposite sign reverse the friction
+    torque. Velocities that are filtered, delayed or noisy, and velocities of a vibrating joint, do
+    not count as contradictions.
     """
 
     def __init__(self, joints: int) -> None:
@@ -78,5 +79,6 @@ class ContradictedVelocities:
             return ''
         joint = self.joint = int(np.where(wrong, ways, 0.0).argmax())
         speeds = [float(size[joint]) * math.sqrt(self._count) / self._passed for size in sizes]
-        return 'they have ' + ('the opposite sign' if opposed[joint] else (
-            f'{speeds[1]:.2g} rad/s or m/s (RMS), but the positions move at {speeds[0]:.2g}'))
+        return 'they have the opposite sign' if opposed[joint] else (
+            f'they are {speeds[1]:.2g} rad/s or m/s (RMS), but the positions move at '
+            f'{speeds[0]:.2g}')

@@ -132,9 +132,9 @@ class FeedforwardController:
     def evaluate(self, now: int, measured: Array | None = None) -> None:
         """Evaluate reference, torques and output at an instant (ns), in place.
 
-        `measured`, position and velocity, (2, n), is used with `at_measurement`. Without it, the
-        last difference between the torques at the measured state and at the reference fades to
-        zero over the time `fade`.
+        `measured`, position and velocity, (2, n), is used with `at_measurement`. When no more
+        measurements come, the last difference between the torques at the measured state and at
+        the reference fades to zero over the time `fade`.
         """
         now = max(now, self.now)
         dt = (now - self.now) * 1e-9

@@ -7,27 +7,28 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.robot import HodynError, lie
 
 WINDOW, LONGEST_STEP = 0.1, 0.25
-"""Time over which pose and twist are compared, and longest time between two readings, s."""
+"""Pose and twist are compared over WINDOW, s; a gap of LONGEST_STEP, s, begins a new window."""
 ALLOWED = 0.07
 """Allowed difference of the two displacements, rad and m, in addition to half of the displacement
 by poses: filters delay twists, and estimators correct positions."""
 LEAST_CONFIRMED = 0.5
-"""Least confirmed share of a velocity; in a steady acceleration from rest the share is larger."""
+"""Share of a velocity that must be confirmed; a steady acceleration from rest confirms more."""
 FREE = 0.5, 0.7
 """Angular and linear velocity that need no confirmation, rad/s and m/s."""
 HOLD = 0.3
 """How long readings are refused after an angular velocity contradicted the orientation, s."""
 PROOF, CLOSE = 0.005, 0.45
-"""Least displacement by twists that confirms a linear velocity, m; its largest relative error."""
+"""A linear velocity is confirmed if its displacement is at least PROOF, m, and differs from that
+of the poses by at most the share CLOSE."""
 CALM = 1.0
 """Time without contradiction or jump before a linear velocity is confirmed again, s."""
 LEAP = 1.2
-"""A position leaps if its displacement is larger than the integral of the velocity by more than
-this factor, and differs from it by more than `ALLOWED`."""
+"""A position leaps if it moves by more than this multiple of the integral of the velocity, and by
+`ALLOWED` away from this integral."""
 FROZEN = 1.0
 """After this time, s, an unchanged position counts as a new one: the base stands still."""
 QUICKEST, NOISE = 100.0, 0.5
-"""How fast velocities may change, rad/s² and m/s², and their noise, rad/s and m/s."""
+"""Velocities may change at the rate QUICKEST, rad/s² or m/s², and by NOISE, rad/s or m/s."""
 DOUBT = 'odom: {} Until both agree, linear accelerations of the base are taken to be 0'
 _HALVES = slice(0, 3), slice(3, 6)
 

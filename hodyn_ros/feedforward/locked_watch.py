@@ -5,8 +5,8 @@ from collections.abc import Collection, Mapping
 from hodyn_ros.robot.locked_joints import APART, FAR, elsewhere
 
 LISTEN = 0.2
-"""Time, s, for which a start waits for joint states that name the locked joints, as another driver
-than the arm's, such as a gripper's, may publish them."""
+"""A start waits this long, s, for joint states that name the locked joints: a driver other than
+the arm's, such as a gripper's, may publish them."""
 
 
 class LockedWatch:

@@ -9,6 +9,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
+from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.feedforward.output_stage import OutputStage
 from hodyn_ros.feedforward.plausible_state import UNMEASURED, ZeroVelocities
 from hodyn_ros.feedforward.reference_clock import MAX_PERIODS
@@ -22,8 +23,9 @@ LATEST = 0.005
 IMPLAUSIBLE = 2.0
 """Largest spring torque that is believed, in units of the joint's effort limit."""
 FIRST = 200_000_000
-"""Time, ns, for which missing motor states are not reported after the first cycle, for which a
-rejected state is named as the reason, and after which motor states are reported to have ended."""
+"""A time, ns, with three uses. Missing motor states are not reported for so long after the first
+cycle. A rejected state is named as the reason for so long. If no state is taken for longer, motor
+states are reported to have ended."""
 
 
 class MotorFeedback:
@@ -124,8 +126,9 @@ class MotorFeedback:
             raise HodynError('no joint states with velocities that are believed')
         if side is None or side.any_held or controller.has_wrenches:
             raise HodynError(
-                'an external wrench acts, which it cannot include' if controller.has_wrenches
-                else 'the reference of the motors is held or on its way back')
+                'an external wrench acts, which motor feedback cannot take into account'
+                if controller.has_wrenches
+                else 'the reference of the motors is held, or is returning to the motion')
         late = (stamp - self._stamp) * 1e-9
         why, when = self._rejected
         if why and controller.now - when < FIRST and (motors is None or abs(late) > oldest):
@@ -148,7 +151,8 @@ class MotorFeedback:
             joint = int(np.argmin(loads <= self._most))
             raise HodynError(
                 f'joint {self._law.robot.joint_names[joint]!r}: its spring would carry '
-                f'{loads[joint]:.4g}: check units (link-side), zeros and names of motor states')
+                f"{loads[joint]:.4g} {unit(self._law.robot, joint, 'effort')}: check units "
+                '(link-side), zeros and names of motor states')
         # The driver's loop compares a state with the reference of the same instant.
         error = side.reference[:2] - ahead * side.reference[1:3] - theta
         wanted = torque - side.reference[3] - (self._settings.loop * error).sum(axis=0)
@@ -169,9 +173,9 @@ class MotorFeedback:
             np.abs(reference - self._still_from), np.abs(reference - position))
         if moved.max() > UNMEASURED:
             raise HodynError(
-                f'{self._names[int(moved.argmax())]} is measured where it was, and its reference '
-                f'has moved away by {moved.max():.3g}: do the motor states, or the motors, stand '
-                'still?')
+                f'the measured position of {self._names[int(moved.argmax())]} has not changed, '
+                f'but its reference has moved away by {moved.max():.3g}: are the motor states '
+                'frozen, or do the motors not move?')
         if self._zeros.joint >= 0:
             raise HodynError(
                 'velocities of the motor states are 0 though their positions move: '

@@ -93,7 +93,7 @@ class MotorStage:
         return self._judged
 
     def evaluate(self, q: Array, torque: Array, stiffness: Array | None, dt: float) -> None:
-        """Evaluate the reference `dt`, s, after the last call; others as `MotorSide.evaluate`."""
+        """Evaluate the reference `dt`, s, after the last call; see `MotorSide.evaluate`."""
         wanted = self.side.evaluate(q, torque, stiffness, dt, check=False)
         is_other, self._all_feasible = _load(
             self.actuators.motors, wanted, self.feasible, self._was_feasible, self._carried)

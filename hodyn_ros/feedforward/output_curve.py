@@ -58,7 +58,7 @@ SHORTEST = 1e-7
 BRAKING = 0.8
 # Multiple of the bounds of a second derivative beyond which `_lead` limits it.
 SLACK = 1.05
-# A second derivative may jump in a cycle of h by the share STEP + ω h of its bounds' width.
+# In a cycle of duration h a second derivative may jump by STEP + ω h times its bounds' width.
 STEP = 0.02
 # Share of its bounds' width that a second derivative may still use if the rate is at its top.
 LEAST_SHARE = 0.05

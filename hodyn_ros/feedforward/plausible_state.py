@@ -25,8 +25,9 @@ a share of the largest believed velocity."""
 LONGEST = 2.0
 """Readings that are further apart than this are not compared, s."""
 STAY = 0.1
-"""Time, s, without a state from the former place before the arm may be believed elsewhere: two
-contradicting drivers must not alternate. Between two states an arm moves no longer than this."""
+"""The arm is believed elsewhere only after this time, s, without a state from its former place, so
+that two contradicting drivers do not alternate. An arm is also assumed to move no longer than this
+from one state to the next."""
 RISE = 0.1
 """Time in which a joint may come from rest to the largest believed velocity, s."""
 JITTER = 0.02
@@ -38,8 +39,8 @@ RESTART = 1.0
 SETTLED = 0.5
 """Time, s, for which states must agree at a place to which the arm may have moved unseen."""
 KNOWN = 1.0
-"""An arm that was measured at a place for longer than this, s, cannot have leapt from there. If
-its position stays the same for longer, it rests, and its driver does not just repeat a state."""
+"""An arm cannot have leapt from a place at which it was measured for longer than this, s. If its
+position stays the same for longer, the arm rests: its driver is not merely repeating a state."""
 BEYOND = 1e-3
 """A joint is reported beyond its range only by more than this, rad or m."""
 UNMEASURED = 0.05
@@ -47,7 +48,7 @@ UNMEASURED = 0.05
 measure velocities."""
 _FADES = 0.8  # factor by which the largest of the last speeds and periods decays with each state
 FAR, FAR_TOGETHER = 2.0, 0.1
-"""Impossible distances beyond the range: for one joint, and for several at a time, rad or m."""
+"""No arm can have one joint beyond its range by FAR, or several by FAR_TOGETHER, rad or m."""
 
 
 def beyond_range(
@@ -61,8 +62,9 @@ def beyond_range(
     limits = robot.limits
     low, high = limits.position_min.copy(), limits.position_max.copy()
     beyond = np.maximum(position - high, low - position)
-    said = ', '.join(
-        f'{names[i]} is at {position[i]:.4g}, {beyond[i]:.3g} beyond its range'
+    said = '; '.join(
+        f"{names[i]} is at {position[i]:.4g} {(si := unit(robot, i, 'position'))}, which is "
+        f'{beyond[i]:.3g} {si} beyond its range'
         for i in np.flatnonzero(beyond > BEYOND).tolist())
     if not _is_nowhere(position, low, high, FAR_TOGETHER):
         return said, True

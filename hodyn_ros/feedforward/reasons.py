@@ -117,7 +117,7 @@ class Reasons:
         if lost:
             self.tell('warning', (
                 f'motors of {", ".join(lost)} begin nearer to the stiffness of the robot file: '
-                'with that of the last activation their springs cannot carry the arm'))
+                'with the stiffness of the last activation their springs cannot carry the arm'))
         else:
             self.tell('info', 'the stiffness of the last activation still applies')
 
@@ -219,7 +219,8 @@ class Reasons:
         """Notice a state that contradicts the one before; `cause` is empty if it is unknown."""
         moving = '' if velocity is None else f', moving at {velocity:.4g},'
         self.notice('state', joined(
-            f'{joint} at {position:.4g}{moving} contradicts the state before: it is left out',
+            f'{joint} at {position:.4g}{moving} contradicts the state before: this state is left '
+            'out',
             cause), at, 'warning')
 
     def notice_zeros(self, joint: str, at: float) -> None:

@@ -11,8 +11,8 @@ MAX_SPEED = 20.0
 # A step between two stamps may be AHEAD times as long as the time that has passed, plus ARRIVAL,
 # the uncertainty of times of arrival, s. A longer step shows that the clock was set.
 AHEAD, ARRIVAL = 2.0, 1e-3
-# Longest delay of states, s, that later steps may make up for, and the time constant, s, with
-# which a delay is forgotten.
+# Later steps may make up for a delay of states of at most LATEST, s. A delay is forgotten with the
+# time constant FORGOTTEN, s.
 LATEST, FORGOTTEN = 0.05, 0.5
 
 
@@ -60,7 +60,7 @@ class ReferenceClock:
         self._lookahead = round(lookahead * 1e9)
         self._max_step = max_step
         self._ahead = MAX_SPEED if is_simulated else AHEAD
-        # Delay of the last states, s: the time that has passed beyond that of their stamps.
+        # Delay of the last states, s: how much more time has passed than their stamps show.
         self._late = 0.0
         # A low rank: lost states and hold-ups lengthen many intervals, but nothing shortens them.
         self._period = TypicalInterval(0.25)

@@ -15,7 +15,9 @@ from hodyn_ros.robot import HodynError
 
 STOPPED = 'the arm was still stopping when it came: send it once the arm holds'
 STARVING = 3  # trajectories in a row that are replaced before they are prepared: a stream of them
-STARVED = '; so were those before: send trajectories less often than they take to prepare'
+STARVED = (
+    '; the trajectories before it were replaced as well: send trajectories less often than they '
+    'take to prepare')
 STREAMING = 'a streamed reference is followed; let it end first'
 
 

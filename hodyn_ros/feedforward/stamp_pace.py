@@ -5,9 +5,9 @@
 FASTEST, SLOWEST, WINDOW = 1.25, 0.5, 5.0
 # A step of the stamps is a jump if it differs from the time between arrivals by more than this, s.
 JUMP = 0.1
-# Missing share of real time beyond which stamps cannot be used; time, s, that may be missing in
-# addition to a share; and most time, s, that one event counts for, so that a clock that was set
-# once, or a process that was stopped once, does not matter.
+# Stamps cannot be used if they skip more than the share MOST of real time. In addition to a share,
+# SPARE, s, may be missing. One event counts for at most ONE_EVENT, s: it does not matter that a
+# clock was set once, or a process stopped once.
 MOST, SPARE, ONE_EVENT = 0.5, 1.5, 1.0
 WRONG = (
     'the stamps of the joint states advance by {pace:.2g} s per s of time, and so do motions: '
@@ -25,8 +25,9 @@ class MissingTime:
         self._share, self._seconds, self._at = share, 0.0, 0.0
 
     def add(self, seconds: float, at: float) -> None:
-        """Note how many seconds are missing at the time `at`, s; negative ones come back."""
-        # Time cannot be missing twice. A jump back undoes a jump ahead: two clocks alternate.
+        """Note how many seconds are missing at the time `at`, s; negative for a jump back."""
+        # No more time can be missing than has passed. A jump back undoes a jump ahead, as when
+        # two clocks alternate.
         counts = max(min(seconds, at - self._at, ONE_EVENT), -ONE_EVENT)
         self._seconds, self._at = min(max(self._left(at) + counts, 0.0), 2.0 * SPARE), at
 

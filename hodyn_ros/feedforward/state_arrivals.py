@@ -5,25 +5,25 @@ from hodyn_ros.feedforward.reference_clock import MAX_PERIODS, TypicalInterval
 
 # Least timeout, in periods.
 SILENT_PERIODS = 5.0
-# Period, s, from which a driver is too slow, as the arm would feel the steps of a plan. Also the
-# timeout of its states; a longer interval is a silence.
+# Period, s, from which a driver is too slow: the arm would feel the steps of a plan. The states of
+# such a driver also have this timeout.
 SLOW = 0.3
 # Timeout while the period of the driver is not known yet, s.
 FIRST_SILENCE = 1.0
-# If no timeout is given: its least and largest value, s; its ratio to the second longest pause;
-# and the time, s, for which pauses are remembered.
+# If no timeout is given, it is PAUSES times the second longest pause in the last MEMORY, s, but at
+# least SHORTEST and at most LONGEST, s; or SILENT_PERIODS, if these are longer.
 SHORTEST, LONGEST = 0.05, 0.25
 PAUSES = 2.0
 MEMORY = 60.0
 # Interval between calls of the watch, in its periods, above which the process was held up.
 LATE = 2.0
-# Number of states in a row with the same stamp, and time without a new stamp, s, from which their
-# clock counts as standing still.
+# The clock of the states stands still if SAME_STAMPS states in a row have the same stamp, and no
+# new stamp has come for STILL, s.
 SAME_STAMPS, STILL = 3, 0.1
 # Number of stamps in a row with several states each, from which stamps count as coarse.
 COARSE_STAMPS = 3
-# Number of intervals whose mean is reported, and least time for them, s: the mean of a few depends
-# on jitter and lost states.
+# The mean of the last SAID intervals is reported once states have come for SAID_AFTER, s: a mean
+# of few intervals depends on jitter and lost states.
 SAID, SAID_AFTER = 200, 1.0
 STANDS_STILL = (
     'the clock of the joint states stands still: their stamps do not change. Let the driver, or '
@@ -35,9 +35,9 @@ class StateArrivals:
 
     `timeout`, s, is the longest time without a state, at least five periods. With 0 it is chosen
     by the arrivals: twice the second longest pause within a minute, between 0.05 and 0.25 s, or
-    five periods if these are longer. For states that come, or have new stamps, every 0.3 s or less
-    often, the timeout is 0.3 s, or `timeout` if this is longer, unless states `may_be_slow`, as in
-    a simulation.
+    five periods if these are longer. Unless states `may_be_slow`, as in a simulation, the timeout
+    of states that come, or have new stamps, every 0.3 s or less often is 0.3 s, or `timeout` if
+    this is longer.
     """
 
     def __init__(self, timeout: float, *, may_be_slow: bool = False) -> None:
@@ -127,7 +127,7 @@ class StateArrivals:
 
     @property
     def are_coarse(self) -> bool:
-        """Whether several states in a row had each of the last stamps."""
+        """Whether each of the last stamps came with several states in a row."""
         return self._coarse_stamps >= COARSE_STAMPS
 
     @property

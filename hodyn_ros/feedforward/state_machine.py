@@ -71,8 +71,8 @@ class StateMachine:
         self.counts: Counter[str] = Counter()  #: How often things happened, for diagnostics
         #: Total time of jumps of the stamps, ahead or back, that the reference did not follow, s
         self.left_out = 0.0
-        #: `why_waiting`, `why_no_state`: why no joint state was taken so far (empty before the
-        #: first one), and why one was refused since the last one was taken (empty if none was)
+        #: `why_waiting`: why no joint state has been taken yet; empty before the first one.
+        #: `why_no_state`: why states were refused since the last taken one; empty if none was.
         self.why_waiting = self.why_no_state = ''
         self.arrivals = StateArrivals(
             settings.state_timeout, may_be_slow=settings.is_simulated)
@@ -80,7 +80,7 @@ class StateMachine:
         self.pace = StampPace(is_simulated=settings.is_simulated)
         #: Where the locked joints are measured
         self.locked = LockedWatch(locks_that_matter(robot), robot.shifting_locks)
-        #: The measured state of a moving base; None, as `base_reference`, for a fixed one
+        #: The measured state of a moving base; None for a fixed base, as is `base_reference`
         self.base = BaseInput(
             robot, settings.base_timeout, settings.base_acceleration_bandwidth,
         ) if feedforward.is_floating else None

@@ -90,8 +90,8 @@ class StiffnessReference:
         The search begins at the stiffness of the robot file or, if that is impossible, at the
         present one. It goes towards the request as long as the joint's law can give the `torque`,
         (3, n), of the motion `q`, (5, n), and motors and springs keep their limits. A joint
-        becomes softer than in the robot file only if a quarter of the effort limit keeps its
-        spring within the deflection limit.
+        becomes softer than in the robot file only if its spring keeps the deflection limit under
+        a quarter of the effort limit.
         """
         if self.value is None:
             self.value = self._advance(0.0)

@@ -69,7 +69,7 @@ class Supervisor(Requests):
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
         self._late_stamp: int | None = None
-        # What is said of other arms on the topic, and this arm's last stamp when it first was.
+        # Messages about other arms on the topic; this arm's last stamp when each message began.
         self._others: dict[str, int] = {}
         self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
         self._lately = MissingTime(OFTEN)
@@ -139,7 +139,7 @@ class Supervisor(Requests):
     def see_other_arm(self, why: str) -> None:
         """Give joint states of another arm as the reason why none of this arm come.
 
-        States of an arm that were also heard before this arm's last state are not the reason.
+        An arm that was already heard before this arm's last state is not the reason.
         """
         since = self._last_stamp
         if len(self._others) < MAX_OTHERS:

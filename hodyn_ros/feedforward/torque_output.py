@@ -117,8 +117,8 @@ class TorqueOutput:
     ) -> None:
         """Shift Q to its value at another motion, `point`, (5, n), and base; None ends the shift.
 
-        The change takes the time `fade` if `fades`, or if `is_measured`, which is False without a
-        `point`, has changed.
+        The change takes the time `fade` if `fades`, or if `is_measured` has changed; without a
+        `point`, `is_measured` counts as False.
         """
         added = np.zeros(self.wanted.shape[1])
         if point is not None and self._kept is None:

@@ -254,7 +254,7 @@ class TrajectoryGoals:
             followed.end = ErrorCode.SUCCESSFUL, REACHED
         elif 0.0 < tolerances.goal_time < late:
             why = self._why(beyond, error, tolerances.goal, 'goal')
-            why += f', {late:.3f} s after its end'
+            why += f', {late:.3f} s after the end of the trajectory'
             followed.end = ErrorCode.GOAL_TOLERANCE_VIOLATED, why
             return why
         return ''
@@ -265,4 +265,4 @@ class TrajectoryGoals:
         quantity, joint = beyond
         return (
             f'the {QUANTITIES[quantity]} of {self._names[joint]} is {-error[beyond]:+.3g} away '
-            f'from the reference, {kind} tolerance {tolerances[beyond]:g}')
+            f'from the reference, beyond its {kind} tolerance of {tolerances[beyond]:g}')

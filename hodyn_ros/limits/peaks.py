@@ -10,7 +10,7 @@ from hodyn_ros.common.arrays import Array
 BLOCK = 8192  # number of instants that are evaluated at once
 CANDIDATES = 6
 """Largest number of sampled maxima per signal around which finer samples are taken."""
-# Number of finer samplings, and the samples of each, in spacings of the sampling before.
+# Sampling is refined ROUNDS times; OFFSETS are the samples of each, in spacings of the one before.
 ROUNDS = 3
 OFFSETS = np.linspace(-1.0, 1.0, 9)
 # A refined peak counts only if it exceeds the largest sample by more than this, relative to

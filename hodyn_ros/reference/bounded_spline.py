@@ -97,8 +97,9 @@ def _turned_back(
 ) -> Flags:
     """Let the motion turn back at knots (m + 1, 5) at the ends of the range; return new `fixed`.
 
-    The velocity of such a knot is fixed to 0, and the acceleration points into the range; at a
-    free end of the motion the velocity does. So the search starts strictly within the bounds.
+    At such a knot the velocity is fixed to 0, and the acceleration points into the range. At an
+    end of the motion a free velocity points into the range instead. So the search starts strictly
+    within the bounds.
     """
     position, last = knots[:, 0], len(times) - 1
     near = AT_END * tolerance
@@ -137,8 +138,8 @@ def _bounds(
         room = tolerance + RESOLVED * np.abs(start)
         low = np.minimum(np.minimum(target, 0.0), start) - room
         high = np.maximum(np.maximum(target, 0.0), start) + room
-        # The joint's range bounds only coefficients that start within it; the others are given, or
-        # cannot stay within it.
+        # The joint's range bounds only coefficients that start within it. A coefficient that
+        # starts beyond the range is given, or cannot stay within the range.
         ends = lower - knots[knot, :1], upper - knots[knot, :1]
         bounds[0, knot, place] = np.where(start > ends[0], np.maximum(low, ends[0]), low)
         bounds[1, knot, place] = np.where(start < ends[1], np.minimum(high, ends[1]), high)

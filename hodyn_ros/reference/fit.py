@@ -20,9 +20,9 @@ OVERSHOOT_TOLERANCE = 0.01
 START_TOLERANCE = 0.01
 # Largest mean speed, rad/s or m/s, from rest at the start to a later first point.
 START_SPEED = 20.0
-# Largest time, s, between points that are samples of a motion, not waypoints; and the round-off of
-# times in whole nanoseconds.
+# Largest time, s, between points that are samples of a motion, not waypoints.
 DENSE = 0.02
+# Round-off of times in whole nanoseconds, s.
 TIME_ROUND_OFF = 1e-8
 # Number of bisections for the cut-off frequency of a smoothed plan.
 BAND_STEPS = 16
@@ -76,7 +76,7 @@ def fit_plan(
         their points; slopes depend only on neighbouring points, and snap is larger. 'auto': global
         if every joint stays within `position_range`, and within the range of all its points up to
         `overshoot_tolerance`, else bounded (local for a tolerance of 0). If all points have
-        velocities and accelerations, their range includes the quintics between them. The plan's
+        velocities and accelerations, this range includes the quintics between them. The plan's
         attribute `interpolation` names the choice.
     overshoot_tolerance : float or (n,) array
         Allowed distance beyond the range of the points, rad or m.
@@ -225,8 +225,8 @@ def _band(
 ) -> Plan:
     """Return a smooth plan that misses no sample by more than the tolerance.
 
-    If the smoothest one leaves the range, half of the tolerance moves samples away from its ends,
-    and the other half remains for smoothing.
+    If the smoothest plan leaves the range, half of the tolerance moves samples away from the ends
+    of the range, and the other half remains for smoothing.
     """
     plan = _smoothest_band(times, knots, fixed, tolerance)
     values, _ = extrema(plan, 0)

@@ -20,8 +20,8 @@ from hodyn_ros.reference.pieces import (
 
 # Factor of the limits for Ruckig, which may exceed them by round-off.
 ROUND_OFF = 1.0 - 1e-9
-# Largest velocity at which a joint counts as at rest, and distance that velocities must keep from
-# a velocity law, rad/s or m/s.
+# A joint counts as at rest at velocities up to RESTING. Velocities stay away from a velocity law
+# by STRICTER. Both are in rad/s or m/s.
 RESTING, STRICTER = 1e-9, 1e-7
 # Largest number of parts into which a piece is divided to prove that it keeps a law. Without a
 # proof the piece counts as violating the law.

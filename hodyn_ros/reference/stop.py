@@ -18,8 +18,8 @@ SAMPLES = 256
 EFFORT_SAMPLES = 48
 # If a plan exceeds limits, this multiple of its own acceleration and jerk bounds a stop instead.
 OWN_EXCESS = 1.05
-# Shares by which a stop may exceed limits. A stop with a larger share is only chosen if it takes
-# less than MUCH_SOONER of the time.
+# Shares by which a stop may exceed limits. A larger share is only chosen if the stop then takes
+# less than MUCH_SOONER of the time of a stop with a smaller share.
 EXCESSES, MUCH_SOONER = (0.0, 0.1, 0.25), 0.6
 # Limits of 0 count as this, rad/s² and rad/s³, so that each has a ratio.
 LEAST_LIMIT = 1e-9
@@ -71,7 +71,7 @@ def stop_along(plan: Plan, begin: float, limits: MotionLimits) -> Stop | None:
 
     A plan that uses its limits up can hardly slow down within them: a stop would take seconds, or
     end with the plan. So a stop may exceed acceleration, jerk and effort by one of `EXCESSES`. A
-    stop with a larger excess is only chosen if it takes less than `MUCH_SOONER` of the time.
+    larger excess is only chosen if the stop then takes less than `MUCH_SOONER` of the time.
     Velocities are not checked, as they never exceed the plan's. If the plan itself exceeds limits
     after `begin`, `OWN_EXCESS` times its own largest values are the limits. Returns None if every
     stop exceeds acceleration or jerk by more than the largest excess: the plan then goes on.

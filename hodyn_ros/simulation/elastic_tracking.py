@@ -32,8 +32,8 @@ LOST = 1e3
 SETTLING = 1.0
 """Time that the arm is held before the motion, s, so that transients of a wrong model decay."""
 PERIOD = 1e-3
-"""Period of the control, s: torques are constant for a period, and the feed-forward is that of its
-middle."""
+"""Period of the control, s: torques are constant for a period, and the feed-forward is evaluated
+for the middle of the period."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _flatness(
 
 
 def _undamped(actuators: Actuators) -> Actuators:
-    """Return the actuators without dampers, for which truncated torques lack consistent rates."""
+    """Return the actuators without dampers, which need rates that truncated torques lack."""
     return Actuators(actuators.names, tuple(
         replace(joint, law=LinearSpring(joint.law.stiffness))
         if isinstance(joint.law, LinearSpring) else joint for joint in actuators.joints))

@@ -50,8 +50,8 @@ ROBUSTNESS: dict[str, Conditions] = {
 }
 """Conditions under which methods are compared: wrong models, delays and noise."""
 STIFFNESS_MOTION = (1.0, 1.75, 0.75)
-"""Variable stiffness at the start, in the middle and at the end of the motion, over the stiffness
-in the actuators."""
+"""Ratios of the variable stiffness to the stiffness in the actuators, at the start, in the middle
+and at the end of the motion."""
 
 
 @dataclass(frozen=True)

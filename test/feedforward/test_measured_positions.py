@@ -112,8 +112,8 @@ def test_a_driver_that_wraps_positions_is_told_that_a_turn_is_missing():
     wraps = 'it is off by one turn: the driver must not wrap positions'
     left_out, held = (
         [line for line in world.logged if words in line]
-        for words in ('it is left out', 'the arm is held where it is'))
-    assert [line.endswith(f'contradicts the state before: it is left out; {wraps}')
+        for words in ('this state is left out', 'the arm is held where it is'))
+    assert [line.endswith(f'contradicts the state before: this state is left out; {wraps}')
             for line in left_out] == [True]
     assert held == [
         'joint7 is -6.28 away from the reference when joint states came back (tracking_tolerance '

@@ -120,7 +120,8 @@ def test_a_violated_path_stops_and_the_result_waits_for_rest(scene):
     scene.away[0, 1] = -0.2
     why = scene.run(0.3)
     assert why == (
-        'the position of left_joint2 is -0.2 away from the reference, path tolerance 0.1')
+        'the position of left_joint2 is -0.2 away from the reference, beyond its path tolerance '
+        'of 0.1')
     scene.stop()
     scene.run(0.05)
     assert goal.outcome is None

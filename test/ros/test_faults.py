@@ -264,7 +264,7 @@ def test_annotated_plans_commands_in_a_controllers_order_and_honest_flags(live, 
     before = node.messages['torque'][-1].effort
     assert node.answer(t + 0.001, [x + 0.8 for x in home], **rest) is not None
     assert np.abs(np.subtract(node.messages['torque'][-1].effort, before)).max() < 0.1
-    node.wait_log('contradicts the state before: it is left out')
+    node.wait_log('contradicts the state before: this state is left out')
 
 
 def test_states_that_come_late_are_told(live, home):

@@ -233,7 +233,8 @@ def test_tolerances_of_path_goal_and_time(arm_of, home):
     assert sent.outcome == (ABORTED, Result.PATH_TOLERANCE_VIOLATED)
     why = sent.result.error_string
     assert re.fullmatch(
-        r'the position of fer_joint1 is \+0\.\d+ away from the reference, path tolerance 0\.05',
+        r'the position of fer_joint1 is \+0\.\d+ away from the reference, beyond its path '
+        r'tolerance of 0\.05',
         why)
     arm.drive(lambda: node.states[-1] == 'holding')
     assert node.reason.startswith(f'the goal is aborted: {why}')
@@ -259,7 +260,8 @@ def test_tolerances_of_path_goal_and_time(arm_of, home):
     arm.drive(lambda: sent.over)
     assert sent.outcome == (ABORTED, Result.GOAL_TOLERANCE_VIOLATED)
     assert sent.result.error_string.startswith(
-        'the position of fer_joint2 is -0.04 away from the reference, goal tolerance 0.02, 0.3')
+        'the position of fer_joint2 is -0.04 away from the reference, beyond its goal tolerance '
+        'of 0.02, 0.3')
     assert f'the goal is aborted: {sent.result.error_string}' in node.log
     sent = arm.send(arm.goal((0.5, beside(start, 0.1)), goal_time_tolerance=duration(20.0)))
     arm.drive(lambda: node.states[-1] == 'following')
