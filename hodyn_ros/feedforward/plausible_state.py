@@ -62,7 +62,8 @@ def beyond_range(
     low, high = limits.position_min.copy(), limits.position_max.copy()
     beyond = np.maximum(position - high, low - position)
     said = ', '.join(
-        f'{names[i]} is at {position[i]:.4g}, {beyond[i]:.3g} beyond its range'
+        f'{names[i]} is at {position[i]:.4g} {unit(robot, i, "position")}, '
+        f'which is {beyond[i]:.3g} {unit(robot, i, "position")} beyond its range'
         for i in np.flatnonzero(beyond > BEYOND).tolist())
     if not _is_nowhere(position, low, high, FAR_TOGETHER):
         return said, True

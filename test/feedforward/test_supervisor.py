@@ -171,7 +171,7 @@ def test_an_arm_beyond_its_range_is_held_reported_and_can_be_led_back():
     world.arm[5] = PANDA.limits.position_max[5] + 0.3
     world.states(50)
     assert world.report[0] == 'holding'
-    assert 'joint6 is at 4.053, 0.3 beyond its range: held there' in world.report[1]
+    assert 'joint6 is at 4.053 rad, which is 0.3 rad beyond its range: held' in world.report[1]
     world.plan(b'0.0')
     world.settle()
     np.testing.assert_allclose(world.controller.q[0], HOME, atol=1e-9)
