@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.excitation import Excitation
     from hodyn_ros.robot import Robot
 
-_SLOWER = 1.15  # factor by which the next motion takes longer if the check refuses a plan
-_ATTEMPTS = 6  # greatest number of motions that are checked
+_SLOWER = 1.15  # if the check refuses a motion, the next one takes longer by this factor
+_ATTEMPTS = 6  # largest number of motions that are tried
 
 
 def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
@@ -50,6 +50,7 @@ def run(options: argparse.Namespace) -> int:
     from hodyn_ros.cli.tables import make_console
     from hodyn_ros.common.output_files import replacing
     from hodyn_ros.identification.excitation import MAX_SHARE, MIN_HARMONICS, UNKNOWN, design
+    from hodyn_ros.limits.quantities import QUANTITIES
     from hodyn_ros.plans.files import read_trajectory
     from hodyn_ros.plans.plan_request import PlanRequest, PlanSettings
     from hodyn_ros.plans.prepare import prepare_plan
@@ -86,8 +87,8 @@ def run(options: argparse.Namespace) -> int:
             status.update('beyond limits: searching for a slower motion')
         else:
             raise HodynError(
-                f'no exciting motion of robot {robot.name!r} is within its limits: '
-                f'{prepared.refusal}; try a longer --period or a smaller --share')
+                f'robot {robot.name!r}: none of the {_ATTEMPTS} motions tried is within the '
+                f'limits: {prepared.refusal}; try a longer --period or a smaller --share')
     print(f'{output}, {for_robot(options, robot)}: {found.times[-1]:.1f} s within all limits, '
           f'from rest to rest; condition number {found.condition:.0f} of '
           f'{found.base_parameters} base parameters')
@@ -98,8 +99,9 @@ def run(options: argparse.Namespace) -> int:
     unknown = [name for name in UNKNOWN if name != 'position' and not all(
         map(math.isfinite, getattr(robot.limits, name)))]
     if unknown:
-        print(f'No limit of {", ".join(unknown)} is known for some joints: ' + ', '.join(
-            f'{UNKNOWN[name]:g}' for name in unknown) + ' (rad, s) is used instead')
+        print(f'Some joints have no limit of {" or ".join(unknown)}; used instead: ' + ', '.join(
+            f'{name} {UNKNOWN[name]:g} {QUANTITIES[name].unit} '
+            f'({QUANTITIES[name].unit_of_prismatic})' for name in unknown))
     return 0
 
 

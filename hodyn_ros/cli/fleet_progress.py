@@ -1,4 +1,4 @@
-"""The progress of many files: a bar on a terminal, or a line every few seconds in a pipe."""
+"""The progress of many files: a bar on a terminal; in a pipe, lines 10 s apart or more."""
 from __future__ import annotations
 
 from collections.abc import Sequence

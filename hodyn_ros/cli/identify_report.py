@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
 
-_WORTH_COUNTING = 0.005  # least share of a joint's efforts at standstill that is printed
+_WORTH_COUNTING = 0.005  # a smaller share of a joint's efforts at standstill is not printed
 _BETTER = 0.95  # ratio of held-out errors to those of the given file that counts as better
 _ALIKE = 1.2  # largest ratio between gains that are printed as one factor
-_WIDER = 1.2  # factor from which the report says that errors of links widen intervals
-_FAR = 3.0  # ratio, or its inverse, from which a gain is far from the robot's
+_WIDER = 1.2  # a larger factor by which errors of links widen intervals is printed
+_FAR = 3.0  # a gain is far from the robot's if it is this many times larger or smaller
 
 _COLUMNS = (
     ('amplitude', 'A, N m'), ('slope', 'slope, s/rad'),
@@ -200,9 +200,9 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     coarse = [doubt for doubt in found.doubts if not math.isnan(doubt.resolution)]
     said += [
         f'Efforts of {doubt.joint} are hardly larger than their resolution of '
-        f'{doubt.resolution:.2g}, and the given file predicts them to within it. They are left '
-        'out, and this joint is kept as it was. Record them with a finer resolution, or move so '
-        'that they are larger.' for doubt in coarse]
+        f'{doubt.resolution:.2g}, and the given file predicts them to within this resolution. '
+        'They are left out, and this joint is kept as it was. Record them with a finer '
+        'resolution, or move so that they are larger.' for doubt in coarse]
     undetermined = [
         doubt for doubt in found.doubts
         if math.isnan(doubt.limit) and doubt not in (*foreign, *coarse)]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hodyn_ros.identification.validation import Validation
     from hodyn_ros.robot import Robot
 
-_LEFT = 0.1  # ratio of held-out errors to efforts from which a load elsewhere is named
+_LEFT = 0.1  # a load elsewhere is named if held-out errors are this share of the efforts
 _FACTOR = 3.0  # ratio of the found and the given mass beyond which a link is implausible
 
 

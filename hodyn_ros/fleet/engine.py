@@ -23,7 +23,7 @@ called when a file begins.
 """
 
 _TIMEOUT = 20  # s to find the scheduler, and to see a first worker
-_RETRIES = 1  # retries of a file after its local worker died; other clusters have Dask's setting
+_RETRIES = 1  # retries of a file whose local worker died; elsewhere, Dask's setting applies
 _SETTINGS: dict[str, Any] = {
     # No retries by Dask: a file queued behind one that kills workers would be blamed for it.
     'distributed.scheduler.allowed-failures': 0,

@@ -109,7 +109,7 @@ def _rows(result: Replay, robot: Robot) -> list[Row]:
             **common,
             'joint': name,  # the driver's name may differ from bag to bag
             **{figure: getattr(joint, figure) for figure in FIGURES},
-            # The largest value of each quantity over its limit.
+            # The largest used share of each limit.
             **{f'{extreme.quantity}_share': extreme.range_share for extreme in result.extremes
                if extreme.joint == driver_name and extreme.quantity in LIMITED},
         } for name, driver_name, joint in zip(

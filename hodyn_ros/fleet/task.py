@@ -34,7 +34,7 @@ class Outcome:
     #: joint
     rows: list[Row] = field(default_factory=list)
     messages: int = 0  #: Number of messages or points that were read
-    #: The files that were written for it, relative to the folder of the fleet
+    #: The output files for this file, relative to the folder of the fleet
     written: list[str] = field(default_factory=list)
     traceback: str = ''  #: Traceback, after an error of this program
 

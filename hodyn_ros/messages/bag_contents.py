@@ -79,8 +79,8 @@ def count_losses(
     """Return the losses with numbers that, together with `found`, add up to `expected`.
 
     Losses of an unknown number of messages are merged into one, with the number that is still
-    missing. The file `source` states `expected`, None if it is unknown. If more messages were
-    found and lost, the statement is wrong and ignored.
+    missing. `expected` is the number that the file `source` states, or None. If `found` and known
+    losses add up to more, the statement is wrong and ignored.
     """
     known = [loss for loss in losses if loss.messages is not None]
     unknown = [loss for loss in losses if loss.messages is None]

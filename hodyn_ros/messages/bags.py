@@ -89,7 +89,7 @@ class Bag:
     def count_losses(
         self, losses: list[LostMessages], found: int, topic: Topic,
     ) -> tuple[LostMessages, ...]:
-        """Return the losses from `read` with numbers that, with `found`, add up to the expected.
+        """Return the losses from `read`, numbered so that `found` and lost add up to the expected.
 
         If metadata.yaml counts fewer messages than were found and lost, `notes` says so.
         """

@@ -173,7 +173,7 @@ def _check_separator(line: list[str], separator: str, columns: int, where: str) 
                 _is_number(cell.replace(',', '.')) for cell in cells if cell.strip()):
             raise HodynError(
                 f'{where}: {name} separate the columns here, but {_SEPARATORS[separator]} in the '
-                'first line: take the same in all lines') from None
+                'first line: use the same in all lines') from None
 
 
 class _NotANumberError(Exception):
@@ -244,8 +244,9 @@ def _columns(
                 kind for kind in kinds if other not in found[kind]]]
             raise HodynError(
                 f'{path}: no {" and ".join(used[kind] for kind in lacking)} of '
-                f'{", ".join(map(repr, alike))}, as of other joints: if this is no joint, delete '
-                f'its column; else add {" and ".join(repr(f"{name}.{kind}") for kind in lacking)}')
+                f'{", ".join(map(repr, alike))}, though other joints have them: if this is no '
+                'joint, delete its column; else add '
+                + ' and '.join(repr(f'{name}.{kind}') for kind in lacking))
     return {kind: {name: places[name] for name in names if name in places}
             for kind, places in found.items()}
 

@@ -131,8 +131,8 @@ class JointStateBag:
         joints : JointFinder
             Finds the robot's joints among the names of a message.
         topic : str, optional
-            Name of the topic. By default, the only topic with joint states, or the only one of
-            them called joint_states.
+            Name of the topic. By default, the only topic with joint states; if there are several,
+            the only one of them called joint_states.
         effort_gain : (n,) array, optional
             Factors for recorded efforts that are not in N m.
         turns : (n,) bool array, optional

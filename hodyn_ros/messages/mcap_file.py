@@ -38,8 +38,8 @@ class _Record(NamedTuple):
     """A record's code, begin and end; the end may be beyond the end of a cut file.
 
     The record is `doubtful` if damage may reach into it: if bytes that cannot be a record follow
-    it, or if it is the last one and a zero ends or follows it, perhaps in a block that was never
-    written to disk.
+    it; or if it is the last record and the byte after it (at the end of the file: its own last
+    byte) is 0, as in a block that was never written to disk.
     """
 
     code: int
@@ -88,7 +88,10 @@ class McapFile:
             yield item if isinstance(item, LostMessages) else item[1]
 
     def _walk(self, channels: set[int] | None) -> Iterator[tuple[int, Message] | LostMessages]:
-        """Yield each message and its channel, of `channels` or, for None, of all; keep topics."""
+        """Yield the messages of `channels`, each with its channel, and a LostMessages per gap.
+
+        None means all channels; then the schemas and channels that are found are also kept.
+        """
         at = len(_MAGIC)
         for record in _records(self._source, at):
             if record.code in (_DATA_END, _FOOTER):
@@ -128,7 +131,7 @@ class McapFile:
         if lost != 0:
             yield LostMessages(
                 self._name, f'bytes {chunk.at} to {min(chunk.end, len(self._source))}',
-                problem or 'the index of the chunk has more messages', lost)
+                problem or 'the index of the chunk lists more messages than could be read', lost)
 
     def _messages(
         self, source: '_FileBytes | bytes', record: _Record, channels: set[int] | None,

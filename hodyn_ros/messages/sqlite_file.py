@@ -51,7 +51,7 @@ class SqliteFile:
         """Yield a topic's messages in the order of the file, and a LostMessages per gap."""
         keys = [key for key, known in self._topics.items() if known == topic]
         rows, nameless, following = 0, 0, 1
-        place, reason = '', 'its index has more rows'
+        place, reason = '', 'its index lists more rows than could be read'
         try:
             for row, key, received, data in self._database.execute(
                     'SELECT rowid, topic_id, timestamp, CASE WHEN topic_id IN '

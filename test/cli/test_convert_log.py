@@ -92,11 +92,11 @@ def test_the_replay_of_a_log_is_that_of_the_bag(hodyn, convert):
      "column 'b.effort': no column 'b' has the positions of this joint\n"),
     ('time,joint_a,jointa.effort\n0,1,1', "of this joint; did you mean 'joint_a'?"),
     ('time,a,b,a.effort\n0,1,1,1',
-     "log.csv: no efforts of 'b', as of other joints: if this is no joint, delete its column; "
-     "else add 'b.effort'"),
+     "log.csv: no efforts of 'b', though other joints have them: if this is no joint, delete "
+     "its column; else add 'b.effort'"),
     ('time,id,a,temperature,a.velocity,a.effort\n0,1,1,1,1,1',
-     "log.csv: no velocities and efforts of 'id', 'temperature', as of other joints: if this is "
-     "no joint, delete its column; else add 'id.velocity' and 'id.effort'"),
+     "log.csv: no velocities and efforts of 'id', 'temperature', though other joints have them: "
+     "if this is no joint, delete its column; else add 'id.velocity' and 'id.effort'"),
     ('time,a,state\n0,1,RUN\n0.01,1,RUN',
      "column 'state': expected a finite number, got 'RUN'; if the value is missing, leave the "
      "cell empty; if 'state' is no joint, delete its column"),

@@ -49,7 +49,7 @@ def test_a_column_with_values_needs_a_name(hodyn, command, lines, fault):
 
 @pytest.mark.parametrize(('lines', 'fault'), [
     ([LINES[0], *(line.replace(',', ';') for line in LINES[1:])],
-     'line 2: semicolons separate the columns here, but commas in the first line: take the same'),
+     'line 2: semicolons separate the columns here, but commas in the first line: use the same'),
     ([LINES[0], *(line.replace(',', ';').replace('.', ',') for line in LINES[1:])],
      'line 2: semicolons separate the columns here, but commas in the first line'),
     ([LINES[0].replace(',', ';'), *LINES[1:]],

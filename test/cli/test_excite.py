@@ -45,7 +45,7 @@ def test_a_motion_beyond_limits_is_searched_again_slower(hodyn, tmp_path, asked)
     assert f': {periods[-1]:.1f} s within all limits' in said
     assert 'number 12 of 43 base parameters' in said
     assert 'It begins and ends at 0.000, 0.000, 0.000, -1.500, 0.000, 1.800, 0.000' in said
-    assert 'No limit' not in said
+    assert 'no limit' not in said
     assert '! The period of 2 s could not be kept: the first motion that was found is' in said
     assert 'limits: joint1: ' in said
     # The one before is not what was asked to be written.
@@ -55,7 +55,7 @@ def test_a_motion_beyond_limits_is_searched_again_slower(hodyn, tmp_path, asked)
 def test_where_no_motion_is_slow_enough_none_is_written(hodyn, tmp_path, asked):
     (tmp_path / 'limits.yaml').write_text('limits: {joint1: {velocity: 0.001}}')
     said = hodyn('excite', '--limits', 'limits.yaml', '--period', '2', code=2).line
-    assert "no exciting motion of robot 'panda' is within its limits: joint1: velocity" in said
+    assert "robot 'panda': none of the 6 motions tried is within the limits: joint1: " in said
     assert 'try a longer --period or a smaller --share' in said
     assert len(asked) == 6
     assert [path.name for path in tmp_path.iterdir()] == ['limits.yaml']
@@ -69,11 +69,11 @@ def test_limits_that_are_not_known_are_told_with_what_is_kept_to(hodyn, tmp_path
     said = hodyn('excite', '--robot', 'arm.yaml', '--period', '60').out
     assert len(asked) == 1
     assert 'could not be kept' not in said
-    (line,) = [one for one in said.splitlines() if 'No limit' in one]
+    (line,) = [one for one in said.splitlines() if 'no limit' in one]
     kept = excitation.UNKNOWN
     assert line == (
-        'No limit of velocity, jerk is known for some joints: '
-        f'{kept["velocity"]:g}, {kept["jerk"]:g} (rad, s) is used instead')
+        'Some joints have no limit of velocity or jerk; used instead: '
+        f'velocity {kept["velocity"]:g} rad/s (m/s), jerk {kept["jerk"]:g} rad/s³ (m/s³)')
 
 
 @pytest.mark.parametrize(('option', 'expected', 'outside', 'ends'), [

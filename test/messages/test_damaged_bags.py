@@ -269,7 +269,7 @@ def test_one_message_that_is_missing_in_a_chunk_is_lost(made):
     loss, = bag.lost
     assert loss.messages == 1
     assert loss.place.startswith(f'bytes {chunk} to ')
-    assert 'index of the chunk has more' in loss.reason
+    assert 'index of the chunk lists more' in loss.reason
     assert bag.total == 30
 
 
