@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike
 from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.dynamics.argument_checks import checked, checked_pose, external, motions_and_base
 from hodyn_ros.dynamics.body_motion import bodies_in_motion
-from hodyn_ros.dynamics.kernels.kinematics import com_motions, wrenches_to_world
+from hodyn_ros.dynamics.kernels.kinematics import wrenches_to_world
 from hodyn_ros.dynamics.taylor_coefficients import coefficients, factorials
 from hodyn_ros.robot import HodynError, Robot, lie
-from hodyn_ros.robot.body_table import MASS
 
 
 def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
@@ -79,8 +78,7 @@ def gravity_wrenches(
 
     They are (moment, force) in world axes about the world origin: W⁽ʳ⁾ = M⁽ʳ⁾ G with G = (0, g)
     (AGF26 eqs. 63, 64). In M21 eqs. (23)–(25), G is (0, −g), which yields −W, and M ad_V̇ has the
-    wrong sign. As M G = (m c × g, m g), all derivatives follow from the path c(t) of the centre of
-    mass.
+    wrong sign.
 
     Parameters
     ----------
@@ -103,16 +101,12 @@ def gravity_wrenches(
 
     """
     given = motions_and_base(robot, q, 1, base_pose, base_twist)
-    count, orders, n_bodies = *given.q.shape[:2], len(robot.bodies)
-    mass = robot.kernel_model.body_table[:, MASS]
-    result = np.zeros((count, orders, n_bodies, 6))
-    com = np.empty((n_bodies, orders, 3))
-    for t, bodies in enumerate(bodies_in_motion(robot, given)):
-        com_motions(robot.kernel_model.body_table, bodies.pose, bodies.twist, com)
-        weighted = mass[:, None, None] * com * factorials(orders)[:, None]
-        result[t, ..., :3] = np.cross(weighted, robot.gravity).swapaxes(0, 1)
-    result[:, 0, :, 3:] = mass[:, None] * robot.gravity
-    return result.reshape(*given.batch, orders, n_bodies, 6)
+    count, orders = given.q.shape[:2]
+    result = np.empty((count, orders, len(robot.bodies), 6))
+    for t, bodies in enumerate(bodies_in_motion(robot, given, orders)):
+        result[t] = (bodies.inertia[..., 3:] @ robot.gravity).swapaxes(0, 1)
+    result *= factorials(orders)[:, None, None]
+    return result.reshape(*given.batch, *result.shape[1:])
 
 
 def external_efforts(

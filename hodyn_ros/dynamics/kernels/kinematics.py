@@ -179,14 +179,6 @@ def change_representation(representation: int, pose: Array, twist: Array, screws
 
 
 @kernel
-def com_motions(body_table: Array, pose: Array, twist: Array, com: Array) -> None:
-    """Write the motion of the centres of mass, coefficients (n_bodies, k, 3)."""
-    for i in range(len(com)):
-        newton_euler.com_position(body_table[i], pose[i], com[i])
-        newton_euler.point_motion(1, com.shape[1], twist[i], com[i])
-
-
-@kernel
 def wrenches_to_world(
     wrenches: Array, body_in_kernel: Array, pose: Array, twist: Array, frame: Array,
     world: Array,
