@@ -7,9 +7,11 @@ from numpy.typing import ArrayLike
 from hodyn_ros.common.arrays import Array, numbers
 from hodyn_ros.dynamics.argument_checks import checked, checked_pose, external, motions_and_base
 from hodyn_ros.dynamics.body_motion import bodies_in_motion
-from hodyn_ros.dynamics.kernels.kinematics import wrenches_to_world
-from hodyn_ros.dynamics.taylor_coefficients import coefficients, factorials
+from hodyn_ros.dynamics.inverse_dynamics import model_of
+from hodyn_ros.dynamics.kernels import rnea_spatial
+from hodyn_ros.dynamics.taylor_coefficients import factorials
 from hodyn_ros.robot import HodynError, Robot, lie
+from hodyn_ros.robot.body_table import COM_INERTIA, MASS
 
 
 def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
@@ -147,25 +149,24 @@ def external_efforts(
 
     """
     given = motions_and_base(robot, q, 1, base_pose, base_twist)
-    count, orders, model = *given.q.shape[:2], robot.kernel_model
+    count, orders = given.q.shape[:2]
     wrenches = external(
         robot, numbers(external_wrenches, 'external_wrenches'), orders, given.batch)
-    total, frame = np.empty((len(robot.bodies), orders, 6)), np.empty((orders, 4, 3))
-    result = np.empty((count, orders, robot.n + 6 * robot.floating))
-    for t, (pose, screw, twist, _, _) in enumerate(bodies_in_motion(robot, given)):
-        wrenches_to_world(
-            np.ascontiguousarray(coefficients(wrenches[t], orders).swapaxes(0, 1)),
-            model.body_in_kernel, pose, twist, frame, total)
-        for i in range(len(total) - 1, 0, -1):
-            if model.parent[i] >= 0:
-                total[model.parent[i]] += total[i]
-        for k in range(orders):
-            joints: Array = np.asarray(
-                sum(np.sum(screw[:, a] * total[:, k - a], axis=1) for a in range(k + 1)))
-            result[t, k, :6 * robot.floating] = total[0, k, :6 * robot.floating]
-            result[t, k, 6 * robot.floating:] = robot.coupling.to_joints(joints[robot.floating:])
-    result *= -factorials(orders)[:, None]
-    return result.reshape(*given.batch, orders, result.shape[-1])
+    # They are the inverse dynamics of the robot without mass: the two derivatives more of the
+    # motion that it needs have no effect, and are 0.
+    parent, body_table, *others = model_of(robot)
+    massless, more = body_table.copy(), ((0, 0), (0, 2), (0, 0))
+    massless[:, MASS] = massless[:, COM_INERTIA:COM_INERTIA + 6] = 0.0
+    motion = np.pad(robot.coupling.to_bodies(given.q), more)
+    torque, base_wrench = np.empty((count, orders, motion.shape[-1])), np.empty((count, orders, 6))
+    base = (given.base[0], np.pad(given.base[1], more), base_wrench) if given.base else ()
+    rnea_spatial.inverse_dynamics(
+        parent, massless, *others, rnea_spatial.workspace(len(robot.bodies), orders - 1), base,
+        wrenches, motion, torque)
+    result = robot.coupling.to_joints(torque)
+    if given.base:
+        result = np.concatenate([base_wrench, result], axis=-1)
+    return result.reshape(*given.batch, *result.shape[1:])
 
 
 def _operands(
