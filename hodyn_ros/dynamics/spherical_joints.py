@@ -156,7 +156,8 @@ class SphericalJoint:
 
 def _derivatives(values: Array, batch: tuple[int, ...]) -> Array:
     """Return derivatives (…, r + 1, 3) of coefficients (r + 1, T, 3)."""
-    return derivatives(values).swapaxes(0, 1).reshape(*batch, len(values), 3)
+    rows: Array = derivatives(values).swapaxes(0, 1)
+    return rows.reshape(*batch, len(values), 3)
 
 
 def _checked_rotations(values: ArrayLike, name: str, batch: tuple[int, ...]) -> Array:
