@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import checked_motions, external
 from hodyn_ros.dynamics.kernels import closed_form as kernels
-from hodyn_ros.dynamics.taylor_coefficients import factorials
+from hodyn_ros.dynamics.taylor_coefficients import derivatives
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
@@ -117,10 +117,7 @@ def closed_form(
     to_body = lie.adjoint(lie.inverse(model.body_in_kernel))
     system_jacobian = (to_body @ jacobian[:-1].swapaxes(-1, -2)).reshape(orders, -1, bodies)
     system_twist = (to_body @ twist[..., None]).reshape(orders, -1)
-    scale = factorials(orders)[:, None]
     s = robot.coupling.matrix()
-    mass, coriolis, skew = (
-        scale[..., None] * (s.T @ term @ s) for term in (mass, coriolis, skew))
-    return ClosedForm(
-        mass, coriolis, skew, scale * (gravity @ s), scale * (applied @ s),
-        scale[..., None] * (system_jacobian @ s), scale * system_twist)
+    return ClosedForm(*(derivatives(term) for term in (
+        s.T @ mass @ s, s.T @ coriolis @ s, s.T @ skew @ s, gravity @ s, applied @ s,
+        system_jacobian @ s, system_twist)))

@@ -6,7 +6,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import motions_and_base
 from hodyn_ros.dynamics.body_motion import joints_and_base
 from hodyn_ros.dynamics.kernels.kinematics import jacobian_columns, link_motions
-from hodyn_ros.dynamics.taylor_coefficients import factorials
+from hodyn_ros.dynamics.taylor_coefficients import derivatives
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
 
@@ -68,7 +68,7 @@ def forward_kinematics(
         robot.kernel_model.parent, robot.kernel_model.body_table,
         *joints_and_base(robot, given), np.array([index for index, _ in frames]),
         np.array([pose for _, pose in frames]), number, poses, twists)
-    twists = np.swapaxes(twists, 1, 2) * factorials(orders)[:, None, None]
+    twists = derivatives(np.swapaxes(twists, 1, 2), 1)
     if link is None:
         return (
             poses.reshape(*batch, len(frames), 4, 4),
@@ -116,7 +116,7 @@ def jacobian(
     jacobian_columns(
         robot.kernel_model.parent, robot.kernel_model.body_table,
         *joints_and_base(robot, given), carriers, index, in_kernel, number, columns)
-    columns = columns.transpose(0, 2, 3, 1) * factorials(orders)[:, None, None]
+    columns = derivatives(columns.transpose(0, 2, 3, 1), 1)
     result = np.zeros((samples, orders, 6, len(robot.bodies) - robot.floating))
     result[..., carriers - robot.floating] = columns[..., first:]
     result = np.concatenate([columns[..., :first], robot.coupling.to_joints(result)], axis=-1)

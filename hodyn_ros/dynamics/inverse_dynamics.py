@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import functools
 import threading
+from types import ModuleType
 from typing import Any, NoReturn, overload
 
 import numpy as np
@@ -14,7 +15,6 @@ from hodyn_ros.dynamics.argument_checks import base_state, check_result, checked
 from hodyn_ros.dynamics.formulations import (
     FORMULATIONS,
     Formulation,
-    UnrolledKernels,
     any_order_kernels,
     unrolled_kernels,
 )
@@ -185,14 +185,15 @@ class InverseDynamics(functools.partial[None]):
                 wrenches, 'wrenches', (motions, self.order + 1, len(self.robot.bodies), 6))
 
     @functools.cached_property
-    def _unrolled(self) -> UnrolledKernels | None:
+    def _unrolled(self) -> ModuleType | None:
         return unrolled_kernels(self.robot, self.order, self.formulation)
 
     @functools.cached_property
     def _wrench_transforms(self) -> Array:
         unrolled = self._unrolled
         assert unrolled is not None
-        return unrolled.wrench_transforms(self.robot)
+        transforms: Array = unrolled.wrench_transforms(self.robot)
+        return transforms
 
     def _scratch(self, together: int) -> ThreadScratch:
         """Return the memory of a kernel that computes `together` motions at a time."""

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.argument_checks import motions_and_base
 from hodyn_ros.dynamics.body_motion import Bodies, bodies_in_motion
-from hodyn_ros.dynamics.taylor_coefficients import factorials, product
+from hodyn_ros.dynamics.taylor_coefficients import derivatives, product
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.body_table import MASS
 
@@ -167,6 +167,4 @@ def _momenta(bodies: Bodies) -> Array:
 
 def _derivatives(coefficients: Array, batch: tuple[int, ...]) -> Array:
     """Return derivatives for coefficients (T, k, …), without axis T if there is no batch."""
-    orders, *rest = coefficients.shape[1:]
-    scaled: Array = coefficients * factorials(orders).reshape(-1, *(1 for _ in rest))
-    return scaled.reshape(*batch, orders, *rest)
+    return derivatives(coefficients, 1).reshape(*batch, *coefficients.shape[1:])

@@ -5,14 +5,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hodyn_ros.common.arrays import Array, number
-from hodyn_ros.dynamics import forward_kinematics as kinematics
 from hodyn_ros.dynamics.argument_checks import checked, checked_pose
-from hodyn_ros.dynamics.kernels.kinematics import (
-    HYBRID,
-    body_poses,
-    change_representation,
-    link_pose,
-)
+from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian, path_to
 from hodyn_ros.robot import HodynError, Robot, lie
 from hodyn_ros.robot.robot_check import check_robot
 
@@ -84,8 +78,7 @@ def solve_pose(
         raise HodynError(
             f'guess of joint {robot.joint_names[joint]!r} is {q[joint]:g}, beyond its limits '
             f'{low[joint]:g} … {high[joint]:g}')
-    index, in_kernel = kinematics.link_frame(robot, link)
-    carriers = kinematics.path_to(robot, index)
+    carriers = path_to(robot, robot.frame(link)[0])
     if not carriers:
         raise HodynError(f'link {link!r} of robot {robot.name!r} is fixed to the world')
     joints = robot.coupling.joints_of(carriers)
@@ -94,8 +87,7 @@ def solve_pose(
     residuals = []
     for start in starts:
         found, residual = _descend(
-            robot, start, index, in_kernel, carriers, joints, target, bounds, tolerance,
-            iterations)
+            robot, start, link, joints, target, bounds, tolerance, iterations)
         if np.abs(residual.error).max() <= tolerance:
             return found
         residuals.append(residual)
@@ -116,30 +108,22 @@ class _Residual(NamedTuple):
 
 
 def _residual(
-    robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], joints: list[int],
-    target: Array,
+    robot: Robot, q: Array, link: str, joints: list[int], target: Array,
 ) -> _Residual:
-    model, n_bodies = robot.kernel_model, len(robot.bodies)
-    pose, screw = np.empty((n_bodies, 12)), np.empty((n_bodies, 1, 6))
-    here, no_base, no_twist = np.empty((4, 4)), np.zeros((0, 1)), np.zeros((0, 6))
-    positions = robot.coupling.to_bodies(q[np.newaxis])[0]
-    body_poses(model.parent, model.body_table, positions, no_base, pose, screw)
-    link_pose(pose[index], in_kernel, here)
+    pose, _ = forward_kinematics(robot, q, link)
     error = np.concatenate([
-        lie.rotation_log(target[:3, :3] @ here[:3, :3].T), target[:3, 3] - here[:3, 3]])
-    columns = screw[carriers]
-    change_representation(HYBRID, here, no_twist, columns)
-    by_joint = robot.coupling.matrix()[np.ix_(carriers, joints)]
-    return _Residual(error, 0.5 * float(error @ error), columns[:, 0].T @ by_joint)
+        lie.rotation_log(target[:3, :3] @ pose[:3, :3].T), target[:3, 3] - pose[:3, 3]])
+    columns = jacobian(robot, q, link, representation='hybrid')[0][:, joints]
+    return _Residual(error, 0.5 * float(error @ error), columns)
 
 
 def _descend(
-    robot: Robot, q: Array, index: int, in_kernel: Array, carriers: list[int], joints: list[int],
-    target: Array, bounds: tuple[Array, Array] | None, tolerance: float, iterations: int,
+    robot: Robot, q: Array, link: str, joints: list[int], target: Array,
+    bounds: tuple[Array, Array] | None, tolerance: float, iterations: int,
 ) -> tuple[Array, _Residual]:
     """Return the last configuration from one start, and its residual."""
     damping = 1e-3
-    here = _residual(robot, q, index, in_kernel, carriers, joints, target)
+    here = _residual(robot, q, link, joints, target)
     for _ in range(iterations):
         if np.abs(here.error).max() <= tolerance:
             break
@@ -148,7 +132,7 @@ def _descend(
             break
         ahead = q.copy()
         ahead[joints] += step
-        there = _residual(robot, ahead, index, in_kernel, carriers, joints, target)
+        there = _residual(robot, ahead, link, joints, target)
         if there.cost < here.cost:
             q, here, damping = ahead, there, 0.1 * damping
         else:

@@ -18,7 +18,7 @@ from hodyn_ros.dynamics.argument_checks import checked, checked_motions
 from hodyn_ros.dynamics.forward_kinematics import forward_kinematics, jacobian
 from hodyn_ros.dynamics.taylor_coefficients import (
     coefficients,
-    factorials,
+    derivatives,
     product,
     solution,
     transposed,
@@ -156,8 +156,8 @@ class SphericalJoint:
 
 def _derivatives(values: Array, batch: tuple[int, ...]) -> Array:
     """Return derivatives (…, r + 1, 3) of coefficients (r + 1, T, 3)."""
-    scaled = values * factorials(len(values))[:, np.newaxis, np.newaxis]
-    return np.asarray(scaled.swapaxes(0, 1).reshape(*batch, len(values), 3))
+    rows: Array = derivatives(values).swapaxes(0, 1)
+    return rows.reshape(*batch, len(values), 3)
 
 
 def _checked_rotations(values: ArrayLike, name: str, batch: tuple[int, ...]) -> Array:

@@ -15,7 +15,7 @@ from hodyn_ros.dynamics.equations_of_motion import equations_of_motion
 from hodyn_ros.dynamics.forward_kinematics import SINGULAR_JACOBIAN, jacobian
 from hodyn_ros.dynamics.taylor_coefficients import (
     coefficients,
-    factorials,
+    derivatives,
     product,
     solution,
     transposed,
@@ -85,8 +85,7 @@ class TaskSpaceDynamics:
             free = self._series(checked(null_space_torque, 'null_space_torque', joints))
             wrench -= product(transposed, self._series(self.jacobian_inverse), free)
         torques = product(transposed, self._series(self.jacobian), wrench) + free
-        torques *= factorials(len(torques))[:, np.newaxis]
-        return torques.reshape(joints)
+        return derivatives(torques).reshape(joints)
 
     def _series(self, derivatives: Array) -> Array:
         """Return the Taylor coefficients of an attribute or argument."""
@@ -156,9 +155,7 @@ def task_space_dynamics(
     bias = product(
         transposed, inverse, product(np.matmul, coriolis, velocity) + gravity) - product(
             np.matmul, inertia, product(np.matmul, rate, velocity))
-    scale = factorials(orders)
-    inertia, inverse = (values * scale[:, np.newaxis, np.newaxis] for values in (inertia, inverse))
-    found = inertia, bias * scale[:, np.newaxis], columns[:orders], inverse
+    found = derivatives(inertia), derivatives(bias), columns[:orders], derivatives(inverse)
     return TaskSpaceDynamics(*(found if orders > 1 else (values[0] for values in found)))
 
 

@@ -16,8 +16,15 @@ def coefficients(derivatives: Array, orders: int) -> Array:
 
 
 def factorials(orders: int) -> Array:
-    """Return 0!, 1!, … (orders,), by which Taylor coefficients become derivatives."""
+    """Return 0!, 1!, … (orders,)."""
     return np.array([math.factorial(k) for k in range(orders)], dtype=float)
+
+
+def derivatives(coefficients: Array, axis: int = 0) -> Array:
+    """Return the derivatives 0, 1, … of which these are the Taylor coefficients along an axis."""
+    orders = coefficients.shape[axis]
+    scale = factorials(orders).reshape(-1, *[1] * (coefficients.ndim - axis - 1))
+    return np.asarray(coefficients * scale)
 
 
 def product(function: Callable[[Array, Array], Array], a: Array, b: Array) -> Array:

@@ -1,16 +1,16 @@
 """Wrenches with time derivatives: change of axes, gravity, the efforts that balance wrenches."""
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from hodyn_ros.common.arrays import Array, numbers
-from hodyn_ros.dynamics.argument_checks import checked, checked_pose, external, motions_and_base
+from hodyn_ros.dynamics.argument_checks import checked, external, motions_and_base
 from hodyn_ros.dynamics.body_motion import bodies_in_motion
-from hodyn_ros.dynamics.kernels.kinematics import com_motions, wrenches_to_world
-from hodyn_ros.dynamics.taylor_coefficients import coefficients, factorials
+from hodyn_ros.dynamics.inverse_dynamics import model_of
+from hodyn_ros.dynamics.kernels import rnea_spatial
+from hodyn_ros.dynamics.pose_motion import pose_derivatives
+from hodyn_ros.dynamics.taylor_coefficients import coefficients, derivatives, product
 from hodyn_ros.robot import HodynError, Robot, lie
-from hodyn_ros.robot.body_table import MASS
+from hodyn_ros.robot.body_table import COM_INERTIA, MASS
 
 
 def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
@@ -39,15 +39,10 @@ def world_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
         For wrong shapes, values that are not finite, and matrices that are not rotations.
 
     """
-    place, body, ads = _operands(pose, twist, wrench)
-    to_world = lie.adjoint(lie.inverse(place)).swapaxes(-1, -2)
-    image: list[Array] = []
-    for top in reversed(body):  # starting with the highest derivative
-        below, image = image, [_times(to_world, top)]
-        for k, rest in enumerate(below):
-            transported = sum(_times(ads[a], image[k - a]) for a in range(k + 1))
-            image.append((rest - transported) / (k + 1))
-    return _derivatives(image)
+    rotation, across, moment, force = _operands(pose, twist, wrench)
+    force = product(np.matmul, rotation, force)
+    moment = product(np.matmul, rotation, moment) + product(np.matmul, across, force)
+    return _stacked(moment, force)
 
 
 def body_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
@@ -56,16 +51,10 @@ def body_wrench(pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike) -> Array:
     W = Ad_Cᵀ W⁰, Ẇ = Ad_Cᵀ (ad_Vᵀ W⁰ + Ẇ⁰), and so on: in AGF26 Table 5(b) the wrench that the
     rotors must exert on the base. Shapes and errors are the same as for `world_wrench`.
     """
-    place, world, ads = _operands(pose, twist, wrench)
-    to_body = lie.adjoint(place).swapaxes(-1, -2)
-    image = [w / math.factorial(k) for k, w in enumerate(world)]
-    result = []
-    while image:
-        result.append(_times(to_body, image[0]))
-        image = [
-            (k + 1) * image[k + 1] + sum(_times(ads[a], image[k - a]) for a in range(k + 1))
-            for k in range(len(image) - 1)]
-    return np.stack(result, axis=-2)
+    rotation, across, moment, force = _operands(pose, twist, wrench)
+    back = rotation.swapaxes(-1, -2)
+    moment = moment - product(np.matmul, across, force)
+    return _stacked(product(np.matmul, back, moment), product(np.matmul, back, force))
 
 
 def gravity_wrenches(
@@ -79,8 +68,7 @@ def gravity_wrenches(
 
     They are (moment, force) in world axes about the world origin: W⁽ʳ⁾ = M⁽ʳ⁾ G with G = (0, g)
     (AGF26 eqs. 63, 64). In M21 eqs. (23)–(25), G is (0, −g), which yields −W, and M ad_V̇ has the
-    wrong sign. As M G = (m c × g, m g), all derivatives follow from the path c(t) of the centre of
-    mass.
+    wrong sign.
 
     Parameters
     ----------
@@ -103,16 +91,11 @@ def gravity_wrenches(
 
     """
     given = motions_and_base(robot, q, 1, base_pose, base_twist)
-    count, orders, n_bodies = *given.q.shape[:2], len(robot.bodies)
-    mass = robot.kernel_model.body_table[:, MASS]
-    result = np.zeros((count, orders, n_bodies, 6))
-    com = np.empty((n_bodies, orders, 3))
-    for t, bodies in enumerate(bodies_in_motion(robot, given)):
-        com_motions(robot.kernel_model.body_table, bodies.pose, bodies.twist, com)
-        weighted = mass[:, None, None] * com * factorials(orders)[:, None]
-        result[t, ..., :3] = np.cross(weighted, robot.gravity).swapaxes(0, 1)
-    result[:, 0, :, 3:] = mass[:, None] * robot.gravity
-    return result.reshape(*given.batch, orders, n_bodies, 6)
+    count, orders = given.q.shape[:2]
+    result = np.empty((count, orders, len(robot.bodies), 6))
+    for t, bodies in enumerate(bodies_in_motion(robot, given, orders)):
+        result[t] = (bodies.inertia[..., 3:] @ robot.gravity).swapaxes(0, 1)
+    return derivatives(result, 1).reshape(*given.batch, *result.shape[1:])
 
 
 def external_efforts(
@@ -153,45 +136,47 @@ def external_efforts(
 
     """
     given = motions_and_base(robot, q, 1, base_pose, base_twist)
-    count, orders, model = *given.q.shape[:2], robot.kernel_model
+    count, orders = given.q.shape[:2]
     wrenches = external(
         robot, numbers(external_wrenches, 'external_wrenches'), orders, given.batch)
-    total, frame = np.empty((len(robot.bodies), orders, 6)), np.empty((orders, 4, 3))
-    result = np.empty((count, orders, robot.n + 6 * robot.floating))
-    for t, (pose, screw, twist, _, _) in enumerate(bodies_in_motion(robot, given)):
-        wrenches_to_world(
-            np.ascontiguousarray(coefficients(wrenches[t], orders).swapaxes(0, 1)),
-            model.body_in_kernel, pose, twist, frame, total)
-        for i in range(len(total) - 1, 0, -1):
-            if model.parent[i] >= 0:
-                total[model.parent[i]] += total[i]
-        for k in range(orders):
-            joints: Array = np.asarray(
-                sum(np.sum(screw[:, a] * total[:, k - a], axis=1) for a in range(k + 1)))
-            result[t, k, :6 * robot.floating] = total[0, k, :6 * robot.floating]
-            result[t, k, 6 * robot.floating:] = robot.coupling.to_joints(joints[robot.floating:])
-    result *= -factorials(orders)[:, None]
-    return result.reshape(*given.batch, orders, result.shape[-1])
+    # They are the inverse dynamics of the robot without mass: the two derivatives more of the
+    # motion that it needs have no effect, and are 0.
+    parent, body_table, *others = model_of(robot)
+    massless, more = body_table.copy(), ((0, 0), (0, 2), (0, 0))
+    massless[:, MASS] = massless[:, COM_INERTIA:COM_INERTIA + 6] = 0.0
+    motion = np.pad(robot.coupling.to_bodies(given.q), more)
+    torque, base_wrench = np.empty((count, orders, motion.shape[-1])), np.empty((count, orders, 6))
+    base = (given.base[0], np.pad(given.base[1], more), base_wrench) if given.base else ()
+    rnea_spatial.inverse_dynamics(
+        parent, massless, *others, rnea_spatial.workspace(len(robot.bodies), orders - 1), base,
+        wrenches, motion, torque)
+    result = robot.coupling.to_joints(torque)
+    if given.base:
+        result = np.concatenate([base_wrench, result], axis=-1)
+    return result.reshape(*given.batch, *result.shape[1:])
 
 
 def _operands(
     pose: ArrayLike, twist: ArrayLike, wrench: ArrayLike,
-) -> tuple[Array, Array, list[Array]]:
-    """Return the pose, the wrench (derivatives on axis 0), and the coefficients of ad_Vᵀ."""
+) -> tuple[Array, Array, Array, Array]:
+    """Return coefficients of R and p̃ of the pose, (r + 1, …, 3, 3), and of moment and force.
+
+    Moment and force are columns, (r + 1, …, 3, 1).
+    """
     values = numbers(wrench, 'wrench')
     if values.ndim not in (2, 3) or values.shape[-2] == 0 or values.shape[-1] != 6:
         raise HodynError(f'wrench has shape {values.shape}; expected (r + 1, 6) or (T, r + 1, 6)')
     values = checked(values, 'wrench', values.shape)
     *batch, orders, _ = values.shape
     twists = checked(twist, 'twist', (*batch, orders - 1, 6))
-    ads = lie.ad(twists).swapaxes(-1, -2) / factorials(orders)[:-1, None, None]
-    place = checked_pose(pose, 'pose', tuple(batch))
-    return place, np.moveaxis(values, -2, 0), list(np.moveaxis(ads, -3, 0))
+    poses = coefficients(np.moveaxis(pose_derivatives(pose, twists), -3, 0), orders)
+    wrenches = coefficients(np.moveaxis(values, -2, 0), orders)[..., np.newaxis]
+    return (
+        poses[..., :3, :3], lie.skew(poses[..., :3, 3]), wrenches[..., :3, :],
+        wrenches[..., 3:, :])
 
 
-def _times(matrix: Array, vector: Array) -> Array:
-    return np.asarray((matrix @ vector[..., None])[..., 0])
-
-
-def _derivatives(coefficients: list[Array]) -> Array:
-    return np.stack(coefficients, axis=-2) * factorials(len(coefficients))[:, None]
+def _stacked(moment: Array, force: Array) -> Array:
+    """Return the derivatives of a wrench (…, r + 1, 6) from coefficients (r + 1, …, 3, 1)."""
+    wrench = derivatives(np.concatenate([moment, force], axis=-2)[..., 0])
+    return np.moveaxis(wrench, 0, -2)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.kernels import newton_euler
 from hodyn_ros.dynamics.kernels.decorators import batch_kernel, kernel, step
-from hodyn_ros.dynamics.kernels.newton_euler import row6
+from hodyn_ros.dynamics.kernels.newton_euler import body_momentum, row6
 from hodyn_ros.dynamics.kernels.rnea_body_fixed import subtract_external
 from hodyn_ros.dynamics.kernels.workspace import (
     block,
@@ -20,7 +20,7 @@ from hodyn_ros.dynamics.kernels.workspace import (
     new_workspace,
     take,
 )
-from hodyn_ros.robot.body_table import COM, MASS, ORIGIN_INERTIA, ROTATION, TRANSLATION
+from hodyn_ros.robot.body_table import ROTATION, TRANSLATION
 
 
 @step
@@ -279,32 +279,16 @@ def _next_rows(
 
 
 @step
-def _times_inertia(
-    body: Array, a: float, b: float, c: float, x: float, y: float, z: float,
-) -> tuple[float, float, float, float, float, float]:
-    """Return M V of a twist V = (a, b, c, x, y, z), about the frame's origin."""
-    mass = body[MASS]
-    cx, cy, cz = mass * body[COM], mass * body[COM + 1], mass * body[COM + 2]
-    xx, yy, zz = body[ORIGIN_INERTIA], body[ORIGIN_INERTIA + 1], body[ORIGIN_INERTIA + 2]
-    xy, xz, yz = (
-        body[ORIGIN_INERTIA + 3], body[ORIGIN_INERTIA + 4], body[ORIGIN_INERTIA + 5])
-    return (
-        xx * a + xy * b + xz * c + cy * z - cz * y, xy * a + yy * b + yz * c + cz * x - cx * z,
-        xz * a + yz * b + zz * c + cx * y - cy * x,
-        mass * x + b * cz - c * cy, mass * y + c * cx - a * cz, mass * z + a * cy - b * cx)
-
-
-@step
 def _body_products(
     k: int, body: Array, jacobian: Array, twist: Array, i: int, j: int, products: Array,
 ) -> None:
     """Write coefficient k of M J, 𝖢 J = M J̇ − bᵀ M J and (𝖢 + M b) J (MK21 eqs. 20, 22, 54)."""
     a, b, c, x, y, z = row6(jacobian[k, i], j)
     (products[0, k, i, j, 0], products[0, k, i, j, 1], products[0, k, i, j, 2],
-     products[0, k, i, j, 3], products[0, k, i, j, 4], products[0, k, i, j, 5]) = _times_inertia(
+     products[0, k, i, j, 3], products[0, k, i, j, 4], products[0, k, i, j, 5]) = body_momentum(
         body, a, b, c, x, y, z)
     a, b, c, x, y, z = row6(jacobian[k + 1, i], j)
-    a, b, c, x, y, z = _times_inertia(body, a, b, c, x, y, z)
+    a, b, c, x, y, z = body_momentum(body, a, b, c, x, y, z)
     a, b, c, x, y, z = (
         (k + 1) * a, (k + 1) * b, (k + 1) * c, (k + 1) * x, (k + 1) * y, (k + 1) * z)
     d, e, f, u, v, w = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0  # b J
@@ -324,7 +308,7 @@ def _body_products(
         u += vy * lz - vz * ly + oy * pz - oz * py
         v += vz * lx - vx * lz + oz * px - ox * pz
         w += vx * ly - vy * lx + ox * py - oy * px
-    d, e, f, u, v, w = _times_inertia(body, d, e, f, u, v, w)
+    d, e, f, u, v, w = body_momentum(body, d, e, f, u, v, w)
     for place, value in enumerate((a, b, c, x, y, z)):
         products[1, k, i, j, place] = value
     for place, value in enumerate((a + d, b + e, c + f, x + u, y + v, z + w)):

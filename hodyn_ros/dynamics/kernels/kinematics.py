@@ -176,30 +176,3 @@ def change_representation(representation: int, pose: Array, twist: Array, screws
                 converted[column], converted[3 + column] = angular, linear
             for c in range(6):
                 screw[k, c] = converted[c]
-
-
-@kernel
-def com_motions(body_table: Array, pose: Array, twist: Array, com: Array) -> None:
-    """Write the motion of the centres of mass, coefficients (n_bodies, k, 3)."""
-    for i in range(len(com)):
-        newton_euler.com_position(body_table[i], pose[i], com[i])
-        newton_euler.point_motion(1, com.shape[1], twist[i], com[i])
-
-
-@kernel
-def wrenches_to_world(
-    wrenches: Array, body_in_kernel: Array, pose: Array, twist: Array, frame: Array,
-    world: Array,
-) -> None:
-    """Write external wrenches in world axes about the world origin (AGF26 eq. 69).
-
-    - `wrenches`, `world`, (n_bodies, r + 1, 6): coefficients, given and written.
-    - `body_in_kernel`, (n_bodies, 4, 4): from the `KernelModel`.
-    - `pose`, `twist`, (n_bodies, 12), (n_bodies, r + 1, 6): of the kernel frames, twists as
-      coefficients.
-    - `frame`, (r + 1, 4, 3): scratch.
-    """
-    for i in range(len(world)):
-        newton_euler.body_frame_pose(body_in_kernel[i], pose[i], frame)
-        newton_euler.body_frame_motion(1, world.shape[1], twist[i], frame)
-        newton_euler.wrench_to_world(0, world.shape[1], frame, wrenches[i], world[i])

@@ -23,6 +23,8 @@ from hodyn_ros.robot.body_table import (
     COM_INERTIA,
     HOME_POSITION,
     HOME_ROTATION,
+    MASS,
+    ORIGIN_INERTIA,
     ROTATION,
     TRANSLATION,
 )
@@ -286,6 +288,22 @@ def newton_euler_wrench(
             y += cz * fx - cx * fz
             z += cx * fy - cy * fx
         wrench[k, 0], wrench[k, 1], wrench[k, 2] = x, y, z
+
+
+@step
+def body_momentum(
+    body: Array, a: float, b: float, c: float, x: float, y: float, z: float,
+) -> tuple[float, float, float, float, float, float]:
+    """Return M V of a twist V = (a, b, c, x, y, z) in a kernel frame, about its origin."""
+    mass = body[MASS]
+    cx, cy, cz = mass * body[COM], mass * body[COM + 1], mass * body[COM + 2]
+    xx, yy, zz = body[ORIGIN_INERTIA], body[ORIGIN_INERTIA + 1], body[ORIGIN_INERTIA + 2]
+    xy, xz, yz = (
+        body[ORIGIN_INERTIA + 3], body[ORIGIN_INERTIA + 4], body[ORIGIN_INERTIA + 5])
+    return (
+        xx * a + xy * b + xz * c + cy * z - cz * y, xy * a + yy * b + yz * c + cz * x - cx * z,
+        xz * a + yz * b + zz * c + cx * y - cy * x,
+        mass * x + b * cz - c * cy, mass * y + c * cx - a * cz, mass * z + a * cy - b * cx)
 
 
 @step

@@ -21,15 +21,7 @@ from hodyn_ros.dynamics.kernels.workspace import (
     new_workspace,
     take,
 )
-from hodyn_ros.robot.body_table import (
-    COM,
-    HOME_POSITION,
-    HOME_ROTATION,
-    MASS,
-    ORIGIN_INERTIA,
-    ROTATION,
-    TRANSLATION,
-)
+from hodyn_ros.robot.body_table import HOME_POSITION, HOME_ROTATION, ROTATION, TRANSLATION
 
 
 @step
@@ -245,19 +237,11 @@ def _joint_twist(
 @step
 def _newton_euler_wrench(body: Array, twist: Array, momentum: Array, wrench: Array) -> None:
     """Write Π = M V and W = Π̇ − ad_Vᵀ Π (KM21 eq. 13), about the frame's origin."""
-    mass = body[MASS]
-    cx, cy, cz = mass * body[COM], mass * body[COM + 1], mass * body[COM + 2]
-    xx, yy, zz = body[ORIGIN_INERTIA], body[ORIGIN_INERTIA + 1], body[ORIGIN_INERTIA + 2]
-    xy, xz, yz = (
-        body[ORIGIN_INERTIA + 3], body[ORIGIN_INERTIA + 4], body[ORIGIN_INERTIA + 5])
     for k in range(twist.shape[0]):
         wx, wy, wz, vx, vy, vz = row6(twist, k)
-        momentum[k, 0] = xx * wx + xy * wy + xz * wz + cy * vz - cz * vy
-        momentum[k, 1] = xy * wx + yy * wy + yz * wz + cz * vx - cx * vz
-        momentum[k, 2] = xz * wx + yz * wy + zz * wz + cx * vy - cy * vx
-        momentum[k, 3] = mass * vx + wy * cz - wz * cy
-        momentum[k, 4] = mass * vy + wz * cx - wx * cz
-        momentum[k, 5] = mass * vz + wx * cy - wy * cx
+        (momentum[k, 0], momentum[k, 1], momentum[k, 2],
+         momentum[k, 3], momentum[k, 4], momentum[k, 5]) = newton_euler.body_momentum(
+            body, wx, wy, wz, vx, vy, vz)
     for k in range(wrench.shape[0]):
         mx, my, mz, fx, fy, fz = row6(momentum, k + 1)
         mx, my, mz = (k + 1) * mx, (k + 1) * my, (k + 1) * mz
