@@ -123,13 +123,6 @@ def operations(tree: Tree) -> int:
         for wanted in _paths(tree))
 
 
-def variables(tree: Tree) -> set[str]:
-    """Return the names in C of the variables that a tree reads."""
-    return {
-        expression.operation for wanted in _paths(tree) for expression in _within(wanted, {})
-        if not expression.operands}
-
-
 def quoted(text: str) -> str:
     """Return the literal in C of any text."""
     return '"' + ''.join(
