@@ -62,23 +62,22 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
     robot, order, n = settings.robot, settings.order, settings.robot.n
     rng = np.random.default_rng(seed)
 
-    def draw(*shape: int, size: Array | float = 1.0) -> Array:
-        values = np.round(rng.uniform(-1.0, 1.0, (count, *shape)) * size, 3)
+    def rounded(values: Array) -> Array:
         return values.astype(np.float32).astype(float) if settings.single else values
+
+    def draw(*shape: int, size: Array | float = 1.0) -> Array:
+        return rounded(np.round(rng.uniform(-1.0, 1.0, (count, *shape)) * size, 3))
 
     q = draw(order + 3, n, size=np.array(_SIZES[:order + 3])[:, np.newaxis])
     gravity = draw(3, size=10.0)
     payload = np.abs(draw(10, size=np.array([3.0, *3 * [0.1], *6 * [0.02]])))
     payload[:, 4:7] += 0.125  # so that any two moments of inertia add up to at least the third
-    if settings.single:
-        payload = payload.astype(np.float32).astype(float)
+    payload = rounded(payload)
     torque = np.empty((count, order + 1, n))
     pose, twist, wrench = np.empty((3, count, 0, 6))
     if robot.floating:
-        pose = np.array([
-            lie.pose(lie.rotation_exp(motion[:3]), motion[3:]) for motion in draw(6, size=1.5)])
-        if settings.single:
-            pose = pose.astype(np.float32).astype(float)
+        pose = rounded(np.array([
+            lie.pose(lie.rotation_exp(motion[:3]), motion[3:]) for motion in draw(6, size=1.5)]))
         twist = draw(order + 2, 6, size=np.array(_SIZES[1:order + 3])[:, np.newaxis])
         wrench = np.empty((count, order + 1, 6))
     for t in range(count):
@@ -111,9 +110,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
                 _torques_of_table(joint.law, load[:, 0, i], rng)
                 if isinstance(joint.law, TabulatedSpring) else
                 load[:, 0, i] * _greatest_torque(joint.law, stiffness[:, 0, i]))
-        if settings.single:
-            load, stiffness = (
-                array.astype(np.float32).astype(float) for array in (load, stiffness))
+        load, stiffness = rounded(load), rounded(stiffness)
         side = MotorSide(actuators)
         motor = np.empty((count, 4, actuators.n_motors))
         for t in range(count):
