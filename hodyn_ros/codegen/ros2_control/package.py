@@ -14,12 +14,12 @@ import numpy as np
 from hodyn_ros.codegen.build_files import package_name, package_version
 from hodyn_ros.codegen.files import files as c_files
 from hodyn_ros.codegen.functions import functions
-from hodyn_ros.codegen.generate import GeneratedCode, GeneratedContents
+from hodyn_ros.codegen.generate import GeneratedCode, GeneratedContents, write_generated
 from hodyn_ros.codegen.origin import MARK
 from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.common.output_files import Contents
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.writer import urdf_text
 from hodyn_ros.robot.mass_matrix import mass_matrix
@@ -79,15 +79,8 @@ def generate_ros2_control(
         f'include/{_package(settings)}/{settings.prefix}.h': code[f'{settings.prefix}.h'],
         'config/robot.urdf': _description(robot),
         **dict(_filled(settings))}
-    with replacing(
-            Path(output), controller_contents(robot, prefix), force=force) as folder:
-        for name, text in texts.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, 'utf-8')
-    return GeneratedCode(
-        tuple(Path(output) / name for name in texts),
-        {f'{settings.prefix}_{function.name}': function.operations for function in made})
+    return write_generated(
+        output, controller_contents(robot, prefix), texts, settings, made, force=force)
 
 
 def controller_contents(robot: Robot, prefix: str = '') -> Contents:
