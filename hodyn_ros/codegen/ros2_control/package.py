@@ -22,6 +22,7 @@ from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.output_files import Contents
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.writer import urdf_text
+from hodyn_ros.robot.joint_names import driver_names
 from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.robot.robot_check import check_robot
 
@@ -150,7 +151,7 @@ def _words(settings: Settings) -> Mapping[str, str]:
         'mark': MARK, 'package': package, 'PACKAGE': package.upper(), 'prefix': prefix,
         'PREFIX': prefix.upper(), 'robot': name, 'robot_xml': escape(name),
         'version': package_version(), 'n': str(robot.n), 'm': str(len(motors)),
-        'joints': _strings(_driver_names(robot)), 'motors': _strings(motors),
+        'joints': _strings(driver_names(robot, robot.joint_names)), 'motors': _strings(motors),
         'gravity': str(gravity).lower(),
         'friction': str(robot.friction is not None and gravity).lower(),
         'zeros': _numbers(np.zeros(robot.n)),
@@ -226,7 +227,7 @@ def _calls(settings: Settings) -> dict[str, str]:
 
 def _description(robot: Robot) -> str:
     """Return a URDF with mock hardware that has the interfaces that the controller claims."""
-    names = dict(zip(robot.joint_names, _driver_names(robot), strict=True))
+    names = dict(zip(robot.joint_names, driver_names(robot, robot.joint_names), strict=True))
     limits = robot.limits
     none = np.full(robot.n, np.inf)  # these limits need URDF 1.2, which older readers refuse
     plain = replace(robot, limits=replace(limits, acceleration=none, jerk=none))
@@ -256,20 +257,13 @@ def _description(robot: Robot) -> str:
     return f'<?xml version="1.0"?>\n<!-- {MARK}. -->\n{ElementTree.tostring(root, "unicode")}\n'
 
 
-def _driver_names(robot: Robot) -> list[str]:
-    """Return the names of the joints in the robot's driver."""
-    prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
-    return [prefix + name for name in robot.joint_names]
-
-
 def _motor_names(robot: Robot) -> list[str]:
     """Return the names of the motors, which differ from the names of the joints."""
     if robot.actuators is None:
         return []
-    prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
-    return [
-        prefix + name + ('_motor' if name in robot.joint_names else '')
-        for name in robot.actuators.motor_names]
+    return driver_names(robot, [
+        name + ('_motor' if name in robot.joint_names else '')
+        for name in robot.actuators.motor_names])
 
 
 def _numbers(values: Array) -> str:
