@@ -211,18 +211,19 @@ def _calls(settings: Settings) -> dict[str, str]:
             '    torque[k / JOINTS][k % JOINTS] -= part[k / JOINTS][k % JOINTS];', '  }', '}']
     else:
         torques.append('static_cast<void>(friction);  // the robot file has none')
-    start = f'{prefix}_motor_{"start" if settings.has_start else "reference"}'
-    rows = 'reinterpret_cast<double (*)[MOTORS]>(motors.data())'
-    none = 'static_cast<void>(q), static_cast<void>(torque), static_cast<void>(motors);'
-    if not settings.actuators:
-        return {
-            'torques': _indented(torques), 'start_motors': _indented([none, 'return 0;']),
-            'move_motors': _indented([none, 'static_cast<void>(dt);', 'return 0;'])}
+
+    def motors(function: str) -> str:
+        if not settings.actuators:
+            return _indented([
+                'static_cast<void>(q), static_cast<void>(torque), static_cast<void>(motors);',
+                'return 0;'])
+        rows = 'reinterpret_cast<double (*)[MOTORS]>(motors.data())'
+        return _indented([f'return {prefix}_{function}(q, torque, {rows});'])
+
     return {
         'torques': _indented(torques),
-        'start_motors': _indented([f'return {start}(q, torque, {rows});']),
-        'move_motors': _indented([
-            'static_cast<void>(dt);', f'return {prefix}_motor_reference(q, torque, {rows});'])}
+        'start_motors': motors('motor_start' if settings.has_start else 'motor_reference'),
+        'move_motors': motors('motor_reference')}
 
 
 def _description(robot: Robot) -> str:
