@@ -2,7 +2,6 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-import re
 from typing import Any
 import warnings
 
@@ -211,9 +210,6 @@ def _value(section: CheckedMapping, key: str) -> Any:
         section.fail(key, f'expected true or false, got {value!r}')
     if key in ('deflection', 'torque'):
         return section.array(key, (len(value),) if isinstance(value, list) else (0,))
-    if isinstance(value, str) and re.fullmatch(r'-?\d+,\d+', value.strip()):
-        section.fail(
-            key, f"{value!r} has a decimal comma: write {value.strip().replace(',', '.')}")
     return section.number(key)
 
 
@@ -223,15 +219,11 @@ def _motor(section: CheckedMapping) -> Motor:
     side = part.data.get('side', 'link')
     if side not in ('link', 'rotor'):
         part.fail('side', f"expected 'link' or 'rotor', got {side!r}")
+    ratio = part.number('gear_ratio') if side == 'rotor' or part.has('gear_ratio') else 1.0
     keys = [key for key in _MOTOR_KEYS if part.has(key)]
     values = {key: part.number(key) for key in ('inertia', *keys)}
+    make = Motor.from_rotor if side == 'rotor' else Motor
     try:
-        if side == 'rotor':
-            return Motor.from_rotor(gear_ratio=part.number('gear_ratio'), **values)
-        ratio = part.number('gear_ratio') if part.has('gear_ratio') else 1.0
-        return Motor(gear_ratio=ratio, **values)
+        return make(gear_ratio=ratio, **values)
     except HodynError as error:
-        message = str(error)
-        if not message.startswith(part.context):
-            message = f'{part.context}, {message}'
-        raise HodynError(message) from None
+        raise HodynError(f'{part.context}, {error}') from None
