@@ -238,7 +238,7 @@ class Reasons:
 
     def of_turn(self, joint: int, change: float) -> str:
         """Return the cause of a joint's jump, rad, by one turn; empty for any other jump."""
-        turns = self._robot.joint_bodies[joint].type != 'prismatic'
+        turns = self._robot.turns[joint]
         return WRAPS if turns and abs(abs(change) - 2.0 * math.pi) < NEARLY else ''
 
 

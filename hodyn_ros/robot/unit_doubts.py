@@ -154,8 +154,8 @@ def _ask_of_limits(robot: 'Robot', context: str) -> None:
     has_range = np.isfinite(limits.position_max - limits.position_min)
     fastest = np.where(has_range, _FAST, _FAST_WHEEL)
     strongest = [
-        max(_STRONG * weight, _STRONG_SLIDE) if body.type == 'prismatic'
-        else max(_STRONG * weight * size, _STRONG_TURN) for body in robot.joint_bodies]
+        max(_STRONG * weight * size, _STRONG_TURN) if turns
+        else max(_STRONG * weight, _STRONG_SLIDE) for turns in robot.turns]
     ask_if([
         f'{quantity} of {name} ({limit:.4g})' for quantity, largest in (
             ('velocity', fastest), ('effort', strongest))
@@ -183,9 +183,9 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
     if robot.actuators is None:
         return
     turning = {
-        name: (joint, effort) for body, name, joint, effort in zip(
-            robot.joint_bodies, robot.joint_names, robot.actuators.joints,
-            robot.limits.effort.tolist(), strict=True) if body.type != 'prismatic'}
+        name: (joint, effort) for turns, name, joint, effort in zip(
+            robot.turns, robot.joint_names, robot.actuators.joints,
+            robot.limits.effort.tolist(), strict=True) if turns}
     bent = {name: _deflection(joint, effort) for name, (joint, effort) in turning.items()}
     for unit, low, high in (('N m/deg', _DEFLECTION, math.inf), ('N mm/rad', 0.0, _STIFF)):
         ask_if([
@@ -275,10 +275,10 @@ def _ask_of_friction(robot: 'Robot', context: str) -> None:
 def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -> None:
     size = max(_size(robot.bodies), _SHORT)
     arm = sum(body.mass * size**2 + float(np.trace(body.inertia)) for body in robot.bodies)
-    turns = {body.joint for body in robot.joint_bodies if body.type != 'prismatic'}
+    turns = dict(zip(robot.joint_names, robot.turns, strict=True))
     ask_if([
         f'{name} ({value:.3g} kg m²)' for name, value in inertia.items()
-        if name in turns and value > _ROTORS * arm
+        if turns[name] and value > _ROTORS * arm
     ], f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
        f'{arm:.2g}: are these in g cm², or multiplied by the squared gear ratio twice?')
 
