@@ -6,14 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators import MotorSide
-from hodyn_ros.actuators.laws import (
-    AntagonisticExponential,
-    AntagonisticQuadratic,
-    CubicSpring,
-    Law,
-    TabulatedSpring,
-)
+from hodyn_ros.actuators import MotorSide, laws
 from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
@@ -108,7 +101,7 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
         for i, joint in enumerate(actuators.joints):
             load[:, 0, i] = (
                 _torques_of_table(joint.law, load[:, 0, i], rng)
-                if isinstance(joint.law, TabulatedSpring) else
+                if isinstance(joint.law, laws.TabulatedSpring) else
                 load[:, 0, i] * _greatest_torque(joint.law, stiffness[:, 0, i]))
         load, stiffness = rounded(load), rounded(stiffness)
         side = MotorSide(actuators)
@@ -132,19 +125,19 @@ def _used(settings: Settings, gravity: Array, payload: Array) -> Robot:
     return robot
 
 
-def _greatest_torque(law: Law, stiffness: Array) -> Array | float:
+def _greatest_torque(law: laws.Law, stiffness: Array) -> Array | float:
     """Return the largest torque of a law, N m, or 50 N m if it has no bound."""
-    if isinstance(law, CubicSpring) and np.isfinite(law.greatest_torque):
+    if isinstance(law, laws.CubicSpring) and np.isfinite(law.greatest_torque):
         return law.greatest_torque
-    if isinstance(law, AntagonisticExponential):
+    if isinstance(law, laws.AntagonisticExponential):
         slack = 0.0 if law.pushes else 2.0 * law.scale
         return np.abs(stiffness / law.rate - slack)
-    if isinstance(law, AntagonisticQuadratic):
+    if isinstance(law, laws.AntagonisticQuadratic):
         return stiffness**2 / (2.0 * law.coefficient)
     return 50.0
 
 
-def _torques_of_table(law: TabulatedSpring, shares: Array, rng: np.random.Generator) -> Array:
+def _torques_of_table(law: laws.TabulatedSpring, shares: Array, rng: np.random.Generator) -> Array:
     """Return torques at `shares` of a table's half range, half of them moved next to its points.
 
     The first four moved torques are on both sides of both ends, the others next to random points.

@@ -10,14 +10,8 @@ import warnings
 
 import numpy as np
 
+from hodyn_ros.actuators import laws
 from hodyn_ros.actuators.joint_actuators import JointActuator
-from hodyn_ros.actuators.laws import (
-    AntagonisticExponential,
-    AntagonisticQuadratic,
-    CubicSpring,
-    LinearSpring,
-    TabulatedSpring,
-)
 from hodyn_ros.common.arrays import Array
 
 if TYPE_CHECKING:
@@ -197,7 +191,7 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
                                 if math.isfinite(joint.max_deflection)}),
             ('deflection', {name: float(np.abs(joint.law.deflection).max())
                             for name, (joint, _) in turning.items()
-                            if isinstance(joint.law, TabulatedSpring)})):
+                            if isinstance(joint.law, laws.TabulatedSpring)})):
         ask_if(
             [f'{name} ({angle:g})' for name, angle in angles.items() if angle > _DEFLECTION],
             f'{context}, actuators: {key} is in rad: are these degrees?')
@@ -210,7 +204,7 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
         f'{name} ({rest:.3g} at stiffness {joint.law.stiffness:g}, max_deflection '
         f'{joint.max_deflection:g})'
         for name, joint in zip(robot.joint_names, robot.actuators.joints, strict=True)
-        if isinstance(joint.law, AntagonisticExponential | AntagonisticQuadratic)
+        if isinstance(joint.law, laws.AntagonisticExponential | laws.AntagonisticQuadratic)
         and (rest := abs(joint.law.deflection_at_rest)) > joint.max_deflection
     ], f'{context}, actuators: the tendons deflect by more than max_deflection already at rest '
        'without a load: is max_deflection too small, or stiffness too large?')
@@ -286,9 +280,9 @@ def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -
 def _always_loaded(joint: JointActuator) -> str:
     """Return why a spring cannot carry 0 N m; empty if it can."""
     law = joint.law
-    if isinstance(law, TabulatedSpring) and not law.torque[0] <= 0.0 <= law.torque[-1]:
+    if isinstance(law, laws.TabulatedSpring) and not law.torque[0] <= 0.0 <= law.torque[-1]:
         return f'its table goes from {law.torque[0]:g} to {law.torque[-1]:g} N m'
-    if isinstance(law, AntagonisticExponential) and not law.pushes and (
+    if isinstance(law, laws.AntagonisticExponential) and not law.pushes and (
             law.stiffness < 2.0 * law.scale * law.rate):
         return (f'stiffness {law.stiffness:g} is below 2 scale rate = '
                 f'{2.0 * law.scale * law.rate:g} N m/rad, and its tendons do not push')
@@ -298,7 +292,7 @@ def _always_loaded(joint: JointActuator) -> str:
 def _deflection(joint: JointActuator, effort: float) -> float:
     """Return largest torque / stiffness of a linear or cubic spring, rad; 0 if unknown."""
     largest = min(effort, joint.motor.max_effort)
-    if isinstance(joint.law, LinearSpring | CubicSpring) and math.isfinite(largest):
+    if isinstance(joint.law, laws.LinearSpring | laws.CubicSpring) and math.isfinite(largest):
         return largest / joint.law.stiffness
     return 0.0
 

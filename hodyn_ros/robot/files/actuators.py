@@ -7,17 +7,8 @@ import warnings
 
 import numpy as np
 
+from hodyn_ros.actuators import laws
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
-from hodyn_ros.actuators.laws import (
-    AntagonisticExponential,
-    AntagonisticQuadratic,
-    CubicSpring,
-    Law,
-    LinearSpring,
-    Rigid,
-    TabulatedSpring,
-    VariableStiffness,
-)
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.common.errors import HodynError, check_names
 from hodyn_ros.common.input_files import check_file
@@ -32,19 +23,19 @@ MAX_FILE_BYTES = 1024 * 1024
 _SMALLEST_ROTOR = 1e-7  # kg m²: the rotors of arms have larger inertias
 
 # The class of each law, its mandatory keys and its optional keys.
-_LAWS: dict[str, tuple[Callable[..., Law], tuple[str, ...], tuple[str, ...]]] = {
-    'rigid': (Rigid, (), ()),
-    'spring': (LinearSpring, ('stiffness',), ('damping',)),
-    'cubic': (CubicSpring, ('stiffness', 'cubic'), ()),
-    'table': (TabulatedSpring, ('deflection', 'torque'), ()),
-    'variable': (VariableStiffness, ('stiffness',), ()),
-    'exponential': (AntagonisticExponential, ('scale', 'rate', 'stiffness'), ('pushes',)),
-    'quadratic': (AntagonisticQuadratic, ('coefficient', 'stiffness'), ()),
+_LAWS: dict[str, tuple[Callable[..., laws.Law], tuple[str, ...], tuple[str, ...]]] = {
+    'rigid': (laws.Rigid, (), ()),
+    'spring': (laws.LinearSpring, ('stiffness',), ('damping',)),
+    'cubic': (laws.CubicSpring, ('stiffness', 'cubic'), ()),
+    'table': (laws.TabulatedSpring, ('deflection', 'torque'), ()),
+    'variable': (laws.VariableStiffness, ('stiffness',), ()),
+    'exponential': (laws.AntagonisticExponential, ('scale', 'rate', 'stiffness'), ('pushes',)),
+    'quadratic': (laws.AntagonisticQuadratic, ('coefficient', 'stiffness'), ()),
 }
 _MOTOR_KEYS = ('viscous', 'coulomb', 'coulomb_velocity', 'max_velocity', 'max_effort')
 
 
-def law_keys(law: Law) -> dict[str, Any]:
+def law_keys(law: laws.Law) -> dict[str, Any]:
     """Return the keys of a law, with their values, as in a robot file."""
     for name, (kind, mandatory, optional) in _LAWS.items():
         if kind is type(law):
@@ -119,7 +110,7 @@ def with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> 
     """
     joints, replaced = [], []
     for name, joint, rotor in zip(actuators.names, actuators.joints, rotors, strict=True):
-        if isinstance(joint.law, Rigid) and joint.motor.inertia == 0.0:
+        if isinstance(joint.law, laws.Rigid) and joint.motor.inertia == 0.0:
             joint = replace(joint, motor=replace(joint.motor, inertia=rotor))
         elif rotor > 0.0 and not np.isclose(joint.motor.inertia, rotor):
             replaced.append(f'{name} ({rotor:.4g} by {joint.motor.inertia:.4g})')
