@@ -2,7 +2,6 @@
 import numpy as np
 
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
-from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.common.arrays import Array
 
 BANDWIDTH, DAMPING = 50.0, 0.7
@@ -21,7 +20,7 @@ class MotorLoop:
         self, actuators: Actuators, link_inertia: Array, bandwidth: float = BANDWIDTH,
     ) -> None:
         of_motor, inertia = actuators.motor_joints, actuators.motors[:, INERTIA]
-        is_source = (actuators.kinds[of_motor] == RIGID) & (inertia == 0.0)
+        is_source = actuators.rigid[of_motor] & (inertia == 0.0)
         inertia = np.where(is_source, link_inertia[of_motor], inertia)
         self._gains = np.array([inertia * bandwidth**2, inertia * 2.0 * DAMPING * bandwidth])
         self._limit = np.array([actuators.joints[joint].motor.max_effort for joint in of_motor])
