@@ -145,8 +145,7 @@ class Actuators:
             raise HodynError(
                 f'a motor reference has the shape (…, 4, {self.n_motors}): position, velocity, '
                 f'acceleration and torque of each motor; got {np.shape(reference)}')
-        ratio = np.repeat(
-            [joint.motor.gear_ratio for joint in self.joints], np.diff(self.motor_of))
+        ratio = np.array([joint.motor.gear_ratio for joint in self.joints])[self.motor_joints]
         converted: Array = reference * np.array([ratio, ratio, ratio, 1.0 / ratio])
         return converted
 

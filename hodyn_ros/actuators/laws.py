@@ -23,6 +23,7 @@ _NO_TABLE = np.zeros((0, TABLE_COLUMNS))
 class _Law:
     """Base class of the laws."""
 
+    motors: ClassVar[int] = 1  #: Number of motors at the joint
     #: Fields that the kernels take as parameters, in their order
     packed: ClassVar[tuple[str, ...]] = ()
     #: Fields that are proportional to the stiffness of the springs
@@ -44,7 +45,6 @@ class Rigid(_Law):
     """No spring: the motor moves with the link, θ = q."""
 
     kind: ClassVar[int] = RIGID
-    motors: ClassVar[int] = 1
     stiffness: ClassVar[float] = np.inf
 
 
@@ -56,7 +56,6 @@ class LinearSpring(_Law):
     stiffness: float
     damping: float = 0.0
     kind: ClassVar[int] = LINEAR
-    motors: ClassVar[int] = 1
     packed: ClassVar[tuple[str, ...]] = ('stiffness', 'damping')
     proportional: ClassVar[tuple[str, ...]] = ('stiffness',)
 
@@ -76,7 +75,6 @@ class CubicSpring(_Law):
     #: Torque at which a softening spring gives way, N m; infinite for other springs
     greatest_torque: float = field(init=False)
     kind: ClassVar[int] = CUBIC
-    motors: ClassVar[int] = 1
     packed: ClassVar[tuple[str, ...]] = ('stiffness', 'cubic', 'greatest_torque')
     proportional: ClassVar[tuple[str, ...]] = ('stiffness', 'cubic')
 
@@ -101,7 +99,6 @@ class TabulatedSpring(_Law):
     torque: Array
     table: Array = field(init=False, repr=False)
     kind: ClassVar[int] = TABULATED
-    motors: ClassVar[int] = 1
     proportional: ClassVar[tuple[str, ...]] = ('torque',)
 
     def __post_init__(self) -> None:
@@ -150,7 +147,6 @@ class VariableStiffness(_Law):
 
     stiffness: float  #: K, N m/rad, until another one is requested
     kind: ClassVar[int] = VARIABLE
-    motors: ClassVar[int] = 1
     proportional: ClassVar[tuple[str, ...]] = ('stiffness',)
 
     def __post_init__(self) -> None:

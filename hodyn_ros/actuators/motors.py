@@ -1,5 +1,5 @@
 """Motors, in link-side values, and the conversion of rotor-side values by the gear ratio."""
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,7 +22,14 @@ class Motor:
     max_effort: float = np.inf
 
     def __post_init__(self) -> None:
-        _check(**asdict(self))
+        for name in ('inertia', 'viscous', 'coulomb'):
+            value = getattr(self, name)
+            if not 0.0 <= value < np.inf:
+                raise HodynError(f'{name} {value:g}: must not be below 0, and must be finite')
+        for name in ('coulomb_velocity', 'gear_ratio', 'max_velocity', 'max_effort'):
+            value = getattr(self, name)
+            if not value > 0.0:
+                raise HodynError(f'{name} {value:g}: must be above 0')
 
     @classmethod
     def from_rotor(
@@ -40,20 +47,11 @@ class Motor:
 
         A gear of ratio N divides angles and multiplies torques by N, so B = N² J.
         """
-        _check(  # before the conversion, so that errors name the given numbers
-            gear_ratio=gear_ratio, inertia=inertia, viscous=viscous, coulomb=coulomb,
-            coulomb_velocity=coulomb_velocity, max_velocity=max_velocity, max_effort=max_effort)
+        # Checked before the conversion, so that errors name the given numbers.
+        at_rotor = cls(
+            inertia, viscous, coulomb, coulomb_velocity, gear_ratio, max_velocity, max_effort)
         n = gear_ratio
-        return cls(
-            inertia=n * n * inertia, viscous=n * n * viscous, coulomb=n * coulomb,
-            coulomb_velocity=coulomb_velocity / n, gear_ratio=n, max_velocity=max_velocity / n,
+        return replace(
+            at_rotor, inertia=n * n * inertia, viscous=n * n * viscous, coulomb=n * coulomb,
+            coulomb_velocity=coulomb_velocity / n, max_velocity=max_velocity / n,
             max_effort=n * max_effort)
-
-
-def _check(**values: float) -> None:
-    for name in ('inertia', 'viscous', 'coulomb'):
-        if not 0.0 <= values[name] < np.inf:
-            raise HodynError(f'{name} {values[name]:g}: must not be below 0, and must be finite')
-    for name in ('coulomb_velocity', 'gear_ratio', 'max_velocity', 'max_effort'):
-        if not values[name] > 0.0:
-            raise HodynError(f'{name} {values[name]:g}: must be above 0')

@@ -190,8 +190,7 @@ def _unknown(robot: Robot) -> list[str]:
 
     sentences = []
     ends = np.array([robot.limits.position_min, robot.limits.position_max])
-    turns_on = np.isinf(ends).all(axis=0) & np.array(
-        [unit(robot, joint, 'position') == 'rad' for joint in range(robot.n)], dtype=bool)
+    turns_on = np.isinf(ends).all(axis=0) & robot.turns
     for field in fields(robot.limits):
         missing = ~np.isfinite(getattr(robot.limits, field.name))
         if field.name.startswith('position'):

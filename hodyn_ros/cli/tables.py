@@ -43,5 +43,4 @@ def make_table(*headings: str, left: tuple[str, ...] = ()) -> Table:
 
 def units_of_prismatic(robot: Robot) -> str:
     """Return the end of a title that gives the units of prismatic joints; empty without any."""
-    is_any = any(body.type == 'prismatic' for body in robot.joint_bodies)
-    return ' (prismatic joints: N for N m, m for rad, kg for kg m²)' if is_any else ''
+    return '' if robot.turns.all() else ' (prismatic joints: N for N m, m for rad, kg for kg m²)'

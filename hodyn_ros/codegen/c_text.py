@@ -8,7 +8,7 @@ import textwrap
 
 import numpy as np
 
-from hodyn_ros.codegen.expressions import Expression, Number
+from hodyn_ros.codegen.expressions import Expression, Number, made_of
 from hodyn_ros.codegen.tracing import Branch, Leaf, Tree
 from hodyn_ros.robot import HodynError
 
@@ -47,7 +47,7 @@ class Language:
             expression: (name, _ATOM) for expression, name in named.items()}
         uses = Counter(_roots(tree))
         uses.update(
-            operand for expression in _within(uses, named) for operand in expression.operands
+            operand for expression in made_of(uses, named) for operand in expression.operands
             if isinstance(operand, Expression))
         if isinstance(tree, Branch):
             yield from self._locals([tree.condition.value], uses, named, text)
@@ -61,7 +61,7 @@ class Language:
             return
         # A variable that a result overwrites must be read first: as one used twice, it is copied.
         uses.update(2 * [
-            expression for expression in _within(uses, named)
+            expression for expression in made_of(uses, named)
             if any(expression.operation == target for target, _ in tree.results)])
         yield from self._locals(_values(tree), uses, named, text)
         for target, value in tree.results:
@@ -75,7 +75,7 @@ class Language:
         text: dict[Expression, tuple[str, int]],
     ) -> Iterator[str]:
         """Yield definitions of expressions that are long or used more than once; fill `text`."""
-        for expression in sorted(_within(wanted, named), key=lambda one: one.index):
+        for expression in made_of(wanted, named):
             written, level = self._written(expression, text)
             if uses[expression] > 1 or (
                     len(written) > _MAX_INLINE and expression not in wanted):
@@ -119,15 +119,8 @@ class Language:
 def operations(tree: Tree) -> int:
     """Return the operations on the longest path; a function of math.h counts as one."""
     return max(
-        sum(bool(expression.operands) for expression in _within(wanted, {}))
+        sum(bool(expression.operands) for expression in made_of(wanted))
         for wanted in _paths(tree))
-
-
-def variables(tree: Tree) -> set[str]:
-    """Return the names in C of the variables that a tree reads."""
-    return {
-        expression.operation for wanted in _paths(tree) for expression in _within(wanted, {})
-        if not expression.operands}
 
 
 def quoted(text: str) -> str:
@@ -186,20 +179,6 @@ def _values(leaf: Leaf) -> list[Expression]:
     """Return the results that are expressions, except variables assigned to themselves."""
     return [value for target, value in leaf.results
             if isinstance(value, Expression) and value.operation != target]
-
-
-def _within(wanted: Iterable[Expression], named: Iterable[Expression]) -> set[Expression]:
-    """Return the `wanted` expressions and all that they depend on, except the `named`."""
-    found: set[Expression] = set()
-    rest = [expression for expression in wanted if expression not in named]
-    while rest:
-        expression = rest.pop()
-        if expression not in found:
-            found.add(expression)
-            rest += [
-                operand for operand in expression.operands
-                if isinstance(operand, Expression) and operand not in named]
-    return found
 
 
 def _indented(lines: Iterable[str]) -> Iterator[str]:

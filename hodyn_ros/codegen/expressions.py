@@ -6,7 +6,7 @@ subexpressions are one object.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 import math
 import operator
@@ -248,15 +248,16 @@ def call(name: str, *operands: Number) -> Number:
     return FUNCTIONS[name](*operands)
 
 
-def made_of(roots: Iterable[Any]) -> list[Expression]:
-    """Return expressions and all that they depend on, operands first."""
-    wanted, waiting = set(), [root for root in roots if isinstance(root, Expression)]
+def made_of(roots: Iterable[Any], known: Container[Expression] = ()) -> list[Expression]:
+    """Return expressions and all that they depend on, operands first, except the `known` ones."""
+    found: set[Expression] = set()
+    waiting = list(roots)
     while waiting:
-        expression = waiting.pop()
-        if expression not in wanted:
-            wanted.add(expression)
-            waiting += [x for x in expression.operands if isinstance(x, Expression)]
-    return sorted(wanted, key=lambda x: x.index)
+        operand = waiting.pop()
+        if isinstance(operand, Expression) and operand not in found and operand not in known:
+            found.add(operand)
+            waiting += operand.operands
+    return sorted(found, key=lambda expression: expression.index)
 
 
 def translated(
@@ -283,9 +284,8 @@ def translated(
         return function(operation, *operands)
 
     roots = list(roots)
-    for expression in made_of(roots):
-        if expression not in found:
-            found[expression] = make(expression)
+    for expression in made_of(roots, meaning):
+        found[expression] = make(expression)
     return [of(root) for root in roots]
 
 

@@ -13,9 +13,6 @@ from hodyn_ros.codegen.settings import Settings
 _DERIVATIVES = (
     'position', 'velocity', 'acceleration', 'jerk', 'snap', 'crackle', 'pop')
 
-_NOT_FINITE = (
-    'The same happens for a joint whose values are not finite.')
-
 
 @dataclass(frozen=True)
 class Function:
@@ -124,7 +121,8 @@ def _motors(settings: Settings, language: Language, motion: str) -> list[Functio
         'Returns 0, or the number of the first joint, from 1, that cannot do the motion: its '
         'spring gives way, leaves its table, or is given less stiffness than the torque needs. '
         'The motors of such a joint keep the position and torque in `motor`, with velocity and '
-        f'acceleration 0: pass the `motor` of the last call. {_NOT_FINITE}')
+        'acceleration 0: pass the `motor` of the last call. '
+        'The same happens for a joint whose values are not finite.')
     if past:
         about += (
             ' Its damper continues from the last finite torques. dt is the time since the last '

@@ -1,12 +1,13 @@
 """C for one robot, written to a folder."""
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 import warnings
 
 from hodyn_ros.codegen.files import file_names, files
-from hodyn_ros.codegen.functions import functions
+from hodyn_ros.codegen.functions import Function, functions
 from hodyn_ros.codegen.origin import MARK
 from hodyn_ros.codegen.settings import STEEP, Settings
 from hodyn_ros.common.output_files import UNFINISHED, Contents, replacing
@@ -138,10 +139,20 @@ def generate_c(
             stacklevel=2)
     made = functions(settings)
     texts = files(settings, made)
-    with replacing(Path(output), generated_contents(robot, prefix), force=force) as folder:
-        folder.mkdir()
+    return write_generated(
+        output, generated_contents(robot, prefix), texts, settings, made, force=force)
+
+
+def write_generated(
+    output: str | Path, contents: Contents, texts: Mapping[str, str], settings: Settings,
+    made: Iterable[Function], *, force: bool,
+) -> GeneratedCode:
+    """Write the texts of files, by their path in the output folder; return what was made."""
+    with replacing(Path(output), contents, force=force) as folder:
         for name, text in texts.items():
-            (folder / name).write_text(text, 'utf-8')
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, 'utf-8')
     return GeneratedCode(
         tuple(Path(output) / name for name in texts),
         {f'{settings.prefix}_{function.name}': function.operations for function in made},

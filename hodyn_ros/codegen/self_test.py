@@ -6,14 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from hodyn_ros.actuators import MotorSide
-from hodyn_ros.actuators.laws import (
-    AntagonisticExponential,
-    AntagonisticQuadratic,
-    CubicSpring,
-    Law,
-    TabulatedSpring,
-)
+from hodyn_ros.actuators import MotorSide, laws
 from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.dynamics.inverse_dynamics import inverse_dynamics
@@ -62,23 +55,22 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
     robot, order, n = settings.robot, settings.order, settings.robot.n
     rng = np.random.default_rng(seed)
 
-    def draw(*shape: int, size: Array | float = 1.0) -> Array:
-        values = np.round(rng.uniform(-1.0, 1.0, (count, *shape)) * size, 3)
+    def rounded(values: Array) -> Array:
         return values.astype(np.float32).astype(float) if settings.single else values
+
+    def draw(*shape: int, size: Array | float = 1.0) -> Array:
+        return rounded(np.round(rng.uniform(-1.0, 1.0, (count, *shape)) * size, 3))
 
     q = draw(order + 3, n, size=np.array(_SIZES[:order + 3])[:, np.newaxis])
     gravity = draw(3, size=10.0)
     payload = np.abs(draw(10, size=np.array([3.0, *3 * [0.1], *6 * [0.02]])))
     payload[:, 4:7] += 0.125  # so that any two moments of inertia add up to at least the third
-    if settings.single:
-        payload = payload.astype(np.float32).astype(float)
+    payload = rounded(payload)
     torque = np.empty((count, order + 1, n))
     pose, twist, wrench = np.empty((3, count, 0, 6))
     if robot.floating:
-        pose = np.array([
-            lie.pose(lie.rotation_exp(motion[:3]), motion[3:]) for motion in draw(6, size=1.5)])
-        if settings.single:
-            pose = pose.astype(np.float32).astype(float)
+        pose = rounded(np.array([
+            lie.pose(lie.rotation_exp(motion[:3]), motion[3:]) for motion in draw(6, size=1.5)]))
         twist = draw(order + 2, 6, size=np.array(_SIZES[1:order + 3])[:, np.newaxis])
         wrench = np.empty((count, order + 1, 6))
     for t in range(count):
@@ -109,11 +101,9 @@ def samples(settings: Settings, count: int = VECTORS, seed: int = 0) -> Samples:
         for i, joint in enumerate(actuators.joints):
             load[:, 0, i] = (
                 _torques_of_table(joint.law, load[:, 0, i], rng)
-                if isinstance(joint.law, TabulatedSpring) else
+                if isinstance(joint.law, laws.TabulatedSpring) else
                 load[:, 0, i] * _greatest_torque(joint.law, stiffness[:, 0, i]))
-        if settings.single:
-            load, stiffness = (
-                array.astype(np.float32).astype(float) for array in (load, stiffness))
+        load, stiffness = rounded(load), rounded(stiffness)
         side = MotorSide(actuators)
         motor = np.empty((count, 4, actuators.n_motors))
         for t in range(count):
@@ -135,19 +125,19 @@ def _used(settings: Settings, gravity: Array, payload: Array) -> Robot:
     return robot
 
 
-def _greatest_torque(law: Law, stiffness: Array) -> Array | float:
+def _greatest_torque(law: laws.Law, stiffness: Array) -> Array | float:
     """Return the largest torque of a law, N m, or 50 N m if it has no bound."""
-    if isinstance(law, CubicSpring) and np.isfinite(law.greatest_torque):
+    if isinstance(law, laws.CubicSpring) and np.isfinite(law.greatest_torque):
         return law.greatest_torque
-    if isinstance(law, AntagonisticExponential):
+    if isinstance(law, laws.AntagonisticExponential):
         slack = 0.0 if law.pushes else 2.0 * law.scale
         return np.abs(stiffness / law.rate - slack)
-    if isinstance(law, AntagonisticQuadratic):
+    if isinstance(law, laws.AntagonisticQuadratic):
         return stiffness**2 / (2.0 * law.coefficient)
     return 50.0
 
 
-def _torques_of_table(law: TabulatedSpring, shares: Array, rng: np.random.Generator) -> Array:
+def _torques_of_table(law: laws.TabulatedSpring, shares: Array, rng: np.random.Generator) -> Array:
     """Return torques at `shares` of a table's half range, half of them moved next to its points.
 
     The first four moved torques are on both sides of both ends, the others next to random points.

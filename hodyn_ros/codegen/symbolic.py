@@ -127,7 +127,8 @@ def symbolic_torques(
             f'the torques of {robot.n} joints to order {order} may have {terms:.0e} terms before '
             f'like ones are collected, more than {MOST_TERMS:.0e}, which takes many minutes: use '
             'generate_c, or a lower order, symbols for fewer entries, or simplify=False')
-    found = _sympy(torque.flat, meaning)
+    found = translated(
+        torque.flat, meaning, lambda name, *operands: getattr(sympy, name)(*operands), _number)
     if simplify:
         found = [_collected(formula, q) for formula in found]
     return SymbolicTorques(np.array(found, dtype=object).reshape(torque.shape), q)
@@ -239,14 +240,6 @@ def _terms_at_most(roots: Iterable[Any]) -> float:
         else:
             terms[expression] = math.prod(counts)
     return sum(map(of, roots))
-
-
-def _sympy(roots: Iterable[Any], meaning: dict[Expression, Any]) -> list[Any]:
-    """Return recorded expressions as SymPy expressions."""
-    import sympy
-
-    return translated(
-        roots, meaning, lambda name, *operands: getattr(sympy, name)(*operands), _number)
 
 
 def _collected(formula: Any, q: Expressions) -> Any:

@@ -164,8 +164,7 @@ def _step(here: _Residual, damping: float, q: Array, bounds: tuple[Array, Array]
 def _starts(robot: Robot) -> list[Array]:
     """Return the middle of the joint ranges, and `RESTARTS` points spread evenly over them."""
     low, high = robot.limits.position_min, robot.limits.position_max
-    reach = np.array([
-        1.0 if body.type == 'prismatic' else np.pi for body in robot.joint_bodies])
+    reach = np.where(robot.turns, np.pi, 1.0)
     low = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2.0 * reach, -reach))
     high = np.where(np.isfinite(high), high, np.maximum(low + 2.0 * reach, reach))
     # The points (i/x, i/x², … i/xⁿ) modulo 1, with xⁿ⁺¹ = x + 1, fill the unit cube evenly.

@@ -1,8 +1,6 @@
 """Opens a recording of a robot."""
 from pathlib import Path
 
-import numpy as np
-
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.joint_names import JointNames
@@ -25,7 +23,7 @@ def open_recording(
     """
     bag = JointStateBag(
         path, JointNames(robot, prefix=prefix), topic, effort_gain=robot.effort_gain,
-        turns=np.array([body.type != 'prismatic' for body in robot.joint_bodies]))
+        turns=robot.turns)
     if what := RESULTS.get(bag.topic.rpartition('/')[2]):
         with bag:
             raise HodynError(

@@ -329,8 +329,7 @@ class LimitTable:
 def unit(robot: Robot, joint: int, quantity: str) -> str:
     """Return the SI unit of a quantity of a joint."""
     row = QUANTITIES[quantity]
-    is_prismatic = robot.joint_bodies[joint].type == 'prismatic'
-    return row.unit_of_prismatic if is_prismatic else row.unit
+    return row.unit if robot.turns[joint] else row.unit_of_prismatic
 
 
 def question_of_units(units: Collection[str]) -> str:

@@ -242,8 +242,8 @@ class Reasons:
 
     def of_turn(self, joint: int, change: float) -> str:
         """Return the cause of a joint's jump, rad, by one turn; empty for any other jump."""
-        turns = self._robot.joint_bodies[joint].type != 'prismatic'
-        return WRAPS if turns and abs(abs(change) - 2.0 * math.pi) < NEARLY else ''
+        is_turn = abs(abs(change) - 2.0 * math.pi) < NEARLY
+        return WRAPS if is_turn and self._robot.turns[joint] else ''
 
 
 def cause_of(text: str) -> str:

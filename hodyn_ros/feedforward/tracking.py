@@ -21,7 +21,7 @@ class TrackingWatch:
         self.error = self.ratio = 0.0
         self._beyond, self._half_turn = 0, np.full(len(tolerance), np.inf)
         if robot is not None and robot.actuators is not None:
-            self._half_turn[[body.type != 'prismatic' for body in robot.joint_bodies]] = np.pi
+            self._half_turn[robot.turns] = np.pi
         #: Whether a joint with motors is more than half a turn away: its driver wraps positions
         self.is_turned = False
 

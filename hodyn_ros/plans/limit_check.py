@@ -89,12 +89,9 @@ def doubt_of_units(robot: Robot, positions: Array) -> str:
     beyond = np.maximum(positions - limits.position_max, limits.position_min - positions)
     worst = beyond.argmax(axis=0)
     joints = np.arange(robot.n)
-    units = {
-        of for joint, value, most in zip(
-            joints.tolist(), positions[worst, joints], beyond[worst, joints], strict=True)
-        if most > 0.0 and (
-            abs(value) > _MANY_TURNS if (of := unit(robot, joint, 'position')) == 'rad'
-            else most > _FAR)}
+    value, most = positions[worst, joints], beyond[worst, joints]
+    is_mistaken = (most > 0.0) & np.where(robot.turns, abs(value) > _MANY_TURNS, most > _FAR)
+    units = {unit(robot, joint, 'position') for joint in np.flatnonzero(is_mistaken).tolist()}
     return f'; {question_of_units(units)}' if units else ''
 
 

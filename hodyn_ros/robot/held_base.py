@@ -4,10 +4,7 @@ from dataclasses import replace
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.robot.model import (
-    Body,
-    Robot,
-)
+from hodyn_ros.robot.model import Body, Robot
 
 
 def with_base_held(robot: Robot, rotation: Array | None = None) -> Robot:

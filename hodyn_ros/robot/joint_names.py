@@ -15,6 +15,12 @@ from hodyn_ros.common.errors import (
 from hodyn_ros.robot.model import Robot
 
 
+def driver_names(robot: Robot, names: Sequence[str]) -> list[str]:
+    """Return names with the first of the robot's `joint_prefixes` before each, if it has any."""
+    prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
+    return [prefix + name for name in names]
+
+
 class JointNames:
     """Finds a robot's joints in lists of names such as ``fer_joint1``.
 

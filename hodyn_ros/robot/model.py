@@ -15,7 +15,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot import inertia as inertias
 from hodyn_ros.robot import lie, spherical
-from hodyn_ros.robot.body_table import COLUMNS, TRANSLATION
+from hodyn_ros.robot.body_table import COLUMNS
 from hodyn_ros.robot.coupling import Coupling, Mimic
 from hodyn_ros.robot.joint_limits import Limits
 from hodyn_ros.robot.mounting import mounted
@@ -219,6 +219,11 @@ class Robot:
         return tuple(body.joint for body in self.joint_bodies)
 
     @property
+    def turns(self) -> NDArray[np.bool_]:
+        """Whether each joint turns, (n,): its position is in rad; that of a slide is in m."""
+        return np.array([body.type != 'prismatic' for body in self.joint_bodies], dtype=np.bool_)
+
+    @property
     def n(self) -> int:
         """Number of joints, without a floating base and joints that follow others."""
         return len(self.coupling.carried)
@@ -227,8 +232,7 @@ class Robot:
     def tracking_tolerance(self) -> Array:
         """Largest distance of joints from their reference, (n,), by default 0.2 rad or 0.05 m."""
         known = self.limits.tracking_error
-        default = [0.05 if body.type == 'prismatic' else 0.2 for body in self.joint_bodies]
-        return np.where(np.isfinite(known), known, default)
+        return np.where(np.isfinite(known), known, np.where(self.turns, 0.2, 0.05))
 
     @property
     def serial(self) -> bool:
@@ -385,15 +389,11 @@ def _pack(bodies: tuple[Body, ...]) -> KernelModel:
         com = rotation @ body.com + body_in_kernel[i][:3, 3]
         inertia = rotation @ body.inertia @ rotation.T
         about_origin = inertia - body.mass * lie.skew(com) @ lie.skew(com)
+        rotation_and_translation = {
+            'revolute': (1.0, 0.0), 'helical': (1.0, body.pitch), 'prismatic': (0.0, 1.0),
+            'floating': (0.0, 0.0)}[body.type]
         body_table[i] = np.concatenate([
-            home[:3, :3].ravel(), home[:3, 3], _ROTATION_AND_TRANSLATION[body.type],
+            home[:3, :3].ravel(), home[:3, 3], rotation_and_translation,
             [body.mass], com, inertias.pack(inertia), inertias.pack(about_origin),
         ])
-        if body.type == 'helical':
-            body_table[i, TRANSLATION] = body.pitch
     return KernelModel(np.array([body.parent for body in bodies]), body_table, body_in_kernel)
-
-
-_ROTATION_AND_TRANSLATION = {
-    'revolute': (1.0, 0.0), 'helical': (1.0, 0.0), 'prismatic': (0.0, 1.0), 'floating': (0.0, 0.0),
-}

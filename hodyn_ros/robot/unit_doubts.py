@@ -10,14 +10,8 @@ import warnings
 
 import numpy as np
 
+from hodyn_ros.actuators import laws
 from hodyn_ros.actuators.joint_actuators import JointActuator
-from hodyn_ros.actuators.laws import (
-    AntagonisticExponential,
-    AntagonisticQuadratic,
-    CubicSpring,
-    LinearSpring,
-    TabulatedSpring,
-)
 from hodyn_ros.common.arrays import Array
 
 if TYPE_CHECKING:
@@ -74,15 +68,20 @@ def ask(line: str) -> None:
     warnings.warn(line, stacklevel=4)
 
 
+def ask_if(those: Sequence[str], question: str) -> None:
+    """Warn of numbers that are probably wrong, if there are any: they stand after the question."""
+    if those:
+        warnings.warn(f'{question} {", ".join(those)}', stacklevel=4)
+
+
 def ask_of_angles(
     angles: Iterable[tuple[str, Sequence[float]]], what: str, context: str,
 ) -> None:
     """Ask whether named angles, rad, that exceed a full turn are degrees."""
-    if wide := [
+    ask_if([
         f'{name} ({" ".join(f"{angle:g}" for angle in those)})' for name, those in angles
         if max(map(abs, those)) > _FULL_TURN
-    ]:
-        ask(f'{context}: {what} in rad: are these degrees? {", ".join(wide)}')
+    ], f'{context}: {what} in rad: are these degrees?')
 
 
 def ask_of_links(links: Sequence['Body'], context: str) -> None:
@@ -93,33 +92,31 @@ def ask_of_links(links: Sequence['Body'], context: str) -> None:
         farthest = links[int(np.argmax(reach))].name
         ask(f'{context}: lengths are in m: are these mm? It is {length:.4g} m along the links to '
             f'{farthest}')
-    if steep := [
+    ask_if([
         f'{body.joint} ({body.pitch:g} m/rad)' for body in links
         if body.type == 'helical' and abs(body.pitch) > _STEEP
-    ]:
-        ask(f'{context}: pitch is in m/rad: is it in mm/rad, or per turn? {", ".join(steep)}')
+    ], f'{context}: pitch is in m/rad: is it in mm/rad, or per turn?')
     moves: list[bool] = []
     for body in links:
         moves.append(body.type != 'fixed' or (body.parent >= 0 and moves[body.parent]))
     moving = [body for body, there in zip(links, moves, strict=True) if there]
     with_mass = [body for body in moving if body.mass > 0.0]
-    if far := [
+    ask_if([
         f'{body.name} ({distance:.3g} m)' for body in with_mass
         if (distance := float(np.linalg.norm(body.com))) > _SPREAD * max(length, _SMALL_ARM)
         and (body.mass < _THIN * distance**3
              or distance > _POINT * _gyration(body.mass, body.inertia))
-    ]:
-        ask(f'{context}: centres of mass are in m: are these mm? {", ".join(far)}')
+    ], f'{context}: centres of mass are in m: are these mm?')
     size = max(_SMALLEST, _size(links, max(length, _SMALL_ARM)))
-    if heavy := [
+    ask_if([
         f'{body.name} ({body.mass:g} kg)' for body in with_mass
         if body.mass > max(_HEAVY * size**3, _DENSE * _gyration(body.mass, body.inertia)**3)
-    ]:
-        ask(f'{context}: masses are in kg: are these grams? {", ".join(heavy)}')
+    ], f'{context}: masses are in kg: are these grams?')
     _ask_of_inertias(
         [(body.name, body.mass, body.inertia) for body in with_mass], length, context)
-    if empty := [body.name for body in moving if body.mass == 0.0 and np.any(body.inertia)]:
-        ask(f'{context}: a mass of 0 with an inertia: is the mass missing? {", ".join(empty)}')
+    ask_if(
+        [body.name for body in moving if body.mass == 0.0 and np.any(body.inertia)],
+        f'{context}: a mass of 0 with an inertia: is the mass missing?')
 
 
 def ask_of_robot(robot: 'Robot', context: str) -> None:
@@ -130,13 +127,12 @@ def ask_of_robot(robot: 'Robot', context: str) -> None:
     for kind, most, one_sided, question in (
             ('revolute', MANY_TURNS, _ENDLESS, 'rad: are these degrees?'),
             ('prismatic', _FAR, _ENDLESS_FROM_ZERO, 'm: are these mm?')):
-        if wide := [
+        ask_if([
             f'{body.joint} ({lower:g} to {upper:g})' for body, lower, upper in zip(
                 robot.joint_bodies, limits.position_min, limits.position_max, strict=True)
             if body.type == kind and most < max(abs(lower), abs(upper)) < (
                 _ENDLESS if lower == -upper else one_sided)
-        ]:
-            ask(f'{context}: ranges are in {question} {", ".join(wide)}')
+        ], f'{context}: ranges are in {question}')
     _ask_of_friction(robot, context)
     if robot.rotor_inertia is not None:
         _ask_of_rotors(robot, dict(zip(
@@ -152,18 +148,16 @@ def _ask_of_limits(robot: 'Robot', context: str) -> None:
     has_range = np.isfinite(limits.position_max - limits.position_min)
     fastest = np.where(has_range, _FAST, _FAST_WHEEL)
     strongest = [
-        max(_STRONG * weight, _STRONG_SLIDE) if body.type == 'prismatic'
-        else max(_STRONG * weight * size, _STRONG_TURN) for body in robot.joint_bodies]
-    if beyond := [
+        max(_STRONG * weight * size, _STRONG_TURN) if turns
+        else max(_STRONG * weight, _STRONG_SLIDE) for turns in robot.turns]
+    ask_if([
         f'{quantity} of {name} ({limit:.4g})' for quantity, largest in (
             ('velocity', fastest), ('effort', strongest))
         for name, limit, most in zip(
             robot.joint_names, getattr(limits, quantity), largest, strict=True)
         if most < limit < np.inf
-    ]:
-        ask(f'{context}: limits that no such robot reaches: are these placeholders, or in other '
-            'units (deg/s, mm/s, N mm)? They are used as limits; leave them out if they are '
-            f'unknown. {", ".join(beyond)}')
+    ], f'{context}: limits that no such robot reaches: are these placeholders, or in other units '
+       '(deg/s, mm/s, N mm)? They are used as limits; leave them out if they are unknown.')
 
 
 def ask_of_gravity(robot: 'Robot', context: str) -> None:
@@ -183,60 +177,51 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
     if robot.actuators is None:
         return
     turning = {
-        name: (joint, effort) for body, name, joint, effort in zip(
-            robot.joint_bodies, robot.joint_names, robot.actuators.joints,
-            robot.limits.effort.tolist(), strict=True) if body.type != 'prismatic'}
+        name: (joint, effort) for turns, name, joint, effort in zip(
+            robot.turns, robot.joint_names, robot.actuators.joints,
+            robot.limits.effort.tolist(), strict=True) if turns}
     bent = {name: _deflection(joint, effort) for name, (joint, effort) in turning.items()}
-    for those, question in (
-            ([name for name, angle in bent.items() if angle > _DEFLECTION], 'N m/deg'),
-            ([name for name, angle in bent.items() if 0.0 < angle < _STIFF], 'N mm/rad')):
-        if those:
-            ask(f'{context}, actuators: stiffness is in N m/rad: is this {question}? At the '
-                'largest torque springs deflect by '
-                f'{", ".join(f"{name} ({bent[name]:.3g} rad)" for name in those)}')
+    for unit, low, high in (('N m/deg', _DEFLECTION, math.inf), ('N mm/rad', 0.0, _STIFF)):
+        ask_if([
+            f'{name} ({angle:.3g} rad)' for name, angle in bent.items() if low < angle < high
+        ], f'{context}, actuators: stiffness is in N m/rad: is this {unit}? At the largest torque '
+           'springs deflect by')
     for key, angles in (
             ('max_deflection', {name: joint.max_deflection for name, (joint, _) in turning.items()
                                 if math.isfinite(joint.max_deflection)}),
             ('deflection', {name: float(np.abs(joint.law.deflection).max())
                             for name, (joint, _) in turning.items()
-                            if isinstance(joint.law, TabulatedSpring)})):
-        if wide := [f'{name} ({angle:g})' for name, angle in angles.items() if (
-                angle > _DEFLECTION)]:
-            ask(f'{context}, actuators: {key} is in rad: are these degrees? {", ".join(wide)}')
-    if loaded := [
+                            if isinstance(joint.law, laws.TabulatedSpring)})):
+        ask_if(
+            [f'{name} ({angle:g})' for name, angle in angles.items() if angle > _DEFLECTION],
+            f'{context}, actuators: {key} is in rad: are these degrees?')
+    ask_if([
         f'{name} ({reason})' for name, joint in zip(
             robot.joint_names, robot.actuators.joints, strict=True)
         if (reason := _always_loaded(joint))
-    ]:
-        ask(f'{context}, actuators: springs that cannot carry 0 N m: is this meant? '
-            f'{", ".join(loaded)}')
-    if taut := [
+    ], f'{context}, actuators: springs that cannot carry 0 N m: is this meant?')
+    ask_if([
         f'{name} ({rest:.3g} at stiffness {joint.law.stiffness:g}, max_deflection '
         f'{joint.max_deflection:g})'
         for name, joint in zip(robot.joint_names, robot.actuators.joints, strict=True)
-        if isinstance(joint.law, AntagonisticExponential | AntagonisticQuadratic)
+        if isinstance(joint.law, laws.AntagonisticExponential | laws.AntagonisticQuadratic)
         and (rest := abs(joint.law.deflection_at_rest)) > joint.max_deflection
-    ]:
-        ask(f'{context}, actuators: the tendons deflect by more than max_deflection already at '
-            f'rest without a load: is max_deflection too small, or stiffness too large? '
-            f'{", ".join(taut)}')
+    ], f'{context}, actuators: the tendons deflect by more than max_deflection already at rest '
+       'without a load: is max_deflection too small, or stiffness too large?')
     motors = {name: joint.motor for name, (joint, _) in turning.items()}
-    if below := [
+    ask_if([
         f'{name} ({motor.gear_ratio:g})' for name, motor in motors.items()
         if motor.gear_ratio < 1.0
-    ]:
-        ask(f'{context}, actuators: gear_ratio is turns of the rotor per turn of the joint: are '
-            f'these the inverse? {", ".join(below)}')
-    if fast := [
+    ], f'{context}, actuators: gear_ratio is turns of the rotor per turn of the joint: are these '
+       'the inverse?')
+    ask_if([
         f'{name} ({joint.motor.max_velocity:g} {"rad/s" if name in turning else "m/s"} at the '
         'joint)' for name, joint in zip(
             robot.joint_names, robot.actuators.joints, strict=True)
         if math.isfinite(joint.motor.max_velocity) and (
             joint.motor.max_velocity > _FAST
             or joint.motor.max_velocity * joint.motor.gear_ratio > _FAST_ROTOR)
-    ]:
-        ask(f'{context}, actuators: max_velocity is in rad/s (prismatic: m/s): are these rpm? '
-            f'{", ".join(fast)}')
+    ], f'{context}, actuators: max_velocity is in rad/s (prismatic: m/s): are these rpm?')
     _ask_of_rotors(
         robot, {name: motor.inertia for name, motor in motors.items()}, f'{context}, actuators')
 
@@ -259,13 +244,12 @@ def _ask_of_inertias(
     loads: Iterable[tuple[str, float, Array]], length: float, context: str,
 ) -> None:
     """Ask about the inertias of loads (name, mass, inertia) on an arm of this length, m."""
-    if spread := [
+    ask_if([
         f'{name} ({radius:.3g} m)' for name, mass, inertia in loads
         if (radius := _gyration(mass, inertia)) > _SPREAD * max(length, _SHORT)
         and mass < _THIN * radius**3
-    ]:
-        ask(f'{context}: inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? '
-            f'The arm is {length:.3g} m long, and radii of gyration are: {", ".join(spread)}')
+    ], f'{context}: inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? '
+       f'The arm is {length:.3g} m long, and radii of gyration are:')
 
 
 def _ask_of_friction(robot: 'Robot', context: str) -> None:
@@ -275,33 +259,30 @@ def _ask_of_friction(robot: 'Robot', context: str) -> None:
     # the larger friction.
     law = robot.friction
     greatest = 0.5 * law.amplitude * (1.0 + np.abs(np.tanh(0.5 * law.slope * law.velocity_offset)))
-    if strong := [
+    ask_if([
         f'{name} ({torque:.3g} of {effort:.3g})' for name, torque, effort in zip(
             robot.joint_names, greatest, robot.limits.effort, strict=True) if torque > effort
-    ]:
-        ask(f'{context}: amplitude of friction is in N m (prismatic: N): is it in N mm? Friction '
-            f'exceeds the effort limit of {", ".join(strong)}')
+    ], f'{context}: amplitude of friction is in N m (prismatic: N): is it in N mm? Friction '
+       'exceeds the effort limit of')
 
 
 def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -> None:
     size = max(_size(robot.bodies), _SHORT)
     arm = sum(body.mass * size**2 + float(np.trace(body.inertia)) for body in robot.bodies)
-    turns = {body.joint for body in robot.joint_bodies if body.type != 'prismatic'}
-    if large := [
+    turns = dict(zip(robot.joint_names, robot.turns, strict=True))
+    ask_if([
         f'{name} ({value:.3g} kg m²)' for name, value in inertia.items()
-        if name in turns and value > _ROTORS * arm
-    ]:
-        ask(f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
-            f'{arm:.2g}: are these in g cm², or multiplied by the squared gear ratio twice? '
-            f'{", ".join(large)}')
+        if turns[name] and value > _ROTORS * arm
+    ], f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
+       f'{arm:.2g}: are these in g cm², or multiplied by the squared gear ratio twice?')
 
 
 def _always_loaded(joint: JointActuator) -> str:
     """Return why a spring cannot carry 0 N m; empty if it can."""
     law = joint.law
-    if isinstance(law, TabulatedSpring) and not law.torque[0] <= 0.0 <= law.torque[-1]:
+    if isinstance(law, laws.TabulatedSpring) and not law.torque[0] <= 0.0 <= law.torque[-1]:
         return f'its table goes from {law.torque[0]:g} to {law.torque[-1]:g} N m'
-    if isinstance(law, AntagonisticExponential) and not law.pushes and (
+    if isinstance(law, laws.AntagonisticExponential) and not law.pushes and (
             law.stiffness < 2.0 * law.scale * law.rate):
         return (f'stiffness {law.stiffness:g} is below 2 scale rate = '
                 f'{2.0 * law.scale * law.rate:g} N m/rad, and its tendons do not push')
@@ -311,7 +292,7 @@ def _always_loaded(joint: JointActuator) -> str:
 def _deflection(joint: JointActuator, effort: float) -> float:
     """Return largest torque / stiffness of a linear or cubic spring, rad; 0 if unknown."""
     largest = min(effort, joint.motor.max_effort)
-    if isinstance(joint.law, LinearSpring | CubicSpring) and math.isfinite(largest):
+    if isinstance(joint.law, laws.LinearSpring | laws.CubicSpring) and math.isfinite(largest):
         return largest / joint.law.stiffness
     return 0.0
 

@@ -22,6 +22,7 @@ from hodyn_ros.messages.cdr import nanoseconds
 from hodyn_ros.messages.joint_states import JointStateWriter
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.files.loader import load_robot
+from hodyn_ros.robot.joint_names import driver_names
 from hodyn_ros.ros import realtime
 from hodyn_ros.ros.outputs import LATCHED_QOS
 from hodyn_ros.ros.spinning import run
@@ -61,8 +62,7 @@ class SimulatedDriver(Node):
         self.period = 1.0 / rate
         self.due = time.perf_counter()  #: Time of the next state, s
         self._loop = make_control_loop(robot, start, self.period)
-        prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
-        self._state = JointStateWriter([prefix + joint for joint in robot.joint_names])
+        self._state = JointStateWriter(driver_names(robot, robot.joint_names))
         self._answers: dict[int, dict[str, JointState]] = {}
         # The arm's time leaves out stalls of this process, as the node's reference does.
         self._arm_clock: ReferenceClock | None = None

@@ -4,7 +4,7 @@ import math
 import numpy as np
 
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
-from hodyn_ros.actuators.laws import LINEAR, RIGID
+from hodyn_ros.actuators.laws import LINEAR
 from hodyn_ros.actuators.link_side import LinkSide
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.common.arrays import Array
@@ -17,8 +17,8 @@ MAX_STEP = 2e-4  # largest step of the integration, s
 
 def check_motors(actuators: Actuators) -> None:
     """Raise HodynError for a motor without inertia behind a spring."""
-    springs = actuators.kinds[actuators.motor_joints] != RIGID
-    weightless = np.flatnonzero(springs & (actuators.motors[:, INERTIA] == 0.0))
+    sprung = ~actuators.rigid[actuators.motor_joints]
+    weightless = np.flatnonzero(sprung & (actuators.motors[:, INERTIA] == 0.0))
     if weightless.size:
         raise HodynError(
             f'motor {actuators.motor_names[weightless[0]]!r} has no inertia: to simulate a motor '
@@ -43,7 +43,7 @@ class ElasticArm:
         self.longest_step = longest_step
         self._friction = robot.friction
         # A rigid joint's motor shares the link's index in the state; others have their own.
-        self._own = actuators.kinds[actuators.motor_joints] != RIGID
+        self._own = ~actuators.rigid[actuators.motor_joints]
         self._place = np.where(
             self._own, robot.n + np.cumsum(self._own) - 1, actuators.motor_joints)
         check_motors(actuators)

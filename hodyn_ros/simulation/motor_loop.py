@@ -2,9 +2,7 @@
 import numpy as np
 
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
-from hodyn_ros.actuators.laws import RIGID
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.common.errors import HodynError
 
 BANDWIDTH, DAMPING = 50.0, 0.7
 """Bandwidth ω of the loop, rad/s, and its damping ζ."""
@@ -14,21 +12,16 @@ class MotorLoop:
     """τ = feed-forward + B (ω² (θ_d − θ) + 2 ζ ω (θ̇_d − θ̇)), clipped to the motors' limits.
 
     B is the inertia of the motor, and `bandwidth` is ω, rad/s. At a rigid joint whose motor has no
-    inertia, B is the inertia that the joint moves, in `link_inertia`, (n,), kg m². Behind a
-    spring, a motor without inertia raises HodynError, as its gains would be 0.
+    inertia, B is the inertia that the joint moves, in `link_inertia`, (n,), kg m². Behind springs,
+    all motors have an inertia: `elastic_arm.check_motors` refuses others.
     """
 
     def __init__(
         self, actuators: Actuators, link_inertia: Array, bandwidth: float = BANDWIDTH,
     ) -> None:
         of_motor, inertia = actuators.motor_joints, actuators.motors[:, INERTIA]
-        is_source = (actuators.kinds[of_motor] == RIGID) & (inertia == 0.0)
+        is_source = actuators.rigid[of_motor] & (inertia == 0.0)
         inertia = np.where(is_source, link_inertia[of_motor], inertia)
-        weightless = np.flatnonzero(inertia == 0.0)
-        if weightless.size:
-            raise HodynError(
-                f'motor {actuators.motor_names[weightless[0]]!r} has no inertia, so the gains of '
-                'its loop would be 0: give motor.inertia in actuators')
         self._gains = np.array([inertia * bandwidth**2, inertia * 2.0 * DAMPING * bandwidth])
         self._limit = np.array([actuators.joints[joint].motor.max_effort for joint in of_motor])
 

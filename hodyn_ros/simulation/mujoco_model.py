@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from hodyn_ros.actuators.joint_actuators import INERTIA, Actuators
-from hodyn_ros.actuators.laws import LINEAR, RIGID
+from hodyn_ros.actuators.laws import LINEAR
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import how_to_install
 from hodyn_ros.robot import Body, HodynError, Robot, lie
@@ -70,8 +70,8 @@ def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
 def _rigid_inertia(actuators: Actuators) -> Array:
     """Return the inertia that rigidly coupled motors add to each joint, (n,), kg m²."""
     inertia = np.zeros(actuators.n)
-    rigid = actuators.kinds[actuators.motor_joints] == RIGID
-    inertia[actuators.kinds == RIGID] = actuators.motors[rigid, INERTIA]
+    rigid = actuators.rigid
+    inertia[rigid] = actuators.motors[rigid[actuators.motor_joints], INERTIA]
     return inertia
 
 
@@ -104,7 +104,7 @@ def _add_motors(
     """Add the motors behind springs as bodies, and linear springs as tendons."""
     tendons = ElementTree.SubElement(root, 'tendon')
     for motor, joint in enumerate(actuators.motor_joints):
-        if actuators.kinds[joint] == RIGID:
+        if actuators.rigid[joint]:
             continue
         name = f'motor{motor}'
         body = ElementTree.SubElement(world, 'body', name=name)

@@ -14,14 +14,15 @@ import numpy as np
 from hodyn_ros.codegen.build_files import package_name, package_version
 from hodyn_ros.codegen.files import files as c_files
 from hodyn_ros.codegen.functions import functions
-from hodyn_ros.codegen.generate import GeneratedCode, GeneratedContents
+from hodyn_ros.codegen.generate import GeneratedCode, GeneratedContents, write_generated
 from hodyn_ros.codegen.origin import MARK
 from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.common.output_files import Contents, replacing
+from hodyn_ros.common.output_files import Contents
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.files.writer import urdf_text
+from hodyn_ros.robot.joint_names import driver_names
 from hodyn_ros.robot.mass_matrix import mass_matrix
 from hodyn_ros.robot.robot_check import check_robot
 
@@ -79,15 +80,8 @@ def generate_ros2_control(
         f'include/{_package(settings)}/{settings.prefix}.h': code[f'{settings.prefix}.h'],
         'config/robot.urdf': _description(robot),
         **dict(_filled(settings))}
-    with replacing(
-            Path(output), controller_contents(robot, prefix), force=force) as folder:
-        for name, text in texts.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, 'utf-8')
-    return GeneratedCode(
-        tuple(Path(output) / name for name in texts),
-        {f'{settings.prefix}_{function.name}': function.operations for function in made})
+    return write_generated(
+        output, controller_contents(robot, prefix), texts, settings, made, force=force)
 
 
 def controller_contents(robot: Robot, prefix: str = '') -> Contents:
@@ -157,7 +151,7 @@ def _words(settings: Settings) -> Mapping[str, str]:
         'mark': MARK, 'package': package, 'PACKAGE': package.upper(), 'prefix': prefix,
         'PREFIX': prefix.upper(), 'robot': name, 'robot_xml': escape(name),
         'version': package_version(), 'n': str(robot.n), 'm': str(len(motors)),
-        'joints': _strings(_driver_names(robot)), 'motors': _strings(motors),
+        'joints': _strings(driver_names(robot, robot.joint_names)), 'motors': _strings(motors),
         'gravity': str(gravity).lower(),
         'friction': str(robot.friction is not None and gravity).lower(),
         'zeros': _numbers(np.zeros(robot.n)),
@@ -217,23 +211,24 @@ def _calls(settings: Settings) -> dict[str, str]:
             '    torque[k / JOINTS][k % JOINTS] -= part[k / JOINTS][k % JOINTS];', '  }', '}']
     else:
         torques.append('static_cast<void>(friction);  // the robot file has none')
-    start = f'{prefix}_motor_{"start" if settings.has_start else "reference"}'
-    rows = 'reinterpret_cast<double (*)[MOTORS]>(motors.data())'
-    none = 'static_cast<void>(q), static_cast<void>(torque), static_cast<void>(motors);'
-    if not settings.actuators:
-        return {
-            'torques': _indented(torques), 'start_motors': _indented([none, 'return 0;']),
-            'move_motors': _indented([none, 'static_cast<void>(dt);', 'return 0;'])}
+
+    def motors(function: str) -> str:
+        if not settings.actuators:
+            return _indented([
+                'static_cast<void>(q), static_cast<void>(torque), static_cast<void>(motors);',
+                'return 0;'])
+        rows = 'reinterpret_cast<double (*)[MOTORS]>(motors.data())'
+        return _indented([f'return {prefix}_{function}(q, torque, {rows});'])
+
     return {
         'torques': _indented(torques),
-        'start_motors': _indented([f'return {start}(q, torque, {rows});']),
-        'move_motors': _indented([
-            'static_cast<void>(dt);', f'return {prefix}_motor_reference(q, torque, {rows});'])}
+        'start_motors': motors('motor_start' if settings.has_start else 'motor_reference'),
+        'move_motors': motors('motor_reference')}
 
 
 def _description(robot: Robot) -> str:
     """Return a URDF with mock hardware that has the interfaces that the controller claims."""
-    names = dict(zip(robot.joint_names, _driver_names(robot), strict=True))
+    names = dict(zip(robot.joint_names, driver_names(robot, robot.joint_names), strict=True))
     limits = robot.limits
     none = np.full(robot.n, np.inf)  # these limits need URDF 1.2, which older readers refuse
     plain = replace(robot, limits=replace(limits, acceleration=none, jerk=none))
@@ -263,20 +258,13 @@ def _description(robot: Robot) -> str:
     return f'<?xml version="1.0"?>\n<!-- {MARK}. -->\n{ElementTree.tostring(root, "unicode")}\n'
 
 
-def _driver_names(robot: Robot) -> list[str]:
-    """Return the names of the joints in the robot's driver."""
-    prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
-    return [prefix + name for name in robot.joint_names]
-
-
 def _motor_names(robot: Robot) -> list[str]:
     """Return the names of the motors, which differ from the names of the joints."""
     if robot.actuators is None:
         return []
-    prefix = robot.joint_prefixes[0] if robot.joint_prefixes else ''
-    return [
-        prefix + name + ('_motor' if name in robot.joint_names else '')
-        for name in robot.actuators.motor_names]
+    return driver_names(robot, [
+        name + ('_motor' if name in robot.joint_names else '')
+        for name in robot.actuators.motor_names])
 
 
 def _numbers(values: Array) -> str:

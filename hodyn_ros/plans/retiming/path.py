@@ -101,8 +101,7 @@ def allowed_overshoot(robot: Robot, tolerance: float) -> Array:
 
     Prismatic joints may leave it by a tenth of the tolerance, in m.
     """
-    slides = [body.type == 'prismatic' for body in robot.joint_bodies]
-    return tolerance * np.where(slides, PRISMATIC, 1.0)
+    return tolerance * np.where(robot.turns, 1.0, PRISMATIC)
 
 
 def path_of(

@@ -2,23 +2,13 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-import re
 from typing import Any
 import warnings
 
 import numpy as np
 
+from hodyn_ros.actuators import laws
 from hodyn_ros.actuators.joint_actuators import Actuators, JointActuator
-from hodyn_ros.actuators.laws import (
-    AntagonisticExponential,
-    AntagonisticQuadratic,
-    CubicSpring,
-    Law,
-    LinearSpring,
-    Rigid,
-    TabulatedSpring,
-    VariableStiffness,
-)
 from hodyn_ros.actuators.motors import Motor
 from hodyn_ros.common.errors import HodynError, check_names
 from hodyn_ros.common.input_files import check_file
@@ -33,19 +23,19 @@ MAX_FILE_BYTES = 1024 * 1024
 _SMALLEST_ROTOR = 1e-7  # kg m²: the rotors of arms have larger inertias
 
 # The class of each law, its mandatory keys and its optional keys.
-_LAWS: dict[str, tuple[Callable[..., Law], tuple[str, ...], tuple[str, ...]]] = {
-    'rigid': (Rigid, (), ()),
-    'spring': (LinearSpring, ('stiffness',), ('damping',)),
-    'cubic': (CubicSpring, ('stiffness', 'cubic'), ()),
-    'table': (TabulatedSpring, ('deflection', 'torque'), ()),
-    'variable': (VariableStiffness, ('stiffness',), ()),
-    'exponential': (AntagonisticExponential, ('scale', 'rate', 'stiffness'), ('pushes',)),
-    'quadratic': (AntagonisticQuadratic, ('coefficient', 'stiffness'), ()),
+_LAWS: dict[str, tuple[Callable[..., laws.Law], tuple[str, ...], tuple[str, ...]]] = {
+    'rigid': (laws.Rigid, (), ()),
+    'spring': (laws.LinearSpring, ('stiffness',), ('damping',)),
+    'cubic': (laws.CubicSpring, ('stiffness', 'cubic'), ()),
+    'table': (laws.TabulatedSpring, ('deflection', 'torque'), ()),
+    'variable': (laws.VariableStiffness, ('stiffness',), ()),
+    'exponential': (laws.AntagonisticExponential, ('scale', 'rate', 'stiffness'), ('pushes',)),
+    'quadratic': (laws.AntagonisticQuadratic, ('coefficient', 'stiffness'), ()),
 }
 _MOTOR_KEYS = ('viscous', 'coulomb', 'coulomb_velocity', 'max_velocity', 'max_effort')
 
 
-def law_keys(law: Law) -> dict[str, Any]:
+def law_keys(law: laws.Law) -> dict[str, Any]:
     """Return the keys of a law, with their values, as in a robot file."""
     for name, (kind, mandatory, optional) in _LAWS.items():
         if kind is type(law):
@@ -120,7 +110,7 @@ def with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> 
     """
     joints, replaced = [], []
     for name, joint, rotor in zip(actuators.names, actuators.joints, rotors, strict=True):
-        if isinstance(joint.law, Rigid) and joint.motor.inertia == 0.0:
+        if isinstance(joint.law, laws.Rigid) and joint.motor.inertia == 0.0:
             joint = replace(joint, motor=replace(joint.motor, inertia=rotor))
         elif rotor > 0.0 and not np.isclose(joint.motor.inertia, rotor):
             replaced.append(f'{name} ({rotor:.4g} by {joint.motor.inertia:.4g})')
@@ -211,9 +201,6 @@ def _value(section: CheckedMapping, key: str) -> Any:
         section.fail(key, f'expected true or false, got {value!r}')
     if key in ('deflection', 'torque'):
         return section.array(key, (len(value),) if isinstance(value, list) else (0,))
-    if isinstance(value, str) and re.fullmatch(r'-?\d+,\d+', value.strip()):
-        section.fail(
-            key, f"{value!r} has a decimal comma: write {value.strip().replace(',', '.')}")
     return section.number(key)
 
 
@@ -223,15 +210,11 @@ def _motor(section: CheckedMapping) -> Motor:
     side = part.data.get('side', 'link')
     if side not in ('link', 'rotor'):
         part.fail('side', f"expected 'link' or 'rotor', got {side!r}")
+    ratio = part.number('gear_ratio') if side == 'rotor' or part.has('gear_ratio') else 1.0
     keys = [key for key in _MOTOR_KEYS if part.has(key)]
     values = {key: part.number(key) for key in ('inertia', *keys)}
+    make = Motor.from_rotor if side == 'rotor' else Motor
     try:
-        if side == 'rotor':
-            return Motor.from_rotor(gear_ratio=part.number('gear_ratio'), **values)
-        ratio = part.number('gear_ratio') if part.has('gear_ratio') else 1.0
-        return Motor(gear_ratio=ratio, **values)
+        return make(gear_ratio=ratio, **values)
     except HodynError as error:
-        message = str(error)
-        if not message.startswith(part.context):
-            message = f'{part.context}, {message}'
-        raise HodynError(message) from None
+        raise HodynError(f'{part.context}, {error}') from None

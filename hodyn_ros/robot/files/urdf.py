@@ -71,7 +71,6 @@ def robot_mapping(
             raise HodynError(f'{context}: {count} {tag}s; at most {max_bodies} are accepted here')
     links = _by_name(root, 'link')
     joints = [_joint(element) for element in _by_name(root, 'joint').values()]
-    _check_locked(locked, joints, context)
     order = _depth_first(list(links), joints, context)
     bodies: list[dict[str, Any]] = []
     given: dict[str, Mimic] = {}
@@ -198,17 +197,6 @@ def _depth_first(
     if missing:
         raise HodynError(f'{context}: link {missing[0]!r} is part of a cycle of joints')
     return order
-
-
-def _check_locked(locked: Mapping[str, float], joints: list[_Joint], context: str) -> None:
-    """Refuse to lock unknown joints."""
-    movable = [
-        name for joint in joints if joint.type not in ('fixed', 'floating')
-        for name in coordinate_names(joint.name, joint.type)]
-    for name in locked:
-        if name not in movable:
-            raise HodynError(
-                f'{context}: no joint {name!r} to lock; its joints are {", ".join(movable)}')
 
 
 def _joint_keys(joint: _Joint | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from hodyn_ros.robot.files.xml_elements import Element
-from hodyn_ros.robot.unit_doubts import ask_of_angles
+from hodyn_ros.robot.unit_doubts import ask_if, ask_of_angles
 
 
 def warn_of_dynamics(root: Element, context: str) -> None:
@@ -73,15 +73,11 @@ def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
         if body.get('mass'):
             has_mass[carrier[name]] = True
     carries = {carrier.get(body['parent']) for body in bodies if body['type'] != 'fixed'}
-    empty = [name for name, known in has_mass.items() if not known and name in carries]
-    if empty:
-        warnings.warn(
-            f'{context}: moving links without an <inertial>, or with a mass of 0, are taken as '
-            f'massless: {", ".join(empty)}', stacklevel=2)
-    points = [
+    ask_if(
+        [name for name, known in has_mass.items() if not known and name in carries],
+        f'{context}: moving links without an <inertial>, or with a mass of 0, are taken as '
+        'massless:')
+    ask_if([
         f'{body["name"]} ({body["mass"]:g} kg)' for body in bodies
-        if body.get('mass') and not np.any(body['inertia'])]
-    if points:
-        warnings.warn(
-            f'{context}: links with an <inertia> of 0 are taken as point masses: '
-            f'{", ".join(points)}', stacklevel=2)
+        if body.get('mass') and not np.any(body['inertia'])
+    ], f'{context}: links with an <inertia> of 0 are taken as point masses:')

@@ -17,6 +17,7 @@ int main()
   Output output;
   std::list<Plan> plans;
   Motion sample{};
+  const Motion * given = nullptr;  // for the next step
   output.max_effort.fill(std::numeric_limits<double>::infinity());
   output.max_effort_rate = output.max_effort;
   std::cout.precision(17);
@@ -54,13 +55,14 @@ int main()
       for (Row & row : sample) {
         for (double & number : row) {in >> number;}
       }
-      reference.take(&sample);
+      given = &sample;
     } else if (word == "step") {
       double dt;
       int count;
       in >> dt >> count;
       for (int k = 0; k < count; ++k) {
-        reference.step(dt);
+        reference.step(dt, given);
+        given = nullptr;
         const Motion & motion = reference.motion();
         output.step(motion, {motion[0], motion[1]}, dt);
         std::cout << static_cast<int>(reference.mode());

@@ -97,7 +97,7 @@ def motor(**changes):
     (spring(law='elastic'), "key 'law': expected one of rigid, spring, .*'elastic'"),
     (spring(stiffness=0), "joint 'j0', stiffness 0: must be above 0"),
     (spring(stiffness='1e3'), "key 'stiffness': expected numbers"),
-    (spring(stiffness='150,5'), r"'150,5' has a decimal comma: write 150\.5"),
+    (spring(stiffness='150,5'), r"'150,5' .YAML reads 150,5 as text: write 150\.5"),
     (spring(rate=3), "joint 'j0': unknown key 'rate'; known keys are damping, law"),
     (spring(max_deflection=-1), "joint 'j0', max_deflection -1: must be above 0"),
     (motor(), "motor: key 'inertia' is missing"),

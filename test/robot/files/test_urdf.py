@@ -179,7 +179,7 @@ def test_locked_joints_are_carried_where_they_are():
     ({'jg1': 20.0}, "'jg1' is locked at 20, which is not within its range"),
     ({'jg1': np.nan, 'jg2': 0.0}, "'jg1' is locked at nan"),
     ({'jg1': 0.0, 'jg2': 0.0, 'g3': 0.0},
-     "no joint 'g3' to lock; its joints are j1, (jg1, jg2, j2|j2, jg1, jg2)$"),
+     "no joint 'g3' to lock; its joints are j1, j2, jg1, jg2$"),
 ])
 def test_a_joint_is_not_locked_where_it_cannot_be(source, locked, words):
     robot = gripper() if source == 'URDF' else robot_mapping(hd.load_robot(gripper()))

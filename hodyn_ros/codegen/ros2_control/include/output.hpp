@@ -73,7 +73,7 @@ public:
   {
     time_ += dt;
     compute(motion);
-    stuck_ = robot::move_motors(rows(motion), rows(feed_forward_), dt, motors_);
+    stuck_ = robot::move_motors(rows(motion), rows(feed_forward_), motors_);
     const double u = std::min(time_ / fade, 1.0);
     const double weight = u * u * u * (10.0 + u * (6.0 * u - 15.0));
     limited_ = false;

@@ -100,30 +100,24 @@ public:
     }
   }
 
-  /// Take the sample that the chain sent in this cycle, or nullptr.
-  void take(const Motion * sample)
-  {
-    sample_ = sample;
-  }
-
-  /// Advance by dt, s.
-  void step(double dt)
+  /// Advance by dt, s, with the sample that the chain sent in this cycle, or nullptr.
+  void step(double dt, const Motion * sample)
   {
     lead_time_ += dt;
     arrived_ = nullptr;
     switch (mode_) {
       case Mode::HOLDING:
         // If latched, a chain must pause for longer than `silence` before it is followed again.
-        quiet_ = sample_ == nullptr ? quiet_ + dt : 0.0;
+        quiet_ = sample == nullptr ? quiet_ + dt : 0.0;
         latched_ = latched_ && quiet_ <= silence;
-        if (sample_ != nullptr && !latched_ && lead_to(*sample_)) {
+        if (sample != nullptr && !latched_ && lead_to(*sample)) {
           mode_ = Mode::CHAIN;
           silent_ = 0.0;
-          take_over(*sample_);
+          take_over(*sample);
         }
         break;
       case Mode::CHAIN:
-        follow_sample(dt);
+        follow_sample(dt, sample);
         break;
       case Mode::PLAN:
         passed_ += dt;
@@ -139,7 +133,6 @@ public:
         come_nearer_to_rest();
         break;
     }
-    sample_ = nullptr;
   }
 
 private:
@@ -182,7 +175,7 @@ private:
   }
 
   /// Follow a sample, or extrapolate for up to `silence`; a sample that jumps is ignored.
-  void follow_sample(double dt)
+  void follow_sample(double dt, const Motion * sample)
   {
     for (std::size_t i = 0; i < robot::JOINTS; ++i) {
       for (std::size_t j = 0; j + 1 < motion_.size(); ++j) {  // Taylor series
@@ -193,9 +186,9 @@ private:
         }
       }
     }
-    if (sample_ != nullptr && goes_on(*sample_)) {
+    if (sample != nullptr && goes_on(*sample)) {
       silent_ = 0.0;
-      take_over(*sample_);
+      take_over(*sample);
       return;
     }
     silent_ += dt;
@@ -248,7 +241,6 @@ private:
     const double time = std::min(stopping_, stop);
     if (plan_ != nullptr) {
       along_the_path(pace_.at(time));
-      add_lead();
     } else {
       for (std::size_t i = 0; i < robot::JOINTS; ++i) {
         const State state = rest_[i].at(time);
@@ -256,8 +248,8 @@ private:
           motion_[j][i] = state[j];
         }
       }
-      add_lead();
     }
+    add_lead();
     if (at_rest && lead_time_ >= transition) {
       hold(Row(motion_[0]));
     }
@@ -287,7 +279,6 @@ private:
   Polynomial pace_;
   std::array<Settling, robot::JOINTS> rest_, lead_;
   double stopping_ = 0.0, lead_time_ = 1e9, silent_ = 0.0, quiet_ = 0.0;
-  const Motion * sample_ = nullptr;
   const Plan * arrived_ = nullptr;
   bool latched_ = false;  // whether a chain must pause before it is followed: after a stop
 };

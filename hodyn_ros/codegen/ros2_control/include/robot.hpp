@@ -37,9 +37,9 @@ inline int start_motors(
 @start_motors@
 }
 
-/// Do the same at a later instant, dt after the previous one.
+/// Do the same at a later instant.
 inline int move_motors(
-  const double (*q)[JOINTS], const double (*torque)[JOINTS], double dt, Motors & motors)
+  const double (*q)[JOINTS], const double (*torque)[JOINTS], Motors & motors)
 {
 @move_motors@
 }

@@ -419,8 +419,7 @@ return_type FeedforwardController::update_and_write_commands(
   take_requests();
   const Mode before = reference_.mode();
   const Motion * const now = is_in_chained_mode() ? sample() : nullptr;
-  reference_.take(now);
-  reference_.step(dt);
+  reference_.step(dt, now);
   if (now != nullptr && before == Mode::HOLDING && reference_.mode() == Mode::HOLDING) {
     say(CHAIN_TOO_FAR);
   }
