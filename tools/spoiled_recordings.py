@@ -179,7 +179,7 @@ SPOILED = [
         r'\)\. Did an encoder, or the driver, fail\?'),)),
     on_slide('a velocity that stays', stuck_velocity, (re.compile(
         r'those of shoulder do not fit: they are \S+ rad/s \(RMS\) off the estimated ones, '
-        r'which are \S+ rad/s, and hardly count\. Correct the driver\.'),),
+        r'which are \S+ rad/s\. They get almost no weight\. Correct the driver\.'),),
         (re.compile('those of (?!shoulder)'), 'does not fit the'), commands=('replay',)),
     on_slide('an encoder that slips', slipped, (
         'Positions of elbow leap by +0.1 rad at t = 12 s, faster than any joint moves, and stay '

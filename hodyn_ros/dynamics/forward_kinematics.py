@@ -10,7 +10,8 @@ from hodyn_ros.dynamics.taylor_coefficients import derivatives
 from hodyn_ros.dynamics.twist_representation import Representation, representation_number
 from hodyn_ros.robot import HodynError, Robot
 
-SINGULAR_JACOBIAN = 1e-10  # singular values of J up to this fraction of the largest count as 0
+# A singular value of J counts as 0 if it is at most this fraction of the largest one.
+SINGULAR_JACOBIAN = 1e-10
 
 
 def forward_kinematics(

@@ -1,14 +1,15 @@
 """Robust regression with priors, and intervals that allow for correlated errors.
 
-The fit minimises the sum of Huber's loss of the residuals, over each joint's standard deviation,
-which a few large errors do not dominate, and of half the squared distance of the parameters from
-their priors, in standard deviations. The prior deviations of links and gains, the levels, are
+The fit minimises the sum of two terms. One is Huber's loss of the residuals, each divided by its
+joint's standard deviation; a few large errors do not dominate it. The other is half the squared
+distance of the parameters from their priors, in prior standard deviations. The prior deviations of links and gains, the levels, are
 estimated by the evidence of the linearised model (MacKay, Neural Computation 1992).
 
 Intervals come from the sandwich estimator over blocks of time, since the errors of neighbouring
 samples are correlated; see `correlated_errors` for errors that last longer than such blocks. The
-intervals include the errors of the priors. Considered parameters keep the robot's values, but the
-intervals of the offsets include the effect of their prior deviations.
+intervals include the errors of the priors. 'Considered' parameters are not fitted: they
+keep the robot's values. But the offsets would absorb their errors, so the intervals of the offsets
+include their prior uncertainty.
 """
 from dataclasses import dataclass, replace
 
@@ -29,7 +30,8 @@ _SETTLED = 0.02  # relative change of deviations and levels below which the roun
 _ROUNDS, _ROUGH = 5, 2  # greatest number of rounds, with and without `settle`
 _LEVELS = np.geomspace(0.003, 1.5, 24)
 """Candidate levels; 1 is ±100 %."""
-# Prior of each level: median, and standard deviation of the logarithm; 'asked': if it is a term.
+# Prior of each level: median, and standard deviation of the logarithm. Keys with
+# 'asked' hold if the kind is among the terms to fit.
 _USUAL = {
     'links asked': (0.2, 1.0), 'links': (0.05, 1.0), 'inverse_gain': (0.01, 1.0),
     'common_gain': (0.01, 1.0), 'inverse_gain asked': (0.2, 1.0)}
@@ -68,8 +70,8 @@ class Fit:
     def uncertain_as(self, wide: 'Fit') -> 'Fit':
         """Return this fit with the uncertainty of `wide`, a fit with more free parameters.
 
-        The covariance becomes the mean square of the errors about the values of this fit: values
-        that were fixed because they did not differ significantly may still be wrong.
+        The covariance is that of `wide` plus the squared difference of the two fits: a parameter
+        that is fixed, since it did not differ significantly from its given value, may be wrong.
         """
         change = self.theta - wide.theta
         both = np.outer(self.uncertain, self.uncertain)
@@ -158,7 +160,7 @@ def _cut(terms: Terms, value: Array, spread: Array) -> Array:
 def _weighed(
     terms: Terms, value: Array, derivative: Array, spread: Array, design: Array,
 ) -> tuple[Array, Array, Flags]:
-    """Return weighted residuals, (T n,), their Jacobian, (T n, f), and which count squared."""
+    """Return weighted residuals, (T n,), their Jacobian, (T n, f), and which are within Huber's bound."""
     scale = np.where(terms.known, 1.0 / (spread * np.sqrt(design)), 0.0)
     left = np.nan_to_num(value - terms.data.effort) * scale
     inside = np.abs(left) < _HUBER / np.sqrt(design)
@@ -301,7 +303,7 @@ def _of_considered(terms: Terms, theta: Array, spread: Array, design: Array) -> 
     _, slope, inside = _weighed(terms, *terms.evaluate(theta, both), spread, design)
     slope *= inside[:, None]
     by_offset, by_considered = slope[:, offsets[both]], slope[:, terms.considered[both]]
-    change = np.eye(len(theta))[:, terms.considered]  # of all parameters, by a considered one
+    change = np.eye(len(theta))[:, terms.considered]  # of all parameters, per considered one
     change[offsets] = -inverse(by_offset.T @ by_offset) @ (by_offset.T @ by_considered)
     return np.asarray((change * terms.prior[terms.considered] ** 2) @ change.T)
 
@@ -319,7 +321,7 @@ def beside_other_links(terms: Terms, found: Fit) -> Fit:
         terms, *terms.evaluate(found.theta, both), found.spread, found.design)
     slope *= inside[:, None]
     own, others = slope[:, terms.free[both]], slope[:, given[both]]
-    change = np.zeros((len(given), int(given.sum())))  # of all parameters, by a given one
+    change = np.zeros((len(given), int(given.sum())))  # of all parameters, per given one
     change[terms.free] = -inverse(found.curvature + np.diag(found.precision)) @ (own.T @ others)
     deviation = _prior(terms, found.levels)[given]
     return replace(found, covariance=found.covariance + (change * deviation ** 2) @ change.T)

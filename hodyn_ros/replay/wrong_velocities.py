@@ -9,21 +9,24 @@ EXCHANGED = (
     'the recorded efforts agree with them instead, so velocities and efforts seem to be exchanged')
 """Said if velocities and efforts seem to be exchanged."""
 
-_LIKE = 0.9  # correlation from which a recorded velocity counts as a joint's, up to a factor
+# Least correlation at which a recorded velocity is taken to be that of a joint, perhaps times a
+# constant factor.
+_LIKE = 0.9
 _NEAR = 0.2  # difference of logarithms below which two factors are the same
 _SAME = 0.03  # difference of logarithms below which factors are so alike that they have one cause
-# Magnitudes of logarithms from which factors differ from 1: _OTHER in general; with correlations
-# above _NO_FILTER, _SURELY_OTHER for one joint and _ALL_OTHER for a factor of all joints. Such
-# correlations exclude a filter: it would also delay the velocities. Noise then changes factors by
-# less than 3 %.
+# A factor counts as different from 1 if the magnitude of its logarithm is above _OTHER. If the
+# correlation is above _NO_FILTER, less is enough: _SURELY_OTHER for one joint, _ALL_OTHER for a
+# factor of all joints. Such a correlation excludes a filter, which would also delay the velocities;
+# and noise then changes factors by less than 3 %.
 _OTHER, _SURELY_OTHER, _ALL_OTHER, _NO_FILTER = 0.4, 0.2, 0.04, 0.99
 # Recorded velocities do not fit if their correlation is below _UNLIKE, and if the estimated ones
 # are above _QUICK, rad/s or m/s (RMS): usual noise is smaller.
 _UNLIKE, _QUICK = 0.5, 0.05
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
-# Efforts are velocities if those of all joints differ from the estimated velocities by less than
-# the share _EXCHANGED of their squares, and the recorded velocities by more than _MANY times as
-# much, those of at least one joint also by more than _EXCHANGED.
+# The efforts are taken to be the velocities under three conditions on squared differences from the
+# estimated velocities, summed and divided by the sum of the squared estimated velocities. For each
+# joint, that of the efforts is below _EXCHANGED, and that of the recorded velocities is more than
+# _MANY times as large. For at least one joint, the latter is above _EXCHANGED.
 _EXCHANGED, _MANY = 0.2, 10.0
 # Least offset that counts: _OFFSET, rad/s or m/s, and _FAR_OFF times the median deviation of the
 # errors; errors that deviate by more than _USUAL times this median are glitches.
@@ -161,7 +164,8 @@ class RecordedVelocities:
             unit = 'rad/s' if self._turns[joint] else 'm/s'
             said.append(
                 f'those of {names[joint]} do not fit: they are {error[joint]:.2g} {unit} (RMS) '
-                f'off the estimated ones, which are {moved[joint]:.2g} {unit}, and hardly count')
+                f'off the estimated ones, which are {moved[joint]:.2g} {unit}. They get almost no '
+                'weight')
         return said
 
     @property
@@ -188,7 +192,8 @@ def _offsets(moved: Array, recorded: Array) -> Array:
     # At one speed, an offset and a factor are the same.
     varies = np.sum(velocity ** 2, axis=0) > (0.1 * middle) ** 2 * count
     follows = varies & (np.abs(slope) < 0.5) & (np.abs(at_rest - middle) < 0.5 * np.abs(middle))
-    # In wrong units of time, a joint that moves at one speed for long seems to rest.
+    # If the stamps have a wrong unit, a moving joint may seem to rest. So an offset at rest must
+    # hold for nearly all samples: else a long motion at one speed would look like an offset.
     rests = (np.mean(moved ** 2, axis=0) < _MOVES ** 2) & (count > 0.95 * len(moved))
     is_offset = np.abs(middle) > np.maximum(_OFFSET, _FAR_OFF * scatter)
     return np.where(is_offset & (follows | rests) & recorded.any(axis=0), middle, 0.0)

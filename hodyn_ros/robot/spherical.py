@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _FORM = 1e-9
 """Tolerance of axes (unit vectors) and points (m) in this form, as files round numbers."""
 _NEAR_SINGULAR = 1e-2
-"""|cos q₂| up to which the chart is named as the cause if dynamics fail or lose digits."""
+"""If dynamics fail or lose digits at |cos q₂| up to this, the chart is named as the cause."""
 
 
 def spherical_joints(robot: Robot) -> Mapping[str, int]:

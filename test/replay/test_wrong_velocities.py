@@ -70,7 +70,7 @@ def test_velocities_that_fit_in_no_way_are_named_with_their_distance(seed, chang
         np.sqrt(np.mean(each ** 2)) for each in (q[:, 1, 3], found[:, 3] - q[:, 1, 3]))
     assert wrong_velocities(q[:, 1], found, tuple('abcdefg'), np.arange(7) != 3) == ([
         f'those of d do not fit: they are {off:.2g} m/s (RMS) off the estimated ones, which '
-        f'are {size:.2g} m/s, and hardly count'] if is_said else [])
+        f'are {size:.2g} m/s. They get almost no weight'] if is_said else [])
 
 
 @pytest.mark.parametrize(('factor', 'is_said'), [

@@ -184,7 +184,7 @@ def _feedback(robot: Robot, effort: Array, gravity: bool) -> str:
 
 
 def _least_inertia(robot: Robot) -> Array:
-    """Return the least inertia, over configurations, that each joint moves if others are free."""
+    """Return the least inertia that each joint feels, over configurations, if others are free."""
     limits = robot.limits
     low, high = (np.clip(bound, -np.pi, np.pi) for bound in (
         limits.position_min, limits.position_max))

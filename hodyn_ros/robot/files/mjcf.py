@@ -47,8 +47,8 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     """Return a compiled model, one tree whose root may be free, as a mapping of the robot format.
 
     Bodies are in MuJoCo's order. A body with several joints becomes a chain, whose last link has
-    the body's name and mass. Positions are MuJoCo's qpos, except those of ball joints. Joints that
-    will be `locked` follow no other joint. `context` names the source in messages. HodynError,
+    the body's name and mass. Positions are MuJoCo's qpos, except those of ball joints. Couplings by
+    which a joint of `locked` follows another are left out. `context` names the source in messages. HodynError,
     naming body or joint: the robot format cannot express the model.
     """
     mimics = _couplings(model, context, locked)
@@ -80,7 +80,8 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
         for name, j in joint_of.items()
         if name not in mimics or mimics[name].joint not in locked}, mimics, context)
     dofs = model.jnt_dofadr[joints]
-    # Left out at ball joints: a value equal about all axes is not constant in three coordinates.
+    # Armature and damping of ball joints are left out: MuJoCo's one value acts equally about all
+    # axes, which no constant values in three coordinates can express.
     by_axis = np.isin(joints, balls, invert=True)
     armature, damping = (
         _reflected(dict(zip(joint_of, (by_axis * values[dofs]).tolist(), strict=True)), mimics)
@@ -103,7 +104,7 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
 
 
 def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[float]:
-    """Return the inertias or dampings at joints that move by themselves, with their followers'."""
+    """Return the inertias or dampings of joints that follow no other, with their followers'."""
     felt = {name: value for name, value in values.items() if name not in mimics}
     for name, mimic in mimics.items():
         if mimic.joint in felt:
@@ -201,7 +202,7 @@ def _limits(model: Any, joint: int, context: str) -> JointLimits:
     limit = min(bounds, default=np.inf)
     if limit == 0.0:
         warnings.warn(
-            f'{context}, joint {_name(model, "jnt", joint)!r}: its actuators push one way only: '
+            f'{context}, joint {_name(model, "jnt", joint)!r}: each of its actuators pushes one way only: '
             'its effort limit is taken as unknown', stacklevel=3)
     lower, upper = model.jnt_range[joint].tolist() if model.jnt_limited[joint] else _UNLIMITED
     return JointLimits(lower, upper, effort=float(limit) if limit > 0.0 else np.inf)
@@ -232,9 +233,10 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
             constant, slope, *rest = model.eq_data[e, :5].tolist()
             if len(names) < 2 or any(rest) or slope == 0.0 or names[0] in mimics:
                 raise HodynError(
-                    f'{context}: an equality of {" and ".join(map(repr, names))} is not linear '
-                    'in two joints, or its first joint has another; lock them (locked_joints), '
-                    'or remove it')
+                    f'{context}: the equality of {" and ".join(map(repr, names))} is not '
+                    'supported: an equality must be linear in two joints, and a joint may be the '
+                    'first of one equality only. Lock the joints (locked_joints), or remove the '
+                    'equality')
             first, other = (float(model.qpos0[model.jnt_qposadr[j]]) for j in pair)
             mimics[names[0]] = Mimic(names[1], slope, first + constant - slope * other)
         if kind in _OF_BODIES and not _holds_mocap(model, e):

@@ -1,6 +1,7 @@
 """Inverse dynamics of orders 0 to 2 in body-fixed representation: KM21, for serial arms.
 
-The numbers are Taylor polynomials in time (`taylor`). So one source serves single calls and
+The numbers are Taylor polynomials in time (`taylor`): their type hides the order, and how many
+motions are computed together. So one source serves single calls and
 batches on any processor, and reads like the recursive Newton-Euler algorithm (RNEA) of order 0.
 
 Every joint turns about or slides along the z axis of its kernel frame, so this frame may be turned
