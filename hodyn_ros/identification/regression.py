@@ -2,8 +2,9 @@
 
 The fit minimises the sum of two terms. One is Huber's loss of the residuals, each divided by its
 joint's standard deviation; a few large errors do not dominate it. The other is half the squared
-distance of the parameters from their priors, in prior standard deviations. The prior deviations of links and gains, the levels, are
-estimated by the evidence of the linearised model (MacKay, Neural Computation 1992).
+distance of the parameters from their priors, in prior standard deviations. The prior deviations of
+links and gains, the levels, are estimated by the evidence of the linearised model (MacKay, Neural
+Computation 1992).
 
 Intervals come from the sandwich estimator over blocks of time, since the errors of neighbouring
 samples are correlated; see `correlated_errors` for errors that last longer than such blocks. The
@@ -160,7 +161,7 @@ def _cut(terms: Terms, value: Array, spread: Array) -> Array:
 def _weighed(
     terms: Terms, value: Array, derivative: Array, spread: Array, design: Array,
 ) -> tuple[Array, Array, Flags]:
-    """Return weighted residuals, (T n,), their Jacobian, (T n, f), and which are within Huber's bound."""
+    """Return weighted residuals, (T n,), their Jacobian, (T n, f), and which are in Huber's bound."""
     scale = np.where(terms.known, 1.0 / (spread * np.sqrt(design)), 0.0)
     left = np.nan_to_num(value - terms.data.effort) * scale
     inside = np.abs(left) < _HUBER / np.sqrt(design)

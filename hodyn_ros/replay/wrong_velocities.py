@@ -16,7 +16,7 @@ _NEAR = 0.2  # difference of logarithms below which two factors are the same
 _SAME = 0.03  # difference of logarithms below which factors are so alike that they have one cause
 # A factor counts as different from 1 if the magnitude of its logarithm is above _OTHER. If the
 # correlation is above _NO_FILTER, less is enough: _SURELY_OTHER for one joint, _ALL_OTHER for a
-# factor of all joints. Such a correlation excludes a filter, which would also delay the velocities;
+# factor of all joints. Such a correlation excludes a filter, which would also delay velocities;
 # and noise then changes factors by less than 3 %.
 _OTHER, _SURELY_OTHER, _ALL_OTHER, _NO_FILTER = 0.4, 0.2, 0.04, 0.99
 # Recorded velocities do not fit if their correlation is below _UNLIKE, and if the estimated ones

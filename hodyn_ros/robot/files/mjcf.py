@@ -47,9 +47,9 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
     """Return a compiled model, one tree whose root may be free, as a mapping of the robot format.
 
     Bodies are in MuJoCo's order. A body with several joints becomes a chain, whose last link has
-    the body's name and mass. Positions are MuJoCo's qpos, except those of ball joints. Couplings by
-    which a joint of `locked` follows another are left out. `context` names the source in messages. HodynError,
-    naming body or joint: the robot format cannot express the model.
+    the body's name and mass. Positions are MuJoCo's qpos, except those of ball joints. Couplings
+    by which a joint of `locked` follows another are left out. `context` names the source in
+    messages. HodynError, naming body or joint: the robot format cannot express the model.
     """
     mimics = _couplings(model, context, locked)
     bodies: list[dict[str, Any]] = []
@@ -202,8 +202,8 @@ def _limits(model: Any, joint: int, context: str) -> JointLimits:
     limit = min(bounds, default=np.inf)
     if limit == 0.0:
         warnings.warn(
-            f'{context}, joint {_name(model, "jnt", joint)!r}: each of its actuators pushes one way only: '
-            'its effort limit is taken as unknown', stacklevel=3)
+            f'{context}, joint {_name(model, "jnt", joint)!r}: each of its actuators pushes one '
+            'way only: its effort limit is taken as unknown', stacklevel=3)
     lower, upper = model.jnt_range[joint].tolist() if model.jnt_limited[joint] else _UNLIMITED
     return JointLimits(lower, upper, effort=float(limit) if limit > 0.0 else np.inf)
 

@@ -231,5 +231,5 @@ def test_joints_that_mujoco_holds_on_a_line_are_coupled():
     *(LINE.replace('/>', f' polycoef="{numbers}"/>') for numbers in ('0 1 2 0 0', '1 0 0 0 0')),
     '<joint joint1="right"/>', 2 * LINE])
 def test_other_couplings_of_mujoco_are_refused(equality):
-    with pytest.raises(ValueError, match=r"an equality of 'right'.* is not linear in two"):
+    with pytest.raises(ValueError, match=r"the equality of 'right'.* must be linear in two"):
         hd.load_robot(mjcf(equality))

@@ -111,7 +111,7 @@ def test_what_is_no_tree_or_coupled_by_tendons_is_refused(tmp_path, body, more, 
     (ARM, '<option density="1000"/>', 'drag of a medium: left out'),
     (ARM, '<actuator><position joint="left" kp="5"/></actuator>', 'feedback of actuators: left'),
     (ARM, '<actuator><motor joint="left" forcerange="0 50" forcelimited="true"/></actuator>',
-     "joint 'left': its actuators push one way only"),
+     "joint 'left': each of its actuators pushes one way only"),
     (ARM + '<body name="mouse" mocap="true"/>', WELD.format('mouse'),
      r'that a user moves \(mocap\): left out'),
 ])
