@@ -161,7 +161,7 @@ def _cut(terms: Terms, value: Array, spread: Array) -> Array:
 def _weighed(
     terms: Terms, value: Array, derivative: Array, spread: Array, design: Array,
 ) -> tuple[Array, Array, Flags]:
-    """Return weighted residuals, (T n,), their Jacobian, (T n, f), and which are in Huber's bound."""
+    """Return weighted residuals, (T n,), their Jacobian, (T n, f), and those in Huber's bound."""
     scale = np.where(terms.known, 1.0 / (spread * np.sqrt(design)), 0.0)
     left = np.nan_to_num(value - terms.data.effort) * scale
     inside = np.abs(left) < _HUBER / np.sqrt(design)
