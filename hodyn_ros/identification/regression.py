@@ -328,10 +328,11 @@ def beside_other_links(terms: Terms, found: Fit) -> Fit:
 def beside_given(terms: Terms, found: Fit) -> Fit:
     """Return a fit whose links, and gains that are no term, are as given, with the usual errors.
 
-    Fitted links and gains may have absorbed what the model lacks.
+    Fitted links and gains may have absorbed what the model lacks. Viscous friction, rotors and
+    offsets are also free, so that no other term that is missing passes for the one to be tested.
     """
     free = found.free.copy()
-    for kind in terms.assumed:
+    for kind in (*terms.assumed, 'viscous', 'rotor', 'offset'):
         terms.of(kind, free)[:] = True
     levels = {kind: _usual(terms, kind)[0] for kind in found.levels}
     return replace(
