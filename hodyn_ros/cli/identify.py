@@ -91,6 +91,14 @@ class _Identified:
     loads: list[str]  # of each recording: a load that another link seems to carry, or empty
 
     @property
+    def named_terms(self) -> set[str]:
+        """Terms that sentences about the recordings already name."""
+        from hodyn_ros.replay.small_changes import SmallZero
+
+        return {'zeros'} if any(
+            isinstance(motion.diagnosis.slight, SmallZero) for motion in self.motions) else set()
+
+    @property
     def findings(self) -> list[list[str]]:
         """Sentences about each recording."""
         return [
@@ -211,7 +219,8 @@ def _say(console: Console, result: _Identified, file: Path, *, is_compared: bool
     implausible = implausible_links(robot, found, terms)
     for sentence in (
             *changed_parts(robot, found, paths), *implausible, *doubts(robot, found, doubtful),
-            *missing_terms(found), *far_gains(robot, found), *differing_loads(found, paths)):
+            *missing_terms(found, result.named_terms), *far_gains(robot, found),
+            *differing_loads(found, paths)):
         console.print(f'! {sentence}', style='bold')
     print_identified(
         console, robot, found, validation, bags=paths,

@@ -40,6 +40,7 @@ def print_identified(
     """
     import numpy as np
 
+    from hodyn_ros.cli.identify_payload import print_payload
     from hodyn_ros.cli.tables import make_table, units_of_prismatic
 
     console.print(
@@ -117,10 +118,9 @@ def print_identified(
             "the file's prediction of gravity.")
     _print_validation(console, robot, validation)
     if 'payload' in terms:
-        _print_payload(
+        print_payload(
             console, robot, found, is_friction_fitted='friction' in terms,
             is_compared=is_compared)
-        _print_other_tips(console, robot)
 
 
 def _unmeasured(robot: Robot, validation: Validation) -> list[str]:
@@ -251,14 +251,23 @@ def doubts(robot: Robot, found: Estimate, doubtful: DoubtfulJoints) -> list[str]
     return said
 
 
-def missing_terms(found: Estimate) -> list[str]:
-    """Return warnings about terms that the recordings show but that were not fitted."""
+def missing_terms(found: Estimate, named: Collection[str] = ()) -> list[str]:
+    """Return warnings about terms, except `named` ones, that are significant but not fitted."""
     words = {'viscous': ('Viscous friction', 'amplitude and slope of friction may absorb a part'),
              'rotor': ('The inertia of the rotors', 'links and payload absorb it')}
-    return [
-        f"{words[term][0]} of {', '.join(joints)} differs significantly from the robot's, but is "
-        f'not written: {words[term][1]}, and their intervals do not allow for it. Add {term} to '
-        'the --terms.' for term, joints in found.missing]
+    said = []
+    for term, joints in found.missing:
+        if term in named:
+            continue
+        names = ', '.join(joints)
+        said.append((
+            f'Zeros of {names} seem to be off: offsets, friction and payload absorb a part of the '
+            'effect, and their intervals do not allow for it. A wrong centre of mass of a link '
+            'may have the same effect.' if term == 'zeros' else
+            f"{words[term][0]} of {names} differs significantly from the robot's, but is not "
+            f'written: {words[term][1]}, and their intervals do not allow for it.')
+            + f' Add {term} to the --terms.')
+    return said
 
 
 def far_gains(robot: Robot, found: Estimate) -> list[str]:
@@ -312,84 +321,6 @@ def verdict(
     advice = ': resolve the doubts above before using it' if unjudged or has_doubts else (
         ': record longer and more varied motion before using it' if worse else '')
     return f'On held-out motion the file is {"; ".join(said)}{advice}'
-
-
-def _print_payload(
-    console: Console, robot: Robot, found: Estimate, *, is_friction_fitted: bool,
-    is_compared: bool,
-) -> None:
-    import numpy as np
-
-    last = robot.bodies[-1]
-    if found.payload is None:
-        is_in_link = bool(found.links) and math.isnan(found.payload_at_most)
-        if is_in_link:
-            console.print(
-                f'A payload on {last.name}, the last body, cannot be separated from the link: '
-                'with the link as given, these recordings show one, but the fit has changed the '
-                f'link ({found.links[-1].mass:.3g} kg instead of {last.mass:.3g} kg). Nothing '
-                'bounds the payload: record the arm without it (--unloaded), or leave links out '
-                'of the --terms.')
-        else:
-            bound = (
-                'its mass does not differ significantly from 0, and is at most '
-                f'{found.payload_at_most:.2g} kg (90 % confidence)'
-                if found.payload_at_most else 'the mass that fits best is below 0. So the model '
-                'does not explain these recordings, and there may be a payload')
-            console.print(f'No payload found on {last.name} (the last body): {bound}' + (
-                '.' if is_compared else '; if there is one, a recording without it (--unloaded) '
-                'determines it far better.'))
-        if 'effort_gain' in found.joints and not (is_compared or is_in_link):
-            console.print(
-                '• The gains are those of an arm without a payload: a payload below this bound '
-                'could change them by more than their intervals. Recordings with --unloaded '
-                'determine both.')
-        if last.type == 'prismatic' or any(
-                body.parent == last.parent for body in robot.bodies[:-1]):
-            joint = last.joint if last.mimic is None else last.mimic.joint
-            console.print(
-                '• A payload is only searched for on the last body: if that is a finger, fix the '
-                f'joints of the gripper, for example by --lock {joint}=…')
-        return
-    width = found.payload_interval
-    com = ', '.join(
-        f'{1e3 * c:.1f} ± {1e3 * w:.1f}'
-        for c, w in zip(found.payload.com, width[1:4], strict=True))
-    console.print(
-        f'Payload {found.payload.mass:.3f} ± {width[0]:.3f} kg at ({com}) mm in the axes of '
-        f'{last.name}; ' + (
-            f'inertia {np.array2string(found.payload.inertia.diagonal(), precision=4)} kg m², '
-            'diagonal' if found.inertia_excited else
-            'the motion does not determine its inertia: taken as a point mass'))
-    if not found.com_determined.all():
-        unknown = ' and '.join(
-            axis for axis, is_known in zip('xyz', found.com_determined, strict=True)
-            if not is_known)
-        console.print(
-            f'• The motion does not determine {unknown} of its centre of mass: values close to 0 '
-            'are assumed, which does not change the torques predicted for these recordings.')
-    links = float(f'{100 * found.link_level:.1g}')
-    console.print(
-        f'• The interval allows for links that are off by {links:g}%'
-        + ('' if math.isnan(found.gain_level)
-           else f' and gains of drives by {found.gain_level:.1%}')
-        + ', which the recordings do not rule out.' + ('' if is_friction_fitted else (
-            ' It assumes no friction, since the robot file has none'
-            if robot.friction is None else ' It assumes the friction of the robot file')
-            + ': add friction to the --terms to fit it.'))
-
-
-def _print_other_tips(console: Console, robot: Robot) -> None:
-    """Name the tips of a tree on which no payload is fitted, and say how to fit one there."""
-    from hodyn_ros.replay.tips import tips
-
-    last = robot.bodies[-1]
-    others = ', '.join(body.name for body in tips(robot) if body.name != last.name)
-    if others:
-        console.print(
-            f'• A payload on another tip ({others}) is not fitted: friction, offsets and the '
-            f'payload on {last.name} would absorb it. To fit one there, list the bodies '
-            'of that arm last in a copy of the robot file (in a URDF, its joints).')
 
 
 def _cell(value: float, width: float, without: str = 'kept') -> str:

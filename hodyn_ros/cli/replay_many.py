@@ -15,7 +15,13 @@ if TYPE_CHECKING:
 def replay_many(options: argparse.Namespace) -> int:
     """Replay recordings into one folder with a summary and an overview; return the exit code."""
     from hodyn_ros.fleet.inputs import find_bags
-    from hodyn_ros.fleet.overview import OVERVIEW, how_many_are_well, rank, write_overview
+    from hodyn_ros.fleet.overview import (
+        OVERVIEW,
+        counted,
+        how_many_are_well,
+        rank,
+        write_overview,
+    )
     from hodyn_ros.fleet.replay_task import ReplayTask
     from hodyn_ros.fleet.summary import BAG_COLUMNS
     from hodyn_ros.robot.files import load_robot
@@ -30,7 +36,7 @@ def replay_many(options: argparse.Namespace) -> int:
         page = options.output / OVERVIEW
         write_overview(outcomes, page, 'report.html' if task.report else 'summary.json')
         print_ranking(
-            f'{len(outcomes)} recordings, {for_robot(options, robot)}',
+            f'{counted(outcomes)}, {for_robot(options, robot)}',
             ('recording', 'worst joint', 'RMS, N m', 'beside others', 'findings'),
             ('worst joint', 'findings'), (_row(*entry) for entry in rank(outcomes)),
             f'{how_many_are_well(outcomes)}; details are in {page}')

@@ -45,13 +45,18 @@ def rank(outcomes: Sequence[Outcome]) -> list[tuple[float, str, Outcome]]:
         key=lambda entry: (-entry[0], entry[2].has_result, entry[2].name))
 
 
+def counted(outcomes: Sequence[Outcome]) -> str:
+    """Return the number of recordings as words."""
+    return f'{len(outcomes)} recording{"" if len(outcomes) == 1 else "s"}'
+
+
 def how_many_are_well(outcomes: Sequence[Outcome]) -> str:
     """Return how many recordings are read without loss, and how many of them have findings."""
     well = [outcome for outcome in outcomes if outcome.is_ok]
     found = sum(bool(outcome.rows[0]['findings']) for outcome in well)
     return (
-        f'{len(well)} of {len(outcomes)} recordings are read without loss, {found or "none"} of '
-        'them with findings')
+        f'{len(well)} of {counted(outcomes)} {"is" if len(outcomes) == 1 else "are"} read without '
+        f'loss, {found or "none"} of them with findings')
 
 
 def write_overview(outcomes: Sequence[Outcome], path: Path, report: str) -> None:
@@ -64,7 +69,7 @@ def write_overview(outcomes: Sequence[Outcome], path: Path, report: str) -> None
         ('joint', 'median, N m or N', '9 of 10 below', 'largest', 'largest in',
          'effort (median of RMS)'),
         (_joint_row(joint, rows) for joint, rows in joints.items()))
-    write_text(path, page(f'Replay of {len(outcomes)} recordings', f"""
+    write_text(path, page(f'Replay of {counted(outcomes)}', f"""
 <p>{how_many_are_well(outcomes)}.
 Errors are RMS of prediction minus recorded effort, in N m (of prismatic joints in N). “Worst” is
 the largest ratio of a joint's error to the median of its errors in all recordings, followed by

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags, Indices
+from hodyn_ros.identification.payload import EXTENT
 from hodyn_ros.identification.recordings import FOLDS, STRETCH
 from hodyn_ros.identification.regression import Fit, inverse
 from hodyn_ros.identification.terms import Terms
@@ -48,7 +49,7 @@ def changes(model: Terms, found: Fit) -> tuple[Change, ...]:
         np.nan)
     law = model.friction(theta)
     moves = np.tanh(0.5 * law.slope * data.q[:, 1])
-    load = model.load_columns(theta, np.ones(len(data.q), np.bool_))
+    load = model.load_columns(theta, np.ones(len(data.q), np.bool_))[..., :EXTENT.start]
     out: list[Change] = []
     first = 0
     for bag in np.unique(data.bag):

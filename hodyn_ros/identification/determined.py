@@ -8,7 +8,13 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.dynamics.regressor import base_parameters
 from hodyn_ros.identification.payload import MASS
-from hodyn_ros.identification.regression import NORMAL_90, Fit, inverse, solve_linear
+from hodyn_ros.identification.regression import (
+    NORMAL_90,
+    Fit,
+    beside_given,
+    inverse,
+    solve_linear,
+)
 from hodyn_ros.identification.terms import Terms
 
 Masks = dict[str, Flags]
@@ -23,7 +29,8 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
     """Return terms that would change a fit significantly (a score test), with masks of joints.
 
     Viscous friction is tested if friction is fitted, and rotors if links or a payload are fitted,
-    which would absorb their inertia. If viscous friction is fitted though it is not a term, its
+    which would absorb their inertia. Zeros are tested with the given links and gains, since fitted
+    ones may have absorbed their effect. If viscous friction is fitted though it is not a term, its
     fitted change is tested.
     """
     out: Masks = {}
@@ -43,6 +50,14 @@ def missing_terms(model: Terms, found: Fit) -> Masks:
         those = model.moving & possible & (np.abs(change) > _CERTAIN * deviation)
         if those.any():
             out[term] = those
+    if 'zeros' not in model.terms and model.robot.actuators is None:
+        given, heard = beside_given(model, found), np.asarray(model.known.any(axis=0))
+        columns = model.turned_by(heard) * model.effort_per_torque(
+            given.theta)[:, None]
+        change, covariance = solve_linear(model, given, columns, model.of('zero', model.prior))
+        off = np.abs(change) > _CERTAIN * np.sqrt(np.diag(covariance))
+        if off.any():
+            out['zeros'] = off
     return out
 
 

@@ -188,9 +188,8 @@ def estimate_of(
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,
         factor_beside_other_links=factor,
         base_parameters=base, told_parameters=determined,
-        missing=tuple(
-            (term, named(those)) for term, those in missing_terms(model, found).items()
-            if not changed),
+        missing=() if changed else tuple(
+            (term, named(those)) for term, those in missing_terms(model, found).items()),
         changes=changed,
         friction=model.friction(theta), parameters=parameters,
         held=tuple((_NAMES.get(kind, kind), named(those)) for kind, those in held.items()),

@@ -203,11 +203,10 @@ def _with_given_links(model: Terms, found: Fit, wide: Fit | None) -> Fit:
     starts from them, as `found` may lie in a flat valley between links and payload. The better of
     the two is returned, with the uncertainty of `wide`.
     """
-    free, theta = model.free.copy(), found.theta.copy()
+    free = model.free.copy()
     for kind in model.assumed:
         model.of(kind, model.free)[:] = False
-        model.of(kind, theta)[:] = model.of(kind, model.start)
-    given = fit(model, theta, settle=False, like=found)
+    given = fit(model, model.as_given(found.theta), settle=False, like=found)
     more = 2.0 * (misfit(model, given.theta, found) - misfit(model, found.theta, found))
     others = (free & ~model.free)[free]
     model.free[:] = free

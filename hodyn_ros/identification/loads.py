@@ -5,7 +5,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from hodyn_ros.common.arrays import Array
-from hodyn_ros.identification.payload import COM, MASS, rigid_body
+from hodyn_ros.identification.payload import COM, EXTENT, MASS, rigid_body
 from hodyn_ros.identification.regression import NORMAL_90, Fit, inverse, solve_linear
 from hodyn_ros.identification.terms import Terms
 
@@ -14,7 +14,8 @@ _ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's
 # Least change of the first moment over the payload's mass, m; errors of the links' parameters
 # cause smaller changes from motion to motion.
 _ANOTHER_PLACE = 0.03
-_LARGEST = np.array([100.0, 30.0, 30.0, 30.0])  # prior deviations of mass, kg, and moment, kg m
+# Prior deviations of mass, kg, first moment, kg m, and inertia about the link's origin, kg m².
+_LARGEST = np.repeat([100.0, 30.0, 10.0], [1, 3, 6])
 _FARTHEST = 0.9  # m, largest coordinate of the centre of mass from which a fit starts
 
 
@@ -30,7 +31,12 @@ class DifferingLoad:
 
 @dataclass(frozen=True, eq=False)
 class LinearPayload:
-    """The mass and first moment of a payload, by linear least squares."""
+    """The mass and first moment of a payload, by linear least squares.
+
+    Its inertia is fitted with them: without it, links would have to change in order to explain the
+    torques of acceleration, and their changed gravity would hide that of the payload. The inertia
+    itself is no evidence of a payload, since rotors and errors of friction resemble it.
+    """
 
     #: `mass`, `half`: Mass and half the width of its 90 % interval, kg
     mass: float
@@ -59,12 +65,10 @@ def linear_payload(model: Terms, found: Fit) -> LinearPayload:
     relative to the values, the increased mass of the last link would then seem less certain than
     the given one.
     """
-    theta = found.theta.copy()
-    for kind in model.assumed:
-        model.of(kind, theta)[:] = model.of(kind, model.start)
-    found = replace(found, theta=theta)
+    found = replace(found, theta=model.as_given(found.theta))
     value, covariance = solve_linear(
         model, found, model.load_columns(found.theta, model.data.loaded), _LARGEST)
+    value, covariance = value[:EXTENT.start], covariance[:EXTENT.start, :EXTENT.start]
     distance = float(value @ inverse(covariance) @ value)
     return LinearPayload(
         float(value[MASS]), NORMAL_90 * float(np.sqrt(max(covariance[MASS, MASS], 0.0))),
@@ -85,7 +89,8 @@ def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
         own = model.data.loaded & (model.data.bag == bag)
         more, covariance = solve_linear(
             model, found, model.load_columns(found.theta, own), _LARGEST)
-        deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+        more = more[:EXTENT.start]
+        deviation = np.sqrt(np.maximum(np.diag(covariance)[:EXTENT.start], 0.0))
         least = payload.mass * np.array([_ANOTHER_MASS, *[_ANOTHER_PLACE] * 3])
         if np.any((np.abs(more) > least) & (np.abs(more) > _CLEAR * deviation)):
             mass = payload.mass + more[MASS]

@@ -328,6 +328,21 @@ def beside_other_links(terms: Terms, found: Fit) -> Fit:
     return replace(found, covariance=found.covariance + (change * deviation ** 2) @ change.T)
 
 
+def beside_given(terms: Terms, found: Fit) -> Fit:
+    """Return a fit whose links, and gains that are no term, are as given, with the usual errors.
+
+    Fitted links and gains may have absorbed what the model lacks. Viscous friction, rotors and
+    offsets are also free, so that no other term that is missing passes for the one to be tested.
+    """
+    free = found.free.copy()
+    for kind in (*terms.assumed, 'viscous', 'rotor', 'offset'):
+        terms.of(kind, free)[:] = True
+    levels = {kind: _usual(terms, kind)[0] for kind in found.levels}
+    return replace(
+        found, theta=terms.as_given(found.theta), free=free, levels=levels,
+        precision=1.0 / _prior(terms, levels)[free] ** 2)
+
+
 def misfit(terms: Terms, theta: Array, like: Fit) -> float:
     """Return Huber's loss at `theta`, (p,), without priors, with the deviations of `like`."""
     left, *_ = _weighed(terms, *terms.evaluate(theta), like.spread, like.design)
@@ -341,7 +356,7 @@ def solve_linear(
 
     The coefficients have priors with mean 0 and the given deviations, (c,).
     """
-    value, derivative = terms.evaluate(found.theta)
+    value, derivative = terms.evaluate(found.theta, found.free)
     left, slope, _ = _weighed(
         terms, value, np.concatenate([columns, derivative], axis=2), found.spread, found.design)
     own = slice(0, columns.shape[2])

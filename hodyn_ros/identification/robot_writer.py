@@ -1,6 +1,7 @@
 """The identified robot as a YAML file that `load_robot` and the node read."""
 from pathlib import Path
 from typing import Any
+import warnings
 
 import numpy as np
 
@@ -27,7 +28,8 @@ def write_robot(
     inertia of an identified link includes all bodies fixed to it, so their own masses are removed.
     Zeros of joints change the links' placements and the limits of position. Offsets belong to the
     sensors and are not written: a feed-forward with offsets would push the arm. Files are replaced
-    only with `force`.
+    only with `force`. Reading back warns of what the given robot lacks: of that robot itself, the
+    user was warned when it was read.
 
     Raises HodynError, and leaves no file, if the written robot cannot be read back.
     """
@@ -51,7 +53,22 @@ def write_robot(
     with replacing(path, force=force) as file:
         file.write_text(
             '# Identified from recordings by hodyn identify.\n' + strict_yaml.dump(data), 'utf-8')
-        return load_robot(file)
+        return _read_back(file, path.name, source)
+
+
+def _read_back(file: Path, name: str, source: str) -> Robot:
+    """Return the robot of a file; warn, by the file's later name, of what is not in `source`."""
+    said: list[list[str]] = []
+    for each in (source, file):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter('always')
+            robot = load_robot(each)
+        said.append([str(one.message).replace(repr(str(each)), repr(name)) for one in caught])
+    given, own = said
+    for text in own:
+        if text not in given:
+            warnings.warn(text, stacklevel=3)
+    return robot
 
 
 def _write_friction(

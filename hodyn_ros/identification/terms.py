@@ -19,7 +19,6 @@ from hodyn_ros.dynamics.regressor import PARAMETERS, inertial_parameters, torque
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.payload import (
-    EXTENT,
     log_cholesky,
     rigid_body,
     slope,
@@ -180,8 +179,15 @@ class Terms:
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """The kinds whose given values a test for a payload assumes: links; gains if no term."""
+        """The kinds whose given values tests of a fit assume: links; gains if no term."""
         return ('links', *(() if 'gains' in self.terms else ('inverse_gain', 'common_gain')))
+
+    def as_given(self, theta: Array) -> Array:
+        """Return a parameter vector, (p,), with the given values of the kinds in `assumed`."""
+        theta = theta.copy()
+        for kind in self.assumed:
+            self.of(kind, theta)[:] = self.of(kind, self.start)
+        return theta
 
     def leave_out_reversals(self, steep: Flags) -> None:
         """Fix slopes, (n,), at their upper bounds, and leave out efforts in slow motion.
@@ -212,12 +218,12 @@ class Terms:
         return out
 
     def load_columns(self, theta: Array, carries: Flags) -> Array:
-        """Return the derivative of efforts by a load's mass and first moment, (T, n, 4).
+        """Return the derivative of efforts by the ten parameters of a load, (T, n, 10).
 
         The load is on the last body, at the samples `carries`, (T,).
         """
         count, n = self.data.effort.shape
-        last = self.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1, :EXTENT.start]
+        last = self.regressor.reshape(count, n, -1, PARAMETERS)[:, :, -1]
         return np.asarray(
             last * carries[:, None, None] * self.effort_per_torque(theta)[:, None])
 
@@ -245,17 +251,24 @@ class Terms:
             near = np.concatenate([rigid_body(row).parameters for row in self.of(
                 'links', self.start).reshape(-1, PARAMETERS)])
             self._remainder = (self.regressor @ (exact - near)).reshape(count, n)
-        self._turned = np.zeros((count, n, n))
-        if 'zeros' in self.terms:
-            feedforward = FeedForward(self.robot)
-            for j in np.flatnonzero(self.of('zero', self.free)):
-                both = []
-                for step in (_ANGLE_STEP, -_ANGLE_STEP):
-                    turned = q.copy()
-                    turned[:, 0, j] += step
-                    both.append(feedforward.torque(
-                        turned, gravity=self.data.gravity, friction=False)[:, 0])
-                self._turned[:, :, j] = (both[0] - both[1]) / (2.0 * _ANGLE_STEP)
+        self._turned = self.turned_by(
+            self.of('zero', self.free) if 'zeros' in self.terms else np.zeros(n, np.bool_))
+
+    def turned_by(self, joints: Flags) -> Array:
+        """Return the derivative of the torques by the zeros of joints, (T, n, n); 0 for others."""
+        q = self.data.q.copy()
+        q[:, 0] += self.zero
+        out = np.zeros((len(q), self.robot.n, self.robot.n))
+        feedforward = FeedForward(self.robot)
+        for j in np.flatnonzero(joints):
+            both = []
+            for step in (_ANGLE_STEP, -_ANGLE_STEP):
+                turned = q.copy()
+                turned[:, 0, j] += step
+                both.append(feedforward.torque(
+                    turned, gravity=self.data.gravity, friction=False)[:, 0])
+            out[:, :, j] = (both[0] - both[1]) / (2.0 * _ANGLE_STEP)
+        return out
 
     def evaluate(
         self, theta: Array, by: Flags | None = None,

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+import warnings
 
 import numpy as np
 
@@ -132,11 +133,13 @@ def validate(
 
         def written(estimate: Estimate) -> dict[bool, FeedForward]:
             """Return the feed-forward of the file, for arms with and without the payload."""
-            return {
-                loaded: FeedForward(write_robot(
-                    robot_source, robot, estimate, Path(name) / 'robot.yaml', payload=loaded,
-                    force=True))
-                for loaded in {recording.loaded for recording in recordings}}
+            with warnings.catch_warnings():
+                warnings.simplefilter('ignore')  # the file that is kept warns of its values
+                return {
+                    loaded: FeedForward(write_robot(
+                        robot_source, robot, estimate, Path(name) / 'robot.yaml', payload=loaded,
+                        force=True))
+                    for loaded in {recording.loaded for recording in recordings}}
 
         former, whole = written(Estimate()), written(found)
         try:

@@ -115,8 +115,12 @@ def test_no_table_is_wider_than_a_terminal():
 
 
 def test_terms_that_are_missing_are_named_with_their_joints():
-    viscous, rotor = missing_terms(replace(OFFSETS, missing=(
-        ('viscous', ('joint2',)), ('rotor', ('joint1', 'joint3')))))
+    found = replace(OFFSETS, missing=(
+        ('viscous', ('joint2',)), ('rotor', ('joint1', 'joint3')), ('zeros', ('joint2',))))
+    viscous, rotor, zeros = missing_terms(found)
+    assert zeros.startswith('Zeros of joint2 seem to be off: ')
+    assert zeros.endswith('Add zeros to the --terms.')
+    assert missing_terms(found, {'zeros'}) == [viscous, rotor]
     assert viscous.startswith('Viscous friction of joint2 differs significantly')
     assert viscous.endswith('Add viscous to the --terms.')
     assert rotor.startswith('The inertia of the rotors of joint1, joint3 differs')
@@ -151,6 +155,13 @@ FINGERS = [
     for change in ({'type': 'prismatic'}, {'parent': MIDDLE[-1].parent})]
 GRIPPER = load_robot(gripper_urdf(centre='0 0 0'))
 assert GRIPPER.bodies[-1].joint == 'finger2'
+# A rod, the last body, follows the axis that carries all others.
+PARALLELOGRAM = load_robot({'name': 'parallelogram', 'bodies': [
+    {'name': name, 'parent': parent, 'type': 'revolute', 'axis': [0, 1, 0],
+     'placement': np.eye(4).tolist(), 'mass': 1.0,
+     'com': [0.1, 0.0, 0.0], 'inertia': np.eye(3).tolist(), **more} for name, parent, more in (
+         ('arm', -1, {}), ('hand', 'arm', {}),
+         ('rod', -1, {'mimic': {'joint': 'arm', 'multiplier': 1.0}}))]})
 TWO = np.ones(2)
 # An arm with two hands: guards a load in the other hand that friction absorbs without a word.
 TREE = replace(PANDA, bodies=tuple(
@@ -214,6 +225,11 @@ COMPARED = {**PAYLOAD, 'is_compared': True}
         'validation': Validation(
             TWO, TWO, TWO, [TWO], TWO, TWO, [TWO], TWO > 1.0, False, [Lag()])},
      (f'{LOCK}finger1=…',), ()),
+    (replace(OFFSETS, offset=TWO, offset_interval=TWO, standing=TWO), {
+        **PAYLOAD, 'robot': PARALLELOGRAM,
+        'validation': Validation(
+            TWO, TWO, TWO, [TWO], TWO, TWO, [TWO], TWO > 1.0, False, [Lag()])},
+     ('A payload on another tip (hand)',), ('--lock',)),
 ])
 def test_what_was_found_is_said_once_and_nothing_else(found, options, said, unsaid):
     text = ' '.join(printed(found, **options))

@@ -1,6 +1,6 @@
 """The order of recordings, of which those that say nothing of the arm come first."""
 from hodyn_ros.cli.replay_many import _row
-from hodyn_ros.fleet.overview import rank, write_overview
+from hodyn_ros.fleet.overview import how_many_are_well, rank, write_overview
 from hodyn_ros.fleet.task import OK, Outcome
 
 
@@ -22,3 +22,11 @@ def test_recordings_without_efforts_come_after_those_without_a_result(tmp_path):
     assert _row(*ranked[2]) == ['bad', 'j1', '3', '3.00 × median', '']
     write_overview([each[2] for each in ranked], tmp_path / 'page.html', 'report.html')
     assert 'inf' not in (tmp_path / 'page.html').read_text().split('<h2>Drift')[0].split('<h2>')[1]
+
+
+def test_a_single_recording_is_counted_as_one(tmp_path):
+    one = [outcome('usual', j1=1.0)]
+    assert how_many_are_well(one) == (
+        '1 of 1 recording is read without loss, none of them with findings')
+    write_overview(one, tmp_path / 'page.html', 'report.html')
+    assert 'Replay of 1 recording<' in (tmp_path / 'page.html').read_text()

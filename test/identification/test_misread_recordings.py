@@ -5,7 +5,7 @@ import json
 from known_recordings import RATE
 import numpy as np
 import pytest
-from recording_mistakes import offset, shifted
+from recording_mistakes import offset, scaled, shifted
 from recordings import PANDA, messages, record, write
 from spoiled_recordings import MISREAD, Spoiled, of
 
@@ -99,6 +99,25 @@ def test_the_one_recording_with_a_load_on_another_link_is_named(hodyn):
     assert said.count('Does another link carry a load?') == 1
 
 
+def picked_up(recording):
+    """Pick a load up after half of the recording."""
+    load = FeedForward(PANDA.with_payload('link3', 6.0, [0.05, 0.0, 0.1])).torque(
+        recording.q)[:, 0] - FeedForward(PANDA).torque(recording.q)[:, 0]
+    load[:len(load) // 2] = 0.0
+    recording.effort += load
+
+
+@pytest.mark.parametrize(('change', 'cause'), [
+    (picked_up, 'Was a load picked up or put down?'),
+    (scaled(1, effort=1.35), "times the model's torques, unlike those of other joints")])
+def test_where_another_cause_is_named_no_load_on_another_link_is_suspected(
+        tmp_path, capsys, change, cause):
+    _, said = Spoiled('named', change, made=of(20.0, bandwidth=0.6), options=(
+        '--terms', 'payload', 'friction', 'offsets')).printed('identify', tmp_path, capsys)
+    assert cause in said
+    assert 'another link' not in said
+
+
 def test_of_offsets_that_are_found_no_load_is_suspected(tmp_path, capsys):
     """Offsets may look like gravity, as long as they are not found."""
     _, said = Spoiled('offsets', offset(0.0, -3.1, 0.0, 2.54, 0.0, 0.0, 0.0), options=(
@@ -129,6 +148,7 @@ def test_a_zero_off_by_a_small_angle_is_pointed_to_and_found(tmp_path, capsys):
         assert code == 0
         is_said = 'The zero of fer_joint2 seems to be off: with -0.3 rad added to its pos' in said
         assert is_said == ('zeros' not in terms)
+        assert 'Zeros of fer_joint2 seem' not in said  # once is enough
     summary = json.loads((tmp_path / '2/out/identification.json').read_text())
     assert summary['joints'][1]['zero']['value'] == pytest.approx(-0.3, abs=0.01)
 

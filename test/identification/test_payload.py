@@ -260,6 +260,20 @@ def test_the_link_that_carries_a_load_does_not_take_it_up_unsaid(mass, seconds):
     assert sum(one.payload is not None for one in found) >= (mass > 1.0) * len(found)
 
 
+@pytest.mark.parametrize('seed', range(3))
+def test_a_light_payload_behind_a_heavy_lift_is_found(seed):
+    """Links passed for its inertia, and their weight for its own: a bound was below the load."""
+    arm, time = lifted_arm(), np.arange(750) / 25.0
+    q = motion(time, arm, 0.6)
+    effort = FeedForward(arm.with_payload('tilt_link', 0.3, [0.02, 0.01, -0.12])).torque(q)[:, 0]
+    effort += 0.005 * effort.std(axis=0) * np.random.default_rng(seed).standard_normal(
+        effort.shape)
+    found = identify(arm, Data(q, effort, time.astype(np.intp), True), ('payload',))
+    assert found.payload is not None, found.payload_at_most
+    assert abs(found.payload.mass - 0.3) < found.payload_interval[0] < 0.1
+    np.testing.assert_allclose(found.payload.com, [0.02, 0.01, -0.12], atol=0.003)
+
+
 def test_swapped_recordings_with_and_without_a_payload_are_named(tmp_path, hodyn):
     loaded, bare = bag('loaded', payload=PAYLOAD), bag('bare', seed=1)
     said = re.fullmatch(

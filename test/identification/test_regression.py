@@ -31,8 +31,9 @@ class Line:
     def of(self, kind, values):
         return values[self.places.get(kind, slice(0, 0))]
 
-    def evaluate(self, theta):
-        return (self.columns @ theta)[:, None], self.columns[:, self.free][:, None]
+    def evaluate(self, theta, by=None):
+        those = self.free if by is None else by
+        return (self.columns @ theta)[:, None], self.columns[:, those][:, None]
 
 
 def line(count=2000, noise=0.3, seed=0, **options):

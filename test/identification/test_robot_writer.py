@@ -32,6 +32,22 @@ def arm():
     return 'arm.urdf'
 
 
+def test_of_a_doubtful_number_the_written_file_does_not_warn_again(recwarn):
+    """Each file that was read back warned, by the name of an unfinished file."""
+    data = robot_keys('panda')
+    data['limits']['position'][6] = [0.0, 120.0]
+    Path('screw.yaml').write_text(yaml.safe_dump(plain(data)), 'utf-8')
+    robot = load_robot('screw.yaml')
+    assert [str(one.message) for one in recwarn] == [
+        "robot 'screw.yaml': ranges are in rad: are these degrees? joint7 (0 to 120)"]
+    write_robot('screw.yaml', robot, Estimate(), Path('found.yaml'))
+    assert len(recwarn) == 1
+    write_robot('screw.yaml', robot, Estimate(
+        joints={'rotor_inertia': np.full(7, 1e4)}), Path('again.yaml'))
+    assert len(recwarn) == 2
+    assert str(recwarn[-1].message).startswith("robot 'again.yaml': ")
+
+
 def test_friction_is_written_for_the_bodies_as_they_are_listed():
     data = robot_keys('panda')
     del data['limits'], data['friction']
