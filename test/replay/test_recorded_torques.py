@@ -2,6 +2,7 @@
 from dataclasses import dataclass, replace
 import threading
 
+from known_recordings import of_screw_scara, screw_scara
 import made_logs
 import numpy as np
 import pytest
@@ -124,6 +125,20 @@ def test_efforts_in_another_unit_contain_gravity(amperes):
     found = RecordedTorques(Bag(states(recording)), FEEDFORWARD)
     assert np.isnan(found.efforts.factor)
     assert not found.efforts.with_gravity
+
+
+@pytest.mark.parametrize('mass', [3.5, 4.0, 4.5])
+def test_a_load_on_a_light_wrist_is_no_other_unit(mass):
+    """Two of five joints, of the wrist, made it "another unit", and identify refused."""
+    loaded = FeedForward(screw_scara().with_payload('wrist_link', mass, [0.02, 0.01, -0.12]))
+    recording = of_screw_scara(loaded.robot)
+    alone = FeedForward(screw_scara())
+    found = RecordedTorques(Bag(states(recording)), alone, deviations=False).efforts
+    assert np.isnan(found.factor)
+    assert found.gravity_share > 1.5  # so the report asks for a load
+    recording.effort *= 1000.0
+    found = RecordedTorques(Bag(states(recording)), alone, deviations=False).efforts
+    assert found.factor > 900.0
 
 
 def test_the_share_of_cut_efforts_is_that_of_the_whole_recording():
