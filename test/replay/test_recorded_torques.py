@@ -196,6 +196,19 @@ def test_a_balanced_lift_does_not_decide_about_gravity_of_all(seed, missing, sha
 
 
 @pytest.mark.parametrize('seed', range(20))
+def test_a_counterbalance_that_carries_a_joint_does_not_decide_about_gravity_of_all(seed):
+    """Efforts were "without gravity", and the joint that was recorded correctly was blamed."""
+    rng, time = np.random.default_rng(seed), np.linspace(0.0, 9.0, 400)
+    gravity = np.column_stack([
+        np.zeros(400), 150.0 * np.sin(0.4 + 0.8 * np.sin(time)),
+        80.0 * np.cos(0.3 * np.sin(1.7 * time))])
+    rest = np.array([0.0, 0.08, 0.98]) * gravity + rng.standard_normal(gravity.shape)
+    assert share_of_gravity(gravity, rest, 0.0 * rest) == pytest.approx(1.0, abs=0.05)
+    rest = np.array([0.0, 3.0, -1.0]) + rng.standard_normal(gravity.shape)
+    assert share_of_gravity(gravity, rest, 0.0 * rest) == pytest.approx(0.0, abs=0.05)
+
+
+@pytest.mark.parametrize('seed', range(20))
 def test_friction_that_the_model_lacks_is_no_load(seed):
     rng = np.random.default_rng(seed)
     time, omega = np.linspace(0.0, 4.0, 800)[:, np.newaxis], rng.uniform(0.5, 1.5, 3)

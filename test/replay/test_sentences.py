@@ -194,6 +194,16 @@ def test_a_joint_with_friction_silences_no_other_error(other):
     assert 'effort of a' not in more
 
 
+@pytest.mark.parametrize('modelled', [True, False])
+def test_an_error_that_is_a_constant_is_not_said_to_be_friction(modelled):
+    """Friction explained half of the little that varied of an offset of 0.3 N m."""
+    said, = warnings(result(joints=[
+        joint('a'), joint('b', slow_share=0.4, friction_share=0.51, bias=-0.0099)],
+        friction_modelled=modelled))
+    assert said.startswith(
+        'Errors within the bandwidth of the motion are 40 % of the effort of b (nearly constant)')
+
+
 @pytest.mark.parametrize('changes', [
     {'gravity_share': 0.91}, {'gravity_share': 1.09}, {'gravity_share': 0.09},
     {'gravity_share': -0.09},
