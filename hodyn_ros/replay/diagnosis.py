@@ -325,8 +325,9 @@ def factors_and_fit(
     """Return the factors by which positions of single joints are too large, and the fit.
 
     The fit is that of motions, q, (S, 5, n), divided by these factors. `efforts` have two
-    derivatives, (S, 3, n), or none, (S, 1, n). If a common factor of all positions puts these
-    joints inside their ranges and explains as much, it is the cause, and the factors are 1.
+    derivatives, (S, 3, n), or none, (S, 1, n). If a common factor of all positions, or swapped
+    joints, put these joints inside their ranges and explain as much, this is the cause, and the
+    factors are 1.
     """
     robot, effort, rates = feedforward.robot, efforts[:, 0], efforts[:, 1:]
     none, fit = np.ones(robot.n), find_misreading(
@@ -345,7 +346,10 @@ def factors_and_fit(
         if not one > min(left) + _SAME)
     single = find_misreading(feedforward, q / factors, effort, rates)
     turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
-    is_common = fit.reading is not None and fit.reading.scale != 1.0 and are_inside(
-        robot, fit.reading.motion(q, turns)[:, 0])[factors != 1.0].all()
-    return (none, fit) if is_common and fit.least < _CLEARLY * single.least + _SAME else (
-        factors, single)
+    if fit.reading is None or not are_inside(
+            robot, fit.reading.motion(q, turns)[:, 0])[factors != 1.0].all():
+        return factors, single
+    # Another unit is one change more.
+    explains = fit.cost < single.cost + PRICE if fit.reading.scale == 1.0 else (
+        fit.least < _CLEARLY * single.least + _SAME)
+    return (none, fit) if explains else (factors, single)
