@@ -86,6 +86,51 @@ def lifted_arm(*more, **options):
                    'effort': [400.0, 120.0, 60.0, 15.0]}}, **options)
 
 
+def screw_scara():
+    """Return a SCARA whose lift and quill are screws, with a light wrist, and with friction."""
+    places = np.tile(np.eye(4), (6, 1, 1))
+    places[0, 2, 3], places[1, 2, 3], places[2, 0, 3] = 0.1, 0.2, 0.1
+    places[3, ::2, 3], places[4, 0, 3], places[5, 2, 3] = (0.3, 0.05), 0.25, -0.15
+    links = (
+        ('lift_motor', -1, 'revolute', 2.0, [0.0, 0.0, 0.4], [0.1, 0.1, 1e-4]),
+        ('lift', -1, 'prismatic', 6.0, [0.05, 0.0, 0.05], [0.04, 0.05, 0.05]),
+        ('shoulder', 1, 'revolute', 4.0, [0.15, 0.0, 0.02], [0.01, 0.05, 0.05]),
+        ('elbow', 2, 'revolute', 3.0, [0.11, 0.01, 0.0], [8e-3, 0.03, 0.03]),
+        ('quill', 3, 'helical', 0.6, [0.0, 0.002, -0.05], [3e-3, 3e-3, 3e-5]),
+        ('wrist', 4, 'revolute', 0.5, [0.02, 0.0, -0.05], [1e-3, 1e-3, 4e-4]))
+    bodies = [
+        {'name': f'{joint}_link', 'joint': joint, 'parent': parent, 'type': kind, 'mass': mass,
+         'axis': [0, 1, 0] if joint == 'wrist' else [0, 0, 1], 'com': com,
+         'inertia': np.diag(inertia).tolist(), 'placement': place.tolist()}
+        for (joint, parent, kind, mass, com, inertia), place in zip(links, places, strict=True)]
+    bodies[1]['mimic'] = {'joint': 'lift_motor', 'multiplier': 0.02 / (2.0 * np.pi)}
+    bodies[4]['pitch'] = 0.016 / (2.0 * np.pi)
+    return load_robot({
+        'name': 'screw_scara', 'bodies': bodies,
+        'limits': {'position': [
+            [None, None], [-2.3, 2.3], [-2.5, 2.5], [-20.0, 20.0], [-1.8, 1.8]]},
+        'friction': {'law': 'sigmoid', 'amplitude': [0.3, 3.0, 2.0, 0.1, 0.3],
+                     'slope': [5.0, 20.0, 20.0, 8.0, 15.0], 'velocity_offset': [0.0] * 5,
+                     'viscous': [4e-3, 0.6, 0.4, 4e-3, 0.05]}})
+
+
+def of_screw_scara(true=None, seed=1):
+    """Return 20 s of a SCARA with screws, which moves widely; the efforts are of `true`."""
+    robot = screw_scara()
+    recording = record(
+        duration=20.0, robot=robot, prefix='', bandwidth=0.2, effort_noise=0.0)
+    size = np.array([60.0, 1.0, 1.0, 8.0, 1.0]) / np.ptp(recording.q[:, 0], axis=0)
+    centre, rng = recording.q[:, 0].mean(axis=0), np.random.default_rng(seed)
+    recording.q = size * recording.q
+    recording.q[:, 0] += np.array([60.0, 0.0, 0.0, 0.0, 0.0]) - size * centre
+    recording.torque = FeedForward(true or robot).torque(recording.q)
+    effort, shape = recording.torque[:, 0], recording.effort.shape
+    recording.position = recording.q[:, 0] + 2e-5 * rng.standard_normal(shape)
+    recording.velocity = recording.q[:, 1] + 2e-3 * rng.standard_normal(shape)
+    recording.effort = effort + 0.01 * effort.std(axis=0) * rng.standard_normal(shape)
+    return recording
+
+
 def efforts(q, robot, payload, friction, offset, seed, *, gravity=True):
     """Return what noisy sensors with offsets report along a motion, (T, n)."""
     arm = robot if payload is None else payload.fixed_to(robot)

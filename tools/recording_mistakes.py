@@ -82,6 +82,11 @@ def frozen(recording):
     recording.position[half:, 2] = recording.position[half, 2]
 
 
+def resting(recording):
+    """Let the positions of the third joint stay for 4 s; then they are right again."""
+    recording.position[800:1200, 2] = recording.position[800, 2]
+
+
 def slipped(recording):
     """Let the encoder of the third joint slip by 0.1 rad at 12 s."""
     recording.position[1200:, 2] += 0.1

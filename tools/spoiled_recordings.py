@@ -23,6 +23,7 @@ from recording_mistakes import (
     offset,
     read_at_the_motors,
     renamed,
+    resting,
     rubbing_and_swapped,
     scaled,
     shifted,
@@ -177,6 +178,9 @@ SPOILED = [
     on_slide('an encoder that fails', frozen, (re.compile(
         r'Positions stand still while the recorded velocities go on: elbow \(for \S+ s or more'
         r'\)\. Did an encoder, or the driver, fail\?'),)),
+    on_slide('an encoder that fails for a while', resting, (re.compile(
+        r'velocities go on: elbow \(for \S+ s or more, with a leap by \S+ rad at t = 12 s\)\. Did '
+        'an encoder, or the driver, fail'),), ('slip',)),
     on_slide('a velocity that stays', stuck_velocity, (re.compile(
         r'those of shoulder do not fit: they are \S+ rad/s \(RMS\) off the estimated ones, '
         r'which are \S+ rad/s\. They get almost no weight\. Correct the driver\.'),),
@@ -314,6 +318,9 @@ SPOILED = [
         r'Efforts of fer_joint4 are about 1\.2\d times the model\'s torques, unlike .* [\d.]+ % '
         r'of the efforts would be unexplained instead of [\d.]+ %\. Check the gear ratio'),),
         ('Errors within the bandwidth', 'does not fit')),
+    Spoiled('a factor of a joint that carries much', scaled(1, effort=1.4), (
+        "Efforts of fer_joint2 are about 1.4 times the model's torques, unlike",),
+        (*LOAD, *OTHER_CAUSES)),
     Spoiled('on a tilted base', mounted(TILTED), (re.compile(
         r'The base seems to be tilted by 15 degrees: with gravity along \[2\.5\d+, \S+, '
         r'-9\.4\d+\], 0?\.?\d+ % of the efforts would be unexplained'),), ('does not fit',)),

@@ -1,5 +1,5 @@
 """Finds what is wrong with a recording, from some samples of its motion."""
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -17,8 +17,8 @@ from hodyn_ros.replay.effort_unit import (
 )
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import contain_gravity, gravity_doubt
-from hodyn_ros.replay.joint_springs import JointSpring
-from hodyn_ros.replay.misreading import Fit, find_misreading
+from hodyn_ros.replay.joint_springs import SPRING_CHANGES, JointSpring
+from hodyn_ros.replay.misreading import PRICE, Fit, find_misreading
 from hodyn_ros.replay.motor_positions import series_compliance, with_rates
 from hodyn_ros.replay.position_ranges import UNITS, are_inside, mostly_outside, unit_factors
 from hodyn_ros.replay.reading import DEGREES
@@ -32,6 +32,10 @@ from hodyn_ros.robot import Robot
 _FEW = 8  # number of pieces, from the beginning of a recording, whose samples are used
 _SAME = 0.02  # difference below which unexplained shares of the efforts count as equal
 _CLEARLY = 2.0  # ratio from which two unexplained shares clearly differ
+
+
+Leap = tuple[float, int, float]
+"""Time since the first used message, s, index of the joint, and by how much, rad or m."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +59,7 @@ class Diagnosis:
     misplaced: tuple[str, ...] = ()  #: Joints mostly outside their ranges
     #: Joints whose positions stand still while their velocities go on, and for how long, s
     frozen: Mapping[str, float] = field(default_factory=dict)
-    #: Where positions leap and stay: time since the first used message, s, index of the joint, and
-    #: by how much, rad or m
-    leaps: tuple[tuple[float, int, float], ...] = ()
+    leaps: tuple[Leap, ...] = ()  #: Where positions leap and stay
     units: tuple[str, ...] = ()  #: The unit of each joint's positions
     are_exchanged: bool = False  #: Whether velocities and efforts seem to be exchanged
 
@@ -105,8 +107,7 @@ class Diagnosis:
     @property
     def gravity_doubt(self) -> str:
         """A sentence about the share of gravity in the efforts; empty if it would mislead."""
-        explains = len(self.scaled_joints) > 1 or isinstance(
-            self.slight, ScaledPosition | JointSpring)
+        explains = isinstance(self.slight, ScaledEfforts | ScaledPosition | JointSpring)
         return gravity_doubt(self.efforts.gravity_share) if (
             self.is_comparable and not self.of_motors and not explains) else ''
 
@@ -154,11 +155,13 @@ class Diagnosis:
         said = self.other_units
         if self.frozen:
             frozen = ', '.join(
-                f'{name} (for {seconds:.2g} s or more)' for name, seconds in self.frozen.items())
+                f'{name} (for {seconds:.2g} s or more{self._then(name)})'
+                for name, seconds in self.frozen.items())
             said.append(
                 f'Positions stand still while the recorded velocities go on: {frozen}. Did an '
                 'encoder, or the driver, fail? Leave this part out, or record it again.')
-        said += [self._leaping] if self.leaps else []
+        slips = [leap for leap in self.leaps if self.names[leap[1]] not in self.frozen]
+        said += [self._leaping(slips)] if slips else []
         said += [self._misread] if self.fit.is_wrong else []
         if self.slight is not None and self.is_comparable:
             said.append(sentence(self.slight, self.names, has_springs=self.has_springs))
@@ -194,14 +197,23 @@ class Diagnosis:
                 f'{"radians" if factor == DEGREES else "metres"}.')
         return said
 
-    @property
-    def _leaping(self) -> str:
-        passed, joint, size = max(self.leaps, key=lambda each: abs(each[2]))
-        names = ', '.join(self.names[k] for k in sorted({joint for _, joint, _ in self.leaps}))
-        largest = f'by {size:+.2g} {self.units[joint]} at t = {passed:.4g} s'
-        many = len(self.leaps) > 1
+    def _then(self, name: str) -> str:
+        """Return where the positions of a joint that stood still leap, as part of a sentence."""
+        largest = max(
+            (leap for leap in self.leaps if self.names[leap[1]] == name), default=None,
+            key=lambda each: abs(each[2]))
+        return '' if largest is None else f', with a leap {self._by(largest)}'
+
+    def _by(self, leap: Leap) -> str:
+        passed, joint, size = leap
+        return f'by {size:+.2g} {self.units[joint]} at t = {passed:.4g} s'
+
+    def _leaping(self, leaps: Sequence[Leap]) -> str:
+        _, joint, _ = worst = max(leaps, key=lambda each: abs(each[2]))
+        names = ', '.join(self.names[k] for k in sorted({joint for _, joint, _ in leaps}))
+        largest, many = self._by(worst), len(leaps) > 1
         return (
-            f'Positions of {names} leap {f"{len(self.leaps)} times" if many else largest}, faster '
+            f'Positions of {names} leap {f"{len(leaps)} times" if many else largest}, faster '
             'than any joint moves, and stay there'
             f'{f": {self.names[joint]} {largest}" if many else ""}. '
             'Did an encoder slip, or a drive stop reporting for a while? Between leaps the motion '
@@ -238,7 +250,7 @@ class DiagnosisSamples:
         self._fitted: list[tuple[Array, ...]] = []  # motion and efforts that are fitted
         self._encoders = FrozenEncoders()
         self._begin: int | None = None
-        self._leaps: list[tuple[float, int, float]] = []
+        self._leaps: list[Leap] = []
         self._has_springs = bool(series_compliance(robot).any())
 
     def add(self, used: Chunk) -> None:
@@ -293,7 +305,7 @@ class DiagnosisSamples:
                 feedforward, samples, gravity=efforts.with_gravity,
                 tilt=contain_gravity(efforts.gravity_share))
         if fit.is_wrong and isinstance(slight, JointSpring) and (
-                _CLEARLY * slight.left < fit.least):
+                slight.left + SPRING_CHANGES * PRICE < fit.cost):
             fit = Fit(slight.left)
         return Diagnosis(
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
@@ -313,8 +325,9 @@ def factors_and_fit(
     """Return the factors by which positions of single joints are too large, and the fit.
 
     The fit is that of motions, q, (S, 5, n), divided by these factors. `efforts` have two
-    derivatives, (S, 3, n), or none, (S, 1, n). If a common factor of all positions puts these
-    joints inside their ranges and explains as much, it is the cause, and the factors are 1.
+    derivatives, (S, 3, n), or none, (S, 1, n). If a common factor of all positions, or swapped
+    joints, put these joints inside their ranges and explain as much, this is the cause, and the
+    factors are 1.
     """
     robot, effort, rates = feedforward.robot, efforts[:, 0], efforts[:, 1:]
     none, fit = np.ones(robot.n), find_misreading(
@@ -333,7 +346,10 @@ def factors_and_fit(
         if not one > min(left) + _SAME)
     single = find_misreading(feedforward, q / factors, effort, rates)
     turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
-    is_common = fit.reading is not None and fit.reading.scale != 1.0 and are_inside(
-        robot, fit.reading.motion(q, turns)[:, 0])[factors != 1.0].all()
-    return (none, fit) if is_common and fit.least < _CLEARLY * single.least + _SAME else (
-        factors, single)
+    if fit.reading is None or not are_inside(
+            robot, fit.reading.motion(q, turns)[:, 0])[factors != 1.0].all():
+        return factors, single
+    # Another unit is one change more.
+    explains = fit.cost < single.cost + PRICE if fit.reading.scale == 1.0 else (
+        fit.least < _CLEARLY * single.least + _SAME)
+    return (none, fit) if explains else (factors, single)

@@ -4,10 +4,17 @@ from collections.abc import Sequence
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags, Indices
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import FrictionFit
+from hodyn_ros.replay.point_loads import find_load, with_load
+from hodyn_ros.replay.tips import tips
 
 FAR = 5.0
-"""Factor between efforts and torques that no load and no error of the model explains."""
+"""Least factor, either way, by which efforts in another unit differ from the torques.
+
+A load may enlarge the efforts of a light wrist as much, see `is_a_load`.
+"""
 
 AGREE = 3.0
 """Largest ratio of a factor to 1, or to the median, that wrong link masses and loads explain."""
@@ -75,6 +82,28 @@ def effort_unit(
         return factor, np.where(single, 10.0 ** power, np.nan)
     return factor, np.where(small, ratio, np.nan) if small.sum() > 1 else np.full(
         len(small), np.nan)
+
+
+def is_a_load(feedforward: FeedForward, q: Array, effort: Array) -> bool:
+    """Whether a load at the end of an arm explains efforts better than a factor of each joint.
+
+    Motions are (T, 5, n), efforts (T, n); NaN where they are not known. The efforts of a light
+    wrist are many times larger with a load than without, those of other joints hardly.
+    """
+    samples = EffortSamples(q, effort)
+
+    def left(model: FeedForward, gain: float | None) -> float:
+        return float(np.sum(samples.unexplained(
+            model.torque(samples.q, friction=False)[:, 0], gain)))
+
+    weight = 1.0 / np.maximum(np.nanvar(samples.effort, axis=0), 1e-300)
+    loads = [
+        find_load(feedforward, tip.name, samples.q, samples.effort, samples.known, weight)
+        for tip in tips(feedforward.robot)]
+    by_factors = left(feedforward, None)
+    return any(
+        left(FeedForward(with_load(feedforward.robot, load)), 1.0) < by_factors
+        for load in loads if load is not None)
 
 
 def in_joint_units(effort: Array, gear_ratios: Array) -> Array:

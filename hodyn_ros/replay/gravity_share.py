@@ -28,11 +28,11 @@ def share_of_gravity(gravity: Array, rest: Array, velocity: Array) -> float:
     """Return the share of gravity torques (T, n) in the rest of the efforts, by least squares.
 
     `rest`, (T, n), is effort minus the model's other torques; NaN where it is not measured.
-    Glitches, far beyond a joint's usual error, are left out. If the share is not near 0 or 1, it
-    is fitted again with friction that the model lacks, and then with constant offsets of the
-    joints (but not if a missing tool may be the cause). The first of these shares near 0 or 1 is
-    returned. If only one joint, such as a lift with a counterweight, lowers the share, the share
-    of the others is returned. NaN if there is no gravity torque.
+    Glitches, far beyond a joint's usual error, are left out. If the share is below 1, and only
+    one joint, such as one with a counterbalance, lowers it, the share of the others is returned.
+    If it is not near 0 or 1, it is fitted again with friction that the model lacks, and then with
+    constant offsets of the joints (but not if a missing tool may be the cause). The first of these
+    shares near 0 or 1 is returned. NaN if there is no gravity torque.
     """
     known = np.isfinite(rest)
     gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
@@ -47,6 +47,8 @@ def share_of_gravity(gravity: Array, rest: Array, velocity: Array) -> float:
             known[:, joint] &= (error[:, joint] <= _GLITCH * usual) | (usual == 0.0)
         gravity, rest = np.where(known, gravity, 0.0), np.where(known, rest, 0.0)
         share, whole = _regression(gravity, rest)
+    if share < 1.0 - CLEAR and not np.isnan(others := _without_one(gravity, rest, known, whole)):
+        return others
     if not is_clear(share):
         may_be_a_tool = 1.0 < share < _OF_A_TOOL
         friction, offset = (np.tanh(velocity / COULOMB_WIDTH), velocity), (np.ones_like(rest),)
@@ -55,7 +57,7 @@ def share_of_gravity(gravity: Array, rest: Array, velocity: Array) -> float:
                 _without(causes, each, known) for each in (gravity, rest)))
             if varying > _VARIES * whole and is_clear(beside):
                 return beside
-    return share if share > 1.0 - CLEAR else _without_one(gravity, rest, share, whole)
+    return share
 
 
 def _without(causes: tuple[Array, ...], signal: Array, known: Flags) -> Array:
@@ -66,14 +68,20 @@ def _without(causes: tuple[Array, ...], signal: Array, known: Flags) -> Array:
         for by, own in zip(columns.swapaxes(0, 2).swapaxes(1, 2), signal.T, strict=True)], axis=1)
 
 
-def _without_one(gravity: Array, rest: Array, share: float, whole: float) -> float:
-    """Return the share of the other joints if they contain gravity, and one joint does not."""
+def _without_one(gravity: Array, rest: Array, known: Flags, whole: float) -> float:
+    """Return the share of the other joints if they contain gravity, and one joint does not.
+
+    NaN if there is no such joint. What varies of gravity must not contradict that the others
+    contain it: an offset of a light joint may be as large as its gravity torque.
+    """
+    varying = [_without((np.ones_like(rest),), each, known) for each in (gravity, rest)]
     for joint in range(gravity.shape[1]):
-        others, square = _regression(
-            np.delete(gravity, joint, axis=1), np.delete(rest, joint, axis=1))
-        if square > _OTHERS * whole and abs(others - 1.0) < CLEAR:
+        others, square = _regression(*(np.delete(each, joint, axis=1) for each in (gravity, rest)))
+        again, of_varying = _regression(*(np.delete(each, joint, axis=1) for each in varying))
+        if square > _OTHERS * whole and abs(others - 1.0) < CLEAR and not (
+                of_varying > _VARIES * square and again < 0.5):
             return others
-    return share
+    return np.nan
 
 
 def _regression(gravity: Array, rest: Array) -> tuple[float, float]:

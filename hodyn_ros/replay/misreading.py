@@ -24,13 +24,15 @@ STILL = 1e-3
 HOPELESS = 0.5
 """Unexplained share of the efforts above which a model does not describe them."""
 
+PRICE = 0.01
+"""Least decrease of the unexplained share by each additional change."""
+
 _POOR = 0.1  # unexplained share of a joint's efforts from which other readings are tried
 _BETTER = 0.25  # greatest part of the unexplained share that another reading may leave
 _PROGRESS = 0.9  # greatest part of the last unexplained share that a change may leave
 _RIGHT = 0.01  # unexplained share below which a reading needs no other change
 _CHANGES = 4  # greatest number of successive changes of a reading
 _HELD = 3  # number of best readings that are changed further
-_PRICE = 0.01  # least decrease of the unexplained share by each additional change
 # The ranges of the joints decide between readings whose unexplained shares differ by less than
 # _ALIKE times that of the unchanged recording, and by less than _LIKE times the best share.
 _ALIKE, _LIKE = 0.1, 3.0
@@ -76,6 +78,11 @@ class Fit:
         return self.unexplained if self.reading is None else self.left
 
     @property
+    def cost(self) -> float:
+        """`least`, and the price of the reading's changes."""
+        return self.least + PRICE * (0 if self.reading is None else self.reading.changes)
+
+    @property
     def zeros(self) -> dict[int, float]:
         """Joints of the model whose zeros must be turned, and by which angles, rad."""
         return {} if self.reading is None else {
@@ -112,7 +119,7 @@ def find_misreading(
     for _ in range(_CHANGES if joints.max() >= _POOR else 0):
         readings = {other for *_, one in held for other in _changes(one, trial)}
         tried = [trial.with_signs(other) for other in readings]
-        ranked = [(left + _PRICE * other.changes, left, other) for left, other in tried]
+        ranked = [(left + PRICE * other.changes, left, other) for left, other in tried]
         held = heapq.nsmallest(_HELD, ranked, key=lambda each: each[0])
         left = held[0][1]
         if left > _PROGRESS * last:

@@ -13,7 +13,7 @@ from hodyn_ros.estimation.recorded_motion import MotionPiece, RecordedMotion, Ru
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.messages.joint_state_bag import JointStateBag
 from hodyn_ros.replay.cut_efforts import CutEfforts, cut_efforts, repeated_extremes, uncut
-from hodyn_ros.replay.effort_unit import effort_unit, in_joint_units
+from hodyn_ros.replay.effort_unit import effort_unit, in_joint_units, is_a_load
 from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.gravity_share import CLEAR, contain_gravity, share_of_gravity
 from hodyn_ros.replay.uncertainty import torque_deviation
@@ -78,7 +78,7 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         block = first + np.floor(run.time).astype(np.intp)
         first = int(block[-1]) + 1
         parts.append([
-            q[:, 1], window.effort[run.first_message], feedforward.torque(q)[:, 0],
+            q, window.effort[run.first_message], feedforward.torque(q)[:, 0],
             *(feedforward.torque(q, gravity=False, friction=friction)[:, 0]
               for friction in (True, False)), block])
     changes, n = is_measured(motion.efforts), feedforward.robot.n
@@ -87,9 +87,9 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         return EffortContents(
             np.nan, np.nan, are_recorded, np.full(n, np.nan), np.zeros(n), uncut(n),
             np.zeros(n, dtype=bool))
-    velocity, effort, torque, weightless, inertial, block = map(
+    q, effort, torque, weightless, inertial, block = map(
         np.concatenate, zip(*parts, strict=True))
-    gravity, limit = torque - weightless, feedforward.robot.limits.effort
+    velocity, gravity, limit = q[:, 1], torque - weightless, feedforward.robot.limits.effort
     large = np.quantile(np.nan_to_num(np.abs(effort)), 0.9, axis=0)
 
     def contents(cut: CutEfforts) -> EffortContents:
@@ -97,6 +97,8 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         measured = np.isfinite(known) & changes
         factor, gear_ratios = effort_unit(
             gravity, inertial, velocity, effort, measured, block, limit)
+        if factor > 1.0 and is_a_load(feedforward, q, np.where(measured, effort, np.nan)):
+            factor = np.nan
         rest = np.where(measured, in_joint_units(known, gear_ratios) - weightless, np.nan)
         share = share_of_gravity(gravity, rest, velocity)
         return EffortContents(

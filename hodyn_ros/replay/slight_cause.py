@@ -27,14 +27,17 @@ def find_slight_cause(
 ) -> SlightCause | None:
     """Return the change that leaves least unexplained; None if none explains most of the error.
 
-    A tilt or a spring must leave far less than the others. `gravity` says whether the efforts
-    contain gravity, `tilt` whether a tilt may be the cause.
+    A tilt or a spring must leave far less than the others; but of a spring and a factor of the
+    same joint, which are one number each, the one that leaves less is taken. `gravity` says
+    whether the efforts contain gravity, `tilt` whether a tilt may be the cause.
     """
     changes = SmallChanges(feedforward, samples, gravity=gravity)
+    scaled = find_scaled_efforts(feedforward, samples, gravity=gravity)
+    spring = find_joint_spring(feedforward, samples, gravity=gravity, scaled=scaled)
+    if spring is not None and np.isfinite(spring.factor):
+        scaled = None  # the spring leaves less than the factor of its joint
     found = [
-        changes.zero(), changes.ratio(), changes.tilt() if tilt else None,
-        find_scaled_efforts(feedforward, samples, gravity=gravity),
-        find_joint_spring(feedforward, samples, gravity=gravity)]
+        changes.zero(), changes.ratio(), changes.tilt() if tilt else None, scaled, spring]
     return min(
         (one for one in found if one is not None), default=None,
         key=lambda one: one.left / (
@@ -73,7 +76,10 @@ def sentence(cause: SlightCause, names: Sequence[str], *, has_springs: bool) -> 
             f'Efforts of {names[cause.joint]} seem to contain {cause.stiffness:+.3g} {cause.unit} '
             f'times its position: with this, {instead}. Does a spring or a counterbalance act on '
             'this joint? A robot file cannot describe it: subtract its effort from the recorded '
-            'ones. Wrong masses of links may have the same effect.')
+            'ones. Wrong masses of links may have the same effect' + (
+                '.' if np.isnan(cause.factor) else
+                f', and a factor of {cause.factor:.3g} of its efforts (gear ratio, torque '
+                f'constant) a similar one, which would leave {percent(cause.left_by_factor)}.'))
     if len(cause.joints) == 1:
         return (
             f'Efforts of {names[cause.joints[0]]} are about {cause.factors[0]:.3g} times the '

@@ -23,7 +23,7 @@ _POOR = 0.3  # ratio of error to effort within the bandwidth from which to warn
 # The same if the ratio is _FEW times the median of the joints, and the share _SLOW of the error is
 # within the bandwidth.
 _LONE, _FEW, _SLOW = 0.1, 5.0, 0.7
-_FRICTION = 0.5  # share of the error's variance from which friction counts as its cause
+_FRICTION = 0.5  # share of the error's square from which friction counts as its cause
 # Share of the effort (RMS) that friction would leave unexplained, from which to warn of it too;
 # ratio of the mean of an error to its RMS from which it is called nearly constant.
 _BESIDE_FRICTION, _CONSTANT = 0.5, 0.9
@@ -221,7 +221,7 @@ def _poor(result: Replay) -> tuple[list[JointComparison], ...]:
             joint.rms_slow_error > least) and joint.name not in named]
     free = {*np.array(result.names)[efforts.lack_friction]}
     bare = [joint for joint in poor if joint.name in free]
-    rubbing = [joint for joint in poor if joint.friction_share > _FRICTION]
+    rubbing = [joint for joint in poor if _by_friction(joint) > _FRICTION]
     return rubbing, [joint for joint in poor if joint not in bare and (
         joint not in rubbing or _beside_friction(joint) > _BESIDE_FRICTION)], bare
 
@@ -279,11 +279,15 @@ def _stands_out(joint: JointComparison, joints: Sequence[JointComparison]) -> bo
         _LONE, _FEW * float(np.median(shares))))
 
 
+def _by_friction(joint: JointComparison) -> float:
+    """Return the share of the error's square, its mean included, that friction would explain."""
+    constant = min(abs(joint.bias) / joint.rms_slow_error, 1.0) ** 2
+    return joint.friction_share * (1.0 - constant)
+
+
 def _beside_friction(joint: JointComparison) -> float:
     """Return the share of the effort, RMS, that would be unexplained with friction."""
-    constant = min(abs(joint.bias) / joint.rms_slow_error, 1.0) ** 2
-    return float(joint.slow_share * np.sqrt(
-        constant + (1.0 - joint.friction_share) * (1.0 - constant)))
+    return float(joint.slow_share * np.sqrt(1.0 - _by_friction(joint)))
 
 
 def _is_constant(joint: JointComparison) -> bool:

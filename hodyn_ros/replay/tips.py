@@ -19,14 +19,18 @@ def tips(robot: Robot) -> list[Body]:
 
 
 def swapped_arms(robot: Robot) -> list[Order]:
-    """Return the order of joints after a swap, for each two arms with the same joint types."""
+    """Return the order of joints after a swap, for each two arms with the same joint types.
+
+    Of arms of different length, the joints from the base on are swapped.
+    """
     orders, bodies = [], robot.joint_bodies
     for pair in combinations([_chain(robot, tip) for tip in tips(robot)], 2):
-        one, other = ([joint for joint in arm if joint not in pair[1 - k]]
-                      for k, arm in enumerate(pair))
-        if [bodies[joint].type for joint in one] == [bodies[joint].type for joint in other]:
+        pairs = list(zip(*(
+            [joint for joint in reversed(arm) if joint not in pair[1 - k]]
+            for k, arm in enumerate(pair)), strict=False))
+        if pairs and all(bodies[i].type == bodies[j].type for i, j in pairs):
             order = list(range(robot.n))
-            for i, j in zip(one, other, strict=True):
+            for i, j in pairs:
                 order[i], order[j] = j, i
             orders.append(tuple(order))
     return orders

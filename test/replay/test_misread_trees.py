@@ -6,19 +6,23 @@ from rough_recordings import recorded
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.misreading import find_misreading
-from hodyn_ros.replay.tips import tips
+from hodyn_ros.replay.tips import swapped_arms, tips
 from hodyn_ros.robot.files import load_robot
 
 
-def two_arms():
-    """Return two Pandas on a torso that turns, their bases on its left and its right side."""
+def two_arms(right=7):
+    """Return two Pandas on a torso that turns, their bases on its left and its right side.
+
+    The right one has fewer joints if `right` says so.
+    """
     bodies = [{
         'name': 'torso', 'parent': -1, 'joint': 'waist', 'type': 'revolute',
         'axis': [0.0, 0.0, 1.0], 'placement': np.eye(4).tolist(), 'mass': 20.0,
         'com': [0.0, 0.0, 0.3], 'inertia': np.eye(3).tolist()}]
     for side, sign in (('left', 1.0), ('right', -1.0)):
         first = len(bodies)
-        for number, body in enumerate(robot_keys('panda')['bodies']):
+        count = 7 if side == 'left' else right
+        for number, body in enumerate(robot_keys('panda')['bodies'][:count]):
             placement = np.array(body['placement'])
             if number == 0:
                 placement = np.array([
@@ -62,6 +66,17 @@ def test_arms_that_are_swapped_as_a_whole_are_named(seed):
     fit = find_misreading(FeedForward(ROBOT), q[:, :, swapped], effort[:, swapped])
     assert fit.reading.causes(ROBOT.joint_names) == [
         f'the joints {", ".join(f"left_j{k} and right_j{k}" for k in range(7))} are swapped']
+
+
+@SEEDS
+def test_arms_of_different_length_are_swapped_from_the_base_on(seed):
+    """Where all names of a leg and of most of an arm were swapped, gravity pointed sideways."""
+    robot = two_arms(4)
+    order, = swapped_arms(robot)
+    assert order == (0, 8, 9, 10, 11, 5, 6, 7, 1, 2, 3, 4)
+    q, effort = recorded(np.random.default_rng(seed), robot)
+    found = find_misreading(FeedForward(robot), q[:, :, order], effort[:, order]).reading
+    assert (found.order, found.effort_order) == (order, order)
 
 
 def test_of_fingers_on_one_hand_the_last_is_its_tip():

@@ -2,6 +2,7 @@
 from dataclasses import dataclass, replace
 import threading
 
+from known_recordings import of_screw_scara, screw_scara
 import made_logs
 import numpy as np
 import pytest
@@ -126,6 +127,20 @@ def test_efforts_in_another_unit_contain_gravity(amperes):
     assert not found.efforts.with_gravity
 
 
+@pytest.mark.parametrize('mass', [3.5, 4.0, 4.5])
+def test_a_load_on_a_light_wrist_is_no_other_unit(mass):
+    """Two of five joints, of the wrist, made it "another unit", and identify refused."""
+    loaded = FeedForward(screw_scara().with_payload('wrist_link', mass, [0.02, 0.01, -0.12]))
+    recording = of_screw_scara(loaded.robot)
+    alone = FeedForward(screw_scara())
+    found = RecordedTorques(Bag(states(recording)), alone, deviations=False).efforts
+    assert np.isnan(found.factor)
+    assert found.gravity_share > 1.5  # so the report asks for a load
+    recording.effort *= 1000.0
+    found = RecordedTorques(Bag(states(recording)), alone, deviations=False).efforts
+    assert found.factor > 900.0
+
+
 def test_the_share_of_cut_efforts_is_that_of_the_whole_recording():
     """The values are found in parts of a long one, which has other shares."""
     recording = record(rate=200.0, duration=22.5, bandwidth=0.3, effort_noise=0.05)
@@ -178,6 +193,19 @@ def test_a_balanced_lift_does_not_decide_about_gravity_of_all(seed, missing, sha
     rest = gravity - [missing, 0.0, 0.0] if missing else 0.0 * gravity
     rest += rng.standard_normal(rest.shape)
     assert share_of_gravity(gravity, rest, 0.0 * rest) == pytest.approx(share, abs=0.02)
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_a_counterbalance_that_carries_a_joint_does_not_decide_about_gravity_of_all(seed):
+    """Efforts were "without gravity", and the joint that was recorded correctly was blamed."""
+    rng, time = np.random.default_rng(seed), np.linspace(0.0, 9.0, 400)
+    gravity = np.column_stack([
+        np.zeros(400), 150.0 * np.sin(0.4 + 0.8 * np.sin(time)),
+        80.0 * np.cos(0.3 * np.sin(1.7 * time))])
+    rest = np.array([0.0, 0.08, 0.98]) * gravity + rng.standard_normal(gravity.shape)
+    assert share_of_gravity(gravity, rest, 0.0 * rest) == pytest.approx(1.0, abs=0.05)
+    rest = np.array([0.0, 3.0, -1.0]) + rng.standard_normal(gravity.shape)
+    assert share_of_gravity(gravity, rest, 0.0 * rest) == pytest.approx(0.0, abs=0.05)
 
 
 @pytest.mark.parametrize('seed', range(20))

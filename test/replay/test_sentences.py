@@ -155,7 +155,7 @@ STALE = timing(counts=Counter({StampStatus.STALE: 4}))
      'Friction other than that of the model would explain most of the error of b:'),
     ({'joints': [joint('a'), joint('c'), joint('b', slow_share=0.11, rms_slow_error=0.04)]},
      'Errors within the bandwidth of the motion are 11 % of the effort of b, RMS. `hodyn'),
-    ({'joints': [joint('a'), joint('b', slow_share=0.7, bias=-0.0099)]},
+    ({'joints': [joint('a'), joint('b', slow_share=0.7, bias=-0.0099, friction_share=0.51)]},
      'Errors within the bandwidth of the motion are 70 % of the effort of b (nearly constant)'),
     ({'joints': [CONSTANT, joint('b')]}, 'The recorded effort of a never changes'),
     ({'joints': [joint('a'), joint('b', rms_effort=0.1, max_error=-0.41, slow_share=0.31)]},

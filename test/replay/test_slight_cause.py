@@ -1,9 +1,10 @@
 """The one change that explains most of a small misfit is named, and no other."""
 from dataclasses import replace
 
+from known_recordings import palletizer
 import numpy as np
 import pytest
-from rough_recordings import ROBOTS, diagnosed, recorded, robots_of
+from rough_recordings import ROBOTS, diagnosed, motion, recorded, robots_of
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
@@ -155,6 +156,26 @@ def test_a_spring_beside_a_joint_is_found_with_its_stiffness(seeds):
     results = [with_a_spring(seed) for seed in seeds]
     assert all(is_right for found, is_right in results if isinstance(found, JointSpring))
     assert np.mean([is_right for _, is_right in results]) >= 0.9
+
+
+@pytest.mark.parametrize('part', [0.35, 1.0])
+@pytest.mark.parametrize('size', [0.25, 0.4])
+def test_a_counterbalance_is_named_however_much_of_gravity_it_carries(part, size):
+    """A third of gravity was called a wrong gear ratio; all of it, nothing, or another ratio."""
+    robot, rng = palletizer(), np.random.default_rng(2)
+    model, q = FeedForward(robot), motion(rng, robot, size)
+    effort = model.torque(q)[:, 0]
+    weight = effort[:, 1] - model.torque(q, gravity=False)[:, 0, 1]
+    stiffness = -part * np.polyfit(q[:, 0, 1], weight, 1)[0]
+    effort += effort.std(axis=0) * (
+        0.01 * rng.standard_normal(effort.shape) + 0.05 * np.tanh(q[:, 1] / 0.03))
+    effort[:, 1] += stiffness * q[:, 0, 1]
+    found = find_slight_cause(model, EffortSamples(q, effort), gravity=True, tilt=True)
+    assert isinstance(found, JointSpring)
+    assert found.joint == 1
+    assert found.stiffness == pytest.approx(stiffness, rel=0.1)
+    said = sentence(found, robot.joint_names, has_springs=False)
+    assert 'and a factor of 0.' in said
 
 
 @pytest.mark.parametrize('shares', [(0.5, 0.9), (2.0, 5.0)])
