@@ -102,7 +102,8 @@ class _Identified:
     def findings(self) -> list[list[str]]:
         """Sentences about each recording."""
         return [
-            [*motion.doubts(self.terms), *filter(None, [load, lag.sentence * lag.is_large])]
+            [*motion.doubts(self.terms),
+             *filter(None, [load, lag.sentence if lag.is_large else ''])]
             for motion, load, lag in zip(
                 self.motions, self.loads, self.validation.lags, strict=True)]
 
@@ -207,7 +208,8 @@ def _say(console: Console, result: _Identified, file: Path, *, is_compared: bool
     paths = [one.path for one in result.recordings]
     for path, count, motion, load, lag in zip(
             paths, result.counts, result.motions, result.loads, validation.lags, strict=True):
-        for sentence in filter(None, [*count.sentences, lag.sentence * (not lag.is_large)]):
+        small = '' if lag.is_large else lag.sentence
+        for sentence in filter(None, [*count.sentences, small]):
             console.print(f'• {path}: {sentence}')
         if load:
             console.print(f'! {path}: {load}', style='bold')

@@ -82,7 +82,7 @@ class Reasons:
         self._told: dict[str, tuple[str, float]] = {}
         self._stiffness: JudgedStiffness | None = None
         self._out_of_reach = '', ''
-        self._stiffness_told = -math.inf
+        self._said_request, self._said_at = '', -math.inf
 
     def tell(self, level: Level, text: str, topic: str = '') -> None:
         """Queue a line for the log; `topic` is the topic of a rejected input, else empty."""
@@ -139,14 +139,15 @@ class Reasons:
                 self.notice('motors return', (
                     f'the motors of {joints[int(np.argmax(motors.held))]} return to the motion'),
                     at, 'warning')
-        # Requests that come often, with changing numbers, give one line per TELL.
-        if controller.judged_stiffness is not self._stiffness and (
-                at >= self._stiffness_told + TELL or not self._out_of_reach[0]):
-            self._stiffness, self._stiffness_told = controller.judged_stiffness, at
+        if controller.judged_stiffness is not self._stiffness:
+            self._stiffness = controller.judged_stiffness
             self._out_of_reach = self._of_stiffness()
         if self._out_of_reach[0]:
             request, line = self._out_of_reach
-            self.notice(request, UNREACHED, at, 'warning', line)
+            # Requests that come often, with other numbers, give one line per TELL.
+            if request != self._said_request and at >= self._said_at + TELL:
+                self._said_request, self._said_at = request, at
+            self.notice(self._said_request, UNREACHED, at, 'warning', line)
         if controller.clipped and controller.base_wrench.size:
             self.notice('clipped', CLIPPED_ON_BASE, at, 'error')
         if controller.reference.is_held_back:

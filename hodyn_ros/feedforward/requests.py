@@ -33,15 +33,15 @@ class Requests(StateMachine):
             raise HodynError(refusal)
         controller = self._running
         self._replaced = self._replaced + 1 if self._planner.busy else 0
+        replaced = REPLACED + (STARVED if self._replaced >= STARVING else '')
         if self._planner.busy and not self.goals.prepares:
-            self.reasons.tell(
-                'error', REPLACED + (STARVED if self._replaced >= STARVING else ''), PLAN)
+            self.reasons.tell('error', replaced, PLAN)
         self._plan_on_base()
         self._was_stopping = controller.reference.mode(controller.now) == 'stopping'
         self._planner.submit(
             data, controller.reference, controller.now, annotate=annotate,
             left_out=self.clock.left_out)
-        self.goals.prepare(goal)
+        self.goals.prepare(goal, replaced)
 
     def take_sample(
         self, position: Array, velocity: Array | None, stamp: int | None, at: float,

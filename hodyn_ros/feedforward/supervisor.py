@@ -2,6 +2,7 @@
 
 The table of `transitions` defines the node's states; the controller computes each cycle.
 """
+import math
 from typing import NoReturn
 
 import numpy as np
@@ -69,8 +70,9 @@ class Supervisor(Requests):
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
         self._late_stamp: int | None = None
-        # Messages about other arms on the topic; this arm's last stamp when each message began.
-        self._others: dict[str, int] = {}
+        # Messages about other arms on the topic: this arm's last stamp when each began to come
+        # without a pause, and the time at which it came last.
+        self._others: dict[str, tuple[int, float]] = {}
         self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
         self._lately = MissingTime(OFTEN)
 
@@ -136,14 +138,16 @@ class Supervisor(Requests):
                 self._latch(' when joint states came back', is_new=is_new)
         return True
 
-    def see_other_arm(self, why: str) -> None:
+    def see_other_arm(self, why: str, at: float) -> None:
         """Give joint states of another arm as the reason why none of this arm come.
 
-        An arm that was already heard before this arm's last state is not the reason.
+        An arm that has been heard since before this arm's last state is not the reason.
         """
-        since = self._last_stamp
-        if len(self._others) < MAX_OTHERS:
-            since = self._others.setdefault(why, since)
+        since, heard_at = self._others.get(why, (self._last_stamp, -math.inf))
+        if at - heard_at > RESTART:
+            since = self._last_stamp
+        if why in self._others or len(self._others) < MAX_OTHERS:
+            self._others[why] = since, at
         if self.state in (State.LOST, State.SILENT) and since == self._last_stamp and (
                 not self.why_no_state):
             self.why_no_state = (

@@ -132,9 +132,9 @@ class TrajectoryGoals:
         elapsed = controller.reference.elapsed(self._followed.plan, controller.now)
         return elapsed is not None and elapsed < 0.0
 
-    def prepare(self, goal: Goal | None) -> None:
+    def prepare(self, goal: Goal | None, why: str = REPLACED) -> None:
         """Drop the goal in preparation, and set the next one; None for a plan from the topic."""
-        self.drop(REPLACED)
+        self.drop(why)
         self._prepared = goal
 
     def drop(self, why: str) -> None:

@@ -344,7 +344,7 @@ def as_meant(name: str, value: Any) -> Any:
 
 
 def _as_number(value: Any, default: Any) -> Any:
-    if isinstance(value, list | array) and isinstance(default, tuple):
+    if isinstance(value, list | array) and len(value) and isinstance(default, tuple):
         return [_as_number(entry, default[0]) for entry in value]
     if isinstance(default, float) and isinstance(value, str | int) and not isinstance(value, bool):
         try:

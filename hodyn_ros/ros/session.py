@@ -101,7 +101,7 @@ class Session:
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
                 if isinstance(error, OtherArmError):
-                    supervisor.see_other_arm(str(error))
+                    supervisor.see_other_arm(str(error), begin)
                 return
             self.monitor.reject('joint_states', error)
             supervisor.reject_state(printable(str(error)))

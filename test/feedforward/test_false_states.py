@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 import numpy as np
 import pytest
-from supervised import PANDA, World
+from supervised import PANDA, World, running
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.laws import AntagonisticExponential
@@ -292,3 +292,21 @@ def test_an_arm_that_was_moved_meanwhile_is_found_again(spell):
     assert world.report[0] == 'holding', world.report
     world.states(5, position=arm)
     np.testing.assert_allclose(world.supervisor.measured[0], arm)
+
+
+def test_the_arm_that_comes_instead_of_the_own_is_named_at_each_loss():
+    world, beside = running(), [f'arm {k}' for k in range(63)]
+    for _ in range(2):
+        for _ in range(300):
+            for other in beside:
+                world.supervisor.see_other_arm(other, world.at)
+            world.state()
+        world.supervisor.see_other_arm('cobot', world.at)  # before the loss is noticed
+        for _ in range(500):
+            world.pass_time(0.004)
+            for other in (*beside, 'cobot'):
+                world.supervisor.see_other_arm(other, world.at)
+            if 'lost' in world.report[1]:
+                break
+        assert world.report[1].startswith('joint states are lost: cobot; if they are those of')
+        world.settle()

@@ -246,6 +246,9 @@ def test_a_stream_of_stiffness_out_of_reach_is_one_line_a_second(panda):
     assert 4 <= world.said('as far as') <= 6
     world.states(500)  # the last request is among them
     assert world.said(' of 1.199 N m/rad, as far as') == 1
+    world.supervisor.take_stiffness(np.full(7, 2500.0))
+    world.states(260)  # a second after a request that can be reached, nothing is said
+    assert world.report == ('holding', '')
 
 
 def test_each_joint_that_does_not_reach_its_stiffness_is_named(panda):

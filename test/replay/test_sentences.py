@@ -269,7 +269,7 @@ def test_of_an_arm_with_springs_positions_of_motors_are_a_possible_cause(changes
     (elastic,) = warnings(result(
         diagnosis=replace(diagnosis(Fit(0.01)), has_springs=True), **changes))
     assert words in elastic
-    assert 'Mistakes such as swapped joints are only sought' not in elastic
+    assert 'Mistakes such as swapped joints are sought only' not in elastic
 
 
 def test_of_a_short_recording_with_springs_it_is_said_that_no_mistakes_were_sought():

@@ -83,7 +83,7 @@ def _text_hint(value: Any) -> str:
     """Return how to write the first number that YAML read as text; empty if there is none."""
     if isinstance(value, Sequence) and not isinstance(value, str):
         return next(filter(None, map(_text_hint, value)), '')
-    found = _NUMBER.fullmatch(value) if isinstance(value, str) else None
+    found = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
     if found is None:
         return ''
     sign, whole, point, digits, sign_of_exponent, exponent = found.groups()
