@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 import warnings
 
-import mujoco
 import numpy as np
 
-from hodyn_ros.common.errors import HodynError
+from hodyn_ros.common.errors import HodynError, how_to_install
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.coupling import Mimic, resolved, warn_of_broken_couplings
 from hodyn_ros.robot.files.coupled_joints import JointLimits, limit_keys
@@ -31,11 +30,22 @@ _LEFT_OUT = {
 MuJoCo do not have all these fields."""
 
 
+def is_model(source: object) -> bool:
+    """Return whether this is a compiled ``mujoco.MjModel``, without importing MuJoCo."""
+    kind = type(source)
+    return kind.__name__ == 'MjModel' and kind.__module__.partition('.')[0] == 'mujoco'
+
+
 def compiled(path: Path) -> Any:
     """Return the ``mujoco.MjModel`` of an MJCF file with its included files.
 
-    HodynError: MuJoCo refuses the file.
+    HodynError: MuJoCo is not installed, or refuses the file.
     """
+    try:
+        import mujoco
+    except ImportError:
+        raise HodynError(
+            f'{path} is MJCF, which MuJoCo reads: {how_to_install("sim")}') from None
     try:
         return mujoco.MjModel.from_xml_path(str(path))
     except ValueError as error:
@@ -64,6 +74,8 @@ def robot_mapping(model: Any, context: str, locked: Mapping[str, float]) -> dict
             if link['type'] == 'spherical':
                 balls.append(j)
     name = model.names[:model.names.index(b'\0')].decode('utf-8', 'replace')
+    import mujoco
+
     is_weightless = model.opt.disableflags & int(mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     mapping: dict[str, Any] = {
         'name': name or 'mujoco model', 'bodies': bodies,
@@ -113,6 +125,8 @@ def _reflected(values: dict[str, float], mimics: Mapping[str, Mimic]) -> list[fl
 
 
 def _warn_of_what_is_left_out(model: Any, context: str, balls: list[int]) -> None:
+    import mujoco
+
     dofs = model.jnt_dofadr[balls]
     tendons = (
         'tendon_stiffness', 'tendon_stiffnesspoly', 'tendon_damping', 'tendon_dampingpoly',
@@ -137,6 +151,8 @@ def _warn_of_what_is_left_out(model: Any, context: str, balls: list[int]) -> Non
 
 def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
     """Return the links of a body: one per joint, or a fixed one if it has no joint."""
+    import mujoco
+
     name = _name(model, 'body', index)
     parent = int(model.body_parentid[index])
     placement = lie.pose(lie.rotation_of_quaternion(model.body_quat[index]), model.body_pos[index])
@@ -178,6 +194,8 @@ def _links(model: Any, index: int, context: str) -> list[dict[str, Any]]:
 
 def _limits(model: Any, joint: int, context: str) -> JointLimits:
     """Return a joint's range, and the effort that its force limit and its actuators allow."""
+    import mujoco
+
     bounds = []
     if model.jnt_actfrclimited[joint]:
         bounds.append(np.abs(model.jnt_actfrcrange[joint]).min())
@@ -213,6 +231,8 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
 
     MuJoCo keeps y − y0 equal to a polynomial in x − x0, with the initial positions y0 and x0.
     """
+    import mujoco
+
     mimics: dict[str, Mimic] = {}
     left_out: dict[str, Mimic] = {}
     for e in range(model.neq):
@@ -249,6 +269,8 @@ def _couplings(model: Any, context: str, locked: Mapping[str, float]) -> dict[st
 
 def _holds_mocap(model: Any, equality: int) -> bool:
     """Return whether an equality connects a mocap body, which only the user moves."""
+    import mujoco
+
     ends = [int(model.eq_obj1id[equality]), int(model.eq_obj2id[equality])]
     if model.eq_objtype[equality] == int(mujoco.mjtObj.mjOBJ_SITE):
         ends = model.site_bodyid[ends].tolist()

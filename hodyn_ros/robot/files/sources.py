@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from hodyn_ros.common.errors import HodynError, how_to_install
+from hodyn_ros.common.errors import HodynError
 from hodyn_ros.common.input_files import check_file
-from hodyn_ros.robot.files import strict_yaml, urdf
+from hodyn_ros.robot.files import mjcf, strict_yaml, urdf
 from hodyn_ros.robot.files.file_kinds import likeness
 from hodyn_ros.robot.files.joint_chains import with_chains
 from hodyn_ros.robot.files.plain_values import plain
@@ -66,8 +66,8 @@ def _read(
     source: Source, locked: Mapping[str, float],
     max_bodies: int | None,
 ) -> tuple[Mapping[str, Any], str]:
-    if _is_model(source):
-        return _from_mujoco(source, 'MjModel', locked), 'MjModel'
+    if mjcf.is_model(source):
+        return mjcf.robot_mapping(source, 'MjModel', locked), 'MjModel'
     if isinstance(source, Mapping):
         return source, str(source.get('name', 'robot'))
     if not isinstance(source, (str, os.PathLike)):
@@ -86,27 +86,10 @@ def _read(
         path, f'no robot {str(source)!r}: neither a file nor one of {", ".join(names)}', names)
     text = strict_yaml.read_text(path, MAX_FILE_BYTES, 'a robot file')
     if first_tag(text) == 'mujoco':
-        return _from_mujoco(path, str(path), locked), str(path)
+        return mjcf.robot_mapping(mjcf.compiled(path), str(path), locked), str(path)
     if path.suffix in ('.urdf', '.xacro', '.xml') or text.lstrip().startswith('<'):
         return urdf.robot_mapping(text, str(path), locked, max_bodies), str(path)
     return _from_yaml(text, str(path)), str(path)
-
-
-def _is_model(source: object) -> bool:
-    """Return whether this is a compiled ``mujoco.MjModel``, without importing MuJoCo."""
-    kind = type(source)
-    return kind.__name__ == 'MjModel' and kind.__module__.partition('.')[0] == 'mujoco'
-
-
-def _from_mujoco(source: Any, context: str, locked: Mapping[str, float]) -> dict[str, Any]:
-    """Return the mapping of a compiled model, or of the MJCF file at a path."""
-    try:
-        from hodyn_ros.robot.files import mjcf
-    except ImportError:
-        raise HodynError(
-            f'{context} is MJCF, which MuJoCo reads: {how_to_install("sim")}') from None
-    model = mjcf.compiled(source) if isinstance(source, Path) else source
-    return mjcf.robot_mapping(model, context, locked)
 
 
 def _from_yaml(text: str, context: str) -> Mapping[str, Any]:
