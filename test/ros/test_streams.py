@@ -239,7 +239,7 @@ def test_a_refused_first_sample_does_not_make_a_new_stream_one_under_way(live, h
     arm = Stepper(node, home)
     arm.has_streamed = True
     arm.sample([9.0] * 7)
-    node.wait_log('reference rejected: fer_joint1 is at 9, ')
+    node.wait_log('reference rejected: fer_joint1 is at 9 rad, ')
     for _ in range(20):
         arm.sample(beside(home, 0.1))
         arm.step()
@@ -330,7 +330,7 @@ def test_a_streamed_reference(live, home):
     move(node, home)
     node.wait_log('a streamed reference is followed')
     for positions, fields, reason in (
-            ([9.0] * 7, {}, 'fer_joint1 is at 9, '),
+            ([9.0] * 7, {}, 'fer_joint1 is at 9 rad, '),
             ([1e200] * 7, {}, 'is 1e+200'),
             (goal, {'velocity': [99.0] * 7}, 'velocity 99 of joint'),
             ([float('inf'), *goal[1:]], {}, 'is not finite'),
