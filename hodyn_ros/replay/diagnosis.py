@@ -274,8 +274,7 @@ class DiagnosisSamples:
             return Diagnosis(names, efforts, Fit(np.nan), [])
         q, effort, velocity = (
             np.concatenate(values) for values in zip(*self._pieces, strict=True))
-        turns = np.array([
-            body.type != 'prismatic' for body in feedforward.robot.joint_bodies])
+        turns = feedforward.robot.turns
         velocities = RecordedVelocities(q[:, 1], velocity, turns)
         if velocities.are_exchanged(effort):
             return Diagnosis(names, efforts, Fit(np.nan), [EXCHANGED], are_exchanged=True)
@@ -345,9 +344,8 @@ def factors_and_fit(
         factors for factors, one in zip(units.values(), left, strict=True)
         if not one > min(left) + _SAME)
     single = find_misreading(feedforward, q / factors, effort, rates)
-    turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
     if fit.reading is None or not are_inside(
-            robot, fit.reading.motion(q, turns)[:, 0])[factors != 1.0].all():
+            robot, fit.reading.motion(q, robot.turns)[:, 0])[factors != 1.0].all():
         return factors, single
     # Another unit is one change more.
     explains = fit.cost < single.cost + PRICE if fit.reading.scale == 1.0 else (

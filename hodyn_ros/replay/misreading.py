@@ -199,7 +199,7 @@ class _Trial:
         self._mounted: dict[Mounting | None, FeedForward] = {None: feedforward}
         self._known = np.broadcast_to(judged, effort.shape)
         self._variance = np.var(effort, axis=0)
-        self._turns = np.array([body.type != 'prismatic' for body in robot.joint_bodies])
+        self._turns = robot.turns
         # Positions this far apart are too large, unless the joint turns continuously.
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)

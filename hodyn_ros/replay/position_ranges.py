@@ -40,7 +40,7 @@ def unit_factors(robot: Robot, position: Array) -> dict[float, Array]:
     the result is empty. If all turning joints are such, they have no factors: all are in degrees.
     """
     low, high = robot.limits.position_min, robot.limits.position_max
-    slides = np.array([body.type == 'prismatic' for body in robot.joint_bodies])
+    slides = ~robot.turns
     beyond = np.maximum(position.max(axis=0) - high, low - position.min(axis=0))
     width = high - low
     far = np.isfinite(width) & (beyond > _FAR * width) & (
