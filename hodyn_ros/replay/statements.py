@@ -35,6 +35,7 @@ _FAST, _GLITCH, _LARGE = 0.9, 8.0, 0.02
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
 _SURE = 5.0  # the same for a lag of efforts if single ones leap, which looks like a lag
 _NO_LAG = 0.2  # lag of velocities, s, above which its cause is hardly a filter
+_COMPUTED = 1e-6  # share of the effort below which no error of a measured one can be
 _MORE = 1.1  # ratio of wanted to used bandwidth from which to warn
 _SCATTERED = 0.3  # jitter, in periods, from which a clock may only seem to have jumped
 _COARSE = 0.01  # decimal step of positions that hides when they were sampled, rad or m
@@ -349,6 +350,11 @@ def facts(result: Replay) -> list[str]:
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
     if result.diagnosis.is_comparable and not result.diagnosis.misplaced:
         said += gravity_facts(result.diagnosis.efforts.gravity_share)
+    if all(joint.slow_share < _COMPUTED for joint in result.joints):
+        said.append(
+            f'The efforts on {result.counts.topic} are those of this model to all digits: they '
+            'were computed, not measured, and show nothing about an arm. Choose the topic of the '
+            'driver with --topic.')
     if not _lag(result).is_large:
         said += filter(None, [_lag(result).sentence])
     if not any(np.isfinite(extreme.limit) for extreme in result.extremes):

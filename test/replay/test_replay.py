@@ -48,6 +48,16 @@ def test_known_motion_is_found_again(tmp_path):
         assert joint['torque']['torque']['resolved']
 
 
+def test_of_efforts_that_were_computed_it_is_said_that_they_show_nothing(tmp_path, undrawn):
+    bag = write(tmp_path / 'bag', {'/joint_states': messages(record(duration=5.0))})
+    measured = replayed(bag, tmp_path / 'out')
+    computed = replayed(tmp_path / 'out' / 'computed', tmp_path / 'again',
+                        '--topic', '/feedforward/torque')
+    said = 'The efforts on /feedforward/torque are those of this model to all digits'
+    assert [any(said in each for each in summary['statements'])
+            for summary in (measured, computed)] == [False, True]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize('command', ['replay', 'identify'])
 def test_a_position_that_no_arm_had_is_left_out_and_named(tmp_path, capsys, undrawn, command):
