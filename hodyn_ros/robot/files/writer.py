@@ -1,5 +1,5 @@
 """Writes robots to files: as YAML, which keeps everything, or as URDF, which keeps a part."""
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,7 @@ def save_robot(robot: Robot, path: str | Path, *, force: bool = False) -> None:
         keys that URDF cannot express, such as gravity other than standard, friction, actuators,
         reflexes, limits of effort rate and the positions of locked joints; a warning names them.
         With limits of acceleration or jerk, the URDF has version 1.2, which older readers refuse.
-        A floating base becomes the root link: read it with `floating_base=True`. The frame of a
-        body with a `point` moves to this point on its axis.
+        The frame of a body with a `point` moves to this point on its axis.
     force : bool
         Whether an existing file is replaced.
 
@@ -182,33 +181,37 @@ def urdf_text(robot: Robot) -> str:
     root = ElementTree.Element('robot', name=robot.name)
     if is_newer:
         root.set('version', '1.2')
-    world = 'world'
-    taken = {*(body.name for body in robot.bodies), *robot.frames}
-    while world in taken:
-        world += '_'
-    if not robot.floating:
-        ElementTree.SubElement(root, 'link', name=world)
+    world = _free('world', {*(body.name for body in robot.bodies), *robot.frames})
+    joints = {body.joint for body in robot.bodies if body.type != 'floating'}
+    ElementTree.SubElement(root, 'link', name=world)
     # In URDF the frame of a link lies on the axis of its joint.
     moved = [lie.pose(np.eye(3), body.point) for body in robot.bodies]
     for i, body in enumerate(robot.bodies):
         _urdf_link(root, body, moved[i])
-        if body.type == 'floating':
-            continue
         parent, before = (
             (robot.bodies[body.parent].name, lie.inverse(moved[body.parent]))
             if body.parent >= 0 else (world, np.eye(4)))
-        _urdf_joint(root, robot, i, parent, before @ body.placement @ moved[i])
+        placement = before @ body.placement @ moved[i]
+        if body.type == 'floating':
+            name = _free(body.joint, joints)
+            _urdf_joint(root, (name, 'floating'), parent, body.name, placement)
+        else:
+            _urdf_moving_joint(root, robot, i, parent, placement)
     for name, (index, pose) in robot.frames.items():
         ElementTree.SubElement(root, 'link', name=name)
-        joint = ElementTree.SubElement(root, 'joint', name=f'{name}_fixed', type='fixed')
-        _origin(joint, pose if index < 0 else lie.inverse(moved[index]) @ pose)
-        ElementTree.SubElement(
-            joint, 'parent', link=world if index < 0 else robot.bodies[index].name)
-        ElementTree.SubElement(joint, 'child', link=name)
+        parent, placement = (world, pose) if index < 0 else (
+            robot.bodies[index].name, lie.inverse(moved[index]) @ pose)
+        _urdf_joint(root, (_free(f'{name}_fixed', joints), 'fixed'), parent, name, placement)
     if any('0' in (limit.get('velocity'), limit.get('effort')) for limit in root.iter('limit')):
         root.insert(0, ElementTree.Comment(ZEROS_ARE_UNKNOWN))
     ElementTree.indent(root)
     return '<?xml version="1.0"?>\n' + ElementTree.tostring(root, 'unicode') + '\n'
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += '_'
+    return name
 
 
 def _left_out_of_urdf(robot: Robot) -> list[str]:
@@ -218,8 +221,6 @@ def _left_out_of_urdf(robot: Robot) -> list[str]:
     names = [
         name for name, value in mapping.items()
         if name not in ('name', 'bodies', 'limits') and value != usual.get(name)]
-    if robot.floating:
-        names.append('type: floating')
     if any('point' in body for body in mapping['bodies']):
         names.append('point')
     names += [f'limits.{name}' for name in mapping['limits'] if name not in _URDF_LIMITS]
@@ -239,6 +240,17 @@ def _urdf_link(root: ElementTree.Element, body: Body, moved: Array) -> None:
 
 
 def _urdf_joint(
+    root: ElementTree.Element, called: tuple[str, str], parent: str, child: str, placement: Array,
+) -> ElementTree.Element:
+    name, kind = called
+    joint = ElementTree.SubElement(root, 'joint', name=name, type=kind)
+    _origin(joint, placement)
+    ElementTree.SubElement(joint, 'parent', link=parent)
+    ElementTree.SubElement(joint, 'child', link=child)
+    return joint
+
+
+def _urdf_moving_joint(
     root: ElementTree.Element, robot: Robot, index: int, parent: str, placement: Array,
 ) -> None:
     body = robot.bodies[index]
@@ -247,13 +259,8 @@ def _urdf_joint(
             f'joint {body.joint!r} of robot {robot.name!r} is helical, which URDF cannot '
             'express: save it as .yaml')
     bounds = _urdf_limits(robot, index - robot.floating)
-    kind = body.type
-    if kind == 'revolute' and 'lower' not in bounds:
-        kind = 'continuous'  # type: ignore[assignment]
-    joint = ElementTree.SubElement(root, 'joint', name=body.joint, type=kind)
-    _origin(joint, placement)
-    ElementTree.SubElement(joint, 'parent', link=parent)
-    ElementTree.SubElement(joint, 'child', link=body.name)
+    kind = 'continuous' if body.type == 'revolute' and 'lower' not in bounds else body.type
+    joint = _urdf_joint(root, (body.joint, kind), parent, body.name, placement)
     ElementTree.SubElement(joint, 'axis', xyz=_numbers(body.axis))
     if bounds:
         # Versions before 1.2 need both attributes; 0 means unknown.

@@ -10,6 +10,7 @@ import yaml
 
 import hodyn_ros as hd
 from hodyn_ros.robot.files import load_robot, robot_names, save_robot
+from hodyn_ros.robot.files.writer import robot_mapping
 
 PLAIN = random_mapping(np.random.default_rng(3), 1, ('revolute',)) | {
     'gravity': [0.0, 0.0, -9.80665]}
@@ -120,12 +121,17 @@ def test_limits_that_are_not_known_give_no_warning_about_ones_own_urdf(tmp_path,
     assert has_zeros == (len(limits) < 2 and 'jerk' not in limits)
 
 
-def test_a_floating_base_is_the_root_link_of_its_urdf(tmp_path):
-    robot = load_robot('aerial_manipulator')
-    back = saved(robot, tmp_path / 'robot.urdf', floating_base=True)
+def test_a_floating_base_is_a_floating_joint_of_its_urdf(tmp_path):
+    """Frames of the world had a link as parent that the file did not have."""
+    keys = robot_mapping(load_robot('aerial_manipulator'))
+    keys['bodies'].append({'name': 'world', 'type': 'fixed', 'parent': -1, 'placement': TURNED})
+    robot = load_robot(keys)
+    back = saved(robot, tmp_path / 'robot.urdf')
     assert back.floating
     assert [body.mass for body in back.bodies] == [body.mass for body in robot.bodies]
-    assert not load_robot(tmp_path / 'robot.urdf').floating
+    assert [back.frames[name][0] for name in robot.frames] == [
+        index for index, _ in robot.frames.values()]
+    np.testing.assert_allclose(back.frames['world'][1], TURNED, atol=1e-15)
 
 
 def test_what_a_file_cannot_say_or_must_not_replace_is_one_line(tmp_path):
@@ -159,8 +165,9 @@ def test_what_a_file_cannot_say_or_must_not_replace_is_one_line(tmp_path):
     ({'bodies': [{**PLAIN['bodies'][0], 'point': [0.1, 0.0, 0.2]}]}, 'point'),
     ({'bodies': [{**PLAIN['bodies'][0], 'inertia': np.diag([1.0, 1.0, 3.0])}],
       'inertia_check': 'warn'}, 'inertia_check'),
-    ({'bodies': [{**PLAIN['bodies'][0], 'name': 'base', 'type': 'floating', 'axis': None},
-                 {**PLAIN['bodies'][0], 'parent': 'base'}]}, 'type: floating'),
+    ({'bodies': [{**PLAIN['bodies'][0], 'name': 'base', 'joint': 'free', 'type': 'floating',
+                  'axis': None},
+                 {**PLAIN['bodies'][0], 'parent': 'base'}]}, ''),
     ({'limits': {'position': [[-1.0, 1.0]], 'velocity': [1.0], 'effort': [2.0],
                  'acceleration': [3.0], 'jerk': [4.0]}}, ''),
 ])
@@ -199,8 +206,6 @@ def lost(keys, folder):
     different = {key for key in {*before, *after} if not same(before.get(key), after.get(key))}
     # The frame of the body moves with these.
     moved = {'placement', 'com', 'inertia'} if {'base_pose', 'point'} & different else set()
-    if 'type: floating' in different:  # its body is merged into the world
-        moved |= {'placement', 'mass', 'com', 'inertia', 'inertia_check'}
     return refused | different - moved
 
 
@@ -210,9 +215,7 @@ def flat(keys):
     keys |= {f'limits.{key}': values for key, values in limits.items()}
     for body in bodies:
         for key, value in body.items():
-            if body['type'] == 'floating':
-                keys['type: floating'] = True
-            elif body['type'] != 'fixed' and key not in ('name', 'parent'):
+            if body['type'] != 'fixed' and key not in ('name', 'parent'):
                 keys.setdefault(key, {})[body['name']] = value
     return keys
 
