@@ -13,6 +13,9 @@ from hodyn_ros.cli.main import _parser
 ROOT = Path(__file__).parents[1]
 TUTORIALS = sorted((ROOT / 'docs' / 'tutorials').glob('*.md'))
 PAGES = [ROOT / 'README.md', *sorted((ROOT / 'docs').glob('*.md')), *TUTORIALS]
+STAND_INS = set(re.findall(
+    r"'(\w+)'", (ROOT / 'docs' / 'conf.py').read_text('utf-8').partition(
+        'autodoc_mock_imports = [')[2].partition(']')[0]))
 BLOCKS = {
     page.name: re.findall(r'```python\n(.*?)```', page.read_text('utf-8'), re.DOTALL)
     for page in PAGES}
@@ -45,6 +48,31 @@ def test_each_page_is_in_the_site():
         str(page.relative_to(index.parent).with_suffix('')) for page in PAGES[1:]
         if page != index}
     assert not pages - listed
+
+
+def unions(module):
+    """Return unions in signatures, evaluated on import, with names from other packages."""
+    tree = ast.parse(module.read_text('utf-8'))
+    foreign = {name.asname or name.name for node in tree.body
+               if isinstance(node, ast.ImportFrom) and node.module.split('.')[0] in STAND_INS
+               for name in node.names}
+    signatures = [
+        signature for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)
+        for signature in (node.returns, *(argument.annotation for argument in (
+            *node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)))
+        if signature is not None]
+    return [
+        ast.unparse(union) for signature in signatures for union in ast.walk(signature)
+        if isinstance(union, ast.BinOp) and {
+            name.id for name in ast.walk(union) if isinstance(name, ast.Name)} & foreign]
+
+
+@pytest.mark.parametrize('package', ['ros', 'simulation'])
+def test_no_signature_unites_what_is_a_stand_in_on_the_site(package):
+    """Objects that stand in for rclpy have no `|`, and the site could not be built."""
+    modules = sorted((ROOT / 'hodyn_ros' / package).rglob('*.py'))
+    assert modules
+    assert {module.name: unions(module) for module in modules if unions(module)} == {}
 
 
 def anchors(page):

@@ -7,7 +7,7 @@ from hodyn_ros.ros import parameter_file
 from hodyn_ros.ros.parameters import given
 
 
-def qos_of_user(node: Node) -> QoSOverridingOptions | None:
+def qos_of_user(node: Node) -> 'QoSOverridingOptions | None':
     """Return options that apply the user's `qos_overrides.…` to a topic; None if there are none.
 
     Overrides are declared only if given: declared ones are read-only, so a dump of the parameters
