@@ -260,6 +260,20 @@ def rounded(values: tuple[float, ...]) -> str:
     return f'[{", ".join(f"{value + 0.0:.4g}" for value in np.round(values, 9))}]'
 
 
+def swapped(reading: Reading, i: int, j: int) -> tuple[Reading, Reading, Reading]:
+    """Return a reading with two joints swapped, with their positions, and with their efforts.
+
+    Positions are one of them: by the swaps of joints and efforts they would take two changes,
+    neither of which may help alone.
+    """
+    order, efforts = list(reading.order), list(reading.effort_order)
+    for each in (order, efforts):
+        each[i], each[j] = each[j], each[i]
+    return (
+        replace(reading, order=tuple(order), effort_order=tuple(efforts)),
+        replace(reading, order=tuple(order)), replace(reading, effort_order=tuple(efforts)))
+
+
 def _cycles(order: Order) -> list[list[int]]:
     """Return the cycles of a permutation that have at least two members."""
     cycles, seen = [], set()
