@@ -106,7 +106,7 @@ def test_positions_swapped_by_themselves_are_found_if_no_other_swap_explains_mor
 @pytest.mark.parametrize('which', ['joints', 'positions', 'efforts'])
 def test_names_in_any_other_order_are_found(seeds, length, which):
     found = []
-    for seed, rng, robot in robots_of(seeds):
+    for _seed, rng, robot in robots_of(seeds):
         q, effort = recorded(rng, robot)
         cycle, order = rng.choice(robot.n, length, replace=False), np.arange(robot.n)
         order[cycle] = np.roll(cycle, 1)
