@@ -14,13 +14,7 @@ from hodyn_ros.replay.motor_positions import series_compliance
 from hodyn_ros.replay.point_loads import PointLoad, find_load, with_load
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
 from hodyn_ros.replay.quarter_turns import quarter_turns
-from hodyn_ros.replay.reading import (
-    DEGREES,
-    Mounting,
-    Reading,
-    absolute_angles,
-    swapped,
-)
+from hodyn_ros.replay.reading import DEGREES, Mounting, Reading, other_angles, swapped
 from hodyn_ros.replay.tips import swapped_arms, tips
 from hodyn_ros.robot import Robot
 
@@ -208,7 +202,7 @@ class _Trial:
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)
         self._compliance = series_compliance(robot)
-        self.parallel, self.swapped_arms = absolute_angles(robot), swapped_arms(robot)
+        self.parallel, self.swapped_arms = other_angles(robot), swapped_arms(robot)
         self.has_springs = efforts.shape[1] > 1 and bool(self._compliance.any())
 
     def orders(self) -> list[Reading]:
