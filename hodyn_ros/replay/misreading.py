@@ -96,12 +96,12 @@ def find_misreading(
     """Return how well efforts fit the model, and the reading under which they fit far better.
 
     Motions are (S, 5, n), rad/sᵏ, and efforts (S, n), N m. Up to four changes are tried one after
-    the other: swapped joints or efforts, opposite signs, zeros off by quarter turns, angles to the
-    base instead of the link before, degrees or another factor of the positions, a load on a
-    tip, two arms of a tree swapped, gravity along another axis of the base and, if joints have
-    springs and the `rates` of the efforts, (S, 2, n), N m/s and N m/s², are given, positions of
-    the motors. Joints whose effort is not recorded or never changes are left out. An arm at rest
-    is not judged.
+    the other: joints or efforts in another order, opposite signs, zeros off by quarter turns,
+    angles to the base instead of the link before or the reverse, degrees or another factor of the
+    positions, a load on a tip, two arms of a tree swapped, gravity along another axis of the base
+    and, if joints have springs and the `rates` of the efforts, (S, 2, n), N m/s and N m/s², are
+    given, positions of the motors. Joints whose effort is not recorded or never changes are left
+    out. An arm at rest is not judged.
     """
     rows, judged = _judged(q, effort)
     efforts = effort[:, np.newaxis] if rates is None else np.stack(
