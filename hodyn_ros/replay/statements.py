@@ -304,9 +304,9 @@ def facts(result: Replay) -> list[str]:
         f'jitter of {1e3 * found.jitter:.2g} ms.']
     if found.missing:
         said.append(
-            f'By this rate {found.missing} messages are missing{beside}: lost on the way to the '
-            'recorder, or never published. The motion there is estimated from the messages '
-            'around. If this is too coarse, give the recorder a longer history.')
+            f'Messages that are missing by this rate{beside}: {found.missing}. They were lost on '
+            'the way to the recorder, or never published; the motion there is estimated from the '
+            'messages around. If this is too coarse, give the recorder a longer history.')
     for one, more, events in (
             ('1 gap, of', 'gaps, the longest of', found.gaps),
             ('1 jump back of the clock, of', 'jumps back of the clock, the longest of',
