@@ -8,6 +8,10 @@ from hodyn_ros.estimation.timing import Run, StampStatus, Timing
 from hodyn_ros.messages.joint_state_bag import JointStates
 
 _LISTED = 200  # greatest number of gaps, resets, … that are listed one by one
+_REGULAR = 0.1  # greatest RMS distance of regular steps from whole periods; random ones have 0.29
+# Pauses by chance have distances whose deviation is near their mean; that of two mixed rates, or
+# of a rate that is converted, is below this part of it. The bound is lower for few distances.
+_BY_CHANCE = 0.5
 
 
 @dataclass
@@ -30,6 +34,8 @@ class TimingStatistics:
     #: Number of restored samples whose interval from the previous one follows from the states, not
     #: from the stamps
     determined: int = 0
+    #: Number of samples that regular steps within runs leave out: lost, or never published
+    missing: int = 0
     #: Greatest distance of an instant from the first stamp of its sample, s
     largest_move: float = 0.0
     #: `gaps`, `resets`: the first 200, (ns, s): the last stamp before, and the length of the pause
@@ -107,6 +113,7 @@ class TimingStatistics:
         first = run.first_message
         mine = (first >= chunk.start) & (first < chunk.stop)
         count = int(np.count_nonzero(mine))
+        self.missing += int(max(_left_out(run)[mine].sum(), 0.0))
         if not np.isnan(run.misfit):
             self._misfit += count, count * run.misfit ** 2
         if not count or (np.isnan(run.sampling_period) and not run.evenly_spaced):
@@ -122,3 +129,20 @@ class TimingStatistics:
         stamps = (timing.stamps[first] - timing.stamps[run.message[0]]) * 1e-9
         self.largest_move = max(
             self.largest_move, float(np.max(np.abs(run.time - stamps)[mine])))
+
+
+def _left_out(run: Run) -> Array:
+    """Return how many samples are missing before each, (S,); −1 for one that catches up.
+
+    The period is the median step, in which most messages follow each other. All are 0 if the steps
+    are no multiples of it, or if the pauses are as regular as those of a slower rate.
+    """
+    if run.evenly_spaced or len(run.time) < 2:
+        return np.zeros(len(run.time))
+    steps = np.diff(run.time) / np.median(np.diff(run.time))
+    periods = np.rint(steps)
+    apart = np.diff(np.flatnonzero(periods > 1.0))
+    if np.sqrt(np.mean((steps - periods) ** 2)) > _REGULAR or (len(apart) > 1 and (
+            apart.std() < _BY_CHANCE * (1.0 - len(apart) ** -0.5) * apart.mean())):
+        return np.zeros(len(run.time))
+    return np.append(0.0, periods - 1.0)

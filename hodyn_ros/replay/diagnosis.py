@@ -233,10 +233,11 @@ class Diagnosis:
             'the efforts unexplained, whatever bias, friction and gain each joint has')
         if fit.reading is None:
             return said + (
-                '. None of these, up to four at once, explains it: swapped joints or efforts, '
-                'swapped arms, opposite signs, zeros off by quarter turns, degrees or another '
-                'factor of the positions, a load on the last link of an arm, gravity along '
-                'another axis of the base. Check that the robot is the recorded one.')
+                '. None of these, up to four at once, explains it: joints, positions or efforts '
+                'in another order, swapped arms, opposite signs, zeros off by quarter turns, '
+                'degrees or another factor of the positions, a load on the last link of an arm, '
+                'gravity along another axis of the base. Check that the robot is the recorded '
+                'one.')
         causes = '; '.join(fit.reading.causes(self.names))
         return f'{said}; {percent(fit.left)} would be left if {causes}. ' + ' '.join(
             fit.reading.remedies)

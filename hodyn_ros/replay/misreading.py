@@ -14,7 +14,7 @@ from hodyn_ros.replay.motor_positions import series_compliance
 from hodyn_ros.replay.point_loads import PointLoad, find_load, with_load
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
 from hodyn_ros.replay.quarter_turns import quarter_turns
-from hodyn_ros.replay.reading import DEGREES, Mounting, Order, Reading, absolute_angles
+from hodyn_ros.replay.reading import DEGREES, Mounting, Reading, other_angles, swapped
 from hodyn_ros.replay.tips import swapped_arms, tips
 from hodyn_ros.robot import Robot
 
@@ -96,12 +96,12 @@ def find_misreading(
     """Return how well efforts fit the model, and the reading under which they fit far better.
 
     Motions are (S, 5, n), rad/sᵏ, and efforts (S, n), N m. Up to four changes are tried one after
-    the other: swapped joints or efforts, opposite signs, zeros off by quarter turns, angles to the
-    base instead of the link before, degrees or another factor of the positions, a load on a
-    tip, two arms of a tree swapped, gravity along another axis of the base and, if joints have
-    springs and the `rates` of the efforts, (S, 2, n), N m/s and N m/s², are given, positions of
-    the motors. Joints whose effort is not recorded or never changes are left out. An arm at rest
-    is not judged.
+    the other: joints or efforts in another order, opposite signs, zeros off by quarter turns,
+    angles to the base instead of the link before or the reverse, degrees or another factor of the
+    positions, a load on a tip, two arms of a tree swapped, gravity along another axis of the base
+    and, if joints have springs and the `rates` of the efforts, (S, 2, n), N m/s and N m/s², are
+    given, positions of the motors. Joints whose effort is not recorded or never changes are left
+    out. An arm at rest is not judged.
     """
     rows, judged = _judged(q, effort)
     efforts = effort[:, np.newaxis] if rates is None else np.stack(
@@ -116,8 +116,10 @@ def find_misreading(
     # Efforts that hardly change are mostly noise, which no model has to explain.
     plain = Fit(float(np.mean(joints * trial.notable)))
     held, last = [(start, start, reading)], start
-    for _ in range(_CHANGES if joints.max() >= _POOR else 0):
-        readings = {other for *_, one in held for other in _changes(one, trial)}
+    is_poor = joints.max() >= _POOR
+    orders = trial.orders() if is_poor else []
+    for _ in range(_CHANGES if is_poor else 0):
+        readings = {*orders, *(other for *_, one in held for other in _changes(one, trial))}
         tried = [trial.with_signs(other) for other in readings]
         ranked = [(left + PRICE * other.changes, left, other) for left, other in tried]
         held = heapq.nsmallest(_HELD, ranked, key=lambda each: each[0])
@@ -162,12 +164,8 @@ def _changes(reading: Reading, trial: '_Trial') -> Iterator[Reading]:
     every = frozenset(range(len(reading.order)))
     yield replace(reading, reversed_effort=every)
     yield replace(reading, reversed_position=every)
-    for i, j in combinations(judged, 2):
-        order, efforts = _swapped(reading.order, i, j), _swapped(reading.effort_order, i, j)
-        yield replace(reading, effort_order=efforts)
-        yield replace(reading, order=order, effort_order=efforts)
-        # Otherwise swapped positions would take two changes, neither of which may help alone.
-        yield replace(reading, order=order)
+    for pair in combinations(judged, 2):
+        yield from swapped(reading, *pair)
     for i in judged:
         yield replace(reading, reversed_position=reading.reversed_position ^ {i})
     yield replace(reading, quarters=trial.quarters(reading))
@@ -204,8 +202,24 @@ class _Trial:
         self.is_far = bool(np.ptp(q[:, 0, self._turns], axis=0).max(initial=0.0) > _TURNS)
         self._slides_in_degrees = _slides_in_degrees(robot, q[:, 0], ~self._turns)
         self._compliance = series_compliance(robot)
-        self.parallel, self.swapped_arms = absolute_angles(robot), swapped_arms(robot)
+        self.parallel, self.swapped_arms = other_angles(robot), swapped_arms(robot)
         self.has_springs = efforts.shape[1] > 1 and bool(self._compliance.any())
+
+    def orders(self) -> list[Reading]:
+        """Return the best orders of names, of positions and of efforts, found swap by swap.
+
+        The first swaps of several in a row may explain less than any other mistake.
+        """
+        pairs, found = list(combinations(np.flatnonzero(self.judged).tolist(), 2)), []
+        for kind in range(3):
+            shares = {Reading.plain(len(self.judged)): np.inf}
+            held = list(shares)
+            for _ in range(len(self.judged) - 1):
+                new = {swapped(one, *pair)[kind] for one in held for pair in pairs} - {*shares}
+                shares |= {one: float(self.unexplained(one).mean()) for one in new}
+                held = heapq.nsmallest(_HELD, new, key=shares.__getitem__)
+            found.append(min(shares, key=shares.__getitem__))
+        return found
 
     def unexplained(self, reading: Reading) -> Array:
         """Return the unexplained share of the efforts of each judged joint."""
@@ -378,9 +392,3 @@ def _slides_in_degrees(
     if (beyond > high - low).any():
         return (True,)
     return (False,) if np.isfinite(high - low).all() else (False, True)
-
-
-def _swapped(order: Order, i: int, j: int) -> Order:
-    other = list(order)
-    other[i], other[j] = other[j], other[i]
-    return tuple(other)

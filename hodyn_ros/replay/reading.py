@@ -6,11 +6,12 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.replay.point_loads import PointLoad
-from hodyn_ros.robot import Robot
+from hodyn_ros.robot import Body, Robot
 
 Order = tuple[int, ...]
-AbsoluteAngle = tuple[int, tuple[tuple[int, int], ...]]
-"""A joint, and the joints before it whose angles its recorded angle contains, with signs."""
+OtherAngle = tuple[int, tuple[tuple[int, int], ...], bool]
+"""A joint, the joints before it whose angles its recorded angle contains, with signs, and whether
+it is relative to the link before instead of to the base."""
 
 _PARALLEL = 0.99  # cosine of the angle between axes that count as parallel
 _FEW = 2  # greatest number of swaps that are counted: more are probably a swap of two arms
@@ -42,9 +43,10 @@ class Reading:
     #: have the opposite sign
     reversed_position: frozenset[int] = field(default_factory=frozenset)
     reversed_effort: frozenset[int] = field(default_factory=frozenset)
-    #: Joints whose angles are recorded relative to the base instead of to the link before
-    absolute: frozenset[AbsoluteAngle] = field(default_factory=frozenset)
-    #: Whether the efforts are those that do work on the absolute angles
+    #: Joints whose angles are recorded relative to the base instead of to the link before, or,
+    #: of links that the model keeps from turning with it, the other way round
+    absolute: frozenset[OtherAngle] = field(default_factory=frozenset)
+    #: Whether the efforts are those that do work on these angles
     are_efforts_absolute: bool = False
     #: How many times too large the positions are: `DEGREES` for joints that turn, or another
     #: factor for all joints, such as on the motors' side of gears
@@ -128,7 +130,7 @@ class Reading:
         read = np.take(q, self.order, axis=2)
         read /= self.factors(turns)
         read[:, :, list(self.reversed_position)] *= -1.0
-        for joint, before in sorted(self.absolute):
+        for joint, before, _ in sorted(self.absolute):
             for other, sign in before:
                 read[:, :, joint] -= sign * read[:, :, other]
         read[:, 0] += 0.5 * np.pi * np.array(self.quarters)
@@ -138,7 +140,7 @@ class Reading:
         """Return recorded efforts, (S, …, n), under this reading."""
         read = np.take(effort, self.effort_order, axis=-1)
         read[..., list(self.reversed_effort)] *= -1.0
-        for joint, before in sorted(self.absolute) if self.are_efforts_absolute else ():
+        for joint, before, _ in sorted(self.absolute) if self.are_efforts_absolute else ():
             for other, sign in before:
                 read[..., other] += sign * read[..., joint]
         return read
@@ -171,9 +173,11 @@ class Reading:
             f'positions of {names[joint]} are ' + _off(quarter)
             for joint, quarter in enumerate(self.quarters) if quarter]
         said += [
-            f'positions of {names[joint]} are measured from the base, not from the link before'
+            f'positions of {names[joint]} are measured from the ' + (
+                'link before, not from the base' if is_relative else
+                'base, not from the link before')
             + ', and so are the efforts' * self.are_efforts_absolute
-            for joint, _ in sorted(self.absolute)]
+            for joint, _, is_relative in sorted(self.absolute)]
         if self.scale != 1.0:
             said.append(
                 f'positions {"and velocities " if self.are_velocities_scaled else ""}are '
@@ -210,7 +214,10 @@ class Reading:
             (any(self.quarters),
              'Turn the placements of these joints in the robot file, or use the description that '
              'the driver uses.'),
-            (self.absolute,
+            (any(is_relative for *_, is_relative in self.absolute),
+             'Let the driver add the angle of the joint before, or take the link that keeps its '
+             'direction (the joint with `mimic`) out of the robot file.'),
+            (any(not is_relative for *_, is_relative in self.absolute),
              'Let the driver send the angle between each link and the link before it, or put a '
              'link that keeps its direction between them (a joint with `mimic` that turns back) '
              'into the robot file.'),
@@ -239,25 +246,55 @@ def _off(quarter: int) -> str:
         f'0.5 π rad too {"small" if quarter > 0 else "large"}')
 
 
-def absolute_angles(robot: Robot) -> list[AbsoluteAngle]:
-    """Return the angle to the base of each joint whose axis is parallel to that before."""
+def other_angles(robot: Robot) -> list[OtherAngle]:
+    """Return the other angle of each joint whose axis is parallel to that before.
+
+    It is the angle to the base or, if a link that turns back with the joint before keeps its
+    direction between them, the angle to the link of this joint.
+    """
     joints = {body.joint: joint for joint, body in enumerate(robot.joint_bodies)}
-    found: dict[str, AbsoluteAngle] = {}
+    found: dict[str, OtherAngle] = {}
     for body in robot.joint_bodies:
         parent = robot.bodies[body.parent]
-        cosine = float(parent.axis @ body.placement[:3, :3] @ body.axis)
-        if body.parent >= 0 and body.type == parent.type == 'revolute' and parent.joint in joints \
-                and abs(cosine) > _PARALLEL:
-            sign = 1 if cosine > 0.0 else -1
-            _, before = found.get(parent.joint, (0, ()))
-            found[body.joint] = joints[body.joint], (
-                (joints[parent.joint], sign), *((other, sign * also) for other, also in before))
+        if body.type != 'revolute' or not (sign := _parallel(robot, body)):
+            continue
+        if parent.joint in joints:
+            _, before, is_relative = found.get(parent.joint, (0, (), False))
+            found[body.joint] = joints[body.joint], ((joints[parent.joint], sign), *(
+                (other, sign * also) for other, also in before if not is_relative)), False
+        elif parent.mimic is not None and robot.bodies[parent.parent].joint == parent.mimic.joint \
+                and parent.mimic.multiplier == -_parallel(robot, parent):
+            found[body.joint] = joints[body.joint], ((
+                joints[parent.mimic.joint], sign * int(parent.mimic.multiplier)),), True
     return list(found.values())
+
+
+def _parallel(robot: Robot, body: Body) -> int:
+    """Return the sign of the axis of the joint before, in this one's; 0 if not parallel."""
+    parent = robot.bodies[body.parent]
+    if body.parent < 0 or parent.type != 'revolute':
+        return 0
+    cosine = float(parent.axis @ body.placement[:3, :3] @ body.axis)
+    return (1 if cosine > 0.0 else -1) * (abs(cosine) > _PARALLEL)
 
 
 def rounded(values: tuple[float, ...]) -> str:
     """Return numbers as a list of YAML."""
     return f'[{", ".join(f"{value + 0.0:.4g}" for value in np.round(values, 9))}]'
+
+
+def swapped(reading: Reading, i: int, j: int) -> tuple[Reading, Reading, Reading]:
+    """Return a reading with two joints swapped, with their positions, and with their efforts.
+
+    Positions are one of them: by the swaps of joints and efforts they would take two changes,
+    neither of which may help alone.
+    """
+    order, efforts = list(reading.order), list(reading.effort_order)
+    for each in (order, efforts):
+        each[i], each[j] = each[j], each[i]
+    return (
+        replace(reading, order=tuple(order), effort_order=tuple(efforts)),
+        replace(reading, order=tuple(order)), replace(reading, effort_order=tuple(efforts)))
 
 
 def _cycles(order: Order) -> list[list[int]]:

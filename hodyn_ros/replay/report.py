@@ -124,6 +124,7 @@ def write_summary(result: Replay, path: Path, *, force: bool = False) -> None:
             'clock': found.clock,
             'period': found.period,
             'jitter': found.jitter,
+            'missing': found.missing,
             'latency': found.latency,
             'republished': found.republished,
             'sampling_period': found.sampling_period,

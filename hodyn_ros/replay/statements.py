@@ -298,10 +298,16 @@ def _is_constant(joint: JointComparison) -> bool:
 def facts(result: Replay) -> list[str]:
     """Return the other statements about the recording and the prediction."""
     found, noise = result.timing_statistics, result.noise
+    beside = ', not counting the gaps' if found.gaps else ''
     said = [
         *(said for said in result.counts.sentences if not said.startswith('The bag is damaged')),
         f'Messages come at {1.0 / found.period:.4g} Hz by their {found.clock} stamps, with a '
         f'jitter of {1e3 * found.jitter:.2g} ms.']
+    if found.missing:
+        said.append(
+            f'Messages that are missing by this rate{beside}: {found.missing}. They were lost on '
+            'the way to the recorder, or never published; the motion there is estimated from the '
+            'messages around. If this is too coarse, give the recorder a longer history.')
     for one, more, events in (
             ('1 gap, of', 'gaps, the longest of', found.gaps),
             ('1 jump back of the clock, of', 'jumps back of the clock, the longest of',

@@ -96,6 +96,7 @@ def ask_of_links(links: Sequence['Body'], context: str) -> None:
         f'{body.joint} ({body.pitch:g} m/rad)' for body in links
         if body.type == 'helical' and abs(body.pitch) > _STEEP
     ], f'{context}: pitch is in m/rad: is it in mm/rad, or per turn?')
+    _ask_of_followers(links, max(length, 1.0), context)
     moves: list[bool] = []
     for body in links:
         moves.append(body.type != 'fixed' or (body.parent >= 0 and moves[body.parent]))
@@ -238,6 +239,24 @@ def ask_of_payload(
         ask(f'{context}: com is in m: are these mm? {distance:.3g} m on a robot of {size:.3g} m')
     if mass > 0.0:
         _ask_of_inertias([('the payload', mass, inertia)], max(_reach(robot.bodies)), context)
+
+
+def _ask_of_followers(links: Sequence['Body'], length: float, context: str) -> None:
+    """Ask about multipliers and offsets of the joints that follow others.
+
+    A drum of a long boom may move a slide further per radian than a screw: `length`, m, counts.
+    """
+    turning = {body.joint for body in links if body.type in ('revolute', 'helical')}
+    coupled = [(body, body.mimic) for body in links if body.mimic is not None]
+    ask_if([
+        f'{body.joint} ({mimic.multiplier:.4g} m/rad)' for body, mimic in coupled
+        if body.type == 'prismatic' and mimic.joint in turning
+        and abs(mimic.multiplier) > _STEEP * length
+    ], f'{context}: multipliers of slides that follow turning joints are in m/rad: are these in '
+       'mm/rad, or per turn?')
+    ask_of_angles([
+        (body.joint, [mimic.offset]) for body, mimic in coupled if body.type == 'revolute'
+    ], 'offsets of joints that follow others are', context)
 
 
 def _ask_of_inertias(

@@ -3,8 +3,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from recordings import record, states
 
-from hodyn_ros.estimation.timing import Run, StampStatus
+from hodyn_ros.estimation.timing import Run, StampStatus, analyse
 from hodyn_ros.estimation.timing_statistics import TimingStatistics
 
 MS = 10 ** 6
@@ -83,3 +84,36 @@ def test_messages_that_are_spread_are_counted_and_have_no_period(edges):
     assert (found.evenly_spaced, found.restored, found.determined) == (30, 0, 0)
     assert np.isnan(found.sampling_period)
     assert found.largest_move == pytest.approx(0.09, rel=1e-6)
+
+
+def kept_by(rate):
+    """Return the messages of 2000 that a driver publishes at a part of its sampling rate."""
+    return np.flatnonzero(np.diff(np.floor(np.arange(2001) * rate)))
+
+
+def missing(recording, kept, chunks=1):
+    """Return how many messages are said to be missing if only some are recorded."""
+    found = states(recording[kept])
+    timing = analyse(found)
+    statistics = TimingStatistics(timing.clock, timing.period)
+    for chunk in np.array_split(np.arange(len(kept)), chunks):
+        statistics.add(found, timing, slice(chunk[0], chunk[-1] + 1))
+    return statistics.missing
+
+
+@pytest.mark.parametrize(('share', 'seed'), [(0.002, 1), (0.02, 2), (0.1, 3), (0.3, 4)])
+def test_messages_that_never_reached_the_recorder_are_counted(share, seed):
+    is_lost = np.random.default_rng(seed).uniform(size=2000) < share
+    is_lost[[0, -1]] = False
+    found = [missing(record(duration=20.0), np.flatnonzero(~is_lost), n) for n in (1, 7)]
+    assert found[0] == found[1] > 0
+    lost = np.count_nonzero(is_lost)
+    assert 0.85 * lost < found[0] <= lost, 'pauses that count as gaps are not counted'
+
+
+@pytest.mark.parametrize(('jitter', 'kept'), [
+    (0.0, np.arange(2000)), (0.6, np.arange(2000)), (0.0, kept_by(0.9)), (0.0, kept_by(0.7)),
+    (0.0, np.flatnonzero([k % 2 == 0 or k % 5 == 1 for k in range(2000)])),
+    (0.0, np.flatnonzero([k % 3 > 0 for k in range(2000)]))])
+def test_no_message_of_an_uneven_driver_is_said_to_be_missing(jitter, kept):
+    assert missing(record(duration=20.0, jitter=jitter), kept) == 0

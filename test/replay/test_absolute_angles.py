@@ -9,13 +9,20 @@ from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.misreading import find_misreading
 
 UR = ROBOTS[2]
+ALONG = [[1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
 PALLETIZER = hd.load_robot({'name': 'palletizer', 'bodies': [
     link('turn', axis=[0.0, 0.0, 1.0], com=[0.02, 0.0, 0.1]),
     link('shoulder', 'turn', mass=5.0, com=[0.2, 0.0, 0.0]),
-    link('elbow', 'shoulder', mass=3.0, axis=[0.0, -1.0, 0.0], placement=[
-        [1, 0, 0, 0.5], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])],
+    link('elbow', 'shoulder', mass=3.0, axis=[0.0, -1.0, 0.0], placement=ALONG)],
     'limits': {'position': [[-3, 3], [-2, 2], [-2, 2]], 'velocity': [3, 3, 3],
                'effort': [100, 100, 100]}})
+LEVEL = hd.load_robot({'name': 'level', 'bodies': [
+    link('turn', axis=[0.0, 0.0, 1.0], com=[0.02, 0.0, 0.1]),
+    link('shoulder', 'turn', joint='lower', mass=5.0, com=[0.2, 0.0, 0.0]),
+    link('knee', 'shoulder', placement=ALONG, mimic={'joint': 'lower', 'multiplier': -1.0}),
+    link('elbow', 'knee', joint='upper', mass=3.0, axis=[0.0, -1.0, 0.0])],
+    'limits': {'position': [[-3, 3], [-2, 2], [-2, 2]]}})
+"""An arm whose last joint turns against a link that keeps its direction."""
 CASES = [
     (UR, [(2, {1: 1})]), (UR, [(2, {1: 1}), (3, {1: 1, 2: 1})]), (UR, [(3, {1: 1, 2: 1})]),
     (PALLETIZER, [(2, {1: -1})])]
@@ -51,3 +58,14 @@ def test_angles_to_the_base_are_named(robot, angles, efforts, seeds):
             + ', and so are the efforts' * efforts for joint, _ in angles])
     assert len(right) > 0.6 * len(seeds)
     assert np.mean(right) >= 0.95, (said, right)
+
+
+@pytest.mark.parametrize('efforts', [False, True])
+@pytest.mark.parametrize('seed', range(3))
+def test_angles_to_the_link_before_are_named_if_the_model_has_those_to_the_base(efforts, seed):
+    q, effort = absolute(LEVEL, seed, [(2, {1: 1})], efforts=efforts)
+    reading = find_misreading(FeedForward(LEVEL), q, effort).reading
+    assert reading.causes(LEVEL.joint_names) == [
+        'positions of upper are measured from the link before, not from the base'
+        + ', and so are the efforts' * efforts]
+    assert reading.remedies[0].startswith('Let the driver add the angle of the joint before')

@@ -11,6 +11,7 @@ from hodyn_ros.replay.comparison import EffortComparison, common_lag
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.effort_unit import effort_unit
 from hodyn_ros.replay.misreading import find_misreading, mountings
+from hodyn_ros.replay.reading import Reading
 from hodyn_ros.replay.slight_cause import find_slight_cause
 
 FAULTS = (
@@ -97,6 +98,26 @@ def test_positions_swapped_by_themselves_are_found_if_no_other_swap_explains_mor
     fit = find_misreading(FeedForward(robot), q, effort)
     assert fit.reading.causes(robot.joint_names) == [f'the positions of {i} and {j} are swapped']
     assert fit.left < 0.2 * fit.unexplained
+
+
+@pytest.mark.parametrize('seeds', [
+    range(3), pytest.param(range(100, 130), marks=pytest.mark.siege)])
+@pytest.mark.parametrize('length', [4, 6])
+@pytest.mark.parametrize('which', ['joints', 'positions', 'efforts'])
+def test_names_in_any_other_order_are_found(seeds, length, which):
+    found = []
+    for _seed, rng, robot in robots_of(seeds):
+        q, effort = recorded(rng, robot)
+        cycle, order = rng.choice(robot.n, length, replace=False), np.arange(robot.n)
+        order[cycle] = np.roll(cycle, 1)
+        fit = find_misreading(
+            FeedForward(robot), q if which == 'efforts' else q[:, :, order],
+            effort if which == 'positions' else effort[:, order])
+        right, plain = tuple(np.argsort(order)), tuple(range(robot.n))
+        found.append(fit.reading == replace(
+            Reading.plain(robot.n), order=plain if which == 'efforts' else right,
+            effort_order=plain if which == 'positions' else right))
+    assert np.mean(found) > 0.95
 
 
 @SEEDS

@@ -78,6 +78,15 @@ def test_where_header_stamps_stand_still_receive_times_are_used_and_it_is_said(r
     assert 'by their receive stamps' in ' '.join(facts(result))
 
 
+def test_missing_messages_are_said_with_their_number(replayed):
+    kept = np.random.default_rng(1).permutation(np.arange(1, 399))[:380]
+    result = replayed(record(duration=4.0)[np.sort(np.append(kept, [0, 399]))])
+    assert result.timing_statistics.missing == 18
+    assert any(said.startswith('Messages that are missing by this rate: 18. They were lost on')
+               for said in facts(result))
+    assert not any('missing' in said for said in warnings(result))
+
+
 def test_a_driver_that_stopped_sending_efforts_is_the_first_warning(replayed):
     recording = record(duration=3.0, bandwidth=0.6)
     recording.effort[:] = np.nan

@@ -133,6 +133,23 @@ def test_a_gravity_given_later_is_asked_about_as_that_of_a_file(gravity, asked):
     assert [asked in line for line in lines] == bool(asked) * [True]
 
 
+@pytest.mark.parametrize(('kinds', 'mimic', 'line'), [
+    (('revolute', 'prismatic'), {'multiplier': 20.0 / (2.0 * np.pi)},
+     'multipliers of slides that follow turning joints are in m/rad: are these in mm/rad, or per '
+     'turn? link1 (3.183 m/rad)'),
+    (('revolute', 'prismatic'), {'multiplier': -0.02 / (2.0 * np.pi)}, None),
+    (('prismatic', 'prismatic'), {'multiplier': -1.0}, None),
+    (('prismatic', 'revolute'), {'multiplier': 1e3 * np.pi}, None),
+    (('revolute', 'revolute'), {'offset': 90.0},
+     'offsets of joints that follow others are in rad: are these degrees? link1 (90)'),
+    (('revolute', 'revolute'), {'offset': np.pi}, None),
+    (('revolute', 'prismatic'), {'multiplier': 0.01, 'offset': 90.0}, None)])
+def test_multipliers_and_offsets_of_followers_are_asked_about(kinds, mimic, line):
+    data = chain(*kinds)
+    data['bodies'][1]['mimic'] = {'joint': 'link0', **mimic}
+    assert said(hd.load_robot, data) == ([] if line is None else [f"robot 'arm': {line}"])
+
+
 @pytest.mark.parametrize(('pitch', 'asked'), [(5.0, True), (-0.8, True), (0.01, False)])
 def test_a_pitch_in_mm_is_asked_about(pitch, asked):
     data = mapping()

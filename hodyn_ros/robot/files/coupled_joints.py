@@ -5,12 +5,15 @@ import math
 from typing import Any, NamedTuple
 import warnings
 
+import numpy as np
+
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.robot.coupling import Mimic, resolved
 from hodyn_ros.robot.files.bodies import fixed_at
 from hodyn_ros.robot.files.checked_mapping import CheckedMapping
 from hodyn_ros.robot.files.plain_values import plain
 from hodyn_ros.robot.model import Body
+from hodyn_ros.robot.unit_doubts import MANY_TURNS, ask_if
 
 
 class JointLimits(NamedTuple):
@@ -85,6 +88,12 @@ def limit_keys(
         result[mimic.joint] = leader._replace(lower=lower, upper=upper, **{
             name: min(getattr(leader, name), getattr(own, name) / abs(mimic.multiplier))
             for name in ('velocity', 'acceleration', 'jerk')})
+    # Once the followers have narrowed it, the range no longer shows that it is in degrees.
+    ask_if([
+        f'{joint} ({limits[joint].lower:g} to {limits[joint].upper:g}, by its followers '
+        f'{own.lower:.3g} to {own.upper:.3g})' for joint, own in result.items()
+        if np.ptp(own[:2]) < MANY_TURNS < np.ptp(limits[joint][:2]) < math.inf
+    ], f'{context}: ranges are far wider than those of the joints that follow: are these degrees?')
     if not result:
         return {}
     columns = dict(zip(

@@ -233,3 +233,12 @@ def test_joints_that_mujoco_holds_on_a_line_are_coupled():
 def test_other_couplings_of_mujoco_are_refused(equality):
     with pytest.raises(ValueError, match=r"the equality of 'right'.* must be linear in two"):
         hd.load_robot(mjcf(equality))
+
+
+@pytest.mark.parametrize(('lower', 'upper', 'is_asked'), [
+    (-40, 74, True), (-2, 2, False), (-1e9, 1e9, False)])
+def test_degrees_are_asked_about_although_followers_narrow_the_range(lower, upper, is_asked):
+    text = hand(limit(lower, upper), mimic('j0', limit(-3, 3)))
+    assert is_asked == any(
+        'are these degrees? j0 (-40 to 74, by its followers -3 to 3)' in line
+        for line in said(hd.load_robot, text))
