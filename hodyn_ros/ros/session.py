@@ -34,6 +34,7 @@ from hodyn_ros.ros.parameters import Parameters, given
 from hodyn_ros.ros.robot_and_settings import doubt_of_default, supervisor_settings
 
 FOLLOW_UP_PERIOD = 0.02  # between controller states, and between progress messages, s
+REFERENCE = '~/reference'
 WIND_DOWN_STEP = 0.001  # between cycles during a deactivation, s
 # Largest messages that are read, bytes; a point of 7 joints has 80 to 264 bytes.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
@@ -101,7 +102,7 @@ class Session:
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
                 if isinstance(error, OtherArmError):
-                    supervisor.see_other_arm(str(error), begin)
+                    supervisor.see_other_arm(self.monitor.complaints.last['joint_states'], begin)
                 return
             self.monitor.reject('joint_states', error)
             supervisor.reject_state(printable(str(error)))
@@ -287,7 +288,7 @@ class Session:
         self.supervisor.take_trajectory(data, goal, annotate=self._outputs.annotated_is_wanted)
 
     def _sample(self, data: bytes) -> None:
-        self._check_one_sender('~/reference')
+        self._check_one_sender(REFERENCE)
         position, velocity = self._stream_reader.state(data)
         if others := self._stream_reader.other_names:
             raise HodynError(why_not_commanded(
@@ -318,9 +319,12 @@ class Session:
     def _check_one_sender(self, name: str) -> None:
         topic = self._node.resolve_topic_name(name)
         if (senders := self._node.count_publishers(topic)) > 1:
-            raise HodynError(
+            why = (
                 f'{senders} nodes publish it ({self._neighbours.publishers(topic)}); '
                 f'all are ignored until only one is left; {UNTIL_LEFT}')
+            if name == REFERENCE:  # of the other inputs `~/state` gives the last refusal
+                self.supervisor.reasons.show(name, f'{topic}: {why}', time.monotonic())
+            raise HodynError(why)
 
     def _odometry(self, data: bytes) -> None:
         supervisor, at = self.supervisor, time.monotonic()
