@@ -28,13 +28,12 @@ from hodyn_ros.robot import HodynError, NamesError, NoKnownJointError, OtherArmE
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.robot.locked_joints import locked_indices, why_not_commanded
 from hodyn_ros.ros.diagnostics import Monitor, printable
-from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
+from hodyn_ros.ros.neighbours import Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters, given
 from hodyn_ros.ros.robot_and_settings import doubt_of_default, supervisor_settings
 
 FOLLOW_UP_PERIOD = 0.02  # between controller states, and between progress messages, s
-REFERENCE = '~/reference'
 WIND_DOWN_STEP = 0.001  # between cycles during a deactivation, s
 # Largest messages that are read, bytes; a point of 7 joints has 80 to 264 bytes.
 MAX_PLAN_BYTES = 8 * 1024 * 1024
@@ -288,7 +287,7 @@ class Session:
         self.supervisor.take_trajectory(data, goal, annotate=self._outputs.annotated_is_wanted)
 
     def _sample(self, data: bytes) -> None:
-        self._check_one_sender(REFERENCE)
+        self._check_one_sender('~/reference')
         position, velocity = self._stream_reader.state(data)
         if others := self._stream_reader.other_names:
             raise HodynError(why_not_commanded(
@@ -318,11 +317,8 @@ class Session:
 
     def _check_one_sender(self, name: str) -> None:
         topic = self._node.resolve_topic_name(name)
-        if (senders := self._node.count_publishers(topic)) > 1:
-            why = (
-                f'{senders} nodes publish it ({self._neighbours.publishers(topic)}); '
-                f'all are ignored until only one is left; {UNTIL_LEFT}')
-            if name == REFERENCE:  # of the other inputs `~/state` gives the last refusal
+        if why := self._neighbours.rivals(topic):
+            if name == '~/reference':  # of the other inputs `~/state` gives the last refusal
                 self.supervisor.reasons.show(name, f'{topic}: {why}', time.monotonic())
             raise HodynError(why)
 
