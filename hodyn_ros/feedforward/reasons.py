@@ -14,6 +14,7 @@ from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import QUANTITIES
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.unit_doubts import doubt_of_stiffness
 
 TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
@@ -79,7 +80,8 @@ class Reasons:
         self.why = ''
         self.events: list[Event] = []  #: Lines to log; the caller logs and removes them
         self._robot = robot
-        self._told: dict[str, tuple[str, float]] = {}
+        # The text of each notice, until when it is shown, and when its values are renewed.
+        self._told: dict[str, tuple[str, float, float]] = {}
         self._stiffness: JudgedStiffness | None = None
         self._out_of_reach = '', ''
         self._said_request, self._said_at = '', -math.inf
@@ -89,16 +91,21 @@ class Reasons:
         self.events.append(Event(level, text, topic))
 
     def notice(self, kind: str, text: str, at: float, level: Level, line: str = '') -> None:
-        """Show a condition that comes and goes; log it when it begins.
-
-        The text keeps its first values, although they change in each cycle: one occurrence gives
-        one line.
-        """
-        known = self._told.get(kind)
-        is_new = known is None or at > known[1]
-        self._told[kind] = text if known is None or is_new else known[0], at + TELL
-        if is_new:
+        """Show a condition that comes and goes; log it when it begins."""
+        if self.show(kind, text, at):
             self.tell(level, line or text)
+
+    def show(self, kind: str, text: str, at: float) -> bool:
+        """Show a condition that comes and goes; return whether it begins.
+
+        Values in the text, which may change in each cycle, are renewed once in `TELL`.
+        """
+        _, until, again = self._told.get(kind, ('', -math.inf, -math.inf))
+        if at < again and at <= until:
+            self._told[kind] = self._told[kind][0], at + TELL, again
+        else:
+            self._told[kind] = text, at + TELL, at + TELL
+        return at > until
 
     def forget(self, *kinds: str) -> None:
         """Stop showing the notices of these kinds."""
@@ -110,7 +117,7 @@ class Reasons:
         if not self._told:
             return why or self.why
         self._told = {kind: told for kind, told in self._told.items() if at <= told[1]}
-        return joined(why or self.why, *(text for text, _ in self._told.values()))
+        return joined(why or self.why, *(text for text, *_ in self._told.values()))
 
     def tell_resumed(self, lost: Sequence[str]) -> None:
         """Log that the stiffness of the last activation applies, except at the joints `lost`."""
@@ -142,6 +149,9 @@ class Reasons:
         if controller.judged_stiffness is not self._stiffness:
             self._stiffness = controller.judged_stiffness
             self._out_of_reach = self._of_stiffness()
+            if self._stiffness is not None and (
+                    doubt := doubt_of_stiffness(self._robot, self._stiffness.possible)):
+                self.notice('stiff', '', at, 'warning', f'requested {doubt}')
         if self._out_of_reach[0]:
             request, line = self._out_of_reach
             # Requests that come often, with other numbers, give one line per TELL.

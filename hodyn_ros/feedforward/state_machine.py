@@ -269,7 +269,7 @@ class StateMachine:
         """Report why the arm cannot be held; return whether there is a reason."""
         if why:
             self.why_waiting = why
-            self.reasons.notice(kind, why, at, 'error')
+            self.reasons.notice(kind, '', at, 'error', why)  # shown as `why_waiting`
         return bool(why)
 
     def _plan_on_base(self) -> None:

@@ -2,7 +2,6 @@
 
 The table of `transitions` defines the node's states; the controller computes each cycle.
 """
-import math
 from typing import NoReturn
 
 import numpy as np
@@ -44,7 +43,6 @@ WATCH_PERIOD = 0.005
 AT_REST = 1e-3
 LONG_TIMEOUT = 1.0  # timeout of joint states, s, from which the log warns of a wrong unit
 OFTEN = 0.1  # share of the time that the reference may leave out without a notice
-MAX_OTHERS = 64  # largest number of other arms on the topic that are remembered
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
@@ -70,8 +68,8 @@ class Supervisor(Requests):
         self._unbelieved, self._readings = 0, 1
         self._last_stamp, self._answered_at, self._rested_at = 0, 0.0, 0.0
         self._late_stamp: int | None = None
-        # Messages about other arms on the topic: this arm's last stamp when each began to come
-        # without a pause, and the time at which it came last.
+        # Messages about other arms on the topic, in the order in which they came last: this arm's
+        # last stamp when each began to come without a pause, and the time at which it came last.
         self._others: dict[str, tuple[int, float]] = {}
         self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
         self._lately = MissingTime(OFTEN)
@@ -143,11 +141,11 @@ class Supervisor(Requests):
 
         An arm that has been heard since before this arm's last state is not the reason.
         """
-        since, heard_at = self._others.get(why, (self._last_stamp, -math.inf))
-        if at - heard_at > RESTART:
-            since = self._last_stamp
-        if why in self._others or len(self._others) < MAX_OTHERS:
-            self._others[why] = since, at
+        others = self._others
+        while others and at - others[first := next(iter(others))][1] > RESTART:
+            del others[first]
+        since, _ = others.pop(why, (self._last_stamp, at))
+        others[why] = since, at
         if self.state in (State.LOST, State.SILENT) and since == self._last_stamp and (
                 not self.why_no_state):
             self.why_no_state = (

@@ -305,7 +305,8 @@ def left_out_joints(
                 else f'moves it from {asked[0]:g} to {asked[-1]:g}' if asked[0] != asked[-1]
                 else f'moves it between {min(asked):g} and {max(asked):g}'))
     if strange:
-        left_out.append(f'{", ".join(strange)}: not part of {robot.name}, left out')
+        left_out.append(f'{", ".join(strange)}: not part of {robot.name}, left out here (the '
+            'node refuses plans that name other joints)')
     return (
         '; '.join(moved) + (f': {way_out("plan")}' if moved else ''),
         '; '.join(left_out), doubt)

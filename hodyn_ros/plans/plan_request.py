@@ -15,6 +15,9 @@ from hodyn_ros.robot import HodynError, Robot
 from hodyn_ros.robot.reflexes import COMMANDS, Commands
 from hodyn_ros.robot.robot_check import check_robot
 
+ONE_CLOCK = (
+    'let planner and driver use one clock (in a simulation, use_sim_time: true for both), or send '
+    'a stamp of 0 to start at once')
 StretchMode = Literal['off', 'offer', 'auto', 'retime']
 
 

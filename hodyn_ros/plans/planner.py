@@ -7,7 +7,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 from hodyn_ros.feedforward.plan_answer import Accepted, Refused
 from hodyn_ros.messages import cdr
-from hodyn_ros.plans.plan_request import PlanSettings
+from hodyn_ros.plans.plan_request import ONE_CLOCK, PlanSettings
 from hodyn_ros.plans.worker import BaseJob, Job, PlanWorker
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import Robot
@@ -179,6 +179,5 @@ def _stamp(data: bytes, now: int) -> int:
     if stamp and (wait := (stamp - now) * 1e-9) > LONGEST_WAIT:
         raise HodynError(
             f'header.stamp is {wait:.0f} s ahead of the joint states; a plan waits at most '
-            f'{LONGEST_WAIT:.0f} s for its start: let planner and driver use one clock, or send '
-            'a stamp of 0 to start at once')
+            f'{LONGEST_WAIT:.0f} s for its start: {ONE_CLOCK}')
     return stamp

@@ -16,16 +16,14 @@ from hodyn_ros.messages.joint_trajectory import JointWaypoints, decode
 from hodyn_ros.messages.multi_dof_trajectory import read_poses
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.base_plan import base_plan
-from hodyn_ros.plans.plan_request import PlanRequest, PlanSettings
-from hodyn_ros.plans.prepare import prepare_plan
+from hodyn_ros.plans.plan_request import ONE_CLOCK, PlanRequest, PlanSettings
+from hodyn_ros.plans.prepare import MAX_DURATION, prepare_plan
 from hodyn_ros.plans.prepared_plan import PreparedPlan, refused
 from hodyn_ros.plans.waypoints import EndedError
 from hodyn_ros.reference.fit import fit_plan
 from hodyn_ros.robot import HodynError, Robot
 
 NICENESS = 5  # the node's cycles have priority if both processes share a processor
-# Largest duration of a trajectory, s: its check takes time and memory in proportion.
-MAX_DURATION = 3600.0
 MAX_ANNOTATED = 20_000
 """Largest number of samples of an annotated plan: more take seconds, and exceed 8 MiB."""
 
@@ -105,20 +103,19 @@ def prepare_base(data: bytes, placement: Array, skipped: float) -> PreparedPlan:
     return PreparedPlan('', plan=base_plan(times, positions, turns, placement))
 
 
-_LONG_AGO = 60.0  # a plan that ended so long ago, s, probably has the stamp of another clock
-
-
 def _check_end(times: Sequence[float] | Array, skipped: float) -> None:
     """Refuse a trajectory that is too long, or ends no later than `skipped` s after its start."""
     if not len(times):
         return
     if skipped >= times[-1] and skipped > 0.0:
         ago = skipped - times[-1]
-        raise EndedError(f'it ends in the past: its last point was due {ago:.3f} s ago' + (
-            ': let planner and driver use one clock, or send a stamp of 0 to start at once'
-            if ago > _LONG_AGO else ''))
+        raise EndedError(
+            f'it ends in the past: its last point was due {ago:.3f} s ago: send it earlier; '
+            f'{ONE_CLOCK}')
     if times[-1] > MAX_DURATION:
-        raise HodynError(f'it takes {times[-1]:.6g} s; the longest is {MAX_DURATION:g} s')
+        raise HodynError(
+            f'it takes {times[-1]:.6g} s; the longest is {MAX_DURATION:g} s: is it in '
+            'milliseconds?')
 
 
 def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:

@@ -44,6 +44,8 @@ from hodyn_ros.reference import Plan, fit_plan, overshoot
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 
+MAX_DURATION = 3600.0
+"""Largest duration that the node takes, s: the check takes time and memory in proportion."""
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
@@ -111,7 +113,8 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         retimed=None if lines else retimed, reflexes=verdict.reflexes, points=points,
         unchecked=unchecked, fault='joints' if locked else '', doubts=(
             MILLISECONDS if doubt else '', contradiction and f'{CONTRADICTION} ({where})',
-            uncoupled))
+            uncoupled, f'the node refuses plans of more than {MAX_DURATION:g} s'
+            if verdict.plan.duration > MAX_DURATION else ''))
     if lines or request.annotate_period is None:
         return prepared
     return replace(prepared, annotated=request.annotated(

@@ -51,7 +51,7 @@ class PreparedPlan:
         How close the plan comes to each reflex of the vendor's controller, the closest first.
     doubts : tuple of str
         Probable errors of the points: times in milliseconds, velocities that contradict positions,
-        positions that contradict the coupling of joints.
+        positions that contradict the coupling of joints, a duration that the node refuses.
     unchecked : str
         The motion to the first point, if it is not in the plan and not checked; else empty.
     points : AcceptedWaypoints or None

@@ -259,8 +259,11 @@ class Robot:
                 return i, np.eye(4)
         if name in self.frames:
             return self.frames[name]
-        known = ', '.join([*(body.name for body in self.bodies), *self.frames])
-        raise HodynError(f'robot {self.name!r} has no link {name!r}; its links are {known}')
+        links = [*(body.name for body in self.bodies), *self.frames]
+        bare = max((link for link in links if name.endswith(link)), key=len, default='')
+        raise HodynError(
+            f'robot {self.name!r} has no link {name!r}; its links are {", ".join(links)}'
+            + (bare and f'; if {bare!r} is meant, leave out the prefix'))
 
     def body_index(self, name: str) -> int:
         """Return the index of a body, or of the body that carries a merged link.

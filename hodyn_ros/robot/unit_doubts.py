@@ -51,8 +51,11 @@ _EARTH = 9.0, 10.6
 """Least and largest strength of the earth's gravity, m/s²."""
 _HEAVIEST = 50.0
 """Largest gravity, m/s²: twice that of Jupiter."""
-_DEFLECTION, _STIFF = 1.0, 2e-5
-"""Largest deflection of an actuator's spring; least deflection at the largest torque, rad."""
+_DEFLECTION, _STIFF = 1.0, 2e-4
+"""Largest deflection of an actuator's spring; least deflection at the largest torque, rad: stiff
+gears deflect by several times as much."""
+_STIFFNESS = 'stiffness is in N m/rad: is this {}? At the largest torque springs deflect by'
+_ONE_SPRING = laws.LinearSpring | laws.CubicSpring | laws.VariableStiffness
 _FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 5000.0, 2000.0
 """Largest speeds, rad/s or m/s: of a joint, a joint without a range, and a rotor before its gear.
 """
@@ -181,12 +184,13 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
         name: (joint, effort) for turns, name, joint, effort in zip(
             robot.turns, robot.joint_names, robot.actuators.joints,
             robot.limits.effort.tolist(), strict=True) if turns}
-    bent = {name: _deflection(joint, effort) for name, (joint, effort) in turning.items()}
-    for unit, low, high in (('N m/deg', _DEFLECTION, math.inf), ('N mm/rad', 0.0, _STIFF)):
-        ask_if([
-            f'{name} ({angle:.3g} rad)' for name, angle in bent.items() if low < angle < high
-        ], f'{context}, actuators: stiffness is in N m/rad: is this {unit}? At the largest torque '
-           'springs deflect by')
+    stiffness = robot.actuators.constant_stiffness()[0]
+    ask_if([
+        f'{name} ({angle:.3g} rad)' for name, angle in _deflections(robot, stiffness).items()
+        # Variable springs may be soft, as motors make them stiffer.
+        if angle > _DEFLECTION and name not in robot.actuators.variable_joints
+    ], f'{context}, actuators: {_STIFFNESS.format("N m/deg")}')
+    ask_if(list(filter(None, [doubt_of_stiffness(robot, stiffness)])), f'{context}, actuators:')
     for key, angles in (
             ('max_deflection', {name: joint.max_deflection for name, (joint, _) in turning.items()
                                 if math.isfinite(joint.max_deflection)}),
@@ -225,6 +229,14 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
     ], f'{context}, actuators: max_velocity is in rad/s (prismatic: m/s): are these rpm?')
     _ask_of_rotors(
         robot, {name: motor.inertia for name, motor in motors.items()}, f'{context}, actuators')
+
+
+def doubt_of_stiffness(robot: 'Robot', stiffness: Array) -> str:
+    """Return a question about a stiffness, (n,), that is probably in N mm/rad; else empty."""
+    those = [
+        f'{name} ({angle:.3g} rad)' for name, angle in _deflections(robot, stiffness).items()
+        if angle < _STIFF]
+    return f'{_STIFFNESS.format("N mm/rad")} {", ".join(those)}' if those else ''
 
 
 def ask_of_payload(
@@ -308,12 +320,15 @@ def _always_loaded(joint: JointActuator) -> str:
     return ''
 
 
-def _deflection(joint: JointActuator, effort: float) -> float:
-    """Return largest torque / stiffness of a linear or cubic spring, rad; 0 if unknown."""
-    largest = min(effort, joint.motor.max_effort)
-    if isinstance(joint.law, laws.LinearSpring | laws.CubicSpring) and math.isfinite(largest):
-        return largest / joint.law.stiffness
-    return 0.0
+def _deflections(robot: 'Robot', stiffness: Array) -> dict[str, float]:
+    """Return largest torque / stiffness, rad, of turning joints with one spring, if known."""
+    assert robot.actuators is not None
+    return {
+        name: largest / value for turns, name, joint, effort, value in zip(
+            robot.turns, robot.joint_names, robot.actuators.joints,
+            robot.limits.effort.tolist(), stiffness.tolist(), strict=True)
+        if turns and isinstance(joint.law, _ONE_SPRING)
+        and math.isfinite(largest := min(effort, joint.motor.max_effort))}
 
 
 def _gyration(mass: float, inertia: Array) -> float:

@@ -117,6 +117,13 @@ class Neighbours:
             f'{times} times {name}' if times > 1 else name
             for name, times in sorted(self._senders(topic).items()))
 
+    def rivals(self, topic: str) -> str:
+        """Return that several nodes publish an input, of this full name; empty if one does."""
+        senders = self._node.count_publishers(topic)
+        return '' if senders < 2 else (
+            f'{senders} nodes publish it ({self.publishers(topic)}); all are ignored until only '
+            f'one is left; {UNTIL_LEFT}')
+
     def _senders(self, topic: str) -> Counter[str]:
         return Counter(
             full_name(i.node_name, i.node_namespace)

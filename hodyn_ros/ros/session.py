@@ -28,7 +28,7 @@ from hodyn_ros.robot import HodynError, NamesError, NoKnownJointError, OtherArmE
 from hodyn_ros.robot.joint_names import JointNames
 from hodyn_ros.robot.locked_joints import locked_indices, why_not_commanded
 from hodyn_ros.ros.diagnostics import Monitor, printable
-from hodyn_ros.ros.neighbours import UNTIL_LEFT, Neighbours
+from hodyn_ros.ros.neighbours import Neighbours
 from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import Parameters, given
 from hodyn_ros.ros.robot_and_settings import doubt_of_default, supervisor_settings
@@ -101,7 +101,7 @@ class Session:
             if isinstance(error, NamesError if self._prefix is None else NoKnownJointError):
                 self.monitor.complaints.add('joint_states', str(error))
                 if isinstance(error, OtherArmError):
-                    supervisor.see_other_arm(str(error), begin)
+                    supervisor.see_other_arm(self.monitor.complaints.last['joint_states'], begin)
                 return
             self.monitor.reject('joint_states', error)
             supervisor.reject_state(printable(str(error)))
@@ -317,10 +317,10 @@ class Session:
 
     def _check_one_sender(self, name: str) -> None:
         topic = self._node.resolve_topic_name(name)
-        if (senders := self._node.count_publishers(topic)) > 1:
-            raise HodynError(
-                f'{senders} nodes publish it ({self._neighbours.publishers(topic)}); '
-                f'all are ignored until only one is left; {UNTIL_LEFT}')
+        if why := self._neighbours.rivals(topic):
+            if name == '~/reference':  # of the other inputs `~/state` gives the last refusal
+                self.supervisor.reasons.show(name, f'{topic}: {why}', time.monotonic())
+            raise HodynError(why)
 
     def _odometry(self, data: bytes) -> None:
         supervisor, at = self.supervisor, time.monotonic()

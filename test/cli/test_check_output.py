@@ -168,6 +168,9 @@ def test_a_brief_check_asks_about_milliseconds(hodyn, to_joint1):
     plan = to_joint1((0, 0.0), (1000.0, 0.1), (2000.0, 0.4))
     assert hodyn('check', plan, '--brief').out.endswith(
         f': within all limits, but times are in s: {MILLISECONDS}\n')
+    plan = to_joint1((0, 0.0), (1500.0, 0.1), (4000.0, 0.4))
+    assert hodyn('check', plan, '--brief').out.endswith(
+        f'{MILLISECONDS}, but the node refuses plans of more than 3600 s\n')
 
 
 @pytest.mark.parametrize('output', ['out.yaml', 'out.csv', 'out_bag'])

@@ -295,7 +295,7 @@ def test_an_arm_that_was_moved_meanwhile_is_found_again(spell):
 
 
 def test_the_arm_that_comes_instead_of_the_own_is_named_at_each_loss():
-    world, beside = running(), [f'arm {k}' for k in range(63)]
+    world, beside = running(), [f'arm {k}' for k in range(70)]
     for _ in range(2):
         for _ in range(300):
             for other in beside:
@@ -310,3 +310,7 @@ def test_the_arm_that_comes_instead_of_the_own_is_named_at_each_loss():
                 break
         assert world.report[1].startswith('joint states are lost: cobot; if they are those of')
         world.settle()
+    assert len(world.supervisor._others) == 71
+    world.pass_time(1.5)
+    world.supervisor.see_other_arm('cobot', world.at)
+    assert len(world.supervisor._others) == 1  # those that fell silent are forgotten

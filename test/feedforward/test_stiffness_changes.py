@@ -251,6 +251,19 @@ def test_a_stream_of_stiffness_out_of_reach_is_one_line_a_second(panda):
     assert world.report == ('holding', '')
 
 
+@pytest.mark.parametrize(('wanted', 'is_asked'), [(8e5, True), (5e4, False)])
+def test_a_stiffness_that_nothing_limits_is_asked_about_in_newton_millimetres(
+        panda, wanted, is_asked):
+    """It was taken without a word."""
+    springs = JointActuator(VariableStiffness(800.0), Motor(0.5))
+    world = running(model=FeedForward(driven(panda, springs)))
+    for factor in np.linspace(1.0, 1.1, 40):
+        world.supervisor.take_stiffness(np.full(7, wanted * factor))
+        world.states(10)
+    assert world.said('requested stiffness is in N m/rad: is this N mm/rad?') == is_asked
+    assert not world.said('as far as')
+
+
 def test_each_joint_that_does_not_reach_its_stiffness_is_named(panda):
     tendons = JointActuator(AntagonisticExponential(2.0, 20.0, 2000.0), MOTOR)
     world = running(model=FeedForward(driven(panda, tendons)))

@@ -221,7 +221,8 @@ def test_what_is_wrong_with_the_points_comes_before_what_it_leads_to(request_):
     assert first.startswith(
         "point 1, joint 'fer_joint2': velocity -0.3 rad/s, but between the points around it the "
         'joint moves at')
-    assert second == 'finger: not part of panda, left out'
+    assert second == (
+        'finger: not part of panda, left out here (the node refuses plans that name other joints)')
     assert prepared.reservations.endswith(
         ", but its velocities contradict its positions (point 1, joint 'fer_joint2')")
 

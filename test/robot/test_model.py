@@ -33,7 +33,8 @@ def test_a_payload_without_inertia_is_a_point_mass(panda):
 
 
 @pytest.mark.parametrize(('arguments', 'message'), [
-    (('link9', 1.0, [0, 0, 0]), "no link 'link9'"),
+    (('link9', 1.0, [0, 0, 0]), "no link 'link9'; its links are .*, [a-z_0-9]*$"),
+    (('left_link7', 1.0, [0, 0, 0]), "; if 'link7' is meant, leave out the prefix$"),
     *((('link7', *load), f"payload on 'link7': {words}") for load, words in (
         ((-1.0, [0, 0, 0]), 'mass is -1 kg'), ((np.nan, [0, 0, 0]), 'mass'),
         ((1.0, [0, 0]), 'com'),

@@ -204,7 +204,10 @@ TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
     ({'law': 'spring', 'stiffness': 6e6}, {}, 'is this N mm/rad? At the largest torque springs '
      'deflect by j0 (8.33e-06 rad), j1 (8.33e-06 rad)'),
     ({'law': 'cubic', 'stiffness': 6e6, 'cubic': 1}, {}, 'is this N mm/rad?'),
-    ({'law': 'spring', 'stiffness': 5e5}, {}, ''),
+    ({'law': 'spring', 'stiffness': 2e5}, {}, ''),
+    ({'law': 'variable', 'stiffness': 4e5}, {}, 'is this N mm/rad? At the largest torque springs '
+     'deflect by j0 (0.000125 rad), j1'),
+    ({'law': 'variable', 'stiffness': 2e4}, {}, ''), ({'law': 'variable', 'stiffness': 7}, {}, ''),
     ({**TABLE, 'deflection': [-0.2, -0.1, 0, 0.1, 0.2]}, {}, ''),
     ({**TABLE, 'deflection': [-12, -6, 0, 6, 12]}, {},
      'deflection is in rad: are these degrees? j0 (12)'),
