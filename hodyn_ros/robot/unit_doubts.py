@@ -62,8 +62,8 @@ _FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 5000.0, 2000.0
 _STRONG, _STRONG_SLIDE, _STRONG_TURN = 100.0, 1e4, 1e3
 """Largest effort of a joint: _STRONG times the robot's weight (prismatic) or its weight times its
 size (others), but at least the force _STRONG_SLIDE, N, or the torque _STRONG_TURN, N m."""
-_ROTORS = 10.0
-"""Largest inertia of a rotor reflected to its joint, over the inertia of the whole arm."""
+_ROTORS, _SMALL_ROTORS = 10.0, 1e-5
+"""Largest and least inertia of a rotor reflected to its joint, over that of the whole arm."""
 
 
 def ask(line: str) -> None:
@@ -227,8 +227,9 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
             joint.motor.max_velocity > _FAST
             or joint.motor.max_velocity * joint.motor.gear_ratio > _FAST_ROTOR)
     ], f'{context}, actuators: max_velocity is in rad/s (prismatic: m/s): are these rpm?')
-    _ask_of_rotors(
-        robot, {name: motor.inertia for name, motor in motors.items()}, f'{context}, actuators')
+    _ask_of_rotors(robot, {
+        name: motor.inertia for name, motor in motors.items() if motor.gear_ratio >= 1.0
+    }, f'{context}, actuators')
 
 
 def doubt_of_stiffness(robot: 'Robot', stiffness: Array) -> str:
@@ -306,6 +307,11 @@ def _ask_of_rotors(robot: 'Robot', inertia: Mapping[str, float], context: str) -
         if turns[name] and value > _ROTORS * arm
     ], f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
        f'{arm:.2g}: are these in g cm², or multiplied by the squared gear ratio twice?')
+    ask_if([
+        f'{name} ({value:.3g} kg m²)' for name, value in inertia.items()
+        if turns[name] and 0.0 < value < _SMALL_ROTORS * arm
+    ], f'{context}: inertias of rotors are in kg m² at the joint, and the whole arm has '
+       f'{arm:.2g}: are these without the squared gear ratio?')
 
 
 def _always_loaded(joint: JointActuator) -> str:

@@ -226,6 +226,8 @@ TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
      'j0 (5e+03 kg m²), j1'),
     ({'law': 'rigid'}, {'inertia': 500}, 'are these in g cm²'),
     ({'law': 'rigid'}, {'gear_ratio': 160, 'side': 'rotor', 'inertia': 1e-4}, ''),
+    ({'law': 'rigid'}, {'inertia': 4e-5},
+     'are these without the squared gear ratio? j0 (4e-05 kg m²)'),
     ({'law': 'rigid'}, {'max_velocity': 3000}, 'are these rpm? j0 (3000 rad/s at the joint)'),
     ({'law': 'rigid'}, {'gear_ratio': 100, 'side': 'rotor', 'inertia': 1e-4, 'max_velocity': 3000},
      'are these rpm? j0 (30 rad/s at the joint)'),
