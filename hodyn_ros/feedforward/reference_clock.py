@@ -62,7 +62,8 @@ class ReferenceClock:
         self._ahead = MAX_SPEED if is_simulated else AHEAD
         # Delay of the last states, s: how much more time has passed than their stamps show.
         self._late = 0.0
-        # A low rank: lost states and hold-ups lengthen many intervals, but nothing shortens them.
+        # A low rank: lost states and hold-ups lengthen many intervals; only a driver that catches
+        # up after a hold-up shortens some.
         self._period = TypicalInterval(0.25)
         self._moved_at = -math.inf
 

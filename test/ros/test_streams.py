@@ -235,9 +235,7 @@ def test_a_slow_stream_is_under_way_though_an_activation_takes_longer(live, home
 def test_a_refused_first_sample_does_not_make_a_new_stream_one_under_way(live, home):
     """A slider that begins out of range was refused for ever, also within the range."""
     node = live()
-    node.let_stream()
     arm = Stepper(node, home)
-    arm.has_streamed = True
     arm.sample([9.0] * 7)
     node.wait_log('reference rejected: fer_joint1 is at 9 rad, ')
     for _ in range(20):
