@@ -36,6 +36,9 @@ APART = (
     'nanoseconds?')
 ELSEWHERE = 'they come from another place than before: the arm is held there if they stay'
 ZEROS = 'velocities of the joint states are 0 though positions move'
+STAYS = (
+    'the reference stays, since an arm that sinks would be followed down. Look at payload, gains '
+    'and brakes; ~/hold holds the arm where it is')
 ASTRAY = (
     'positions of {joint} have jumped faster than any arm can move: joint states count as lost '
     'until they come from where the arm was. If the new positions are right, restart the driver '

@@ -48,12 +48,13 @@ class ReferenceClock:
     long. A longer step may have up to `max_step`, s, and about twice the time that has passed.
     After any other step (the process was held up, states were lost, the clock was set), the
     reference moves on by one period only. It continues smoothly from where it was and never
-    catches up. The instants are `lookahead`, s, after the stamps. The clock of a simulation may
-    run faster than real time.
+    catches up. The instants are `lookahead`, s, after the stamps, the first of which came `at` a
+    time of a monotonic clock, s. The clock of a simulation may run faster than real time.
     """
 
     def __init__(
-        self, stamp: int, max_step: float, lookahead: float, *, is_simulated: bool = False,
+        self, stamp: int, max_step: float, lookahead: float, at: float = -math.inf, *,
+        is_simulated: bool = False,
     ) -> None:
         self.stamp = stamp  #: The last stamp, ns
         self.left_out = 0  #: Total time that was left out, ns
@@ -65,7 +66,7 @@ class ReferenceClock:
         # A low rank: lost states and hold-ups lengthen many intervals; only a driver that catches
         # up after a hold-up shortens some.
         self._period = TypicalInterval(0.25)
-        self._moved_at = -math.inf
+        self._moved_at = at
 
     @property
     def max_step(self) -> int:

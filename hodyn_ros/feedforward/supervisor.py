@@ -2,6 +2,7 @@
 
 The table of `transitions` defines the node's states; the controller computes each cycle.
 """
+import math
 from typing import NoReturn
 
 import numpy as np
@@ -24,6 +25,7 @@ from hodyn_ros.feedforward.reasons import (
     ASTRAY,
     ELSEWHERE,
     LONGER,
+    STAYS,
     UNLIKE,
     WHY_LONGER,
     joined,
@@ -43,6 +45,9 @@ WATCH_PERIOD = 0.005
 AT_REST = 1e-3
 LONG_TIMEOUT = 1.0  # timeout of joint states, s, from which the log warns of a wrong unit
 OFTEN = 0.1  # share of the time that the reference may leave out without a notice
+# Time after a departure within which an arm that departs again, without a motion in between, is
+# not followed, s.
+AGAIN = 10.0
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
@@ -133,7 +138,7 @@ class Supervisor(Requests):
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned):
-                self._latch(' when joint states came back', is_new=is_new)
+                self._latch(at, ' when joint states came back', is_new=is_new)
         return True
 
     def see_other_arm(self, why: str, at: float) -> None:
@@ -178,7 +183,7 @@ class Supervisor(Requests):
         self.counts['clipped cycles'] += controller.clipped
         mode = controller.reference.mode(controller.now)
         if self.state is State.RUNNING and mode in ('following', 'streaming'):
-            self.reasons.why = ''
+            self.reasons.why, self._departed_at = '', -math.inf
         self.reasons.notice_cycle(controller, at)
         if self.state is State.RUNNING and mode in ('following', 'streaming'):
             if controller.excess is not None:
@@ -207,7 +212,7 @@ class Supervisor(Requests):
             if watch.is_turned and is_at_rest and not self._was_reset:
                 self.reasons.notice_turned(watch, self._joints, at)
             elif self._was_reset or is_at_rest:
-                self._latch()
+                self._latch(at)
             elif self.state is State.RUNNING:
                 self._go(Cause.DEPARTED, why=self.reasons.of_departure(watch, self._joints))
         elif watch.is_notable:
@@ -306,7 +311,7 @@ class Supervisor(Requests):
                 stamp, at):
             return False
         self.clock = ReferenceClock(
-            stamp, self.settings.max_time_step, self.settings.lookahead,
+            stamp, self.settings.max_time_step, self.settings.lookahead, at,
             is_simulated=self.settings.is_simulated)
         controller = FeedforwardController(
             self.feedforward, position, self.clock.now, self.settings.controller)
@@ -342,16 +347,27 @@ class Supervisor(Requests):
                 # A goal's plan is the last accepted one, so it is among the dropped plans.
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
 
-    def _latch(self, when: str = '', *, is_new: bool = False) -> None:
-        """Hold the arm where it is; `is_new`: its driver may have been restarted there."""
+    def _latch(self, at: float, when: str = '', *, is_new: bool = False) -> None:
+        """Hold a departed arm where it is, once; `is_new`: its driver may have been restarted.
+
+        A controller of positions carries an unknown weight by their error. A hold takes the error
+        away and the arm sinks: repeated holds would follow it to the floor.
+        """
+        departure = self.reasons.of_departure(self._tracking, self._joints, when)
+        is_new = is_new or self._was_reset
+        if not is_new:
+            now, before = self._running.now, self._departed_at
+            self._departed_at = now
+            if now - before < AGAIN * 1e9:
+                self.reasons.notice('again', f'{departure} again: {STAYS}', at, 'error')
+                return
         position = self.measured[0]
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
-        departure = self.reasons.of_departure(self._tracking, self._joints, when)
         self._go(
             Cause.ELSEWHERE, why=joined(departure, '' if is_plausible else beyond),
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
-        if (is_new or self._was_reset) and self._running.motors is not None:
+        if is_new and self._running.motors is not None:
             # Otherwise their reference would start at their former positions and pull the arm.
             self._running.motors.restart()
 

@@ -138,16 +138,14 @@ class Monitor:
             values[f'rejected {topic}'] = str(count)
             values[f'last rejected {topic}'] = self.complaints.last[topic]
         return DiagnosticStatus(
-            level=level(state), name=name, message=f'{state}: {reason}' if reason else state,
-            hardware_id=robot,
+            level=level(state, reason), name=name,
+            message=f'{state}: {reason}' if reason else state, hardware_id=robot,
             values=[KeyValue(key=key, value=value) for key, value in values.items()])
 
 
-def level(state: str) -> bytes:
-    """Return the severity of a state of the node."""
-    severity: bytes = {
-        'fault': DiagnosticStatus.ERROR,
-        'stopping': DiagnosticStatus.WARN,
-        'fading': DiagnosticStatus.WARN,
-    }.get(state, DiagnosticStatus.OK)
+def level(state: str, reason: str) -> bytes:
+    """Return the severity of a state of the node, for its reason, which may be empty."""
+    warns = reason or state in ('stopping', 'fading')
+    severity: bytes = DiagnosticStatus.ERROR if state == 'fault' else (
+        DiagnosticStatus.WARN if warns else DiagnosticStatus.OK)
     return severity

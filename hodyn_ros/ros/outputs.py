@@ -138,7 +138,7 @@ class Outputs:
         is_another = state != self.state
         self.state, self.reason = state, reason
         self._publishers['state'].publish(DiagnosticStatus(
-            level=level(state), name=self._node.get_fully_qualified_name(), message=state,
+            level=level(state, reason), name=self._node.get_fully_qualified_name(), message=state,
             hardware_id=robot, values=[KeyValue(key='reason', value=reason)] if reason else []))
         if is_another:
             why = reason if logged is None else logged

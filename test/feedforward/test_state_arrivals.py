@@ -274,6 +274,12 @@ def test_the_lookahead_is_ahead_of_the_stamp():
     assert ReferenceClock(5 * MS, 0.01, 0.003).now == 8 * MS
 
 
+def test_a_clock_that_is_set_right_after_the_first_state_does_not_advance_it():
+    clock = ReferenceClock(0, 1.0, 0.0, 7.0)
+    clock.move_to(10_000 * MS, 7.004)
+    assert clock.now <= 9 * MS
+
+
 def test_a_silence_is_skipped_but_for_a_period():
     clock = running()
     before = clock.now

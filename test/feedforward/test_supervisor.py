@@ -294,9 +294,11 @@ def test_a_state_without_velocity_is_not_said_to_move(known):
 def test_an_arm_staying_beyond_its_range_is_held_at_the_end_of_it():
     """It was latched again each second, and plans were dropped each time."""
     world, end, beyond = running(), PANDA.limits.position_max[5], HOME.copy()
-    for k in range(700):  # a hand leads it there, and it is held wherever it is
+    for k in range(700):  # a hand leads it there, and holds it wherever it is
         beyond[5] = HOME[5] + (end + 0.3 - HOME[5]) * min(1.0, (k + 1) / 200)
         world.lead(beyond)
+        if k % 20 == 0:
+            world.supervisor.hold('~/hold')
     assert world.report[0] == 'holding'
     assert world.controller.q[0, 5] == pytest.approx(end, abs=0.2)
     world.logged.clear()

@@ -172,17 +172,19 @@ def test_controller_state_is_that_of_joint_trajectory_controller(node, monkeypat
 def test_a_new_state_or_reason_is_published_and_a_new_state_logged(node, outputs):
     for state, reason, is_told in (
             ('holding', '', False), ('holding', '', False), ('fault', 'lost', False),
-            ('fault', 'lost', False), ('fault', 'other', False), ('stopping', 'pushed', True)):
+            ('fault', 'lost', False), ('fault', 'other', False), ('stopping', 'pushed', True),
+            ('holding', 'pushed', True)):
         outputs.report('panda', state, reason, logged='' if is_told else reason)
     messages = node.found('state')
     # The sentence stands in the log already where it is told.
-    assert node.logged == ['holding', 'fault: lost', 'stopping']
-    assert [message.message for message in messages] == ['holding', 'fault', 'fault', 'stopping']
+    assert node.logged == ['holding', 'fault: lost', 'stopping', 'holding']
+    assert [message.message for message in messages] == [
+        'holding', 'fault', 'fault', 'stopping', 'holding']
     assert [message.level for message in messages] == [
-        DiagnosticStatus.OK, *[DiagnosticStatus.ERROR] * 2, DiagnosticStatus.WARN]
+        DiagnosticStatus.OK, *[DiagnosticStatus.ERROR] * 2, *[DiagnosticStatus.WARN] * 2]
     assert {(message.name, message.hardware_id) for message in messages} == {('/arm', 'panda')}
     assert [[(v.key, v.value) for v in message.values] for message in messages] == [
-        [], [('reason', 'lost')], [('reason', 'other')], [('reason', 'pushed')]]
+        [], [('reason', 'lost')], [('reason', 'other')], *[[('reason', 'pushed')]] * 2]
 
 
 def test_late_listeners_get_the_state_and_the_plan_but_no_old_torque(node, outputs):
