@@ -129,12 +129,12 @@ def test_of_a_lift_with_an_arm_in_degrees_and_mm_both_are_asked(hodyn, tmp_path)
     assert 'positions are in rad and m: are these degrees and millimetres?' in given
 
 
-def test_a_file_that_was_given_for_another_is_recognised(hodyn, to_joint1):
+def test_a_file_that_was_given_for_another_is_recognised(hodyn, tmp_path, to_joint1):
     plan = to_joint1((0.0, 0.0), (1.0, 0.1))
     for option in ('--robot', '--limits'):
         assert hodyn.refuses('check', plan, option, plan).endswith('; it looks like a plan')
-    Path('plan.csv').write_text('time,joint1\n0,0\n1,0.1\n')
-    assert hodyn.refuses('info', 'plan.csv').endswith('; it looks like a plan or a recording')
+    (tmp_path / 'table.csv').write_text('time,joint1\n0,0\n1,0.1\n')
+    assert hodyn.refuses('info', 'table.csv').endswith('; it looks like a plan or a recording')
     assert hodyn.rejects('retime', '--limits', '0.8', plan, '--output', 'out.csv').endswith(
         f'required: PLAN; {plan} was read as a value of --limits: put the plan before it\n')
 
