@@ -22,7 +22,7 @@ points = ready + np.array([
 # ``hodyn retime plan.yaml --robot panda --output fast.yaml`` does the same from a file.
 fast = hd.retime(robot, points)
 slow = fast.uniform_stretch_duration
-print(f'{fast.duration:.2f} s; slowed evenly: {slow:.2f} s; found in {fast.seconds:.1f} s')
+print(f'{fast.duration:.2f} s; stretched evenly: {slow:.2f} s; found in {fast.seconds:.1f} s')
 
 # %%
 table = LimitTable(FeedForward(robot))

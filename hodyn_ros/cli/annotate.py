@@ -56,7 +56,9 @@ def run(options: argparse.Namespace) -> int:
     prepared = written_plan(options, request)
     if prepared.annotated is None:
         print_note(prepared)
-        print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}')
+        is_offered = options.stretch == 'offer' and (prepared.stretch or 1.0) > 1.0
+        way_out = ' (--stretch auto makes it so)' if is_offered else ''
+        print(f'{options.plans[0]}, {for_robot(options, robot)}: {outcome(prepared)}{way_out}')
         return BEYOND_LIMITS
     print_written(options, request, prepared)
     print_note(prepared)

@@ -89,19 +89,24 @@ def run(options: argparse.Namespace) -> int:
             raise HodynError(
                 f'robot {robot.name!r}: none of the {_ATTEMPTS} motions tried is within the '
                 f'limits: {prepared.refusal}; try a longer --period or a smaller --share')
-    print(f'{output}, {for_robot(options, robot)}: {found.times[-1]:.1f} s within all limits, '
-          f'from rest to rest; condition number {found.condition:.0f} of '
-          f'{found.base_parameters} base parameters')
+    limits = robot.limits
+    bounds = {
+        'position': (*limits.position_min, *limits.position_max),
+        **{name: getattr(limits, name) for name in UNKNOWN if name != 'position'}}
+    unknown = [name for name, given in bounds.items() if not all(map(math.isfinite, given))]
+    print(f'{output}, {for_robot(options, robot)}: {found.times[-1]:.1f} s within all '
+          f'{"known " * bool(unknown)}limits, from rest to rest; condition number '
+          f'{found.condition:.0f} of {found.base_parameters} base parameters')
     if refused:
         print(f'! The period of {options.period:g} s could not be kept: the first motion that was '
               f'found is beyond limits: {refused}')
     print('It begins and ends at ' + ', '.join(f'{q:.3f}' for q in found.q[0, 0]))
-    unknown = [name for name in UNKNOWN if name != 'position' and not all(
-        map(math.isfinite, getattr(robot.limits, name)))]
     if unknown:
-        print(f'Some joints have no limit of {" or ".join(unknown)}; used instead: ' + ', '.join(
-            f'{name} {UNKNOWN[name]:g} {QUANTITIES[name].unit} '
-            f'({QUANTITIES[name].unit_of_prismatic})' for name in unknown))
+        print(f'! Some joints have no limit of {" or ".join(unknown)}; used instead: ' + ', '.join(
+            f'{name} {"±" * (name == "position")}{UNKNOWN[name]:g} {QUANTITIES[name].unit} '
+            f'({QUANTITIES[name].unit_of_prismatic})' for name in unknown) + (
+                ': if a joint has a range, write it into the robot file first'
+                if 'position' in unknown else ''))
     return 0
 
 

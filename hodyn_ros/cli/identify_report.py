@@ -79,8 +79,8 @@ def print_identified(
     if (factor := found.factor_beside_other_links) > _WIDER:
         console.print(
             '• These intervals count the given links as exact: if their masses and inertias are '
-            f'off by 5%, the intervals must be up to {factor:.2g} times as wide to contain the '
-            'true values.')
+            f'off by 5%, the intervals must be up to {float(f"{factor:.2g}"):g} times as wide to '
+            'contain the true values.')
     if found.links:
         table = make_table('body', 'mass, kg', 'was', 'com, mm')
         for body, link, width in zip(

@@ -34,6 +34,7 @@ _KEYS = {
     'motor_velocity': 'max_velocity of the motors', 'motor_effort': 'max_effort of the motors',
     'deflection': 'max_deflection of the springs'}
 """Keys of the limits of motors and springs, by quantity."""
+_EVENLY = 'with the timing of the plan, stretched evenly'
 _PLAN_FIRST = '; put the plan first: hodyn retime PLAN --limits …'
 
 
@@ -124,8 +125,7 @@ def run(options: argparse.Namespace) -> int:
     uniform = retimed.uniform_stretch_duration
     before = (
         _in_motion(prepared, request) if uniform is None
-        else 'as fast if slowed evenly' if plan.duration > uniform
-        else f'{uniform:.3f} s if slowed evenly')
+        else f'as fast {_EVENLY}' if plan.duration > uniform else f'{uniform:.3f} s {_EVENLY}')
     print_written(options, request, prepared, before, f'found in {retimed.seconds:.1f} s')
     for line in (*_what_binds(prepared), *_what_has_no_limit(prepared)):
         print(line)

@@ -53,9 +53,6 @@ SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
 MILLISECONDS = 'times are in s: are these milliseconds?'
 # Share of the usual time between points below which the time of a point is probably wrong.
 SOON = 0.01
-_SMOOTH = (
-    ': a smooth plan through all samples jitters in acceleration, jerk and torque rate; a '
-    'plan that may miss them a little (hodyn annotate --sample-tolerance {tolerance:g}) does not')
 CONTRADICTION = 'its velocities contradict its positions'
 COUPLING = 'positions of coupled joints contradict their coupling'
 # Largest distance, rad or m, of a coupled joint from its coupling that counts as rounding.
@@ -161,17 +158,43 @@ def steps(robot: Robot, points: AcceptedWaypoints) -> str:
         'miss them a little (hodyn annotate --sample-tolerance 1e-4) does not')
 
 
+def unsmoothed(points: AcceptedWaypoints, interpolation: str, chosen: str) -> str:
+    """Return why a sample tolerance has no effect on a plan; empty if it has.
+
+    `interpolation` is the one that was asked for, and `chosen` the plan's.
+    """
+    if chosen in ('band', 'retimed', 'hold'):
+        return ''
+    apart = float(np.diff(points.times).max())
+    why = (
+        f'points are up to {apart:.3g} s apart, and only samples at most {DENSE:g} s apart are '
+        'smoothed' if apart > DENSE + TIME_ROUND_OFF
+        else f'the {chosen} interpolation goes through all points'
+        if interpolation not in ('auto', 'global')
+        else 'a smoothed plan leaves the position range of a joint')
+    return f'the sample tolerance is not used: {why}'
+
+
 def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return that the samples of a motion jitter, as rounded ones do, and a remedy; else empty.
+    """Return that the samples of a motion jitter, as rounded ones do, and a remedy; else empty."""
+    said, size = jitter_size(robot, points)
+    return said and (
+        f'{said}: a smooth plan through all samples jitters in acceleration, jerk and torque rate;'
+        f' a plan that may miss them a little (hodyn annotate --sample-tolerance {size:g}) does '
+        'not')
+
+
+def jitter_size(robot: Robot, points: AcceptedWaypoints) -> tuple[str, float]:
+    """Return that samples jitter, and the tolerance that lets a plan be smooth; or '' and 0.
 
     Jitter is reported only if it may lead beyond the limits of jerk or acceleration. Samples that
     are rounded to a decimal, and so slow that rounding dominates their third differences, are
     reported whatever the limits are.
     """
     if not _is_sampled(points):
-        return ''
+        return '', 0.0
     if step := _decimal(points.positions):
-        return f'the positions are rounded to {step:g}{_SMOOTH.format(tolerance=step)}'
+        return f'the positions are rounded to {step:g}', step
     times, jerks = points.times, points.positions
     for order in (1, 2, 3):
         apart = (times[order:] - times[:-order])[:, None] / order
@@ -191,10 +214,8 @@ def jitter(robot: Robot, points: AcceptedWaypoints) -> str:
     joint = int(sizes.argmax())
     size = float(f'{sizes[joint]:.0e}')
     if not (jitters & counts).any() or not LEAST_JITTER <= size <= MAX_SAMPLE_TOLERANCE:
-        return ''
-    return (
-        f'the samples of {points.names[joint]} jitter, or are rounded'
-        f'{_SMOOTH.format(tolerance=size)}')
+        return '', 0.0
+    return f'the samples of {points.names[joint]} jitter, or are rounded', size
 
 
 def _decimal(positions: Array) -> float:

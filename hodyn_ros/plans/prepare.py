@@ -22,16 +22,23 @@ from hodyn_ros.plans.doubtful_points import (
     hasty_ends,
     in_milliseconds,
     jitter,
+    jitter_size,
     left_out_joints,
     steps,
+    unsmoothed,
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
 from hodyn_ros.plans.plan_request import PlanRequest
 from hodyn_ros.plans.prepared_plan import PreparedPlan, refused
 from hodyn_ros.plans.reflex_check import reflex_peaks
-from hodyn_ros.plans.retiming.path import SMALLEST_STEP, allowed_overshoot, path_of
+from hodyn_ros.plans.retiming.path import SMALLEST_STEP, JointPath, allowed_overshoot, path_of
 from hodyn_ros.plans.retiming.result import Retimed
-from hodyn_ros.plans.retiming.search import Progress, retime_path, retime_plan
+from hodyn_ros.plans.retiming.search import (
+    Progress,
+    even_duration,
+    retime_path,
+    retime_plan,
+)
 from hodyn_ros.plans.time_scaling import smallest_time_scaling
 from hodyn_ros.plans.waypoints import (
     AcceptedWaypoints,
@@ -41,11 +48,15 @@ from hodyn_ros.plans.waypoints import (
     with_resting_ends,
 )
 from hodyn_ros.reference import Plan, fit_plan, overshoot
+from hodyn_ros.reference.fit import MAX_SAMPLE_TOLERANCE
 from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.joint_names import JointNames
 
 MAX_DURATION = 3600.0
 """Largest duration that the node takes, s: the check takes time and memory in proportion."""
+SMOOTH_PATH, FASTER = 2.0, 1.1
+"""Path tolerance, in jitters of samples, that lets a path be smooth; and how much faster an even
+motion along it must be, if a note is to say so."""
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
@@ -102,9 +113,12 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         'not in the plan and not checked')
     doubt = in_milliseconds(robot, points, request.start)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
+    rough = unsmoothed(
+        points, request.settings.interpolation, fitted.plan.interpolation,
+    ) if request.settings.sample_tolerance > 0.0 else ''
     notes = (
         unchecked, doubt, contradiction, jumps, fitted.begins * (retimed is None or not joins),
-        fitted.resting, others, leaves_range, used, *fitted.notes)
+        fitted.resting, others, leaves_range, rough, used, *fitted.notes)
     lines = verdict.lines
     prepared = PreparedPlan(
         '; '.join(lines), verdict.plan, verdict.limit_report, verdict.stretch, overshoot=excess,
@@ -155,9 +169,9 @@ def _fitted(
 
 def _jumps(request: PlanRequest, fitted: _Fitted) -> str:
     """Return which steps or jitter of the points a plan repeats; empty if it repeats none."""
-    settings, points = request.settings, fitted.points
+    points = fitted.points
     # They do harm if a plan goes through all samples, without given accelerations.
-    if settings.sample_tolerance > 0.0 or settings.stretch == 'retime' or (
+    if fitted.plan.interpolation in ('band', 'retimed') or (
             points.accelerations is not None and not fitted.resting):
         return ''
     shakes = not fitted.limit_report.within_limits and jitter(request.robot, points)
@@ -232,11 +246,24 @@ def _retimed(
         delay = points.times[0]
         given = points.chosen([*([0] if delay else []), *range(len(points.times))], {0})
         given.times[0], given.positions[0] = 0.0, request.start[0]
-    found = retime_path(path_of(
-        request.robot, given, stop_at=settings.stop_at, tolerance=settings.path_tolerance,
-        interpolation=settings.interpolation,
-        overshoot_tolerance=settings.overshoot_tolerance, abrupt_ends=bool(hasty)),
-        feedforward, settings.smoothness, settings.commands, progress)
+
+    def path(tolerance: float) -> JointPath:
+        return path_of(
+            request.robot, given, stop_at=settings.stop_at, tolerance=tolerance,
+            interpolation=settings.interpolation,
+            overshoot_tolerance=settings.overshoot_tolerance, abrupt_ends=bool(hasty),
+            sample_tolerance=settings.sample_tolerance)
+
+    taken = path(settings.path_tolerance)
+    found = retime_path(taken, feedforward, settings.smoothness, settings.commands, progress)
+    said, size = jitter_size(request.robot, points)
+    enough = min(SMOOTH_PATH * max(size, settings.path_tolerance), MAX_SAMPLE_TOLERANCE)
+    if said and even_duration(taken, feedforward) > FASTER * even_duration(
+            path(enough), feedforward):
+        found = replace(found, notes=(
+            f'{said}: a path within {settings.path_tolerance:g} of them jitters too, which makes '
+            'the motion slower, with more jerk; hodyn retime --path-tolerance '
+            f'{enough:g} lets it be smooth', *found.notes))
     if found.missed is None:
         return found
     return replace(found, missed=found.missed[len(found.missed) - len(points.times):])

@@ -91,7 +91,8 @@ def fit_plan(
         Distance by which points may be missed, rad or m, at most 0.01, for 'auto' and 'global'. If
         it is positive and three or more points are at most 20 ms apart, only the ends are met
         exactly, and velocities and accelerations of the other points are not used: so jitter of
-        samples does not become snap. Unless 'auto' rejects it, the interpolation is then 'band'.
+        samples does not become snap. The interpolation is then 'band', which may leave the range
+        of the points as far; with 'auto' only if it stays within `position_range`.
     names : n names
         Joint names, for error messages.
     is_path : bool
@@ -166,9 +167,10 @@ def fit_plan(
         if len(kinds) == 1:
             return plan
         values, _ = extrema(plan, 0)
+        # A plan that may miss samples may leave their range by as much.
+        room = np.maximum(tolerance, sample_tolerance * (kind == 'band'))
         beyond = np.maximum.reduce([
-            low - tolerance - values[0], values[1] - high - tolerance, lower - values[0],
-            values[1] - upper])
+            low - room - values[0], values[1] - high - room, lower - values[0], values[1] - upper])
         if (excess := float(beyond.max())) < least:
             best, least = plan, excess
         if least <= ROUND_OFF:
@@ -277,8 +279,7 @@ def _points(
     q = numbers(positions, 'positions')
     if instants.ndim != 1 or q.ndim != 2 or len(q) != len(instants):
         raise HodynError(
-            f'times {instants.shape} and positions {q.shape}: must be (m,) and (m, n)'
-        )
+            f'times {instants.shape} and positions {q.shape}: must be (m,) and (m, n)')
     if q.size == 0:
         raise HodynError('the plan has no points')
     if names is not None and len(names) != q.shape[1]:

@@ -162,7 +162,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
             left.plot(velocity, robot.friction.torque(q)[:, 0, i], color=PREDICTED, linewidth=1.2,
                       label='friction law')
         set_title(left, f'{name}: friction over velocity')
-        set_title(right, 'recorded minus predicted over position')
+        set_title(right, 'prediction minus recorded over position')
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='upper right', fontsize=8,
                   ncols=2, frameon=False)
     for axis, quantity in zip(axes[-1], ('velocity', 'position'), strict=True):

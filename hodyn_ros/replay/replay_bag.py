@@ -116,7 +116,7 @@ class Curves:
         self.comparison.add(
             chunk.stamps, chunk.instants, chunk.predicted, chunk.effort, chunk.slow,
             chunk.q[:, 1:3])
-        self.over_position.add(chunk.q[:, 0], -error)
+        self.over_position.add(chunk.q[:, 0], error)
         friction = np.zeros_like(error)
         if self._robot.friction is not None:
             friction = self._robot.friction.torque(chunk.q)[:, 0]

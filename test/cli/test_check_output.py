@@ -129,10 +129,12 @@ def test_of_a_lift_with_an_arm_in_degrees_and_mm_both_are_asked(hodyn, tmp_path)
     assert 'positions are in rad and m: are these degrees and millimetres?' in given
 
 
-def test_a_file_that_was_given_for_another_is_recognised(hodyn, to_joint1):
+def test_a_file_that_was_given_for_another_is_recognised(hodyn, tmp_path, to_joint1):
     plan = to_joint1((0.0, 0.0), (1.0, 0.1))
     for option in ('--robot', '--limits'):
         assert hodyn.refuses('check', plan, option, plan).endswith('; it looks like a plan')
+    (tmp_path / 'table.csv').write_text('time,joint1\n0,0\n1,0.1\n')
+    assert hodyn.refuses('info', 'table.csv').endswith('; it looks like a plan or a recording')
     assert hodyn.rejects('retime', '--limits', '0.8', plan, '--output', 'out.csv').endswith(
         f'required: PLAN; {plan} was read as a value of --limits: put the plan before it\n')
 
@@ -203,6 +205,15 @@ def test_what_a_check_doubts_is_said_where_the_plan_is_written(hodyn, to_joint1,
     note = next(line for line in said.splitlines() if 'note: ' in line)
     assert MILLISECONDS in note
     assert f'\n{note}' in hodyn(command[0], plan, '--output', 'out.csv', *command[1:]).out
+
+
+def test_annotate_names_its_option_that_slows_a_plan_down(hodyn, to_joint1):
+    plan = to_joint1((0.0, 0.0), (0.2, 1.0))
+    said = hodyn('annotate', plan, '--output', 'out.csv', code=1).out
+    assert 'times slower it is within all limits' in said
+    assert said.endswith(' (--stretch auto makes it so)\n')
+    assert '--stretch' not in hodyn(
+        'annotate', plan, '--output', 'out.csv', '--stretch', 'off', code=1).out
 
 
 def test_doubts_are_said_of_a_plan_that_is_not_written(hodyn, to_joint1):

@@ -72,8 +72,21 @@ def test_limits_that_are_not_known_are_told_with_what_is_kept_to(hodyn, tmp_path
     (line,) = [one for one in said.splitlines() if 'no limit' in one]
     kept = excitation.UNKNOWN
     assert line == (
-        'Some joints have no limit of velocity or jerk; used instead: '
+        '! Some joints have no limit of velocity or jerk; used instead: '
         f'velocity {kept["velocity"]:g} rad/s (m/s), jerk {kept["jerk"]:g} rad/s³ (m/s³)')
+
+
+def test_a_range_that_is_not_known_is_told(hodyn, tmp_path, asked):
+    """The telescope of a user began at -0.8 m, "within all limits"."""
+    data = robot_mapping(PANDA)
+    del data['limits']['position']
+    (tmp_path / 'arm.yaml').write_text(yaml.safe_dump(data))
+    said = hodyn('excite', '--robot', 'arm.yaml', '--period', '60').out
+    assert len(asked) == 1
+    assert 's within all known limits, from rest to rest' in said
+    assert (
+        '! Some joints have no limit of position; used instead: position ±1 rad (m): if a joint '
+        'has a range, write it into the robot file first') in said
 
 
 @pytest.mark.parametrize(('option', 'expected', 'outside', 'ends'), [

@@ -32,7 +32,7 @@ def test_the_plan_its_figures_and_its_picture_are_written(hodyn, tmp_path):
     said = hodyn(*arguments)
     lines, figures = said.err.splitlines(), said.figures
     assert lines[0].startswith('fast.yaml, for robot panda')
-    assert 'if slowed evenly' in lines[0]
+    assert 's with the timing of the plan, stretched evenly' in lines[0]
     assert any(line.startswith('  within 5 % of the limit for ') for line in lines)
     assert set(figures) == {
         'duration', 'uniform_stretch_duration', 'seconds', 'path_deviation', 'binding', 'notes'}

@@ -105,4 +105,4 @@ def test_a_retimed_plan_is_not_said_to_be_faster_if_slowed_evenly(tmp_path, monk
     figures = json.loads(Path('figures.json').read_text())
     assert figures['duration'] > figures['uniform_stretch_duration']
     twice = capsys.readouterr().out.partition('\ntwice.yaml')[2]
-    assert '; as fast if slowed evenly; ' in twice.splitlines()[0]
+    assert '; as fast with the timing of the plan, stretched evenly; ' in twice.splitlines()[0]

@@ -143,7 +143,7 @@ def test_curves_hold_the_torques_the_errors_and_what_friction_leaves(chunk, has_
         curves.torques.time[rows], 1e-9 * (chunk.stamps - chunk.stamps[0]), atol=1e-12)
     friction = PANDA.friction.torque(chunk.q)[:, 0] if has_friction else 0.0
     for profile, over, values in (
-            (curves.over_position, chunk.q[:, 0], recorded - predicted),
+            (curves.over_position, chunk.q[:, 0], predicted - recorded),
             (curves.friction, chunk.q[:, 1], friction + recorded - predicted)):
         for joint in range(7):
             low, high = profile.edges[[0, -1], joint]

@@ -113,6 +113,7 @@ def path_of(
     interpolation: str = 'auto',
     overshoot_tolerance: float = OVERSHOOT_TOLERANCE,
     abrupt_ends: bool = False,
+    sample_tolerance: float = 0.0,
 ) -> JointPath:
     """Return the path through two or more points.
 
@@ -157,15 +158,16 @@ def path_of(
         part = replace(part, times=part.times - part.times[0])
         if np.abs(part.positions - part.positions[0]).max() <= SMALLEST_STEP:
             continue
-        given, (part, same) = part, _without_repeats(part)
         in_time = fit_plan(
             part.times, part.positions, part.velocities, part.accelerations,
             interpolation=interpolation, overshoot_tolerance=overshoot,
-            position_range=position_range, names=robot.joint_names, abrupt_ends=abrupt_ends)
+            position_range=position_range, names=robot.joint_names, abrupt_ends=abrupt_ends,
+            sample_tolerance=sample_tolerance)
         timed.append(in_time)
         if np.abs(in_time.evaluate(in_time.times[:1])[0, 1]).any():
             sections.append(in_time)
             continue
+        given, (part, same) = part, _without_repeats(part)
         path = None
         if tolerance > 0.0 and count >= MIN_SAMPLES:
             path = _through_samples(part.positions, speed, tolerance)

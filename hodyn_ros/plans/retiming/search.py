@@ -53,7 +53,7 @@ CONVERGED = 2e-3
 # A step is too coarse if peaks between its samples need a larger stretch than this.
 LOST = 1.005
 COST_SAMPLES = 4000  # of a motion, for its largest used share
-WAY_SAMPLES = 400  # of a path
+WAY_SAMPLES, JITTER_SAMPLES = 400, 2000  # of a path, and of one that may jitter
 # Bounds of the duration of the first motion, s, before it is compared with the limits.
 SHORTEST, LONGEST = 0.01, 1000.0
 # A plan within all limits is shortened by this factor until it exceeds a limit.
@@ -244,14 +244,24 @@ def _even_law(path: Plan) -> Plan:
         path.duration, 1.0, path.evaluate(path.times[[0, -1]])[:, 1].any(axis=1))
 
 
+def even_duration(path: JointPath, feedforward: FeedForward) -> float:
+    """Return the time, s, of even motions along a path: limits of torque do not count."""
+    table = LimitTable(feedforward)
+    return sum(_even_duration(section, table, JITTER_SAMPLES) for section in path.sections)
+
+
+def _even_duration(path: Plan, table: LimitTable, count: int = WAY_SAMPLES) -> float:
+    motion = run_by(_even_law(path), path, np.linspace(0.0, 1.0, count))
+    return kinematic_factor(motion, table)
+
+
 def _from_rest(path: Plan, table: LimitTable) -> Plan | None:
     """Return the law of an even motion from rest to rest, about as fast as the limits allow.
 
     Returns None if no timing is within the limits.
     """
-    law = _even_law(path)
-    needed = kinematic_factor(run_by(law, path, np.linspace(0.0, 1.0, WAY_SAMPLES)), table)
-    law = law.stretched(float(np.clip(needed, SHORTEST, LONGEST)))
+    law = _even_law(path).stretched(
+        float(np.clip(_even_duration(path, table), SHORTEST, LONGEST)))
     factor = smallest_time_scaling(_motion(path, law, False), table).factor
     return None if factor is None else law.stretched(factor)
 

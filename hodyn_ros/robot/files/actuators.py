@@ -125,7 +125,7 @@ def with_rotors(actuators: Actuators, rotors: Sequence[float], context: str) -> 
 def _why_no_actuators(data: Any, context: str) -> str:
     """Return why data have no actuators; '' if they have."""
     if isinstance(data, Mapping) and 'bodies' in data:
-        return f'this is a whole robot: use it as the robot, --robot {context}'
+        return 'this is a whole robot: give it as the robot, not as its actuators'
     if isinstance(data, Mapping) and data.get('actuators'):
         return ''
     given = 'nothing' if not data else (

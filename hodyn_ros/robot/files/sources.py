@@ -97,7 +97,9 @@ def _from_yaml(text: str, context: str) -> Mapping[str, Any]:
         raise HodynError(f'{context}: YAML of more than {MAX_YAML} characters; is it a robot?')
     data = strict_yaml.load(text, context)
     if not isinstance(data, Mapping):
-        raise HodynError(f'{context}: a robot file is a mapping with at least name and bodies')
+        is_table = '; it looks like a plan or a recording' * context.endswith('.csv')
+        raise HodynError(
+            f'{context}: a robot file is a mapping with at least name and bodies{is_table}')
     if 'bodies' not in data and (kind := likeness(data)):
         raise HodynError(f"{context}: not a robot file: key 'bodies' is missing{kind}")
     return data

@@ -174,7 +174,7 @@ def test_a_side_that_is_given_is_not_doubted_nor_in_the_file_that_is_saved(tmp_p
      'springs.yaml.*got a URDF. For example: actuators: {joint1: {law'),
     ('', 'got nothing. For example'), ('actuators:\n', 'got keys actuators. For example'),
     ('joint1: {law: rigid}', 'got keys joint1. For example'),
-    ('name: arm\nbodies: []\nactuators: {}', 'a whole robot: use it as the robot, --robot '),
+    ('name: arm\nbodies: []\nactuators: {}', 'a whole robot: give it as the robot, not as '),
     ({}, 'expected the key actuators'),
     *((source, 'expected the path of a YAML file, or a mapping') for source in (
         None, 3, [SPRING]))])
