@@ -75,8 +75,7 @@ _CLOCKED = 0.7
 _TILTED, _MOST_TILTED = 0.15, 0.05
 _STEP = 0.5  # least step of the stamps, in periods, at which their clock was set
 _LEVEL = 20  # number of deliveries on both sides by which a step of the stamps is measured
-# A stall is a step of the stamps that contradicts the states, unlike the _AROUND steps on each
-# side, and that these do not make up for.
+# Steps on each side of a stall, which agree with the states and do not make up for it.
 _AROUND = 10
 
 
@@ -358,8 +357,7 @@ class _Log:
                  for side in (near[:, :_AROUND], near[:, -_AROUND:])]
         found = determined & alone[0] & alone[1] & (
             np.minimum(np.abs(off), np.abs(whole)) > least)
-        some = np.count_nonzero(found) * _MIN_PART <= len(self.stamps)
-        return 1 + np.flatnonzero(found & some)
+        return 1 + np.flatnonzero(found & (np.sum(found) * _MIN_PART <= len(self.stamps)))
 
     def _space_evenly(self, as_stamped: Instants) -> Instants:
         newest = ends_of_deliveries(np.diff(self.stamps), self.typical)
