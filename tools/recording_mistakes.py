@@ -41,6 +41,22 @@ def late(*joints):
     return change
 
 
+def stalled(*messages, pause=0.022):
+    """Return a change after which a driver stalls: it sends states twice more, `pause`, s, later.
+
+    Then it goes on as before, and all later stamps are late.
+    """
+    def change(recording):
+        period = int(np.median(np.diff(recording.stamp)))
+        for at in messages:
+            late = np.where(np.arange(len(recording.stamp)) > at, int(1e9 * pause) - period, 0)
+            late[at + 2] -= period - 170_000
+            recording.stamp, recording.received = recording.stamp + late, recording.received + late
+            for values in (recording.position, recording.velocity, recording.effort):
+                values[at + 1:at + 3] = values[at]
+    return change
+
+
 def offset(*efforts):
     """Return a change that adds constants to the efforts of the joints."""
     def change(recording):

@@ -13,12 +13,13 @@ The fit alternates. Given T and the drift, dynamic programming finds the n_k of 
 clock of the stamps was set forward or back, this is a step of high cost (`count_periods`). Given
 n_k, a broken line, fitted between the bounds by weighted least squares, gives T and the drift. One
 comparison of likelihoods then decides whether the intervals between these instants agree with the
-states better than the intervals between the stamps. If not, the stamps are used as instants;
-messages that are delivered in bursts are spaced evenly unless the states contradict this.
+states better than the intervals between the stamps. If not, the stamps are used as instants. They
+are split where a single step contradicts the states for good, for example because the driver
+stalled; messages that are delivered in bursts are spaced evenly unless the states contradict this.
 """
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -74,6 +75,8 @@ _CLOCKED = 0.7
 _TILTED, _MOST_TILTED = 0.15, 0.05
 _STEP = 0.5  # least step of the stamps, in periods, at which their clock was set
 _LEVEL = 20  # number of deliveries on both sides by which a step of the stamps is measured
+# Steps on each side of a stall, which agree with the states and do not make up for it.
+_AROUND = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,7 +112,7 @@ def sampling_instants(
     clock = log.best_clock()
     determined = clock.determined
     if np.count_nonzero(determined) < MIN_DETERMINED:
-        return [log.space_evenly(as_stamped)]
+        return log.as_stamped(as_stamped)
     deviation = clock.deviation[determined]
     by_clock, _ = likelihood(clock.off[determined], deviation)
     by_stamps, misfit = likelihood(
@@ -117,7 +120,7 @@ def sampling_instants(
         deviation)
     as_stamped = replace(as_stamped, misfit=misfit)
     if by_clock < by_stamps + _BETTER:
-        return [log.space_evenly(as_stamped)]
+        return log.as_stamped(as_stamped)
     breaks = log.breaks(clock)
     if len(breaks) * _MIN_PART > len(stamps):
         return [as_stamped]
@@ -129,11 +132,10 @@ def sampling_instants(
         clocked = sum(np.count_nonzero(part.determined) for part in parts)
         if clocked > _CLOCKED * np.count_nonzero(determined):
             return parts
-        # Without a determined sampling clock, no step of the stamps' clock can be proved.
         misfits = [part.misfit for part in parts if np.isfinite(part.misfit)] or [np.nan]
-        return [log.space_evenly(replace(as_stamped, misfit=float(np.median(misfits))))]
+        return log.as_stamped(replace(as_stamped, misfit=float(np.median(misfits))))
     if clock.error > _ON_THE_CLOCK or np.any(np.diff(clock.time) <= 0.0):
-        return [log.space_evenly(as_stamped)]
+        return log.as_stamped(as_stamped)
     # A common delay is not observable: the least delay of received states is set to 0.
     late = 0.0 if log.polled else float(np.quantile(stamps - clock.time, 1e-3))
     # Samples that are all two or three periods apart show no shorter period.
@@ -326,10 +328,38 @@ class _Log:
         step = begin + int(np.argmax(np.abs(np.diff(late[begin:begin + 2 * _LEVEL]))))
         return newest[step:step + 1] + 1
 
-    def space_evenly(self, as_stamped: Instants) -> Instants:
-        """Space messages in bursts over the pauses before them, unless states contradict."""
-        if self.burst == 1 or self.polled:
-            return as_stamped
+    def as_stamped(self, whole: Instants) -> list[Instants]:
+        """Return the stamps in parts between stalls; bursts are spaced evenly if states agree."""
+        if self.burst > 1 and not self.polled:
+            return [self._space_evenly(whole)]
+        edges = [0, *self._stalls(), len(self.stamps)]
+        return [
+            replace(whole, time=whole.time[begin:end], determined=whole.determined[begin:end])
+            for begin, end in pairwise(edges)]
+
+    def _stalls(self) -> Indices:
+        """Return the samples before which the stamps went on without the motion, or the reverse.
+
+        Without bursts, an arm is too slow to stand still between two samples only.
+        """
+        time, steps = self.stamps, np.diff(self.stamps)
+        for _ in range(2):  # the slopes of positions are wrong near a stall, until it is removed
+            interval, deviation = self.measure(time, windows=WIDE)
+            least = np.maximum(0.6 * self.typical, 6.0 * deviation)
+            far = (np.abs(steps - interval) > least) & (interval > 0.0)
+            time = np.append(0.0, np.cumsum(np.where(far, interval, steps)))
+        determined = deviation < DETERMINED * self.typical
+        off = np.where(determined, steps - interval, np.inf)
+        near = np.lib.stride_tricks.sliding_window_view(
+            np.pad(off, _AROUND, constant_values=np.inf), 2 * _AROUND + 1)
+        whole = np.sum(np.where(np.isfinite(near), near, 0.0), axis=1)
+        alone = [np.median(np.abs(side), axis=1) < 0.2 * self.typical
+                 for side in (near[:, :_AROUND], near[:, -_AROUND:])]
+        found = determined & alone[0] & alone[1] & (
+            np.minimum(np.abs(off), np.abs(whole)) > least)
+        return 1 + np.flatnonzero(found & (np.sum(found) * _MIN_PART <= len(self.stamps)))
+
+    def _space_evenly(self, as_stamped: Instants) -> Instants:
         newest = ends_of_deliveries(np.diff(self.stamps), self.typical)
         begin = self.stamps[newest[0]] - self.typical * (newest[0] + 1)
         time = np.interp(np.arange(len(self.stamps)), np.append(-1, newest), np.append(

@@ -61,7 +61,8 @@ class Run(Instants):
 class StampStatus(IntEnum):
     """How a message's stamp follows the previous one, or why the message is not used.
 
-    AFTER_STEP: the samples show that the clock was set, by less than the length of a gap.
+    AFTER_STEP: the samples show that the clock was set, by less than the length of a gap, or that
+    the driver stalled.
     AFTER_LEAP: a joint's position leaps before this message, and stays there.
     NO_MOTION: the run cannot be smoothed; this status is set last. STALE: the state
     repeats an earlier message, with a different one in between. TORN: positions of one sample with

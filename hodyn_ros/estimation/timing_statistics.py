@@ -42,7 +42,8 @@ class TimingStatistics:
     #: or of the jump back
     gaps: list[tuple[int, float]] = field(default_factory=list)
     resets: list[tuple[int, float]] = field(default_factory=list)
-    #: The first 200 times that the clock was set by less than a gap: the stamp after each, ns
+    #: The first 200 times that the stamps jumped by less than a gap, unlike the motion: the stamp
+    #: after each, ns
     clock_steps: list[int] = field(default_factory=list)
     #: list of (ns, int, float): the first 200 messages with positions far off their neighbours:
     #: time since the first stamp, index of the joint, and how far, rad

@@ -68,6 +68,8 @@ class JointComparison:
     #: Of the squared error that friction and inertia do not explain, the share that remains with
     #: this lag
     lag_left: float = np.nan
+    #: As `rms_fast_error`, of the recorded effort instead of the error
+    rms_fast_effort: float = np.nan
 
 
 def percent(share: float) -> str:
@@ -189,8 +191,9 @@ class EffortComparison:
         n = len(names)
         self.names = names
         self.spectrum = Spectrum(n)
-        # Count; sums of errors, efforts, squares of both; count and squares of changes of errors.
-        self._sums = np.zeros((7, n))
+        # Count; sums of errors, efforts, squares of both; count and squares of changes of errors;
+        # squares of changes of efforts.
+        self._sums = np.zeros((8, n))
         self._lowest, self._highest = np.full(n, np.inf), np.full(n, -np.inf)
         self._worst, self._worst_stamp = np.zeros(n), np.zeros(n, dtype=np.int64)
         self._slow2 = np.zeros((2, n))
@@ -215,13 +218,14 @@ class EffortComparison:
         error = predicted[:, 0] - recorded
         known = np.isfinite(error)
         self.spectrum.add(error)
-        steps = np.diff(error, axis=0)
+        steps, of_effort = np.diff(error, axis=0), np.diff(recorded, axis=0)
         for ends, choose, end in (
                 (self._lowest, np.minimum, np.inf), (self._highest, np.maximum, -np.inf)):
             choose(ends, choose.reduce(np.where(known, recorded, end), axis=0), out=ends)
         error, effort = (np.where(known, values, 0.0) for values in (error, recorded))
         self._sums += [np.nansum(values, axis=0) for values in (
-            known, error, effort, error ** 2, effort ** 2, np.isfinite(steps), steps ** 2)]
+            known, error, effort, error ** 2, effort ** 2, np.isfinite(steps), steps ** 2,
+            np.where(np.isfinite(steps), of_effort, 0.0) ** 2)]
         worst = np.argmax(np.abs(error), axis=0)
         joints = np.arange(error.shape[1])
         larger = np.abs(error[worst, joints]) > np.abs(self._worst)
@@ -266,7 +270,7 @@ class EffortComparison:
         friction = self._frictions()
         # Errors of neighbouring samples are correlated: the number of independent errors is the
         # count times the share of the squared error that changes from one sample to the next.
-        fast = np.sqrt(0.5 * self._sums[6] / _positive(self._sums[5]))
+        fast, fast_effort = np.sqrt(0.5 * self._sums[6:] / _positive(self._sums[5]))
         free = np.maximum(count * np.minimum(1.0, fast ** 2 / _positive(error ** 2)), 1.0)
         deviation = deviation / np.sqrt(free)
         there = self._sums[0] > 0.0
@@ -274,7 +278,7 @@ class EffortComparison:
             error, effort, error / _positive(effort), bias, np.where(there, self._worst, np.nan),
             np.where(there, self._worst_stamp.astype(object), np.array(None)),
             accounted, fast, lag, deviation, slow, slow / _positive(slow_effort), *friction,
-            *np.where(changes, self._shifted.own(removed, fast ** 2), np.nan))
+            *np.where(changes, self._shifted.own(removed, fast ** 2), np.nan), fast_effort)
         return [
             JointComparison(name, *values)
             for name, *values in zip(self.names, *(one.tolist() for one in columns), strict=True)]

@@ -30,8 +30,9 @@ _BESIDE_FRICTION, _CONSTANT = 0.5, 0.9
 _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does not matter
 # Single efforts leap if more than the share _FAST of the error changes between messages, if the
 # largest error is more than _GLITCH times the RMS (white noise: 4 to 5), and if the RMS is more
-# than the share _LARGE of the effort's: friction that reverses between messages leaps by less.
-_FAST, _GLITCH, _LARGE = 0.9, 8.0, 0.02
+# than the share _LARGE of the effort's: friction that reverses between messages leaps by less. If
+# the effort changes by less than the share _SMOOTH of the error, the prediction leaps instead.
+_FAST, _GLITCH, _LARGE, _SMOOTH = 0.9, 8.0, 0.02, 0.5
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
 _SURE = 5.0  # the same for a lag of efforts if single ones leap, which looks like a lag
 _NO_LAG = 0.2  # lag of velocities, s, above which its cause is hardly a filter
@@ -70,15 +71,14 @@ def warnings(result: Replay) -> list[str]:
             f'{found.headers_not_ahead} header stamps on {counts.topic} stand still or go '
             'backwards: receive times are used instead, with the jitter of the transport. '
             f'{STAMP_THEM}')
-    if found.counts[StampStatus.STALE]:
+    if stale := found.counts[StampStatus.STALE]:
         said.append(
-            f'{found.counts[StampStatus.STALE]} messages repeat states of earlier messages: two '
-            "publishers seem to write to the topic. Record only the driver's messages.")
+            f'{stale} messages repeat states of earlier messages: two publishers seem to write to '
+            "the topic. Record only the driver's messages.")
     if count := found.counts[StampStatus.EMPTY]:
         said.append(
             f'{count} message{" has" if count == 1 else "s have"} exactly 0 for every position, '
-            'far from where the arm was before or after: left out. Check why the driver had no '
-            'data.')
+            'far from where the arm was before or after: left out. Check why the driver had none.')
     if torn := found.counts[StampStatus.TORN]:
         said.append(
             f'{torn} message{" has" if torn == 1 else "s have"} positions of one sample and '
@@ -100,11 +100,12 @@ def warnings(result: Replay) -> list[str]:
     if found.clock_steps:
         jumped = f'jumped {_times(len(found.clock_steps))} by less than a gap'
         said.append(
-            f'The clock of the stamps {jumped}: the parts are smoothed separately. Record with a '
-            'clock that is slewed, not stepped.' if found.jitter < _SCATTERED * found.period else
+            f'The stamps {jumped}, unlike the motion: their clock was set, or the driver stalled. '
+            'The parts are smoothed separately. Record with a clock that is slewed, not stepped, '
+            'and keep the driver from stalling.' if found.jitter < _SCATTERED * found.period else
             f'The stamps scatter by {1e3 * found.jitter:.2g} ms from message to message, as if '
-            f'their clock had {jumped}: the parts are smoothed separately. Stamp the states where '
-            'they are sampled.')
+            f'they had {jumped}: the parts are smoothed separately. Stamp the states where they '
+            'are sampled.')
     wanted = result.wanted_bandwidth
     if wanted is not None and wanted > _MORE * result.bandwidth:
         said.append(
@@ -119,8 +120,7 @@ def warnings(result: Replay) -> list[str]:
             'N mm, or are the limits of the robot file too small?')
     said += _about_model(result)
     late = _lag(result)
-    if late.is_large and not (
-            _leaping(result) and abs(late.seconds) < _SURE * late.deviation):
+    if late.is_large and not (_leaping(result) and abs(late.seconds) < _SURE * late.deviation):
         wrong = 'Friction and inertia identified from them would be wrong'
         said.append(
             f'{late.sentence}{OF_LINKS} Otherwise {late.remedy}. {wrong}.' if diagnosis.has_springs
@@ -228,9 +228,8 @@ def _poor(result: Replay) -> tuple[list[JointComparison], ...]:
 
 
 def _about_model(result: Replay) -> list[str]:
-    constant, leaping = _constant(result), _leaping(result)
+    constant, leaping, said = _constant(result), _leaping(result), []
     rubbing, unexplained, bare = _poor(result)
-    said = []
     if constant:
         said.append(
             f'The recorded effort of {", ".join(constant)} never changes, so it cannot be '
@@ -238,10 +237,14 @@ def _about_model(result: Replay) -> list[str]:
             'this value.')
     if leaping:
         worst = max(leaping, key=lambda joint: abs(joint.max_error) / joint.rms_error)
+        smooth = worst.rms_fast_effort < _SMOOTH * worst.rms_fast_error
         said.append(
-            f'Single efforts of {", ".join(joint.name for joint in leaping)} leap: the largest '
-            f'error of {worst.name} is {abs(worst.max_error) / worst.rms_error:.0f} times its '
-            'RMS. Were there impacts, or does the driver sometimes read them wrongly?')
+            f'Single {"predictions" if smooth else "efforts"} of '
+            f'{", ".join(joint.name for joint in leaping)} leap: the largest error of '
+            f'{worst.name} is {abs(worst.max_error) / worst.rms_error:.0f} times its RMS. ' + (
+                'The efforts do not: does the driver sometimes stall, or misread positions?'
+                if smooth else
+                'Were there impacts, or does the driver sometimes read them wrongly?'))
     if bare:
         said.append(
             "The efforts seem to be without friction: the model's friction is most of the error "
@@ -346,8 +349,7 @@ def facts(result: Replay) -> list[str]:
     if result.still.any():
         joints = ', '.join(np.array(result.names)[result.still])
         said.append(f'Standing still: {joints}.')
-    names = ('velocity', 'acceleration', 'jerk', 'snap')
-    for k, name in enumerate(names, start=1):
+    for k, name in enumerate(('velocity', 'acceleration', 'jerk', 'snap'), start=1):
         poor = [joint for joint, known in zip(
             result.names, result.motion_supported[k], strict=True) if not known]
         if poor:
@@ -386,8 +388,7 @@ def _lag(result: Replay) -> Lag:
 def _reflex(reflex: LimitMargin) -> str:
     return (
         f'{reflex.quantity} {abs(reflex.value):.4g} of {reflex.joint}, where '
-        f'{abs(reflex.limit):.4g} is '
-        'allowed')
+        f'{abs(reflex.limit):.4g} is allowed')
 
 
 def _range(values: Array) -> str:

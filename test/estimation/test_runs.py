@@ -2,6 +2,9 @@
 from made_logs import of_panda, received, states
 import numpy as np
 import pytest
+from recording_mistakes import stalled
+from recordings import record
+from recordings import states as states_of
 
 from hodyn_ros.estimation.timing import MIN_RUN, StampStatus, analyse, choose_clock
 from hodyn_ros.estimation.timing_statistics import TimingStatistics
@@ -273,3 +276,25 @@ def test_a_second_publisher_of_rounded_states_is_told_by_the_motion(seed, late):
     # All but those of states that the first one never showed.
     assert stale[2 * late + 1::2].mean() > 0.98
     assert not stale[::2].any()
+
+
+@pytest.mark.parametrize('velocity', [True, False])
+@pytest.mark.parametrize('noise', [1e-5, 1e-4])
+def test_a_recording_is_split_where_the_driver_stalls(velocity, noise):
+    """The stamps determine no clock, and the motion seemed to stand still for 18 ms."""
+    given = record(
+        250.0, 6.0, velocity=velocity, position_noise=noise, jitter=0.1, bandwidth=0.5)
+    stalled(400, 1100)(given)
+    if not velocity:
+        given.velocity = np.full_like(given.position, np.nan)
+    timing = analyse(states_of(given))
+    assert np.flatnonzero(timing.status == StampStatus.AFTER_STEP).tolist() == [403, 1103]
+
+
+@pytest.mark.parametrize('held', [1, 2, 5, 25])
+def test_messages_that_are_held_up_split_nothing(held):
+    given = record(250.0, 6.0, jitter=0.1, bandwidth=0.5)
+    given.stamp[700:700 + held] = given.stamp[699 + held] + 3 * MS + MS // 10 * np.arange(held)
+    given.stamp[700 + held:702 + held] = given.stamp[699 + held] + MS // 10 * np.arange(1, 3)
+    timing = analyse(states_of(given))
+    assert StampStatus.AFTER_STEP not in timing.status

@@ -7,6 +7,7 @@ import re
 import known_recordings
 import numpy as np
 import pytest
+from recording_mistakes import stalled
 from recordings import messages, motion, record, write
 
 from hodyn_ros import load_robot, save_robot
@@ -19,13 +20,14 @@ FRICTION = SigmoidFriction(np.array([2.0, 1.0]), np.full(2, 20.0), np.zeros(2))
 LOAD = Payload(1.5, np.array([0.1, 0.05, 0.0]), np.zeros((3, 3)))
 
 
-def bag(path, *, late=0.0, load=None, seed=1, arm=None):
+def bag(path, *, late=0.0, load=None, seed=1, arm=None, stalls=()):
     """Write a recording of an arm with friction, whose efforts are of earlier motion."""
     recording = record(rate=100.0, duration=20.0, robot=ROBOT, prefix='', seed=seed)
     if arm is None:
         arm = replace(ROBOT if load is None else load.fixed_to(ROBOT), friction=FRICTION)
     recording.effort += FeedForward(arm).torque(
         motion(recording.stamp * 1e-9 - 100.0 - late, ROBOT))[:, 0] - recording.torque[:, 0]
+    stalled(*stalls, pause=0.04)(recording)
     return write(path, {'/joint_states': messages(recording)})
 
 
@@ -51,6 +53,19 @@ def test_the_interval_of_a_lag_of_any_size_has_the_truth(replayed, late):
             r'run (\w+).* by ([\d.]+) ± ([\d.]+) ms .*: shift the efforts', one).groups()
         assert way == ('behind' if late > 0.0 else 'ahead')
         assert float(size) == pytest.approx(1e3 * abs(late), abs=2.0 * float(width))
+
+
+@pytest.mark.parametrize('stalls', [[700], [450, 1500]])
+@pytest.mark.parametrize('late', [0.0, 0.02])
+def test_a_driver_that_stalls_causes_no_lag_and_hides_none(identified, replayed, stalls, late):
+    """One stall of 22 ms in 15 s was called a lag of 20.313 ± 0.009 ms."""
+    path = bag('bag', late=late, stalls=stalls)
+    said = ' '.join(replayed(path, 'twolink', late)['warnings'])
+    found = identified(path, terms=['friction'], options=['--robot', 'twolink'])
+    assert said.count('efforts run') == found.words.count('Recorded efforts run') == bool(late)
+    assert f'The stamps jumped {"once" if len(stalls) == 1 else "2 times"} by' in said
+    assert 'Beyond' not in said
+    assert 'leap' not in said
 
 
 @pytest.mark.parametrize('late', [0.0, 0.05])
