@@ -242,7 +242,7 @@ class Supervisor(Requests):
         silence = at - self.arrivals.last
         if self.arrivals.is_late(at) and self.state is not State.LOST:
             self.reasons.notice('late', '', at, 'warning', (
-                f'no joint state for {silence:.3f} s, {silence / self.arrivals.period:.0f} '
+                f'no joint state for {silence:.3f} s, {silence / self.arrivals.usual:.0f} '
                 'periods'))
         self._watch_base(at)
         if self.state in HEARING and self.arrivals.are_lost(at):
