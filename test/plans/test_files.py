@@ -320,7 +320,7 @@ def test_a_bag_with_several_trajectories_needs_a_number(tmp_path, annotated):
     with pytest.raises(ValueError, match=r'choose a topic.*/a, /b'):
         read_trajectory(tmp_path / 'two')
     for number, no in (None, ''), (3, ', so there is no --number 3'):
-        with pytest.raises(ValueError, match=f'2 trajectories on /a{no}; choose one with --number'):
+        with pytest.raises(ValueError, match=f'2 trajectories on /a{no}; choose one with --numb'):
             read_trajectory(tmp_path / 'two', topic='/a', index=number)
     assert read_trajectory(tmp_path / 'two', topic='/a', index=2).names == NAMES
     assert read_trajectory(tmp_path / 'two', topic='/b').names == NAMES
