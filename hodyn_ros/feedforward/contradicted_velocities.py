@@ -5,10 +5,13 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 
-_LONGEST = 1.0  # greatest time between positions that are compared, s
+LONGEST = 1.0
+"""Greatest time between positions that are compared, s."""
 # An interval this many times longer than the one before is a gap, in which velocities may change.
 _GAP = 5.0
-_JUDGED = 0.5, 10  # a judgement needs at least this time, s, and this number of steps
+_STEPS = 10  # velocities are judged after each so many steps ...
+# ... and at least this time, s; sooner only if they are 180/π times too large, within a fraction.
+_JUDGED, _DEGREES = 0.5, 0.25
 _OPPOSED = -0.5  # correlation of steps and velocities below which they contradict each other
 _RATIO = 3.0  # ratio of velocities to steps (RMS) above which they contradict each other
 _LEAST = 0.02  # least displacement by the velocities that is judged, rad or m
@@ -30,7 +33,7 @@ class ContradictedVelocities:
         self.are_wrong = False
         self._time = -math.inf
         self._last: tuple[Array, Array] | None = None
-        self._apart = _LONGEST
+        self._apart = LONGEST
         self._begin()
 
     def _begin(self) -> None:
@@ -48,24 +51,26 @@ class ContradictedVelocities:
         last, self._last = self._last, None if velocity is None else (position, velocity)
         passed, self._time = time - self._time, time
         is_gap, self._apart = passed > _GAP * self._apart, passed
-        self.are_wrong = self.are_wrong and passed <= _LONGEST
-        if is_gap and passed <= _LONGEST:
+        self.are_wrong = self.are_wrong and passed <= LONGEST
+        if is_gap and passed <= LONGEST:
             return ''
-        if velocity is None or last is None or not 0.0 < passed <= _LONGEST:
+        if velocity is None or last is None or not 0.0 < passed <= LONGEST:
             self._begin()
             return ''
         step, way = position - last[0], 0.5 * (velocity + last[1]) * passed
         self._sums += np.array([step * step, step * way, way * way, step, way])
         self._passed += passed
         self._count += 1
-        if self._passed < _JUDGED[0] or self._count < _JUDGED[1]:
+        if self._count % _STEPS:
             return ''
-        line = '' if self.are_wrong else self._judged()
-        self._begin()
+        is_early = self._passed < _JUDGED
+        line = '' if self.are_wrong else self._judged(is_early=is_early)
+        if line or not is_early:
+            self._begin()
         self.are_wrong = self.are_wrong or bool(line)
         return line
 
-    def _judged(self) -> str:
+    def _judged(self, *, is_early: bool) -> str:
         steps, products, ways, step, way = self._sums
         sizes = np.sqrt(steps), np.sqrt(ways)
         moves = np.abs(way) > _LEAST
@@ -74,11 +79,12 @@ class ContradictedVelocities:
             step * way < _OPPOSED * way ** 2 / _RATIO)
         faster = moves & (products > -_OPPOSED * sizes[0] * sizes[1]) & (
             sizes[1] > _RATIO * sizes[0]) & (np.abs(way) > _RATIO * np.abs(step))
-        wrong = opposed | faster
+        degrees = np.abs(np.deg2rad(sizes[1]) - sizes[0]) < _DEGREES * sizes[0]
+        wrong = faster & degrees if is_early else opposed | faster
         if not wrong.any():
             return ''
         joint = self.joint = int(np.where(wrong, ways, 0.0).argmax())
         speeds = [float(size[joint]) * math.sqrt(self._count) / self._passed for size in sizes]
         return 'they have the opposite sign' if opposed[joint] else (
             f'they are {speeds[1]:.2g} rad/s or m/s (RMS), but the positions move at '
-            f'{speeds[0]:.2g}')
+            f'{speeds[0]:.2g}{", as if in deg/s" if degrees[joint] else ""}')

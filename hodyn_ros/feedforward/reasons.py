@@ -265,6 +265,11 @@ def cause_of(text: str) -> str:
     return _NUMBER.sub('#', text)
 
 
+def renewed(before: str, why: str) -> str:
+    """Return the reason that replaces another: numbers that change alone make no new one."""
+    return before if cause_of(why) == cause_of(before) else why
+
+
 def joined(*reasons: str) -> str:
     """Join the reasons that are not empty to one line, each once."""
     return '; '.join(dict.fromkeys(filter(None, reasons)))

@@ -1,14 +1,16 @@
 """Requests to an active node: plans, streamed samples, stiffness and external wrenches."""
 from dataclasses import replace
+import math
 
 import numpy as np
 
 from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.common.arrays import Array
+from hodyn_ros.feedforward.contradicted_velocities import LONGEST
 from hodyn_ros.feedforward.plan_answer import Refused
 from hodyn_ros.feedforward.reasons import joined
 from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
-from hodyn_ros.feedforward.stream_schedule import check_range
+from hodyn_ros.feedforward.stream_schedule import beyond_speed, check_range
 from hodyn_ros.feedforward.trajectory_goals import PLAN, REPLACED, Goal
 from hodyn_ros.feedforward.transitions import Cause
 from hodyn_ros.robot import HodynError
@@ -26,6 +28,7 @@ class Requests(StateMachine):
 
     _was_stopping = False  # whether the arm was stopping when the last trajectory came
     _replaced = 0  # number of trajectories in a row that were replaced before they were prepared
+    _too_fast_at = -math.inf  # when a streamed velocity was last beyond its limit, s
 
     def take_trajectory(self, data: bytes, goal: Goal | None, *, annotate: bool) -> None:
         """Have a serialized trajectory planned: that of a goal, or, without one, of the topic."""
@@ -46,16 +49,27 @@ class Requests(StateMachine):
     def take_sample(
         self, position: Array, velocity: Array | None, stamp: int | None, at: float,
     ) -> None:
-        """Follow a streamed position and velocity, (n,), once due; `stamp` is the sender's, ns."""
+        """Follow a streamed position and velocity, (n,), once due; `stamp` is the sender's, ns.
+
+        A velocity beyond its limit, as in degrees, makes those after it doubtful too, down to the
+        slow ones: the reference follows positions alone until all have kept their limits for 1 s.
+        """
         controller = self._ready()
         if self.arrivals.too_slow:
             raise HodynError(self.arrivals.too_slow)
-        check_range(self.feedforward.robot, self._joints, position, velocity)
+        check_range(self.feedforward.robot, self._joints, position)
         self.stream.check_pause()
         controller.reference.check_free(controller.now)
         judged = self._streamed_velocities
-        self.stream.add(
-            stamp, controller.now, position, None if judged.are_wrong else velocity, at)
+        if too_fast := beyond_speed(self.feedforward.robot, self._joints, velocity):
+            self._too_fast_at = at
+        is_used = not judged.are_wrong and at - self._too_fast_at > LONGEST
+        self.stream.add(stamp, controller.now, position, velocity if is_used else None, at)
+        if too_fast and not judged.are_wrong:
+            self.reasons.notice('too fast', f'streamed {too_fast}: velocities are left out', at, (
+                'warning'), f'streamed {too_fast}: velocities are left out until all keep their '
+                f'limits for {LONGEST:g} s, so the reference follows the positions alone. Send '
+                'velocities within the limits, in rad/s or m/s')
         if how := judged.add(at if stamp is None else 1e-9 * stamp, position, velocity):
             self.reasons.tell('warning', (
                 f'streamed velocities of {self._joints[judged.joint]} contradict its positions: '

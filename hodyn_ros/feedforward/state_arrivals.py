@@ -64,7 +64,20 @@ class StateArrivals:
         if self.period >= SLOW:
             return f'{1e3 * SLOW:.3g} ms or more'
         is_known = self.period > 0.0 and self.last - self.first > SAID_AFTER
-        return f'{1e3 * sum(self._said) / len(self._said):.3g} ms' if is_known else ''
+        return f'{1e3 * self._mean:.3g} ms' if is_known else ''
+
+    @property
+    def _mean(self) -> float:
+        return sum(self._said) / max(len(self._said), 1)
+
+    @property
+    def usual(self) -> float:
+        """The period by which a state is late, s; 0 before it is known.
+
+        It is the mean interval, as most intervals of states that come in groups are short, or the
+        median while states come less often than before.
+        """
+        return max(self.period, self._mean) if self.period else 0.0
 
     @property
     def too_slow(self) -> str:
@@ -106,7 +119,7 @@ class StateArrivals:
         self._coarse_stamps = self._coarse_stamps + 1 if self._same_stamps > 1 else 0
         self._repeats, self._same_stamps = self._same_stamps, 0
         if interval > 0.0:
-            self.gaps += 0.0 < MAX_PERIODS * self.period < interval
+            self.gaps += 0.0 < MAX_PERIODS * self.usual < interval
             self._intervals.add(min(interval, SLOW))
             self._said.append(min(interval, SLOW))
             while self._pauses and at - self._pauses[0][0] > MEMORY:
@@ -148,7 +161,7 @@ class StateArrivals:
     def is_late(self, at: float) -> bool:
         """Return True, once, if no state has come for more than three periods."""
         was_late = self._is_late
-        self._is_late = self.period > 0.0 and at - self.last > MAX_PERIODS * self.period
+        self._is_late = 0.0 < MAX_PERIODS * self.usual < at - self.last
         return self._is_late and not was_late
 
     def are_lost(self, at: float) -> bool:

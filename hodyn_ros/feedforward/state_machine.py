@@ -299,7 +299,9 @@ class StateMachine:
             name = 'fault'
         wait = controller.reference.next_start(controller.now)
         waits = WAITS if name == 'holding' and wait is not None and wait > NOTABLE_WAIT else ''
-        return name, joined(self.reasons.text(at, self.why), self.locked.doubt, waits)
+        refusal = '' if self.why or name not in ('streaming', 'holding') else (
+            self.stream.refusal(at))
+        return name, joined(self.reasons.text(at, self.why), refusal, self.locked.doubt, waits)
 
     def statistics(self) -> dict[str, str]:
         """Return the counters for diagnostics."""

@@ -50,6 +50,8 @@ class StreamSchedule:
         self._heard_at = self._taken_at = -math.inf
         self._why_held = ''
         self._is_followed = False
+        #: Why the last sample was refused; empty if it was taken
+        self.why_refused = ''
 
     def heard(self, at: float) -> None:
         """Note that a sample came, refused or not: a stream of refused samples has not paused."""
@@ -82,6 +84,12 @@ class StreamSchedule:
             return False
         self._is_followed = False
         return True
+
+    def refusal(self, at: float) -> str:
+        """Return why a stream that goes on is not followed; empty if it is, or has paused."""
+        if self._is_followed or not self.why_refused or at - self._heard_at > PAUSE:
+            return ''
+        return f'streamed samples are refused: {self.why_refused}'
 
     def add(
         self, stamp: int | None, now: int, position: Array, velocity: Array | None, at: float,
@@ -149,10 +157,8 @@ class StreamSchedule:
         return at - self._taken_at > self._timeout * 1e-9
 
 
-def check_range(
-    robot: Robot, joints: Sequence[str], position: Array, velocity: Array | None,
-) -> None:
-    """Raise HodynError for a streamed sample, (n,) each, that the arm cannot reach."""
+def check_range(robot: Robot, joints: Sequence[str], position: Array) -> None:
+    """Raise HodynError for a streamed position, (n,), that the arm cannot reach."""
     limits = robot.limits
     far, may_be = beyond_range(robot, joints, position)
     if not may_be:
@@ -164,7 +170,13 @@ def check_range(
         side, end = ('below', low) if position[i] < low else ('above', high)
         said, limit = both(position[i], end)
         raise HodynError(f'position {said} of joint {joints[i]!r} is {side} {limit}')
-    if velocity is not None and (np.abs(velocity) > limits.velocity).any():
-        i = int((np.abs(velocity) > limits.velocity).argmax())
-        said, limit = both(velocity[i], limits.velocity[i])
-        raise HodynError(f'velocity {said} of joint {joints[i]!r} is beyond {limit}')
+
+
+def beyond_speed(robot: Robot, joints: Sequence[str], velocity: Array | None) -> str:
+    """Return which streamed velocity, (n,), is beyond its limit; empty if none is."""
+    limits = robot.limits.velocity
+    if velocity is None or (np.abs(velocity) <= limits).all():
+        return ''
+    i = int((np.abs(velocity) > limits).argmax())
+    said, limit = both(velocity[i], limits[i])
+    return f'velocity {said} of joint {joints[i]!r} is beyond {limit}'

@@ -44,6 +44,9 @@ WATCH_PERIOD = 0.005
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
 LONG_TIMEOUT = 1.0  # timeout of joint states, s, from which the log warns of a wrong unit
+UNTIL_LOST = (
+    '; until then a motion waits for the next state, and nothing is published (with trigger: '
+    'timer, the motion goes on). state_timeout is in s')
 OFTEN = 0.1  # share of the time that the reference may leave out without a notice
 # Time after a departure within which an arm that departs again, without a motion in between, is
 # not followed, s.
@@ -234,7 +237,8 @@ class Supervisor(Requests):
         for body in self._wrenches.silent(controller, at):
             self.reasons.tell('warning', f'external_wrench on {body} fell silent: it fades away')
         if self.stream.fell_silent(at) and controller.reference.streaming:
-            self.reasons.tell('warning', 'the streamed reference fell silent: it stops')
+            why = self.stream.refusal(at) or 'the streamed reference fell silent'
+            self.reasons.tell('warning', f'{why}: it stops')
         timeout = self.arrivals.timeout
         told, again_at = self._told_timeout
         if abs(timeout - told) > 0.2 * told and at > again_at and self.arrivals.said_period:
@@ -242,12 +246,11 @@ class Supervisor(Requests):
             is_long = timeout > LONG_TIMEOUT and not self.settings.is_simulated
             self.reasons.tell('warning' if is_long else 'info', (
                 f'joint states come every {self.arrivals.said_period}: they count as lost after '
-                f'{timeout:.3g} s without one'
-                f'{"; until then motions go on. state_timeout is in s" if is_long else ""}'))
+                f'{timeout:.3g} s without one{UNTIL_LOST if is_long else ""}'))
         silence = at - self.arrivals.last
         if self.arrivals.is_late(at) and self.state is not State.LOST:
             self.reasons.notice('late', '', at, 'warning', (
-                f'no joint state for {silence:.3f} s, {silence / self.arrivals.period:.0f} '
+                f'no joint state for {silence:.3f} s, {silence / self.arrivals.usual:.0f} '
                 'periods'))
         self._watch_base(at)
         if self.state in HEARING and self.arrivals.are_lost(at):

@@ -45,8 +45,10 @@ def read_bag(path: Path, topic: str | None = None, index: int | None = None) -> 
     if index is None and len(found) == 1:
         index = 1
     if index is None or not 1 <= index <= len(found):
+        asked = '' if index is None else f', so there is no --number {index}'
+        choose = f'; choose one with --number, 1 to {len(found)}' if found else ''
         raise HodynError(
-            f'{path}: {len(found)} trajectories on {topic}; choose one by its number'
+            f'{path}: {len(found)} trajectories on {topic}{asked}{choose}'
             + (f'; lost: {lost}' if lost else ''))
     try:
         return DECODERS[topics[topic].type](found[index - 1])

@@ -10,7 +10,7 @@ from rclpy.node import Node
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.base_input import BaseReading
 from hodyn_ros.feedforward.base_reference import BASE_PLAN
-from hodyn_ros.feedforward.reasons import cause_of, joined
+from hodyn_ros.feedforward.reasons import joined, renewed
 from hodyn_ros.feedforward.settings import longest_end
 from hodyn_ros.feedforward.supervisor import Supervisor
 from hodyn_ros.feedforward.trajectory_goals import ACTION, PLAN, ErrorCode, Goal, GoalRequest
@@ -131,8 +131,10 @@ class Session:
 
     def on_reference(self, data: bytes) -> None:
         """Follow a streamed sample; even a refused sample shows that the stream goes on."""
-        self.supervisor.stream.heard(time.monotonic())
-        self._take('reference', data, MAX_STATE_BYTES, self._sample)
+        stream = self.supervisor.stream
+        stream.heard(time.monotonic())
+        why = self._take('reference', data, MAX_STATE_BYTES, self._sample)
+        stream.why_refused = printable(renewed(stream.why_refused, why))
 
     def on_wrench(self, data: bytes) -> None:
         """Take an external wrench, a serialized WrenchStamped."""
@@ -142,8 +144,7 @@ class Session:
         """Take the state of a moving base, a serialized Odometry."""
         if (why := self._take('odom', data, MAX_SHORT_BYTES, self._odometry)) and (
                 base := self.supervisor.base) is not None:
-            # Numbers that change with each reading are not a new reason.
-            base.why = base.why if cause_of(why) == cause_of(base.why) else printable(why)
+            base.why = printable(renewed(base.why, why))
 
     def on_base_trajectory(self, data: bytes) -> None:
         """Plan and follow the poses of a moving base, a serialized MultiDOFJointTrajectory."""
@@ -316,10 +317,7 @@ class Session:
         self.supervisor.take_motors(*self._motor_reader.state(data), stamp, at)
 
     def _check_one_sender(self, name: str) -> None:
-        topic = self._node.resolve_topic_name(name)
-        if why := self._neighbours.rivals(topic):
-            if name == '~/reference':  # of the other inputs `~/state` gives the last refusal
-                self.supervisor.reasons.show(name, f'{topic}: {why}', time.monotonic())
+        if why := self._neighbours.rivals(self._node.resolve_topic_name(name)):
             raise HodynError(why)
 
     def _odometry(self, data: bytes) -> None:

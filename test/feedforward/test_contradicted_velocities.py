@@ -36,6 +36,7 @@ def test_a_wrong_sign_or_unit_is_named_once(rate, seed, joint, factor):
     (found, how), = said(time, position, velocity)
     assert found == joint
     assert ('opposite sign' in how) == (factor < 0.0)
+    assert ('as if in deg/s' in how) == (factor > 0.0)
 
 
 @RATES
@@ -83,6 +84,46 @@ def test_the_node_follows_and_says_once_that_velocities_are_wrong(factor):
     # From half a second on, the reference does not sway about its way any more.
     np.testing.assert_allclose(world.controller.q[0], target, atol=0.02)
     assert world.said('contradict its positions: they have the opposite sign') == (factor < 0.0)
+
+
+@SEEDS
+def test_a_stream_in_degrees_per_second_does_not_swing_the_arm(seed):
+    """Samples beyond a limit were refused, so nothing showed; the slow ones were followed."""
+    rng, world = np.random.default_rng(seed), running()
+    rate, omega, begin = rng.choice([20.0, 50.0, 125.0]), rng.uniform(1.0, 6.0), world.at
+    size, phase, beyond = rng.uniform(0.05, 0.15), rng.uniform(0.0, 6.3), 0.0
+    while world.at < begin + 5.0:
+        angle = omega * (world.at - begin) + phase
+        target = HOME + size * (np.sin(angle) - np.sin(phase))
+        velocity = np.rad2deg(size * omega * np.cos(angle)) + np.zeros(7)
+        if rng.random() < 0.1:
+            velocity[rng.integers(7)] = rng.uniform(-500.0, 500.0)
+        world.supervisor.take_sample(target, velocity, None, world.at)
+        low, high = HOME - size * (1.0 + np.sin(phase)), HOME + size * (1.0 - np.sin(phase))
+        world.states(round(1.0 / rate / PERIOD))
+        q = world.controller.q[0]
+        beyond = max(beyond, np.maximum(low - q, q - high).max())
+    assert beyond < 0.2 * size * omega
+    assert world.report[0] == 'streaming'
+    assert world.said('contradict its positions') == 1
+    assert world.said('is beyond') <= 1
+
+
+def test_a_stream_that_is_refused_is_not_called_silent():
+    world = running()
+    for k in range(60):
+        world.supervisor.stream.heard(world.at)
+        if k < 30:
+            world.supervisor.take_sample(HOME, None, None, world.at)
+        else:
+            world.supervisor.stream.why_refused = 'position 9 is above 3'
+        world.states(5)
+    why = 'streamed samples are refused: position 9 is above 3'
+    assert world.said(f'{why}: it stops') == 1
+    assert not world.said('silent')
+    assert world.report == ('holding', why)
+    world.states(600)
+    assert world.report == ('holding', '')
 
 
 @pytest.mark.parametrize('factor', [1.0, -1.0])

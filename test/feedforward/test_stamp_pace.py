@@ -204,7 +204,7 @@ def test_a_timeout_that_may_be_in_ms_is_asked_about(state_timeout, is_asked):
     """An arm whose driver had died went on for seconds."""
     world = running(state_timeout=state_timeout)
     world.states(1200)
-    assert world.said('until then motions go on. state_timeout is in s') == is_asked
+    assert world.said('waits for the next state, and nothing is published') == is_asked
 
 
 def test_a_simulator_that_is_reset_and_stays_paused_is_named():

@@ -123,6 +123,22 @@ def test_a_late_state_is_said_once_until_the_next():
     assert arrivals.is_late(at + 0.012)
 
 
+@pytest.mark.parametrize('size', [3, 5, 9])
+def test_states_in_groups_are_late_by_the_period_that_is_said(size):
+    """By the median of nine, 4 ms without a state were 7 periods of a driver of 2 ms."""
+    group = [*[2e-4] * (size - 1), 2e-3 * size - 2e-4 * (size - 1)]
+    arrivals, at = arrive([2e-3] * 400 + 60 * group)
+    assert arrivals.usual == pytest.approx(2e-3, rel=0.05)
+    assert not arrivals.is_late(at + 5.6e-3)
+    assert arrivals.is_late(at + 6.4e-3)
+    assert (arrivals.gaps > 0) == (size > 3)
+
+
+def test_a_driver_that_becomes_slower_is_not_late_for_long():
+    arrivals, at = arrive([2e-3] * 400 + [0.02] * 6)
+    assert not arrivals.is_late(at + 0.059)
+
+
 def test_a_watch_that_was_held_up_itself_is_excused_once():
     arrivals, at = arrive([1e-3] * 20)
     arrivals.may_judge(at, 0.005)

@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 
 from hodyn_ros.common.errors import HodynError
-from hodyn_ros.feedforward.stream_schedule import MAX_WAITING, StreamSchedule, check_range
+from hodyn_ros.feedforward.stream_schedule import (
+    MAX_WAITING,
+    StreamSchedule,
+    beyond_speed,
+    check_range,
+)
 
 MS = 1_000_000
 
@@ -101,25 +106,27 @@ def test_between_distant_samples_the_reference_moves_all_the_time():
 
 def test_a_slider_at_its_end_is_within_the_limits(panda):
     limits = panda.limits
-    check_range(panda, panda.joint_names, limits.position_min.copy(), limits.velocity.copy())
-    check_range(panda, panda.joint_names, limits.position_max.copy(), -limits.velocity)
+    for position, velocity in (
+            (limits.position_min, limits.velocity), (limits.position_max, -limits.velocity)):
+        check_range(panda, panda.joint_names, position.copy())
+        assert not beyond_speed(panda, panda.joint_names, velocity.copy())
 
 
 def test_a_stream_in_degrees_is_asked_about(panda):
     with pytest.raises(HodynError, match='positions are in rad: are these degrees'):
-        check_range(panda, panda.joint_names, np.rad2deg(HOME), None)
+        check_range(panda, panda.joint_names, np.rad2deg(HOME))
 
 
 @pytest.mark.parametrize('joint', range(7))
-@pytest.mark.parametrize(('row', 'sign', 'name', 'words'), [
-    (0, -1.0, 'position_min', r'is below -?\d'), (0, 1.0, 'position_max', r'is above -?\d'),
-    (1, -1.0, 'velocity', 'is beyond'), (1, 1.0, 'velocity', 'is beyond')])
-def test_what_is_beyond_a_limit_is_refused_by_joint_and_value(
-        panda, joint, row, sign, name, words):
+@pytest.mark.parametrize(('sign', 'words'), [(-1.0, r'is below -?\d'), (1.0, r'is above -?\d')])
+def test_what_is_beyond_a_limit_is_named_by_joint_and_value(panda, joint, sign, words):
     limits = panda.limits
-    sample = np.array([0.5 * (limits.position_min + limits.position_max), np.zeros(7)])
-    limit = getattr(limits, name)[joint]
-    sample[row, joint] = np.nextafter(sign * limit if row else limit, sign * np.inf)
-    with pytest.raises(HodynError, match=(
-            f"{('position', 'velocity')[row]} .* of joint 'joint{joint + 1}' {words}")):
-        check_range(panda, panda.joint_names, sample[0], sample[1] if row else None)
+    position, velocity = 0.5 * (limits.position_min + limits.position_max), np.zeros(7)
+    limit = (limits.position_min if sign < 0.0 else limits.position_max)[joint]
+    position[joint] = np.nextafter(limit, sign * np.inf)
+    velocity[joint] = sign * np.nextafter(limits.velocity[joint], np.inf)
+    with pytest.raises(HodynError, match=f"position .* of joint 'joint{joint + 1}' {words}"):
+        check_range(panda, panda.joint_names, position)
+    said = beyond_speed(panda, panda.joint_names, velocity)
+    assert said.startswith('velocity ')
+    assert f"of joint 'joint{joint + 1}' is beyond" in said

@@ -319,15 +319,15 @@ def test_a_bag_with_several_trajectories_needs_a_number(tmp_path, annotated):
             writer.write(target, 0, raw)
     with pytest.raises(ValueError, match=r'choose a topic.*/a, /b'):
         read_trajectory(tmp_path / 'two')
-    with pytest.raises(ValueError, match='2 trajectories on /a'):
-        read_trajectory(tmp_path / 'two', topic='/a')
+    for number, no in (None, ''), (3, ', so there is no --number 3'):
+        with pytest.raises(ValueError, match=f'2 trajectories on /a{no}; choose one with --numb'):
+            read_trajectory(tmp_path / 'two', topic='/a', index=number)
     assert read_trajectory(tmp_path / 'two', topic='/a', index=2).names == NAMES
     assert read_trajectory(tmp_path / 'two', topic='/b').names == NAMES
 
 
 def test_a_damaged_bag_gives_readable_trajectories_and_names_lost_ones(
-    tmp_path, annotated, capsys,
-):
+        tmp_path, annotated, capsys):
     from rosbags.rosbag2 import Reader, StoragePlugin, Writer
     from rosbags.typesys import Stores, get_typestore
 
@@ -349,7 +349,7 @@ def test_a_damaged_bag_gives_readable_trajectories_and_names_lost_ones(
     assert 'warning: ' in capsys.readouterr().err
     file.write_bytes(whole[:whole.index(raw)])
     assert main(['check', str(tmp_path / 'two')]) == 2
-    assert '0 trajectories on /a; choose one by its number; lost: 2 in' in capsys.readouterr().err
+    assert '0 trajectories on /a; lost: 2 in' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize('command', ['annotate', 'retime'])

@@ -356,8 +356,9 @@ def test_a_streamed_reference(live, home):
         assert node.answer(t, home) is not None
         time.sleep(0.002)
     assert '2 nodes publish it' in node.log
-    assert any('/reference: 2 nodes publish it' in reason for reason in node.reasons)
-    node.wait_log('the streamed reference fell silent: it stops')
+    assert any('refused: 2 nodes publish it' in reason for reason in node.reasons)
+    node.wait_log('only one is left')
+    node.wait_log(': it stops')
     np.testing.assert_allclose(node.messages['torque'][-1].position, goal, atol=1e-4)
     other.destroy_node()
     assert node.spin_until(

@@ -176,7 +176,13 @@ def with_locked(
 ) -> list[Body]:
     """Return the links with the locked joints fixed at their positions."""
     joints = {link.joint for link in links if link.type not in ('fixed', 'floating')}
+    before = section.data.get('locked')
     for joint, position in locked.items():
+        if joint not in joints and isinstance(before, Mapping) and joint in before:
+            raise HodynError(
+                f'{section.context}: joint {joint!r} cannot be locked again: this file was made '
+                f'with it locked at {before[joint]}. Make the file again from its source, with '
+                f'--lock {joint}={position}')
         if joint not in joints:
             raise HodynError(f'{section.context}: no joint {joint!r} to lock; its joints are '
                              f'{", ".join(sorted(joints))}')

@@ -187,6 +187,13 @@ def test_a_joint_is_not_locked_where_it_cannot_be(source, locked, words):
         hd.load_robot(robot, locked_joints=locked)
 
 
+def test_a_joint_that_was_locked_when_the_file_was_made_is_not_called_unknown():
+    made = robot_mapping(hd.load_robot(gripper(), locked_joints={'jg1': 0.01}))
+    with pytest.raises(hd.HodynError, match=(
+            r"'jg1' cannot be locked again: .* at 0\.01\. Make .* again .* --lock jg1=0\.02")):
+        hd.load_robot(made, locked_joints={'jg1': 0.02})
+
+
 @pytest.mark.parametrize(('kind', 'words'), [('revolute', '"continuous"'), ('prismatic', '')])
 def test_a_limit_without_range_is_none_and_that_is_said(kind, words):
     text = ONE_JOINT.replace(LIMIT, '<limit velocity="1" effort="2"/>')
