@@ -27,6 +27,7 @@ from hodyn_ros.feedforward.reasons import (
     LONGER,
     STAYS,
     UNLIKE,
+    UNTIL_LOST,
     WHY_LONGER,
     joined,
 )
@@ -44,9 +45,6 @@ WATCH_PERIOD = 0.005
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
 LONG_TIMEOUT = 1.0  # timeout of joint states, s, from which the log warns of a wrong unit
-UNTIL_LOST = (
-    '; until then a motion waits for the next state, and nothing is published (with trigger: '
-    'timer, the motion goes on). state_timeout is in s')
 OFTEN = 0.1  # share of the time that the reference may leave out without a notice
 # Time after a departure within which an arm that departs again, without a motion in between, is
 # not followed, s.
