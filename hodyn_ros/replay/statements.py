@@ -129,6 +129,8 @@ def warnings(result: Replay) -> list[str]:
 
 
 def _velocity_lags(result: Replay) -> list[str]:
+    if result.diagnosis.columns:
+        return []
     common, said = result.velocity_lag, []
     # Velocities that are wrong in another way may seem to lag.
     own = {} if result.diagnosis.wrong_velocities else common.own
@@ -338,7 +340,7 @@ def facts(result: Replay) -> list[str]:
             'their stamps. Stamp the states where they are sampled.')
     rate = 1.0 / noise.step
     measured = 'positions and velocities' if np.isfinite(noise.velocity).all() and not (
-        result.diagnosis.wrong_velocities) else 'positions'
+        result.diagnosis.wrong_velocities or result.diagnosis.columns) else 'positions'
     said.append(
         f'The motion is estimated from {measured} with a bandwidth of {_range(noise.bandwidth)} '
         f'Hz; samples at {rate:.4g} Hz do not show motion faster than {0.5 * rate:.3g} Hz. '
