@@ -33,7 +33,7 @@ _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does n
 # than the share _LARGE of the effort's: friction that reverses between messages leaps by less.
 _FAST, _GLITCH, _LARGE = 0.9, 8.0, 0.02
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
-_SURE = 5.0  # the same for a lag of efforts if single ones leap, which looks like a lag
+_SURE = 5.0  # the same for a lag of efforts if single ones leap, or a load is missing: as if late
 _NO_LAG = 0.2  # lag of velocities, s, above which its cause is hardly a filter
 _COMPUTED = 1e-6  # share of the effort below which no error of a measured one can be
 _MORE = 1.1  # ratio of wanted to used bandwidth from which to warn
@@ -119,8 +119,7 @@ def warnings(result: Replay) -> list[str]:
             'N mm, or are the limits of the robot file too small?')
     said += _about_model(result)
     late = _lag(result)
-    if late.is_large and not (
-            _leaping(result) and abs(late.seconds) < _SURE * late.deviation):
+    if late.is_large:
         wrong = 'Friction and inertia identified from them would be wrong'
         said.append(
             f'{late.sentence}{OF_LINKS} Otherwise {late.remedy}. {wrong}.' if diagnosis.has_springs
@@ -129,14 +128,12 @@ def warnings(result: Replay) -> list[str]:
 
 
 def _velocity_lags(result: Replay) -> list[str]:
-    if result.diagnosis.columns:
-        return []
-    common, said = result.velocity_lag, []
+    common, said, diagnosis = result.velocity_lag, [], result.diagnosis
     # Velocities that are wrong in another way may seem to lag.
-    own = {} if result.diagnosis.wrong_velocities else common.own
+    own = {} if diagnosis.wrong_velocities or diagnosis.columns else common.own
     for whose, lag, deviation in (
             *((f' of {result.names[joint]}', *lag) for joint, lag in own.items()),
-            ('', common.seconds, common.deviation)):
+            *([] if diagnosis.columns else [('', common.seconds, common.deviation)])):
         if abs(lag) > max(_CERTAIN * deviation, _NO_LAG):
             said.append(
                 f'Recorded velocities{whose} contradict the positions: no lag below 200 ms '
@@ -378,18 +375,20 @@ def facts(result: Replay) -> list[str]:
 
 
 def _lag(result: Replay) -> Lag:
-    """Return the lag of the efforts; NaN if they do not determine it, as with a wrong zero."""
+    """Return the lag of the efforts; NaN if they do not determine it, as with a missing load."""
     diagnosis = result.diagnosis
     is_judged = diagnosis.is_comparable and not diagnosis.of_motors and (
         diagnosis.slight is None or bool(diagnosis.scaled_joints))
-    return common_lag(result.joints) if is_judged else Lag()
+    late = common_lag(result.joints) if is_judged else Lag()
+    is_unsure = abs(late.seconds) < _SURE * late.deviation
+    return Lag(own=late.own) if is_unsure and (
+        diagnosis.gravity_doubt or _leaping(result)) else late
 
 
 def _reflex(reflex: LimitMargin) -> str:
     return (
         f'{reflex.quantity} {abs(reflex.value):.4g} of {reflex.joint}, where '
-        f'{abs(reflex.limit):.4g} is '
-        'allowed')
+        f'{abs(reflex.limit):.4g} is allowed')
 
 
 def _range(values: Array) -> str:
