@@ -136,6 +136,16 @@ def exchanged(recording):
     recording.velocity, recording.effort = recording.effort, recording.velocity
 
 
+def of_a_wrong_column(recording):
+    """Write positions in place of velocities, and velocities in place of positions."""
+    recording.position, recording.velocity = recording.velocity, recording.position
+
+
+def copied(recording):
+    """Write the velocities in place of the efforts."""
+    recording.effort = recording.velocity
+
+
 def rubbing_and_swapped(recording):
     """Swap two joints; their friction explains the efforts, whatever the order."""
     recording.effort += 20.0 * FRICTION * np.tanh(recording.velocity / 0.03)

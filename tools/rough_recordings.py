@@ -51,7 +51,7 @@ def diagnosed(q, effort, velocity, robot=ROBOTS[0]):
     few.add(SimpleNamespace(
         q=q, slow=np.stack([effort, effort], axis=1), instants=100_000_000 * np.arange(len(q)),
         leap=np.zeros_like(effort),
-        states=SimpleNamespace(position=q[:, 0], velocity=velocity)))
+        states=SimpleNamespace(position=q[:, 0], velocity=velocity, effort=effort)))
     return few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
         gear_ratios=np.full(robot.n, np.nan), with_gravity=True, gravity_share=1.0))
 

@@ -13,12 +13,14 @@ from recording_mistakes import (
     WALL,
     biased_velocity,
     blanked,
+    copied,
     exchanged,
     filtered_velocities,
     following,
     frozen,
     late,
     mounted,
+    of_a_wrong_column,
     of_no_arm,
     offset,
     read_at_the_motors,
@@ -194,7 +196,13 @@ SPOILED = [
         'does not fit the', 'publishers', 'leap', 'jumped'), commands=('replay',)),
     on_slide('an offset of a velocity', biased_velocity, (
         'those of elbow have an offset of +0.15 rad/s',), ('does not fit the', 'do not fit')),
-    on_slide('exchanged', exchanged, ('efforts seem to be exchanged',), ('does not fit the',), 2),
+    *(on_slide(name, change, (f'{said}. Correct the driver.',), (
+        'does not fit the', 'friction', 'Recorded velocities', 'run '), 2)
+      for name, change, said in (
+          ('exchanged', exchanged, 'velocities and efforts seem to be exchanged'),
+          ('exchanged positions', of_a_wrong_column,
+           'positions and velocities seem to be exchanged'),
+          ('copied', copied, 'as by a wrong index'))),
     on_slide('filtered velocities', filtered_velocities, unsaid=('another sampling rate',)),
     on_slide('one late joint', late(1), LAG, ('for all',)),
     on_slide('all late', late(0, 1, 2, 3), ('estimated for all joints together',),

@@ -41,7 +41,7 @@ UNTIL_LOST = (
     'timer, the motion goes on). state_timeout is in s')
 STAYS = (
     'the reference stays, since an arm that sinks would be followed down. Look at payload, gains '
-    'and brakes; ~/hold holds the arm where it is')
+    'and brakes, or what moves it; ~/hold holds the arm where it is')
 ASTRAY = (
     'positions of {joint} have jumped faster than any arm can move: joint states count as lost '
     'until they come from where the arm was. If the new positions are right, restart the driver '
@@ -112,6 +112,12 @@ class Reasons:
         else:
             self._told[kind] = text, at + TELL, at + TELL
         return at > until
+
+    def show_stay(self, why: str, at: float) -> None:
+        """Show why a departed arm is not held where it is; log it when this begins."""
+        if self.show('again', why, at):
+            self.tell('error', why)
+            self.why = ''
 
     def forget(self, *kinds: str) -> None:
         """Stop showing the notices of these kinds."""

@@ -1,7 +1,6 @@
 """The state machine of an active node, by the table of `transitions`."""
 from collections import Counter
 from collections.abc import Mapping, Sequence
-import math
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from hodyn_ros.feedforward.base_input import BaseInput, BaseReading
 from hodyn_ros.feedforward.base_reference import BaseReference
 from hodyn_ros.feedforward.contradicted_velocities import ContradictedVelocities
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.departures import Departures
 from hodyn_ros.feedforward.locked_watch import LockedWatch
 from hodyn_ros.feedforward.motor_feedback import MotorFeedback
 from hodyn_ros.feedforward.moving_base import MovingBaseFeedForward
@@ -100,7 +100,7 @@ class StateMachine:
         self._wrenches = WrenchInputs(
             robot, settings.max_force, settings.max_moment, settings.wrench_timeout)
         self._tracking = TrackingWatch(settings.tracking_tolerance, robot)
-        self._departed_at = -math.inf  # the reference's instant when the arm departed last, ns
+        self._departures = Departures()
         self._joints: Sequence[str] = robot.joint_names
         self._believed = np.zeros((2, robot.n))
         self._planned_tilt = np.full(3, np.inf)
@@ -122,7 +122,7 @@ class StateMachine:
         """Stop and hold until the next plan or stream."""
         if self.controller is None:
             raise HodynError('the node waits for a joint state')
-        self._departed_at = -math.inf  # so that an arm that is elsewhere is held where it is
+        self._departures.forget()  # an arm that is elsewhere is held where it is
         self._go(Cause.HELD, why=why)
 
     def deactivate(self) -> None:

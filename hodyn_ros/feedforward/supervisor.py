@@ -2,7 +2,6 @@
 
 The table of `transitions` defines the node's states; the controller computes each cycle.
 """
-import math
 from typing import NoReturn
 
 import numpy as np
@@ -46,9 +45,6 @@ WATCH_PERIOD = 0.005
 AT_REST = 1e-3
 LONG_TIMEOUT = 1.0  # timeout of joint states, s, from which the log warns of a wrong unit
 OFTEN = 0.1  # share of the time that the reference may leave out without a notice
-# Time after a departure within which an arm that departs again, without a motion in between, is
-# not followed, s.
-AGAIN = 10.0
 TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
@@ -139,7 +135,7 @@ class Supervisor(Requests):
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned):
-                self._latch(at, ' when joint states came back', is_new=is_new)
+                self._latch(' when joint states came back', is_new=is_new)
         return True
 
     def see_other_arm(self, why: str, at: float) -> None:
@@ -184,7 +180,9 @@ class Supervisor(Requests):
         self.counts['clipped cycles'] += controller.clipped
         mode = controller.reference.mode(controller.now)
         if self.state is State.RUNNING and mode in ('following', 'streaming'):
-            self.reasons.why, self._departed_at = '', -math.inf
+            self.reasons.why = ''
+            if not self._tracking.is_beyond:
+                self._departures.forget()
         self.reasons.notice_cycle(controller, at)
         if self.state is State.RUNNING and mode in ('following', 'streaming'):
             if controller.excess is not None:
@@ -212,8 +210,13 @@ class Supervisor(Requests):
             is_at_rest = np.abs(controller.q[1]).max() < AT_REST
             if watch.is_turned and is_at_rest and not self._was_reset:
                 self.reasons.notice_turned(watch, self._joints, at)
-            elif self._was_reset or is_at_rest:
-                self._latch(at)
+            elif self._was_reset or (is_at_rest and self._departures.may_hold(
+                    (self.measured[0] - controller.q[0]) / watch.tolerance, self.measured[0],
+                    controller.now)):
+                self._latch()
+            elif is_at_rest:
+                departure = self.reasons.of_departure(watch, self._joints)
+                self.reasons.show_stay(f'{departure} again: {STAYS}', at)
             elif self.state is State.RUNNING:
                 self._go(Cause.DEPARTED, why=self.reasons.of_departure(watch, self._joints))
         elif watch.is_notable:
@@ -348,27 +351,17 @@ class Supervisor(Requests):
                 # A goal's plan is the last accepted one, so it is among the dropped plans.
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
 
-    def _latch(self, at: float, when: str = '', *, is_new: bool = False) -> None:
-        """Hold a departed arm where it is, once; `is_new`: its driver may have been restarted.
-
-        A controller of positions carries an unknown weight by their error. A hold takes the error
-        away and the arm sinks: repeated holds would follow it to the floor.
-        """
+    def _latch(self, when: str = '', *, is_new: bool = False) -> None:
+        """Hold the arm where it is; `is_new`: its driver may have been restarted there."""
         departure = self.reasons.of_departure(self._tracking, self._joints, when)
-        is_new = is_new or self._was_reset
-        if not is_new:
-            now, before = self._running.now, self._departed_at
-            self._departed_at = now
-            if now - before < AGAIN * 1e9:
-                self.reasons.notice('again', f'{departure} again: {STAYS}', at, 'error')
-                return
         position = self.measured[0]
         beyond, is_plausible = beyond_range(self.feedforward.robot, self._joints, position)
+        self.reasons.forget('again')
         self._go(
             Cause.ELSEWHERE, why=joined(departure, '' if is_plausible else beyond),
             where='where it is' if (self._running.within_range(position) == position).all()
             else 'at the end of its range')
-        if is_new and self._running.motors is not None:
+        if (is_new or self._was_reset) and self._running.motors is not None:
             # Otherwise their reference would start at their former positions and pull the arm.
             self._running.motors.restart()
 

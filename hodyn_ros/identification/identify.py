@@ -16,7 +16,7 @@ from hodyn_ros.identification.determined import (
 )
 from hodyn_ros.identification.doubts import common_factor, doubts_of
 from hodyn_ros.identification.estimate import Doubt, Estimate, estimate_of
-from hodyn_ros.identification.loads import linear_payload
+from hodyn_ros.identification.loads import linear_payload, swapped_payload
 from hodyn_ros.identification.payload import COM, MASS
 from hodyn_ros.identification.recordings import STRETCH
 from hodyn_ros.identification.regression import Fit, fit, inverse, misfit
@@ -27,7 +27,7 @@ from hodyn_ros.robot import HodynError, Robot
 
 MIN_BLOCKS = 8  # least number of blocks of time, of 1 s each, with motion
 
-_CLEAR = 3.0  # a negative mass of a payload is not chance beyond this number of half widths
+_CLEAR = 3.0  # a load on the arm without a payload is not chance beyond this number of half widths
 _CHANCE = 0.05  # probability below which a difference from the given values is not chance
 
 
@@ -144,11 +144,13 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
     if 'payload' in model.terms:
         bare = fit(model, theta, settle=False)
         load = linear_payload(model, bare)
-        if not model.data.loaded.all() and load.mass < -_CLEAR * load.half:
-            raise HodynError(
-                f'the recordings of --unloaded carry {-load.mass:.2g} ± {load.half:.1g} kg more '
-                'than the others: are they swapped? Give the recordings without the payload by '
-                '--unloaded')
+        if not model.data.loaded.all():
+            other = swapped_payload(model, bare)
+            if other.mass > _CLEAR * other.half:
+                raise HodynError(
+                    f'the recordings of --unloaded carry {other.mass:.2g} ± {other.half:.1g} kg '
+                    'more than the others: are they swapped? Give the recordings without the '
+                    'payload by --unloaded')
         # Free gains and links can absorb a payload's mass, but hardly its first moment.
         payload[:] = load.mass > load.half or (
             bool({'gains', 'links'} & model.terms) and load.chance < _CHANCE)

@@ -6,7 +6,7 @@ from scipy.special import chdtrc
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.identification.payload import COM, EXTENT, MASS, rigid_body
-from hodyn_ros.identification.regression import NORMAL_90, Fit, inverse, solve_linear
+from hodyn_ros.identification.regression import NORMAL_90, Fit, fit, inverse, solve_linear
 from hodyn_ros.identification.terms import Terms
 
 _CLEAR = 5.0  # standard deviations from which a difference is certain
@@ -73,6 +73,27 @@ def linear_payload(model: Terms, found: Fit) -> LinearPayload:
     return LinearPayload(
         float(value[MASS]), NORMAL_90 * float(np.sqrt(max(covariance[MASS, MASS], 0.0))),
         value[COM], float(chdtrc(len(value), max(distance, 0.0))))
+
+
+def swapped_payload(model: Terms, bare: Fit) -> LinearPayload:
+    """Return the payload that the unloaded recordings seem to carry; its mass is positive if so.
+
+    In `bare`, a fit without a payload, the load is among the errors and makes the mass uncertain.
+    So errors count as those of a fit in which the unloaded recordings carry a payload.
+    """
+    data, payload = model.data, model.of('payload', model.free)
+    model.data = replace(data, loaded=~data.loaded)
+    load = linear_payload(model, bare)
+    if load.mass > load.half:
+        theta = bare.theta.copy()
+        mass, com = load.start
+        model.of('payload', theta)[MASS], model.of('payload', theta)[COM] = np.log(mass), com
+        payload[:] = True
+        found = fit(model, theta, like=bare)
+        payload[:] = False
+        load = linear_payload(model, replace(bare, spread=found.spread, design=found.design))
+    model.data = data
+    return load
 
 
 def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:

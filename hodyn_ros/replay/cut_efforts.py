@@ -12,6 +12,10 @@ _ABOVE = 0.1  # largest ratio of samples beyond the value, such as spikes, to sa
 _MORE = 3.0  # least ratio of the samples at the value to the samples at the next lower value
 _IN_RUNS = 0.5  # least share of the samples at the value that come three or more in a row
 _BEYOND = 0.75  # least share of the samples in runs at which the prediction is beyond the value
+# The prediction may lack a load. So it need not be beyond the largest of all values, if no run has
+# more than the share _LONGEST of the samples in runs (a rest is one run), and if this value comes
+# _OFTEN times as often as the median one.
+_LONGEST, _OFTEN = 0.8, 10.0
 # Least standard deviation of the prediction at the samples in runs, in steps of the resolution and
 # as a share of the efforts' range: the effort of an arm at rest is constant as well.
 _STEPS, _VARIES = 2.0, 0.02
@@ -40,13 +44,14 @@ class CutEfforts:
                 names, self.low, self.high, self.share, self.largest, strict=True):
             values = [value for value in (low, high) if np.isfinite(value)]
             if values:
+                changes = '' if largest > min(map(abs, values)) else 'changing torques '
                 at = f'±{high:.4g}' if len(values) == 2 and np.isclose(-low, high) else (
                     ' and '.join(f'{value:.4g}' for value in values))
                 said.append(
                     f'Efforts of {name} are cut at {at} N m ({percent(share)} of the samples), '
-                    f'where the model predicts up to {largest:.3g} N m: a sensor, a drive or a '
-                    'message saturates. These samples are left out. Record a larger range, or '
-                    'move so that the efforts stay within it.')
+                    f'where the model predicts {changes}up to {largest:.3g} N m: a sensor, a '
+                    'drive or a message saturates. These samples are left out. Record a larger '
+                    'range, or move so that the efforts stay within it.')
         return said
 
 
@@ -100,14 +105,22 @@ def _repeated(effort: Array) -> float:
 
 
 def _is_cut(effort: Array, value: float, predicted: Array) -> bool:
-    """Whether, in runs of samples at the value, the prediction exceeds it and varies."""
+    """Whether, in runs of samples at the value, the prediction varies, and exceeds it.
+
+    It need not exceed a value that is the largest and is often repeated.
+    """
     known = effort[np.isfinite(effort)]
     step = value - known[known < value].max(initial=-np.inf)
-    there = predicted[_in_runs(effort == value)]
+    in_runs = _in_runs(effort == value)
+    there = predicted[in_runs]
+    extent = max(float(np.ptp(np.quantile(known, _MOST))), value)
+    counts = np.unique(known, return_counts=True)[1]
+    ends = np.flatnonzero(np.diff(in_runs, prepend=False, append=False))
+    is_repeated = known.max() == value and counts[-1] > _OFTEN * np.median(counts) and (
+        np.diff(ends)[::2].max() < _LONGEST * len(there))
     return bool(
-        np.mean(there > value + step) >= _BEYOND
-        and np.std(there) > max(_STEPS * step, _VARIES * max(
-            np.ptp(np.quantile(known, _MOST)), value)))
+        (is_repeated or np.mean(there > value + step) >= _BEYOND)
+        and np.std(there) > max(_STEPS * step, _VARIES * extent))
 
 
 def _in_runs(is_there: Flags) -> Flags:

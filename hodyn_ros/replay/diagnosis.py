@@ -15,6 +15,7 @@ from hodyn_ros.replay.effort_unit import (
     motor_side,
     unit_of,
 )
+from hodyn_ros.replay.exchanged_columns import RecordedColumns
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
 from hodyn_ros.replay.gravity_share import contain_gravity, gravity_doubt
 from hodyn_ros.replay.joint_springs import SPRING_CHANGES, JointSpring
@@ -26,7 +27,7 @@ from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.scaled_efforts import ScaledEfforts
 from hodyn_ros.replay.slight_cause import SlightCause, find_slight_cause, is_of_terms, sentence
 from hodyn_ros.replay.small_changes import ScaledPosition
-from hodyn_ros.replay.wrong_velocities import EXCHANGED, RecordedVelocities
+from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 from hodyn_ros.robot import Robot
 
 _FEW = 8  # number of pieces, from the beginning of a recording, whose samples are used
@@ -61,12 +62,12 @@ class Diagnosis:
     frozen: Mapping[str, float] = field(default_factory=dict)
     leaps: tuple[Leap, ...] = ()  #: Where positions leap and stay
     units: tuple[str, ...] = ()  #: The unit of each joint's positions
-    are_exchanged: bool = False  #: Whether velocities and efforts seem to be exchanged
+    columns: str = ''  #: A sentence on columns in each other's place, or copied; empty if none
 
     @property
     def is_wrong(self) -> bool:
         """Whether conclusions from the recording would mislead."""
-        return self.fit.is_wrong or self._is_scaled or self.are_exchanged
+        return self.fit.is_wrong or self._is_scaled or bool(self.columns)
 
     @property
     def _is_scaled(self) -> bool:
@@ -126,24 +127,27 @@ class Diagnosis:
     @property
     def has_a_cause(self) -> bool:
         """Whether the cause of a misfit is known."""
-        return self.fit.reading is not None or self._is_scaled or self.are_exchanged
+        return self.fit.reading is not None or self._is_scaled or bool(self.columns)
 
     @property
     def is_misread(self) -> bool:
         """Whether the recording must be read differently; a missing load alone does not count."""
         reading = self.fit.reading
-        return self._is_scaled or self.are_exchanged or (
+        return self._is_scaled or bool(self.columns) or (
             reading is not None and replace(reading, load=None).changes > 0)
 
     @property
     def is_motion_misread(self) -> bool:
         """Whether the motion is misread, so that it cannot be compared with limits."""
         reading = self.fit.reading
-        return self._is_scaled or (reading is not None and reading.moves_differently)
+        return self._is_scaled or bool(self.columns) or (
+            reading is not None and reading.moves_differently)
 
     @property
     def sentences(self) -> list[str]:
         """What is wrong with the recording, and what to do about it."""
+        if self.columns:
+            return [self.columns]
         if np.isfinite(self.stamp_factor):
             is_far = self.stamp_factor > 1.0
             return [
@@ -175,7 +179,7 @@ class Diagnosis:
     def without(self, terms: Collection[str]) -> 'Diagnosis':
         """Return what is still wrong after these terms of ``hodyn identify`` are identified."""
         reading = self.fit.reading
-        if np.isfinite(self.stamp_factor) or self.are_exchanged:
+        if np.isfinite(self.stamp_factor) or self.columns:
             return self
         is_found = self.slight is not None and is_of_terms(self.slight, terms)
         rest = replace(self, slight=None) if is_found else self
@@ -250,6 +254,7 @@ class DiagnosisSamples:
         self._pieces: list[tuple[Array, ...]] = []
         self._fitted: list[tuple[Array, ...]] = []  # motion and efforts that are fitted
         self._encoders = FrozenEncoders()
+        self._columns = RecordedColumns(robot.n)
         self._begin: int | None = None
         self._leaps: list[Leap] = []
         self._has_springs = bool(series_compliance(robot).any())
@@ -257,6 +262,7 @@ class DiagnosisSamples:
     def add(self, used: Chunk) -> None:
         """Add the next used messages."""
         self._encoders.add(used)
+        self._columns.add(used)
         if self._begin is None and len(used.instants):
             self._begin = int(used.instants[0])
         for i, joint in np.argwhere(used.leap).tolist():
@@ -271,22 +277,19 @@ class DiagnosisSamples:
         self, feedforward: FeedForward, names: tuple[str, ...], efforts: EffortContents,
     ) -> Diagnosis:
         """Return the diagnosis; `names` are the driver's joint names."""
-        if not self._pieces:
-            return Diagnosis(names, efforts, Fit(np.nan), [])
+        columns = self._columns.sentence
+        if columns or not self._pieces:
+            return Diagnosis(names, efforts, Fit(np.nan), [], columns=columns)
         q, effort, velocity = (
             np.concatenate(values) for values in zip(*self._pieces, strict=True))
-        turns = feedforward.robot.turns
-        velocities = RecordedVelocities(q[:, 1], velocity, turns)
-        if velocities.are_exchanged(effort):
-            return Diagnosis(names, efforts, Fit(np.nan), [EXCHANGED], are_exchanged=True)
-        robot = feedforward.robot
+        robot, turns = feedforward.robot, feedforward.robot.turns
         moved, fitted = _some(*(
             np.concatenate(values) for values in zip(*self._fitted, strict=True)))
         factors, fit = (
             factors_and_fit(feedforward, moved, fitted, efforts.gear_ratios) if len(moved)
             else (np.ones(robot.n), Fit(np.nan)))  # all runs of an arm with springs are too short
         # Recorded velocities of a joint may be in m/s although its positions are not in m.
-        are_right = velocities.are_slower(factors)
+        are_right = RecordedVelocities(q[:, 1], velocity, turns).are_slower(factors)
         misplaced = tuple(np.array(names)[mostly_outside(robot, q[:, 0])].tolist())
         q = q / factors
         velocities = RecordedVelocities(

@@ -34,14 +34,13 @@ _NOTABLE = 1e-3  # share of the arm's largest torque below which an error does n
 # the effort changes by less than the share _SMOOTH of the error, the prediction leaps instead.
 _FAST, _GLITCH, _LARGE, _SMOOTH = 0.9, 8.0, 0.02, 0.5
 _CERTAIN = 3.0  # standard deviations beyond which a lag of velocities is a warning
-_SURE = 5.0  # the same for a lag of efforts if single ones leap, which looks like a lag
+_SURE = 5.0  # the same for a lag of efforts if single ones leap, or a load is missing: as if late
 _NO_LAG = 0.2  # lag of velocities, s, above which its cause is hardly a filter
 _COMPUTED = 1e-6  # share of the effort below which no error of a measured one can be
 _MORE = 1.1  # ratio of wanted to used bandwidth from which to warn
 _SCATTERED = 0.3  # jitter, in periods, from which a clock may only seem to have jumped
 _COARSE = 0.01  # decimal step of positions that hides when they were sampled, rad or m
 _CONTRADICTS = 0.1  # misfit, in periods, from which stamps contradict the positions
-
 
 GIVEN_LOAD = (
     'The given load, --payload {}, is the first suspect: leave the option out, and find the load '
@@ -106,8 +105,7 @@ def warnings(result: Replay) -> list[str]:
             f'The stamps scatter by {1e3 * found.jitter:.2g} ms from message to message, as if '
             f'they had {jumped}: the parts are smoothed separately. Stamp the states where they '
             'are sampled.')
-    wanted = result.wanted_bandwidth
-    if wanted is not None and wanted > _MORE * result.bandwidth:
+    if (wanted := result.wanted_bandwidth) is not None and wanted > _MORE * result.bandwidth:
         said.append(
             f'--bandwidth {wanted:g} Hz is too high: {result.bandwidth:.2g} Hz is used, since '
             f'samples at {1.0 / result.noise.step:.4g} Hz determine no more.')
@@ -120,7 +118,7 @@ def warnings(result: Replay) -> list[str]:
             'N mm, or are the limits of the robot file too small?')
     said += _about_model(result)
     late = _lag(result)
-    if late.is_large and not (_leaping(result) and abs(late.seconds) < _SURE * late.deviation):
+    if late.is_large:
         wrong = 'Friction and inertia identified from them would be wrong'
         said.append(
             f'{late.sentence}{OF_LINKS} Otherwise {late.remedy}. {wrong}.' if diagnosis.has_springs
@@ -129,12 +127,12 @@ def warnings(result: Replay) -> list[str]:
 
 
 def _velocity_lags(result: Replay) -> list[str]:
-    common, said = result.velocity_lag, []
+    common, said, diagnosis = result.velocity_lag, [], result.diagnosis
     # Velocities that are wrong in another way may seem to lag.
-    own = {} if result.diagnosis.wrong_velocities else common.own
+    own = {} if diagnosis.wrong_velocities or diagnosis.columns else common.own
     for whose, lag, deviation in (
             *((f' of {result.names[joint]}', *lag) for joint, lag in own.items()),
-            ('', common.seconds, common.deviation)):
+            *([] if diagnosis.columns else [('', common.seconds, common.deviation)])):
         if abs(lag) > max(_CERTAIN * deviation, _NO_LAG):
             said.append(
                 f'Recorded velocities{whose} contradict the positions: no lag below 200 ms '
@@ -183,8 +181,8 @@ def _astray(result: Replay) -> str:
             f'1 position of {result.names[farthest]} (t = {1e-9 * passed:.4g} s) is {where}: left '
             'out with its message.')
     else:
-        names = ', '.join(result.names[joint] for joint in sorted({
-            joint for _, joint, _ in found.astray}))
+        joints = sorted({joint for _, joint, _ in found.astray})
+        names = ', '.join(result.names[joint] for joint in joints)
         said = (
             f'{count} positions of {names} are far off their neighbours: the farthest, of '
             f'{result.names[farthest]} (t = {1e-9 * passed:.4g} s), is {where}. All are left out '
@@ -341,7 +339,7 @@ def facts(result: Replay) -> list[str]:
             'their stamps. Stamp the states where they are sampled.')
     rate = 1.0 / noise.step
     measured = 'positions and velocities' if np.isfinite(noise.velocity).all() and not (
-        result.diagnosis.wrong_velocities) else 'positions'
+        result.diagnosis.wrong_velocities or result.diagnosis.columns) else 'positions'
     said.append(
         f'The motion is estimated from {measured} with a bandwidth of {_range(noise.bandwidth)} '
         f'Hz; samples at {rate:.4g} Hz do not show motion faster than {0.5 * rate:.3g} Hz. '
@@ -378,17 +376,19 @@ def facts(result: Replay) -> list[str]:
 
 
 def _lag(result: Replay) -> Lag:
-    """Return the lag of the efforts; NaN if they do not determine it, as with a wrong zero."""
+    """Return the lag of the efforts; NaN if they do not determine it, as with a missing load."""
     diagnosis = result.diagnosis
     is_judged = diagnosis.is_comparable and not diagnosis.of_motors and (
         diagnosis.slight is None or bool(diagnosis.scaled_joints))
-    return common_lag(result.joints) if is_judged else Lag()
+    late = common_lag(result.joints) if is_judged else Lag()
+    is_unsure = abs(late.seconds) < _SURE * late.deviation
+    return Lag(own=late.own) if is_unsure and (
+        diagnosis.gravity_doubt or _leaping(result)) else late
 
 
 def _reflex(reflex: LimitMargin) -> str:
-    return (
-        f'{reflex.quantity} {abs(reflex.value):.4g} of {reflex.joint}, where '
-        f'{abs(reflex.limit):.4g} is allowed')
+    return (f'{reflex.quantity} {abs(reflex.value):.4g} of {reflex.joint}, where '
+            f'{abs(reflex.limit):.4g} is allowed')
 
 
 def _range(values: Array) -> str:

@@ -5,10 +5,6 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
 
-EXCHANGED = (
-    'the recorded efforts agree with them instead, so velocities and efforts seem to be exchanged')
-"""Said if velocities and efforts seem to be exchanged."""
-
 # Least correlation at which a recorded velocity is taken to be that of a joint, perhaps times a
 # constant factor.
 _LIKE = 0.9
@@ -23,11 +19,6 @@ _OTHER, _SURELY_OTHER, _ALL_OTHER, _NO_FILTER = 0.4, 0.2, 0.04, 0.99
 # are above _QUICK, rad/s or m/s (RMS): usual noise is smaller.
 _UNLIKE, _QUICK = 0.5, 0.05
 _MOVES = 0.01  # velocity, rad/s or m/s (RMS), from which a joint moves
-# The efforts are taken to be the velocities under three conditions on squared differences from the
-# estimated velocities, summed and divided by the sum of the squared estimated velocities. For each
-# joint, that of the efforts is below _EXCHANGED, and that of the recorded velocities is more than
-# _MANY times as large. For at least one joint, the latter is above _EXCHANGED.
-_EXCHANGED, _MANY = 0.2, 10.0
 # Least offset that counts: _OFFSET, rad/s or m/s, and _FAR_OFF times the median deviation of the
 # errors; errors that deviate by more than _USUAL times this median are glitches.
 _OFFSET, _FAR_OFF, _USUAL = 0.02, 5.0, 10.0
@@ -49,7 +40,7 @@ class RecordedVelocities:
         recorded = recorded - self._offset
         squares = np.sum(moved ** 2, axis=0), np.sum(recorded ** 2, axis=0)
         product = recorded.T @ moved
-        self._moved, self._recorded, self._known = moved, recorded, known
+        self._moved, self._recorded = moved, recorded
         self._turns = turns
         self._move = squares[0] > _MOVES ** 2 * len(moved)
         self._are_zero = (squares[1] == 0.0) & self._move
@@ -98,18 +89,6 @@ class RecordedVelocities:
         """Return which joints' recorded velocities are too small by these factors, (n,)."""
         return np.asarray([
             bool(self._are(1.0 / factor)[joint]) for joint, factor in enumerate(factors)])
-
-    def are_exchanged(self, effort: Array) -> bool:
-        """Whether efforts, (S, n), fit the motion of all moving joints, and velocities do not."""
-        effort = effort[self._known][:, self._move]
-        moved, recorded = self._moved[:, self._move], self._recorded[:, self._move]
-        rows = np.isfinite(effort).all(axis=1)
-        squares, of_velocity, of_effort = (
-            np.sum(some[rows] ** 2, axis=0) for some in (moved, recorded - moved, effort - moved))
-        # Efforts of light joints with viscous friction may be near their velocities.
-        return bool(
-            squares.size and rows.any() and np.any(of_velocity > _EXCHANGED * squares)
-            and np.all((of_effort < _EXCHANGED * squares) & (_MANY * of_effort < of_velocity)))
 
     def clauses(self, names: tuple[str, ...]) -> list[str]:
         """Return one clause per kind of difference.

@@ -21,11 +21,13 @@ import pytest
 from recordings import PANDA, messages, motion, record, write
 from scipy.signal import lfilter
 
+from hodyn_ros import fit_plan
 from hodyn_ros.actuators.friction import SigmoidFriction
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.identification.data import Data
 from hodyn_ros.identification.identify import identify
 from hodyn_ros.identification.payload import Payload, log_cholesky, rigid_body
+from hodyn_ros.robot import HodynError
 from hodyn_ros.robot.inertia import physical_fault
 
 SLIDING = SigmoidFriction(
@@ -283,6 +285,24 @@ def test_swapped_recordings_with_and_without_a_payload_are_named(tmp_path, hodyn
     mass, width = map(float, said.groups())
     assert abs(mass - PAYLOAD.mass) < 2.0 * width < 0.4
     assert not (tmp_path / 'out').exists()
+
+
+def test_two_swapped_recordings_are_refused_though_the_load_is_most_of_the_error():
+    """Its mass seemed uncertain, so that a robot without friction and payload was written."""
+    parts, home = [], np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
+    for seed, arm in ((108, PANDA), (110, PANDA.with_payload('link7', 1.2, [0.0, 0.0, 0.15]))):
+        rng = np.random.default_rng(seed)
+        points = np.vstack([home, home + rng.uniform(-0.4, 0.4, (12, 7))[1:]])
+        plan = fit_plan(np.linspace(0.0, 24.0, 12), points)
+        q = plan.evaluate(np.arange(0.0, plan.duration, 0.04))
+        parts.append((q, FeedForward(arm).torque(q)[:, 0] + 0.1 * rng.standard_normal(
+            (len(q), 7))))
+    q, effort = map(np.concatenate, zip(*parts, strict=True))
+    second = np.arange(len(q)) >= len(q) // 2
+    with pytest.raises(HodynError, match=r'carry 1\.2 ± 0\.00\d kg more than the others'):
+        identify(PANDA, Data(
+            q, effort, np.arange(len(q)) // 25 + 40 * second, True, bag=second.astype(np.intp),
+            loaded=~second), ('friction', 'payload', 'offsets'))
 
 
 @pytest.mark.parametrize('seed', range(3))

@@ -28,6 +28,17 @@ def test_the_ends_at_which_efforts_are_cut_are_found(predicted, low, high):
     assert cut(np.clip(noisy(WAVE), low, high), predicted) == (low, high)
 
 
+@pytest.mark.parametrize('missing', [0.1, 0.5])
+@pytest.mark.parametrize('high', [2.0, 8.0])
+def test_efforts_are_cut_though_the_prediction_lacks_a_load_and_stays_below(missing, high):
+    effort = np.minimum(noisy(9.0 + WAVE), high)
+    found = cut_efforts(effort[:, np.newaxis], missing * WAVE[:, np.newaxis])
+    assert found.high[0] == high
+    sentence, = found.sentences(['luff'])
+    is_below = missing * WAVE.max() < high
+    assert ('the model predicts changing torques up to' in sentence) == is_below
+
+
 def test_a_few_faulty_samples_beyond_do_not_hide_a_cut():
     effort = np.clip(noisy(WAVE), -8.0, 8.0)
     effort[::200] = 50.0
@@ -50,10 +61,12 @@ def rests(effort):
     (np.round(WAVE / 4.0) * 4.0, WAVE), (np.round(WAVE / 4.0) * 4.0, 1.5 * WAVE),
     (0.1 * np.round(noisy(0.15 * np.sign(WAVE), 0.02) / 0.1), 0.3 * np.sign(WAVE) + 0.005 * WAVE),
     (rests(WAVE), 1.3 * rests(WAVE)),
+    (0.05 * np.round(rests(noisy(WAVE)) / 0.05), rests(WAVE)),
+    (np.where(np.abs(TIME - 6.0) < 2.0, 13.0, 0.05 * np.round(noisy(WAVE) / 0.05)), WAVE),
     (np.zeros(2000), 5.0 + WAVE), (np.full(2000, 3.0), 9.0 + 0.5 * WAVE),
     (np.full(2000, np.nan), WAVE),
-], ids=['sound', 'gain', 'coarse', 'coarse, gain', 'two values', 'rests', 'none', 'constant',
-        'unknown'])
+], ids=['sound', 'gain', 'coarse', 'coarse, gain', 'two values', 'rests', 'steps', 'held', 'none',
+        'constant', 'unknown'])
 def test_sound_coarse_and_resting_efforts_are_not_cut(effort, predicted):
     assert cut(effort, predicted) == (-np.inf, np.inf)
 

@@ -44,7 +44,7 @@ def found(robot, q, effort):
         q=q[every], slow=np.stack([slow, slow], axis=1)[every],
         instants=np.round(1e9 * TIME).astype(np.int64)[every],
         begins=np.isin(every, (0, 700)) & first, leap=np.zeros((len(every), robot.n)),
-        states=SimpleNamespace(position=q[every, 0], velocity=q[every, 1])))
+        states=SimpleNamespace(position=q[every, 0], velocity=q[every, 1], effort=effort[every])))
     return few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
         gear_ratios=np.full(robot.n, np.nan), with_gravity=True, gravity_share=1.0)).fit
 
@@ -58,7 +58,8 @@ def test_of_a_short_recording_nothing_is_claimed():
         q=q[300:400], slow=np.stack([effort, effort], axis=1)[300:400],
         instants=np.round(1e9 * TIME[300:400]).astype(np.int64), begins=np.arange(100) == 0,
         leap=np.zeros((100, robot.n)),
-        states=SimpleNamespace(position=q[300:400, 0], velocity=q[300:400, 1])))
+        states=SimpleNamespace(
+            position=q[300:400, 0], velocity=q[300:400, 1], effort=effort[300:400])))
     fit = few.diagnosis(FeedForward(robot), robot.joint_names, SimpleNamespace(
         gear_ratios=np.full(robot.n, np.nan), with_gravity=True, gravity_share=1.0)).fit
     assert np.isnan(fit.unexplained)

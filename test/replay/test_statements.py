@@ -121,3 +121,20 @@ def test_efforts_without_the_friction_of_the_model_are_named(replayed, contained
     said = [one for one in warnings(result) if 'limit' not in one]
     assert [one.startswith('The efforts seem to be without friction') for one in said] == (
         [] if contained == 1.0 else [is_said])
+
+
+def test_a_lag_that_a_missing_load_may_cause_is_not_said(replayed):
+    """Efforts were to be shifted, beside a line that the arm may carry a load."""
+    recording = record(duration=4.0, prefix='fer_')
+    sound = replayed(recording)
+
+    def said(share, lag):
+        result = replace(
+            sound, joints=[replace(joint, lag=lag, lag_deviation=8e-3) for joint in sound.joints],
+            diagnosis=replace(sound.diagnosis, efforts=replace(
+                sound.diagnosis.efforts, gravity_share=share)))
+        return any('Recorded efforts run' in one for one in warnings(result) + facts(result))
+
+    assert said(1.0, 7e-3)
+    assert not said(1.25, 7e-3)
+    assert said(1.25, 20e-3)
