@@ -131,6 +131,15 @@ class Reasons:
         self._told = {kind: told for kind, told in self._told.items() if at <= told[1]}
         return joined(why or self.why, *(text for text, *_ in self._told.values()))
 
+    def _doubt_of_stiffness(self, before: JudgedStiffness | None) -> str:
+        """Return a question about a new request's unit; empty if there is none."""
+        judged, actuators = self._stiffness, self._robot.actuators
+        if judged is None or actuators is None or (
+                before is not None and np.array_equal(before.requested, judged.requested)):
+            return ''
+        varies = np.isin(self._robot.joint_names, actuators.variable_joints)
+        return doubt_of_stiffness(self._robot, np.where(varies, judged.possible, np.nan))
+
     def tell_resumed(self, lost: Sequence[str]) -> None:
         """Log that the stiffness of the last activation applies, except at the joints `lost`."""
         if lost:
@@ -159,10 +168,9 @@ class Reasons:
                     f'the motors of {joints[int(np.argmax(motors.held))]} return to the motion'),
                     at, 'warning')
         if controller.judged_stiffness is not self._stiffness:
-            self._stiffness = controller.judged_stiffness
+            before, self._stiffness = self._stiffness, controller.judged_stiffness
             self._out_of_reach = self._of_stiffness()
-            if self._stiffness is not None and (
-                    doubt := doubt_of_stiffness(self._robot, self._stiffness.possible)):
+            if doubt := self._doubt_of_stiffness(before):
                 self.notice('stiff', '', at, 'warning', f'requested {doubt}')
         if self._out_of_reach[0]:
             request, line = self._out_of_reach

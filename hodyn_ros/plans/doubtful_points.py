@@ -165,13 +165,14 @@ def unsmoothed(points: AcceptedWaypoints, interpolation: str, chosen: str) -> st
     """
     if chosen in ('band', 'retimed', 'hold'):
         return ''
-    apart = float(np.diff(points.times).max())
+    apart = float(np.diff(points.times).max(initial=0.0))
     why = (
+        'smoothing needs three points' if len(points.times) < 3 else
         f'points are up to {apart:.3g} s apart, and only samples at most {DENSE:g} s apart are '
         'smoothed' if apart > DENSE + TIME_ROUND_OFF
         else f'the {chosen} interpolation goes through all points'
         if interpolation not in ('auto', 'global')
-        else 'a smoothed plan leaves the position range of a joint')
+        else 'a smoothed plan leaves the range of its points, or of a joint')
     return f'the sample tolerance is not used: {why}'
 
 

@@ -33,6 +33,7 @@ _PROGRESS = 0.9  # greatest part of the last unexplained share that a change may
 _RIGHT = 0.01  # unexplained share below which a reading needs no other change
 _CHANGES = 4  # greatest number of successive changes of a reading
 _HELD = 3  # number of best readings that are changed further
+_FEW_JOINTS = 10  # number of joints up to which whole orders are tried: their cost grows as n³
 # The ranges of the joints decide between readings whose unexplained shares differ by less than
 # _ALIKE times that of the unchanged recording, and by less than _LIKE times the best share.
 _ALIKE, _LIKE = 0.1, 3.0
@@ -117,7 +118,7 @@ def find_misreading(
     plain = Fit(float(np.mean(joints * trial.notable)))
     held, last = [(start, start, reading)], start
     is_poor = joints.max() >= _POOR
-    orders = trial.orders() if is_poor else []
+    orders = trial.orders() if is_poor and np.count_nonzero(trial.judged) <= _FEW_JOINTS else []
     for _ in range(_CHANGES if is_poor else 0):
         readings = {*orders, *(other for *_, one in held for other in _changes(one, trial))}
         tried = [trial.with_signs(other) for other in readings]

@@ -152,7 +152,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
             axis.errorbar(
                 profile.centres[:, i], profile.mean[:, i], profile.deviation[:, i], fmt='o',
                 markersize=3, color=RECORDED, ecolor=plot_style.SKY, elinewidth=1.0,
-                label='recorded minus rigid body: mean and standard deviation')
+                label='mean and standard deviation')
             axis.axhline(0.0, color='black', linewidth=0.6)
             axis.set_ylabel(unit(robot, i, 'effort'), fontsize=8)
         if robot.friction is not None:
@@ -161,7 +161,7 @@ def friction_figure(result: Replay, robot: Robot) -> Figure:
             q[:, 1, i] = velocity
             left.plot(velocity, robot.friction.torque(q)[:, 0, i], color=PREDICTED, linewidth=1.2,
                       label='friction law')
-        set_title(left, f'{name}: friction over velocity')
+        set_title(left, f'{name}: recorded minus rigid body over velocity')
         set_title(right, 'prediction minus recorded over position')
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc='upper right', fontsize=8,
                   ncols=2, frameon=False)

@@ -147,9 +147,10 @@ def test_no_lookahead_is_suggested_for_clocks_that_differ(clock):
 
 
 def test_states_of_the_node_have_their_severity():
-    kinds = {state: level(state) for state in (
+    kinds = {state: level(state, '') for state in (
         'holding', 'following', 'streaming', 'inactive', 'fading', 'stopping', 'fault')}
     assert {state for state, kind in kinds.items() if kind == DiagnosticStatus.OK} == {
         'holding', 'following', 'streaming', 'inactive'}
     assert kinds['fading'] == kinds['stopping'] == DiagnosticStatus.WARN
     assert kinds['fault'] == DiagnosticStatus.ERROR
+    assert level('holding', 'pushed') == DiagnosticStatus.WARN
