@@ -20,8 +20,7 @@ def sink(world, seconds, by, time_constant):
     return lowest
 
 
-@pytest.mark.parametrize('by', [0.25, -0.3, 0.6])
-@pytest.mark.parametrize('time_constant', [0.4, 1.0])
+@pytest.mark.parametrize(('by', 'time_constant'), [(0.25, 0.4), (-0.3, 1.0), (0.6, 0.4)])
 def test_an_arm_that_sinks_is_held_twice_and_not_followed_down(by, time_constant):
     """It was held where it was again and again: 1.4 rad in 2 s behind a soft controller."""
     world = World()

@@ -52,7 +52,7 @@ def test_follows_a_trajectory_then_holds_its_end(live, home):
     goal = [x + 0.1 for x in home]
     begin = NOW + 20.0
     node.send_trajectory((1.0, goal), start=begin)
-    node.send_states_until_log('trajectory accepted', NOW + 0.1, home)
+    node.send_states_until_log('trajectory accepted', NOW + 2e-3, home)
     start = np.zeros((5, 7))
     start[0] = home
     plan = fit_plan([1.0], [goal], start=start)
@@ -90,7 +90,7 @@ def test_gravity_and_friction_can_be_left_out(live, home):
     node = live('gravity_in_output:=false', 'friction_in_output:=false')
     node.first_answer(NOW, home)
     node.send_trajectory((1.0, [x + 0.1 for x in home]), start=NOW + 20.0)
-    node.send_states_until_log('trajectory accepted', NOW + 0.1, home)
+    node.send_states_until_log('trajectory accepted', NOW + 2e-3, home)
     answers = node.reach(NOW + 20.5, home)
     assert answers is not None
     start = np.zeros((5, 7))
