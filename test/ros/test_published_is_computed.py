@@ -50,7 +50,7 @@ def test_a_node_publishes_the_torques_that_are_computed_of_a_recording(live, rea
     node = live(f'robot:={file}', 'interpolation:=global', joints=list(names))
     node.first_answer(1000.0, measured[0])
     node.trajectory_publisher.publish(trajectory)
-    node.send_states_until_log('trajectory accepted', 1000.1, measured[0])
+    node.send_states_until_log('trajectory accepted', 1000.002, measured[0])
     assert node.reach(BEGIN * 1e-9 - 0.01, measured[0]) is not None
     stamps = BEGIN + np.round(times * 1e9).astype(np.int64)
     random, published = np.random.default_rng(3), []
