@@ -109,7 +109,9 @@ def mistaken(robot, q, effort, fault):
 
 
 @pytest.mark.parametrize(
-    ('robot', 'rubs'), [(ROBOTS[0], 0.0), (ROBOTS[2], 0.05)], ids=('smooth', 'rubbing'))
+    ('robot', 'rubs'), [
+        pytest.param(ROBOTS[0], 0.0, marks=pytest.mark.siege), (ROBOTS[2], 0.05)],
+    ids=('smooth', 'rubbing'))
 @pytest.mark.parametrize('fault', ['joints', 'efforts', 'sign', 'zero', 'degrees'])
 def test_positions_of_motors_are_recognised_beside_another_mistake(robot, rubs, fault):
     q, effort = recorded(robot, 200.0, off=0.02, of_motors=True, rubs=rubs)

@@ -41,8 +41,8 @@ def test_lags_are_neither_shrunk_nor_drawn_to_a_tried_shift(lag, frequency):
     assert np.sqrt(np.mean(((lags - lag) / deviations) ** 2)) < 1.5
 
 
-@pytest.mark.parametrize('factor', [0.02, 0.5, 1.2, 3.0])
-@pytest.mark.parametrize('lag', [-0.05, 0.0, 0.01, 0.03])
+@pytest.mark.parametrize('factor', [0.02, 1.2, 3.0])
+@pytest.mark.parametrize('lag', [-0.05, 0.0, 0.03])
 def test_the_lag_of_efforts_by_a_factor_is_that_of_the_efforts(lag, factor):
     """Guards 55 ± 10 ms for none, of efforts that were 1.5 times the prediction."""
     lags, deviations, own = (np.concatenate(one) for one in zip(
