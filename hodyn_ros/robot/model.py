@@ -254,12 +254,10 @@ class Robot:
         """
         if not isinstance(name, str):
             raise HodynError(f'link: expected the name of a link, got {type(name).__name__}')
-        for i, body in enumerate(self.bodies):
-            if body.name == name:
-                return i, np.eye(4)
-        if name in self.frames:
-            return self.frames[name]
         links = [*(body.name for body in self.bodies), *self.frames]
+        if name in links:
+            i = links.index(name)
+            return (i, np.eye(4)) if i < len(self.bodies) else self.frames[name]
         bare = max((link for link in links if name.endswith(link)), key=len, default='')
         raise HodynError(
             f'robot {self.name!r} has no link {name!r}; its links are {", ".join(links)}'
