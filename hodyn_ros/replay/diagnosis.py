@@ -27,6 +27,7 @@ from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.scaled_efforts import ScaledEfforts
 from hodyn_ros.replay.slight_cause import SlightCause, find_slight_cause, is_of_terms, sentence
 from hodyn_ros.replay.small_changes import ScaledPosition
+from hodyn_ros.replay.unsigned_efforts import unsigned_efforts
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 from hodyn_ros.robot import Robot
 
@@ -62,7 +63,8 @@ class Diagnosis:
     frozen: Mapping[str, float] = field(default_factory=dict)
     leaps: tuple[Leap, ...] = ()  #: Where positions leap and stay
     units: tuple[str, ...] = ()  #: The unit of each joint's positions
-    columns: str = ''  #: A sentence on columns in each other's place, or copied; empty if none
+    #: A sentence on columns in each other's place, copied or without signs; empty if none
+    columns: str = ''
 
     @property
     def is_wrong(self) -> bool:
@@ -255,6 +257,7 @@ class DiagnosisSamples:
         self._fitted: list[tuple[Array, ...]] = []  # motion and efforts that are fitted
         self._encoders = FrozenEncoders()
         self._columns = RecordedColumns(robot.n)
+        self._least = np.full(robot.n, np.inf)  # recorded effort
         self._begin: int | None = None
         self._leaps: list[Leap] = []
         self._has_springs = bool(series_compliance(robot).any())
@@ -263,6 +266,8 @@ class DiagnosisSamples:
         """Add the next used messages."""
         self._encoders.add(used)
         self._columns.add(used)
+        self._least = np.fmin(
+            self._least, np.fmin.reduce(used.states.effort, axis=0, initial=np.inf))
         if self._begin is None and len(used.instants):
             self._begin = int(used.instants[0])
         for i, joint in np.argwhere(used.leap).tolist():
@@ -282,6 +287,9 @@ class DiagnosisSamples:
             return Diagnosis(names, efforts, Fit(np.nan), [], columns=columns)
         q, effort, velocity = (
             np.concatenate(values) for values in zip(*self._pieces, strict=True))
+        if columns := unsigned_efforts(
+                feedforward, EffortSamples(q, effort), self._least, names):
+            return Diagnosis(names, efforts, Fit(np.nan), [], columns=columns)
         robot, turns = feedforward.robot, feedforward.robot.turns
         moved, fitted = _some(*(
             np.concatenate(values) for values in zip(*self._fitted, strict=True)))

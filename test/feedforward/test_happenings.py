@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 import numpy as np
 from planned_work import Goal
 import pytest
-from supervised import HOME, SHIP, Swell, World, held
+from supervised import HOME, PERIOD, SHIP, Swell, World, held
 
 import hodyn_ros as hd
 from hodyn_ros.feedforward.moving_base import feedforward_of
@@ -68,6 +68,25 @@ class Happenings(RuleBasedStateMachine):
     @rule(joint=st.integers(0, 6), by=st.floats(-0.6, 0.6))
     def the_arm_is_pushed(self, joint, by):
         self.world.away[joint] = by
+
+    @precondition(lambda self: (
+        self.world.controller and self.world.report[0] == 'holding' and not self.world.plans.busy))
+    @rule(
+        joint=st.integers(0, 6), by=st.floats(-0.6, 0.6),
+        time_constant=st.sampled_from([0.1, 1.0]), seconds=st.sampled_from([0.5, 5.0]))
+    def the_arm_sinks(self, joint, by, time_constant, seconds):
+        """Behind a soft controller, whose error carries a load that nobody knows of."""
+        world = self.world
+        place, away = world.controller.q[0].copy(), np.abs(world.arm - world.controller.q[0]).max()
+        for _ in range(round(seconds / PERIOD)):
+            arm = world.arm.copy()
+            arm[joint] += (
+                world.controller.q[0, joint] + by - arm[joint]) * PERIOD / time_constant
+            world.lead(arm)
+            if world.report[0] != 'holding':  # a sample that was streamed before is followed
+                return
+        sunk = np.abs(world.controller.q[0] - place).max()
+        assert sunk <= 2.0 * (abs(by) + away) + 0.1, (sunk, by, away)
 
     @rule(seconds=st.sampled_from([0.02, 0.08, 0.5, 3.0]))
     def the_driver_falls_silent(self, seconds):
