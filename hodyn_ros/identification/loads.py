@@ -1,4 +1,5 @@
 """Loads on the last body by linear least squares: of all recordings, and of single ones."""
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -81,18 +82,18 @@ def swapped_payload(model: Terms, bare: Fit) -> LinearPayload:
     In `bare`, a fit without a payload, the load is among the errors and makes the mass uncertain.
     So errors count as those of a fit in which the unloaded recordings carry a payload.
     """
-    data, payload = model.data, model.of('payload', model.free)
-    model.data = replace(data, loaded=~data.loaded)
-    load = linear_payload(model, bare)
+    swapped = copy(model)
+    swapped.data = replace(model.data, loaded=~model.data.loaded)
+    load = linear_payload(swapped, bare)
     if load.mass > load.half:
         theta = bare.theta.copy()
         mass, com = load.start
         model.of('payload', theta)[MASS], model.of('payload', theta)[COM] = np.log(mass), com
-        payload[:] = True
-        found = fit(model, theta, like=bare)
-        payload[:] = False
-        load = linear_payload(model, replace(bare, spread=found.spread, design=found.design))
-    model.data = data
+        swapped.free = model.free.copy()
+        model.of('payload', swapped.free)[:] = True
+        found = fit(swapped, theta, like=bare)
+        swapped.free = model.free
+        load = linear_payload(swapped, replace(bare, spread=found.spread, design=found.design))
     return load
 
 
