@@ -107,12 +107,12 @@ class FrictionFit:
         error = left[:, -1, -1] - np.einsum('ji,ji->j', found, left[:, :-1, -1])
         return found, np.einsum('jii->ji', inverted), np.maximum(error, 0.0)
 
-    def unexplained(self, sign: float = 1.0, gain: float | None = None) -> Array:
+    def unexplained(self, sign: Array | float = 1.0, gain: float | None = None) -> Array:
         """Return the share of each effort's variance, (n,), that its torque leaves.
 
-        Bias and friction are fitted as well, and the effort is multiplied by `sign`. If `gain` is
-        None, the torque's gain, 0 or more, is fitted. Friction that would drive the joint is left
-        out.
+        Bias and friction are fitted as well, and the effort is multiplied by `sign`: with signs,
+        (k, 1), the shares are (k, n). If `gain` is None, the torque's gain, 0 or more, is fitted.
+        Friction that would drive the joint is left out.
         """
         products, factors = self._products, self._factors
         count = np.maximum(self.samples, 1.0)[:, np.newaxis, np.newaxis]
@@ -121,17 +121,18 @@ class FrictionFit:
         about_mean = notable(
             signals - means[:, :, np.newaxis] * means[:, np.newaxis] / count, signals)
         left, gains = _beside(self._left(factors), sign, gain)
-        friction = sign * factors[:, :, 1] - gains[:, np.newaxis] * factors[:, :, 0]
+        friction = (np.asarray(sign)[..., np.newaxis] * factors[:, :, 1]
+                    - gains[..., np.newaxis] * factors[:, :, 0])
         left = np.where(self.power(friction) < 0.0, _beside(about_mean, sign, gain)[0], left)
         return np.asarray(left / np.maximum(about_mean[:, 1, 1], 1e-300))
 
     def power(self, friction: Array) -> Array:
-        """Return the power, (n,), that goes into friction of coefficients (n, 3), in all samples.
+        """Return the power, (…, n), that goes into friction of coefficients (…, n, 3).
 
-        It is negative for friction that would drive the joint.
+        It is that of all samples. It is negative for friction that would drive the joint.
         """
         by_velocity = self._products[:, VISCOUS, COULOMB:_FRICTION.stop]
-        return np.asarray(np.sum(friction[:, COULOMB:] * by_velocity, axis=1))
+        return np.asarray(np.sum(friction[..., COULOMB:] * by_velocity, axis=-1))
 
     @property
     def clear(self) -> Flags:
@@ -149,8 +150,8 @@ def notable(left: Array, whole: Array) -> Array:
     return np.asarray(left * there[:, :, np.newaxis] * there[:, np.newaxis])
 
 
-def _beside(products: Array, sign: float, gain: float | None) -> tuple[Array, Array]:
-    """Return the squares of efforts that torques leave, (n,), and the torques' gains, (n,)."""
+def _beside(products: Array, sign: Array | float, gain: float | None) -> tuple[Array, Array]:
+    """Return the squares of efforts that torques leave, (…, n), and the torques' gains."""
     own, across, whole = products[:, [0, 0, 1], [0, 1, 1]].T
     gains = np.full(own.shape, gain) if gain is not None else (
         np.maximum(sign * across, 0.0) / np.maximum(own, 1e-300))

@@ -46,6 +46,7 @@ _FINER = (0.12, 0.02, 0.004)  # relative half widths of the finer searches for a
 _TURNS = 2.0 * np.pi  # range of positions, rad, beyond which these factors are tried
 # Degrees are chosen unless another factor leaves at most this part of the share that they leave.
 _LIKE_DEGREES = 0.7
+_SIGNS = np.array([[1.0], [-1.0]])  # of efforts
 _NOTHING = 1e-9  # weight of a joint whose efforts nothing explains
 _SAME = 0.99  # cosine of the angle from which two directions of gravity are the same
 
@@ -363,7 +364,7 @@ class _Trial:
             predicted = model.torque(motion, gravity=gravity, friction=False)[:, 0]
             fit = FrictionFit(effort.shape[1], 1)
             fit.add(motion[:, 1], (predicted,), effort, self._known)
-            shares.append([fit.unexplained(sign, gain) for sign in (1.0, -1.0)])
+            shares.append(fit.unexplained(_SIGNS, gain))
         right, opposite = min(
             shares, key=lambda each: float(np.minimum(*each)[self.judged].mean()))
         return right, opposite

@@ -1,4 +1,5 @@
 """Finds joints whose zeros differ between log and model by quarter turns."""
+from functools import cache
 from itertools import combinations, product
 
 import numpy as np
@@ -26,26 +27,26 @@ def quarter_turns(
     turnable = turnable_joints(feedforward, samples)
     worth = max(_WORTH, _CERTAIN / max(len(samples.q), 1))
 
-    def cost(turn: Array) -> float:
+    @cache
+    def cost(turn: tuple[float, ...]) -> float:
         q = samples.q.copy()
         q[:, 0] += turn
         left = samples.unexplained(
             feedforward.torque(q, friction=False)[:, 0], None if gains else 1.0)
         return float(np.log(np.maximum(left, 1e-12)).sum()) + worth * np.count_nonzero(turn)
 
-    best = np.zeros(feedforward.robot.n)
-    least = cost(best)
+    best = (0.0,) * feedforward.robot.n
     while True:
-        tried = []
+        tried = [best]
         for joints in combinations(turnable, min(2, len(turnable))):
             for quarters in product(_QUARTERS, repeat=len(joints)):
-                turn = best.copy()
+                turn = np.array(best)
                 turn[list(joints)] = quarters
-                tried.append((cost(turn), turn))
-        value, turn = min(tried, key=lambda each: each[0])
-        if not value < least - 1e-9:
-            return best
-        least, best = value, turn
+                tried.append(tuple(turn.tolist()))
+        least = min(tried, key=cost)
+        if not cost(least) < cost(best) - 1e-9:
+            return np.array(best)
+        best = least
 
 
 def turnable_joints(feedforward: FeedForward, samples: EffortSamples) -> list[int]:

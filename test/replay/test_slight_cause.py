@@ -178,10 +178,12 @@ def test_a_counterbalance_is_named_however_much_of_gravity_it_carries(part, size
     assert 'and a factor of 0.' in said
 
 
+@pytest.mark.parametrize('seeds', [
+    range(4), pytest.param(range(12, 40), marks=pytest.mark.siege)])
 @pytest.mark.parametrize('shares', [(0.5, 0.9), (2.0, 5.0)])
-def test_a_spring_is_named_and_not_a_misread_recording(shares):
+def test_a_spring_is_named_and_not_a_misread_recording(shares, seeds):
     """A spring stronger than gravity passed for two zeros off by half a turn."""
-    for _, rng, robot in robots_of(range(12)):
+    for _, rng, robot in robots_of(seeds):
         q, effort = recorded(rng, robot)
         joint = int(np.argmax(np.var(effort, axis=0)))
         stiffness = rng.uniform(*shares) * rng.choice([-1, 1]) * np.ptp(
