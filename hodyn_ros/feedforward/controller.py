@@ -12,6 +12,7 @@ from hodyn_ros.feedforward.motion_limits import (
     effort_jerk,
     motion_limits,
     too_heavy,
+    too_soft,
 )
 from hodyn_ros.feedforward.motor_stage import MotorStage
 from hodyn_ros.feedforward.moving_base import (
@@ -193,10 +194,11 @@ class FeedforwardController:
 
     @property
     def excess_of_weight(self) -> str:
-        """Message if the weight at the reference exceeds an effort limit, else empty."""
-        weight = self._weight(self._feedforward)
+        """Message if joints or springs cannot carry the weight at the reference, else empty."""
+        robot, weight = self._feedforward.robot, self._weight(self._feedforward)
         return too_heavy(
-            self._feedforward.robot, weight, np.zeros_like(weight), self._options.limit_margin)
+            robot, weight, np.zeros_like(weight), self._options.limit_margin,
+        ) or (self.motors and too_soft(robot, self.motors.side, _still(self.q[0]), weight)) or ''
 
     def stream(
         self, now: int, position: Array, velocity: Array | None, until: int,

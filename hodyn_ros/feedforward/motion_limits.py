@@ -3,6 +3,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.limit_table import LimitTable, unit
 from hodyn_ros.feedforward.torque import FeedForward
@@ -10,7 +11,9 @@ from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import EFFORTS, QUANTITIES
 from hodyn_ros.reference.limits import MotionLimits, largest_ratio
 from hodyn_ros.robot import Robot
+from hodyn_ros.robot.unit_doubts import largest_deflections
 
+_AT_REST = 0.5  # largest part of the largest deflection of a spring that the weight may cause
 # Durations, s, from which missing acceleration and jerk limits are derived, see `motion_limits`.
 STOP_TIME, JERK_TIME = 0.25, 0.05
 
@@ -75,6 +78,27 @@ def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
         f'the weight needs {needed} from {robot.joint_names[worst]}, beyond its effort limit of '
         f"{limit} {unit(robot, worst, 'effort')}: correct the payload, the masses of the links or "
         'the limit')
+
+
+def too_soft(robot: Robot, side: MotorSide, motion: Array, weight: Array) -> str:
+    """Return a message if a weight, (n,), deflects a spring too far; else empty.
+
+    The arm stands at the `motion`, (5, n). With springs so much too soft, the reference of the
+    motors is far from the arm, and would throw it.
+    """
+    torque = np.zeros((1, 3, weight.size))
+    torque[0, 0] = weight
+    elongation = np.abs(side.sample(motion[np.newaxis], torque)[1][0])
+    joints = side.actuators.motor_joints
+    worst, share = largest_ratio(elongation, _AT_REST * largest_deflections(robot)[joints])
+    if not share > 1.0:
+        return ''
+    joint, turns = int(joints[worst]), bool(robot.turns[joints[worst]])
+    right, wrong = ('N m/rad', 'N m/deg') if turns else ('N/m', 'N/mm')
+    return (
+        f'the weight deflects the spring of {robot.joint_names[joint]} by '
+        f"{elongation[worst]:.3g} {unit(robot, joint, 'position')}: is its stiffness in {wrong}? "
+        f'Give it in {right}')
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,9 @@ UNMEASURED = 0.05
 measure velocities."""
 _FADES = 0.8  # factor by which the largest of the last speeds and periods decays with each state
 FAR, FAR_TOGETHER = 2.0, 0.1
-"""No arm can have one joint beyond its range by FAR, or several by FAR_TOGETHER, rad or m."""
+"""No arm can have one joint beyond its range by FAR, or several by FAR_TOGETHER, rad or m. A joint
+with a small range cannot be beyond it by more than the range and FAR_TOGETHER."""
+_LARGE = 10.0  # greatest position of a slide, m, that may be that of a turning joint, rad
 
 
 def beyond_range(
@@ -68,9 +70,11 @@ def beyond_range(
         for i in np.flatnonzero(beyond > BEYOND).tolist())
     if not _is_nowhere(position, low, high, FAR_TOGETHER):
         return said, True
-    units = {
-        unit(robot, i, 'position') for i in np.flatnonzero(beyond > FAR_TOGETHER).tolist()}
-    return f'{said}: no arm can be there; {question_of_units(units)}', False
+    far = np.flatnonzero(beyond > FAR_TOGETHER).tolist()
+    question = question_of_units({unit(robot, i, 'position') for i in far})
+    if any(abs(position[i]) < _LARGE and not robot.turns[i] for i in far):
+        question = question.replace('?', ', or are the names in another order than the positions?')
+    return f'{said}: no arm can be there; {question}', False
 
 
 class PlausibleState:
@@ -130,7 +134,7 @@ class PlausibleState:
             self.is_astray = not 0 <= stamp - self._there[2] <= STAY * 1e9
 
     def is_nowhere(self, position: Array) -> bool:
-        """Return whether a position, (n,), has a joint beyond its range by `FAR`.
+        """Return whether a joint is far beyond its range at a position, (n,).
 
         Several joints may be beyond by less: a running arm may be pushed there.
         """
@@ -326,11 +330,11 @@ def _fastest(velocity: Array) -> Array:
 
 @njit()
 def _is_nowhere(position: Array, low: Array, high: Array, together: float) -> bool:
-    """Return whether a joint is beyond its range by `FAR`, or several by `together`."""
+    """Return whether a joint is far beyond its range, or several by `together`."""
     far = 0
     for i in range(position.size):
         beyond = max(position[i] - high[i], low[i] - position[i])
-        if beyond > FAR:
+        if beyond > min(FAR, max(high[i] - low[i], FAR_TOGETHER)):
             return True
         far += beyond > together
     return far > 1

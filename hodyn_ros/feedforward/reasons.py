@@ -40,8 +40,8 @@ UNTIL_LOST = (
     '; until then a motion waits for the next state, and nothing is published (with trigger: '
     'timer, the motion goes on). state_timeout is in s')
 STAYS = (
-    'the reference stays, since an arm that sinks would be followed down. Look at payload, gains '
-    'and brakes, or what moves it; ~/hold holds the arm where it is')
+    'the reference stays, since an arm that sinks or swings would be followed. Look at payload, '
+    'gains, springs and brakes, or what moves it; ~/hold holds the arm where it is')
 ASTRAY = (
     'positions of {joint} have jumped faster than any arm can move: joint states count as lost '
     'until they come from where the arm was. If the new positions are right, restart the driver '
@@ -225,7 +225,7 @@ class Reasons:
         tolerance = f'tracking_tolerance {watch.tolerance[watch.joint]:g}'
         return (
             f'{joints[watch.joint]} is {watch.error:+.3g} away from the reference{when} '
-            f'({joined(tolerance, self.of_turn(watch.joint, watch.error))})')
+            f'({joined(tolerance, self.of_turn(watch.joint, watch.error), watch.question)})')
 
     def notice_missing_time(self, seconds: float, at: float, *, is_continued: bool) -> None:
         """Show how many seconds the reference left out; negative if a clock was set back."""

@@ -134,7 +134,11 @@ class Supervisor(Requests):
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
-            if self._tracking.is_beyond and (is_new or not self._tracking.is_turned):
+            if is_new:
+                self._departures.forget()
+            if self._tracking.is_beyond and (
+                    is_new or (not self._tracking.is_turned and (
+                        self._was_reset or self._may_hold()))):
                 self._latch(' when joint states came back', is_new=is_new)
         return True
 
@@ -210,9 +214,7 @@ class Supervisor(Requests):
             is_at_rest = np.abs(controller.q[1]).max() < AT_REST
             if watch.is_turned and is_at_rest and not self._was_reset:
                 self.reasons.notice_turned(watch, self._joints, at)
-            elif self._was_reset or (is_at_rest and self._departures.may_hold(
-                    (self.measured[0] - controller.q[0]) / watch.tolerance, self.measured[0],
-                    controller.now)):
+            elif self._was_reset or (is_at_rest and self._may_hold()):
                 self._latch()
             elif is_at_rest:
                 departure = self.reasons.of_departure(watch, self._joints)
@@ -350,6 +352,11 @@ class Supervisor(Requests):
             if self._drop_waiting(CLOCK_SET_BACK):
                 # A goal's plan is the last accepted one, so it is among the dropped plans.
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
+
+    def _may_hold(self) -> bool:
+        """Return whether an arm that departed from a reference at rest may be held where it is."""
+        measured, q, now = self.measured[0], self._running.q[0], self._running.now
+        return self._departures.may_hold((measured - q) / self._tracking.tolerance, measured, now)
 
     def _latch(self, when: str = '', *, is_new: bool = False) -> None:
         """Hold the arm where it is; `is_new`: its driver may have been restarted there."""

@@ -52,9 +52,9 @@ _EARTH = 9.0, 10.6
 _HEAVIEST = 50.0
 """Largest gravity, m/s²: twice that of Jupiter."""
 _DEFLECTION, _STIFF = 1.0, 2e-4
-"""Largest deflection of an actuator's spring; least deflection at the largest torque, rad: stiff
-gears deflect by several times as much."""
-_STIFFNESS = 'stiffness is in N m/rad: is this {}? At the largest torque springs deflect by'
+"""Largest deflection of an actuator's spring, rad or m; least deflection at the largest torque,
+rad: stiff gears deflect by several times as much."""
+_STIFFNESS = 'stiffness is in {}: is this {}? At the largest {} springs deflect by'
 _ONE_SPRING = laws.LinearSpring | laws.CubicSpring | laws.VariableStiffness
 _FAST, _FAST_WHEEL, _FAST_ROTOR = 100.0, 5000.0, 2000.0
 """Largest speeds, rad/s or m/s: of a joint, a joint without a range, and a rotor before its gear.
@@ -185,11 +185,14 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
             robot.turns, robot.joint_names, robot.actuators.joints,
             robot.limits.effort.tolist(), strict=True) if turns}
     stiffness = robot.actuators.constant_stiffness()[0]
-    ask_if([
-        f'{name} ({angle:.3g} rad)' for name, angle in _deflections(robot, stiffness).items()
-        # Variable springs may be soft, as motors make them stiffer.
-        if angle > _DEFLECTION and name not in robot.actuators.variable_joints
-    ], f'{context}, actuators: {_STIFFNESS.format("N m/deg")}')
+    farthest = dict(zip(robot.joint_names, largest_deflections(robot).tolist(), strict=True))
+    for turns, si, *words in (
+            (True, 'rad', 'N m/rad', 'N m/deg', 'torque'), (False, 'm', 'N/m', 'N/mm', 'force')):
+        ask_if([
+            f'{name} ({deflection:.3g} {si})'
+            for name, deflection in _deflections(robot, stiffness, turns=turns).items()
+            if deflection > farthest[name]
+        ], f'{context}, actuators: {_STIFFNESS.format(*words)}')
     ask_if(list(filter(None, [doubt_of_stiffness(robot, stiffness)])), f'{context}, actuators:')
     for key, angles in (
             ('max_deflection', {name: joint.max_deflection for name, (joint, _) in turning.items()
@@ -237,7 +240,20 @@ def doubt_of_stiffness(robot: 'Robot', stiffness: Array) -> str:
     those = [
         f'{name} ({angle:.3g} rad)' for name, angle in _deflections(robot, stiffness).items()
         if angle < _STIFF]
-    return f'{_STIFFNESS.format("N mm/rad")} {", ".join(those)}' if those else ''
+    asked = _STIFFNESS.format('N m/rad', 'N mm/rad', 'torque')
+    return f'{asked} {", ".join(those)}' if those else ''
+
+
+def largest_deflections(robot: 'Robot') -> Array:
+    """Return how far the spring of a joint can deflect at most, (n,), rad or m.
+
+    A slide's spring deflects by less than the slide's range. The result is infinite for variable
+    springs, which may be soft, as motors make them stiffer.
+    """
+    assert robot.actuators is not None
+    spans = robot.limits.position_max - robot.limits.position_min
+    return np.where(robot.actuators.variable, np.inf, np.where(
+        robot.turns, _DEFLECTION, np.minimum(spans, _DEFLECTION)))
 
 
 def ask_of_payload(
@@ -326,14 +342,16 @@ def _always_loaded(joint: JointActuator) -> str:
     return ''
 
 
-def _deflections(robot: 'Robot', stiffness: Array) -> dict[str, float]:
-    """Return largest torque / stiffness, rad, of turning joints with one spring, if known."""
+def _deflections(
+    robot: 'Robot', stiffness: Array, *, turns: bool = True,
+) -> dict[str, float]:
+    """Return largest effort / stiffness of joints with one spring that turn or slide, if known."""
     assert robot.actuators is not None
     return {
-        name: largest / value for turns, name, joint, effort, value in zip(
+        name: largest / value for does, name, joint, effort, value in zip(
             robot.turns, robot.joint_names, robot.actuators.joints,
             robot.limits.effort.tolist(), stiffness.tolist(), strict=True)
-        if turns and isinstance(joint.law, _ONE_SPRING)
+        if does == turns and isinstance(joint.law, _ONE_SPRING)
         and math.isfinite(largest := min(effort, joint.motor.max_effort))}
 
 

@@ -89,6 +89,22 @@ def check_commands(robot: Robot, settings: Parameters, warn: Callable[[str], obj
         warn('command_joints is not used: ~/commands needs publish_commands:=true')
 
 
+def ask_of_tolerance(
+    robot: Robot, settings: Parameters, warn: Callable[[str], object],
+) -> None:
+    """Call `warn` if the tracking tolerance is so large that no departure would be noticed."""
+    spans = robot.limits.position_max - robot.limits.position_min
+    most = 0.5 * np.where(np.isfinite(spans), spans, 2.0 * np.pi)
+    tolerances = _one_each(settings, 'tracking_tolerance', robot.n, 'joint')
+    wide = [
+        f'{name} ({tolerance:g})' for name, tolerance, largest in zip(
+            robot.joint_names, tolerances, most, strict=True) if tolerance > largest]
+    if wide:
+        warn(
+            'tracking_tolerance is in rad and m: are these degrees or mm? No departure would be '
+            f'noticed of {", ".join(wide)}; -1 switches this off, without a question')
+
+
 def _with_springs(robot: Robot, settings: Parameters) -> Robot:
     stiffness, inertia = settings.spring_stiffness, settings.motor_inertia
     if not any(stiffness):

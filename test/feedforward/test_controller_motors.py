@@ -12,7 +12,7 @@ from controllers import (
 )
 import numpy as np
 import pytest
-from supervised import running
+from supervised import World, running
 
 import hodyn_ros as hd
 from hodyn_ros.actuators.laws import AntagonisticExponential, LinearSpring
@@ -45,6 +45,17 @@ def test_numbers_that_are_none_are_not_published_wherever_they_come_from(
     assert controller.may_be_published
     assert is_finite(controller.q)
     assert is_finite(controller.motors.reference)
+
+
+def test_springs_that_the_weight_deflects_too_far_carry_no_arm(panda):
+    """With a stiffness in N m/deg, the first reference of the motors threw the arm."""
+    world = World(model=with_tendons(panda, LinearSpring(3.0)))
+    world.states(5)
+    name, reason = world.report
+    assert name == 'waiting'
+    assert 'the weight deflects the spring of joint2 by' in reason
+    assert 'is its stiffness in N m/deg? Give it in N m/rad' in reason
+    assert running(model=with_tendons(panda, LinearSpring(400.0)))
 
 
 def test_motors_that_cannot_do_it_are_held_and_led_back_without_a_step(tendons):

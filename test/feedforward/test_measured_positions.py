@@ -27,6 +27,27 @@ def test_no_arm_is_activated_on_joint_states_in_degrees(arm, named):
     assert world.report == ('holding', '')  # the question was shown for the rest of a second
 
 
+@pytest.mark.parametrize('place', [0.4, 1.0, 40.0])
+def test_a_slide_is_not_held_at_a_place_that_is_its_stroke_away(place):
+    """The finger of a gripper was, in millimetres or at the angle of another joint."""
+    low, high = PANDA.limits.position_min.copy(), PANDA.limits.position_max.copy()
+    low[6], high[6] = 0.0, 0.05
+    robot = replace(
+        PANDA, bodies=(*PANDA.bodies[:6], replace(PANDA.bodies[6], type='prismatic')),
+        limits=replace(PANDA.limits, position_min=low, position_max=high))
+    world = World(model=feedforward_of(robot))
+    world.arm[6] = place
+    world.states(50)
+    name, reason = world.report
+    assert name == 'waiting'
+    assert 'no arm can be there; positions are in m: are these millimetres' in reason
+    assert ('or are the names in another order' in reason) == (place < 10.0)
+    world.arm[6] = 0.06
+    world.states(50)
+    assert world.report[0] == 'holding'
+    assert 'joint7 is at 0.06 m, which is 0.01 m beyond its range: held there' in world.report[1]
+
+
 def test_of_joint_states_that_come_back_in_degrees_it_is_asked():
     world = running()
     world.pass_time(2.0)

@@ -247,6 +247,17 @@ def test_springs_and_motors_beyond_any_joint_are_asked_about(law, motor, asked):
     assert said(hd.with_actuators, plain, {'actuators': data['actuators']}) == [line]
 
 
+@pytest.mark.parametrize(('stiffness', 'asked'), [
+    (8.0, ['stiffness is in N/m: is this N/mm? At the largest force springs deflect by '
+           'j0 (6.25 m), j1 (6.25 m), j2 (6.25 m)']),
+    (500.0, []), (1e5, [])])
+def test_springs_of_slides_are_asked_about_as_well(stiffness, asked):
+    data = driven({'law': 'spring', 'stiffness': stiffness}, {})
+    for body in data['bodies']:
+        body['type'] = 'prismatic'
+    assert said(hd.load_robot, data) == [f"robot 'arm', actuators: {line}" for line in asked]
+
+
 @pytest.mark.parametrize(('motor', 'asked'), [
     ({'max_velocity': 3000}, '(3000 m/s at the joint)'),
     ({'side': 'rotor', 'gear_ratio': 400, 'inertia': 4e-5, 'max_velocity': 3000},

@@ -14,6 +14,7 @@ import hodyn_ros as hd
 from hodyn_ros.ros import parameters
 from hodyn_ros.ros.given_parameters import read_arguments
 from hodyn_ros.ros.robot_and_settings import (
+    ask_of_tolerance,
     check_commands,
     contents_of_torque,
     load_with,
@@ -216,6 +217,17 @@ def test_an_order_of_commands_that_are_not_published_is_said_to_be_unused():
     with pytest.raises(hd.HodynError, match='command_joints: it names 2 joints'):
         check_commands(robot, parameters.Parameters(
             publish_commands=True, command_joints=order[:2]), said.append)
+
+
+def test_a_tolerance_that_no_departure_exceeds_is_asked_about():
+    robot, said = hd.load_robot('panda'), []
+    for sound in ([0.0], [-1.0], [0.2], [1.0]):
+        ask_of_tolerance(robot, parameters.Parameters(tracking_tolerance=sound), said.append)
+    assert not said
+    ask_of_tolerance(robot, parameters.Parameters(tracking_tolerance=[5.0]), said.append)
+    line, = said
+    assert line.startswith('tracking_tolerance is in rad and m: are these degrees or mm?')
+    assert all(f'{name} (5)' in line for name in robot.joint_names)
 
 
 def test_a_mass_that_no_link_carries_is_refused():

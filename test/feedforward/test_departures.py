@@ -1,4 +1,4 @@
-"""An arm that sinks, as its load is not known, is not followed down."""
+"""An arm that departs from its reference is held where it is, but not followed down or about."""
 from controllers import HOME
 import numpy as np
 import pytest
@@ -37,6 +37,24 @@ def test_an_arm_that_sinks_is_held_twice_and_not_followed_down(by, time_constant
     assert world.said('the arm is held where it is') == 3
 
 
+@pytest.mark.parametrize(('follows', 'question'), [
+    (0.0, 'it has not moved at all: is a brake on, or did its encoder fail?'),
+    (-1.0, 'it moves against its reference: is its sign reversed?'), (0.3, '')])
+def test_a_joint_that_does_not_follow_is_asked_about_by_how_it_moved(follows, question):
+    world = World()
+    world.states(5)
+    began = HOME + follows * (world.controller.q[0] - HOME)
+    world.plan(b'0.6')
+    for _ in range(1000):
+        world.lead(began + follows * (world.controller.q[0] - HOME))
+        if world.report[0] == 'stopping':
+            break
+    reason = world.report[1]
+    assert 'tracking_tolerance 0.2' in reason
+    assert ('?' in reason) == bool(question)
+    assert question in reason
+
+
 def test_plans_that_are_tried_again_do_not_take_a_sinking_arm_down():
     world = World()
     world.states(5)
@@ -71,3 +89,29 @@ def test_an_arm_that_was_pushed_and_let_go_is_held_at_each_later_push():
         world.states(round(12.0 / PERIOD))
     assert world.report[0] == 'holding'
     assert 'again' not in world.report[1]
+
+
+@pytest.mark.parametrize('period', [1.1, 3.0])
+def test_an_arm_that_swings_is_not_followed(period):
+    """Behind springs of a wrong unit it was held at each end of its swing, for ever."""
+    world = World()
+    world.states(5)
+    for k in range(round(30.0 / PERIOD)):
+        world.arm = HOME.copy()
+        world.arm[1] += 0.5 * np.sin(2.0 * np.pi * k * PERIOD / period)
+        world.lead(world.arm)
+    assert world.said('the arm is held where it is') == 1
+    assert 'again: the reference stays' in world.report[1]
+
+
+def test_an_arm_that_leaves_each_hold_to_the_other_side_is_held_four_times():
+    world = World()
+    world.states(5)
+    way, held = 0.4, world.controller.q[0].copy()
+    for _ in range(round(60.0 / PERIOD)):
+        if np.abs(world.controller.q[0] - held).max() > 1e-6:
+            way, held = -way, world.controller.q[0].copy()
+        arm = world.arm.copy()
+        arm[1] += (held[1] + way - arm[1]) * PERIOD / 0.2
+        world.lead(arm)
+    assert world.said('the arm is held where it is') == 4
