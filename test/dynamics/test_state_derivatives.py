@@ -56,7 +56,7 @@ def assert_differences(found, function, case, step):
 
 @BASES
 @pytest.mark.parametrize('order', [
-    0, 1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.siege)])
+    0, 1, *(pytest.param(order, marks=pytest.mark.siege) for order in (2, 3))])
 def test_they_are_the_change_of_the_torques_in_many_digits(floating, order):
     """The motion changes in a random direction: q, q̇, … alone, one by one, then all together."""
     rng = np.random.default_rng(order)

@@ -48,10 +48,11 @@ def test_nothing_steps_whatever_interrupts_a_motion(feedforward, disturbance):
 
 
 @pytest.mark.slow
-def test_a_thousand_plans_replaced_in_mid_motion_leave_no_step(feedforward):
+@pytest.mark.parametrize('plans', [250, pytest.param(2000, marks=pytest.mark.siege)])
+def test_plans_replaced_in_mid_motion_leave_no_step(feedforward, plans):
     rng = np.random.default_rng(7)
     controller, now = AtHome(feedforward), 0
-    for _ in range(1000):
+    for _ in range(plans):
         controller.evaluate(now)
         before = controller.q.copy(), controller.output.copy()
         goal = HOME + rng.uniform(-0.4, 0.4, 7)
@@ -61,7 +62,7 @@ def test_a_thousand_plans_replaced_in_mid_motion_leave_no_step(feedforward):
             scale = np.maximum(1.0, np.abs(old).max(axis=1, keepdims=True))
             assert np.abs((new - old) / scale).max() <= 1e-9
         now += int(rng.integers(1, 500)) * MS
-    assert now > 100_000 * MS
+    assert now > 100 * plans * MS
 
 
 def test_without_gravity_the_output_fades_in_from_zero_and_back_to_it(feedforward):

@@ -133,10 +133,10 @@ def test_motor_states_that_cannot_be_used_fade_the_correction_out(sent, words):
 @pytest.mark.parametrize(('send', 'words'), [
     (lambda kept: lambda arm, stamp: (*kept.setdefault('state', (
         arm.theta.copy(), arm.theta_rate.copy())), stamp), 'or do the motors not move?'),
-    *((lambda kept, tick=tick: lambda arm, stamp: (
+    *(pytest.param(lambda kept, tick=tick: lambda arm, stamp: (
         arm.theta.copy(), 0.0 * arm.theta_rate, stamp - stamp % tick),
-       'velocities of the motor states are 0 though their positions move')
-      for tick in (1, 2_000_000))])
+        'velocities of the motor states are 0 though their positions move', marks=marks)
+      for tick, marks in ((1, pytest.mark.siege), (2_000_000, ())))])
 def test_motor_states_that_contradict_the_motion_are_not_used(send, words):
     """With fresh stamps they drove the correction to its bound."""
     world = acting(arm(), has_loop=True, bound=5.0)
@@ -263,11 +263,14 @@ def test_another_payload_is_the_feedbacks_too():
 
 
 @pytest.mark.slow
-@settings(max_examples=5, deadline=None)
-@given(st.lists(st.tuples(
-    st.sampled_from([*SENT, 'true', 'no states', 'move', 'hold', 'push']),
-    st.integers(1, 120)), min_size=1, max_size=10))
-def test_whatever_comes_in_the_correction_keeps_its_bounds_and_fades(events):
+@pytest.mark.parametrize('examples', [3, pytest.param(40, marks=pytest.mark.siege)])
+def test_whatever_comes_in_the_correction_keeps_its_bounds_and_fades(examples):
+    settings(max_examples=examples, deadline=None)(given(st.lists(st.tuples(
+        st.sampled_from([*SENT, 'true', 'no states', 'move', 'hold', 'push']),
+        st.integers(1, 120)), min_size=1, max_size=10))(keeps_its_bounds_and_fades))()
+
+
+def keeps_its_bounds_and_fades(events):
     """Each cycle of the world checks bound, rate, and that the feed-forward is as without it."""
     world = acting(arm(), has_loop=True, bound=10.0)
     for what, cycles in events:

@@ -94,7 +94,7 @@ print(*warmth, is_warm())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.siege
 def test_only_a_whole_warm_up_counts(tmp_path):
     """After one that was ended, or another command, the next start was silent for 20 s."""
     done = subprocess.run(
