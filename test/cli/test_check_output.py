@@ -115,7 +115,8 @@ def test_positions_in_degrees_are_suspected(hodyn, tmp_path):
         tmp_path / 'degrees.json', PANDA, (0.0, (0, -45, 0, -135, 0, 90, 45)),
         (2.0, (10, -45, 0, -135, 0, 90, 45)))
     given = 'degrees.json', '--robot', 'panda'
-    assert 'are these degrees?' in hodyn('check', *given, code=1).out
+    assert hodyn('check', *given, code=1).out.splitlines()[-1].startswith(
+        'beyond limits: positions are in rad: are these degrees?; joint4: position -135 rad')
     assert 'it is out of range; positions are in rad: are these degrees?' in (
         hodyn('retime', *given, '--output', 'out.csv', code=2).err)
 
@@ -180,7 +181,7 @@ def test_a_brief_check_asks_about_milliseconds(hodyn, to_joint1):
     assert hodyn('check', plan, '--brief').out.endswith(
         f': within all limits, but times are in s: {MILLISECONDS}\n')
     plan = to_joint1((0, 0.0), (1500.0, 0.1), (4000.0, 0.4))
-    assert hodyn('check', plan, '--brief').out.endswith(
+    assert hodyn('check', plan, '--brief', code=1).out.endswith(
         f'{MILLISECONDS}, but the node refuses plans of more than 3600 s\n')
 
 
