@@ -17,7 +17,7 @@ from hodyn_ros.messages.message_types import TYPES
 TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
 _SLOWEST = 0.5  # greatest median time between rows, s; a longer one may be in another unit
-_SET_BACK = 0.01  # largest share of rows before which the clock is set back; more are out of order
+_SET_BACK = 0.01  # largest share of rows before which the clock was set back
 _LIKE = 0.9  # correlation from which recorded velocities fit the positions
 _NEAR = 3.0  # with the right unit of time, slopes and velocities differ by less than this factor
 _UNITS = ('seconds', 'milliseconds', 'microseconds', 'nanoseconds')
@@ -33,7 +33,7 @@ class WrittenLog:
     count: int
     duration: float
     kinds: tuple[str, ...]  #: Kinds of values, such as ``velocities``
-    #: Lines left out, values missing, clocks set back; each with the number of lines
+    #: Lines left out, values missing, times that go back; each with the number of lines
     faults: tuple[str, ...] = ()
 
 
@@ -81,7 +81,7 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     set_back = np.flatnonzero(steps < 0.0)
     if set_back.size:
         said.append(_counted(
-            f'the clock is set back by {", ".join(f"{-steps[row]:.3g} s" for row in set_back[:3])}'
+            f'the time goes back by {", ".join(f"{-steps[row]:.3g} s" for row in set_back[:3])}'
             f'{", …" * (set_back.size > 3)}', lines[set_back + 1].tolist()))
     # Readers sort messages by the time of recording, which therefore goes on.
     recorded = times + np.append(

@@ -205,7 +205,7 @@ def test_a_clock_that_was_set_back_stays_so_as_in_a_bag(hodyn, convert, seed):
     said = convert(text(changed))
     assert said.out.startswith('log: 600 joint states of joint1, joint2, 5.990 s,')
     assert said.err == (
-        f'hodyn convert: log.csv: the clock is set back by {back - 0.01:.3g} s (line {row + 2})\n')
+        f'hodyn convert: log.csv: the time goes back by {back - 0.01:.3g} s (line {row + 2})\n')
     with JointStateBag(Path('log'), JointNames(ROBOT)) as bag:
         block, = bag.blocks()
     np.testing.assert_allclose(block.position, values[:, :2], atol=1e-8)
