@@ -17,4 +17,5 @@ def gripper_urdf(
     return (
         f'<robot name="arm"><link name="base"/>{links}'
         '<joint name="arm_j1" type="revolute"><parent link="base"/><child link="l1"/>'
+        '<axis xyz="1 0 0"/>'
         f'<limit lower="-1" upper="1" velocity="2" effort="30"/></joint>{fingers}</robot>')

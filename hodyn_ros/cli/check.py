@@ -31,7 +31,7 @@ def add_parser(commands: Commands[argparse.ArgumentParser]) -> None:
         'check', help='check a plan against the limits of the robot before it runs',
         description='Fits the plan as the node would and prints the worst position, velocity, '
         'acceleration, jerk, torque and torque rate of each joint. Exit code: 0 within limits, 1 '
-        'beyond (with the time stretch that fixes it), 2 bad input.')
+        'beyond (with the time stretch that fixes it) or refused by the node, 2 bad input.')
     add_plan_options(parser)
     parser.add_argument(
         '--output', type=Path, metavar='IMAGE',
@@ -62,6 +62,7 @@ def run(options: argparse.Namespace) -> int:
     request = plan_request(options, robot, settings)
     prepared = prepare_plan(request)
     plan, limit_report = prepared.plan, prepared.limit_report
+    refusal = prepared.refusal or prepared.too_long
     heading = f'{file}, {for_robot(options, robot)}'
     if plan is None or limit_report is None:
         raise HodynError(f'{heading}: {prepared.refusal}')
@@ -82,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
     write_results({
         'robot': robot.name,
         'within_limits': limit_report.within_limits,
-        'refusal': prepared.refusal,
+        'refusal': refusal,
         'stretch': prepared.stretch,
         'duration': plan.duration,
         'interpolation': plan.interpolation,
@@ -95,7 +96,7 @@ def run(options: argparse.Namespace) -> int:
             for entry in limit_report.worst],
         'reflexes': [_reflex(peak) for peak in prepared.reflexes],
     }, options.json, force=options.force)
-    return BEYOND_LIMITS if prepared.refusal else WITHIN_LIMITS
+    return BEYOND_LIMITS if refusal else WITHIN_LIMITS
 
 
 def _print_worst(limit_report: LimitReport) -> None:

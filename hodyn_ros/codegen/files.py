@@ -14,6 +14,13 @@ from hodyn_ros.codegen.settings import Settings
 from hodyn_ros.codegen.table_search import table_text
 from hodyn_ros.common.version import VERSION
 
+_WITHOUT_FAST_MATH = (
+    '#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || \\',
+    '    (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__ > 0)',
+    '#error "-ffast-math, -Ofast and /fp:fast remove the checks for finite values: leave it out"',
+    '#endif')
+"""Lines that refuse flags by which the functions of the motors hand on NaN."""
+
 
 def file_names(prefix: str) -> tuple[str, str, str, str]:
     """Return the names of the files."""
@@ -126,8 +133,9 @@ def _about(settings: Settings) -> str:
         'No function allocates, has static state, or needs more than math.h; each may run on any '
         'thread. The rigid-body functions have no loops and no branches, so they take the same '
         'time for all values. Only the motor functions check that values are finite '
-        '(compile without -ffast-math). Pass only finite values to the other functions: '
-        'otherwise their results may look valid. Results must not overlap arguments.')
+        '(with them, the code does not compile with -ffast-math). Pass only finite values to the '
+        'other functions: otherwise their results may look valid. Results must not overlap '
+        'arguments.')
 
 
 def _about_base(settings: Settings) -> str:
@@ -154,6 +162,7 @@ def _source(settings: Settings, made: list[Function]) -> Iterator[str]:
         'q_k_i is q[k][i]; x with a number is an intermediate value.')
     yield from (f'#include "{prefix}.h"', '', '#include <math.h>')
     if settings.actuators:
+        yield from ('', *_WITHOUT_FAST_MATH)
         yield from table_text(
             settings.robot.require_actuators(), Language(single=settings.single))
     for function in made:

@@ -63,7 +63,7 @@ def check_kind(array: Array, name: str) -> None:
             ('read-only', not flags.writeable)) if there)
     raise TypeError(
         f'{name} must be a writeable, C-contiguous, aligned array of float64, got {given}: '
-        f"np.array({name}, dtype=float, order='C') makes one")
+        f"pass {name} = np.array({name}, dtype=float, order='C')")
 
 
 def check_array(array: Array, name: str, shape: tuple[int, ...]) -> None:

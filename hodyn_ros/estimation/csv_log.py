@@ -17,6 +17,7 @@ from hodyn_ros.messages.message_types import TYPES
 TOPIC = '/joint_states'
 _KINDS = {'position': 'positions', 'velocity': 'velocities', 'effort': 'efforts'}
 _SLOWEST = 0.5  # greatest median time between rows, s; a longer one may be in another unit
+_SET_BACK = 0.01  # largest share of rows before which the clock was set back
 _LIKE = 0.9  # correlation from which recorded velocities fit the positions
 _NEAR = 3.0  # with the right unit of time, slopes and velocities differ by less than this factor
 _UNITS = ('seconds', 'milliseconds', 'microseconds', 'nanoseconds')
@@ -32,7 +33,7 @@ class WrittenLog:
     count: int
     duration: float
     kinds: tuple[str, ...]  #: Kinds of values, such as ``velocities``
-    #: Lines that were left out, and values that are missing; each with the number of lines
+    #: Lines left out, values missing, times that go back; each with the number of lines
     faults: tuple[str, ...] = ()
 
 
@@ -40,8 +41,9 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     """Write a log, in the format of `read_table`, as the joint states of a new bag.
 
     Lines that lack a time or the position of a joint, or repeat a time, are left out; missing
-    velocities and efforts are NaN. HodynError: the log is not valid, more than half of its lines
-    are unusable, or times are repeated since they have too few digits.
+    velocities and efforts are NaN. Times that are set back at few rows stay as they are.
+    HodynError: the log is not valid, more than half of its lines are unusable, times are out of
+    order, or they are repeated since they have too few digits.
     """
     check_file(path, f'{path}: no such log')
     try:
@@ -75,6 +77,15 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
             said.append('missing: ' + _counted(
                 f'{kind} of {", ".join(joints)}', lines[missing.any(axis=1)].tolist()))
     _check_times(path, times, lines)
+    steps = np.diff(times)
+    set_back = np.flatnonzero(steps < 0.0)
+    if set_back.size:
+        said.append(_counted(
+            f'the time goes back by {", ".join(f"{-steps[row]:.3g} s" for row in set_back[:3])}'
+            f'{", …" * (set_back.size > 3)}', lines[set_back + 1].tolist()))
+    # Readers sort messages by the time of recording, which therefore goes on.
+    recorded = times + np.append(
+        0.0, np.cumsum(np.where(steps < 0.0, np.median(steps) - steps, 0.0)))
     if question := _other_unit(times, values, table.says_seconds):
         raise HodynError(f'{path}: {question}')
     columns = [np.ascontiguousarray(values[kind]) for kind in _KINDS]
@@ -83,12 +94,12 @@ def write_log(path: Path, bag: Path, *, force: bool = False) -> WrittenLog:
     names = list(table.names)
     with bag_writer(bag, version=8, storage=StoragePlugin.MCAP, force=force) as writer:
         connection = writer.add_connection(TOPIC, MESSAGE_TYPE, typestore=TYPES)
-        for stamp, *state in zip(np.round(1e9 * times).astype(np.int64).tolist(), *columns,
-                                 strict=True):
+        for stamp, instant, *state in zip(
+                _nanoseconds(times), _nanoseconds(recorded), *columns, strict=True):
             states = message(header(time(*divmod(stamp, 10 ** 9)), ''), names, *state)
-            writer.write(connection, stamp, TYPES.serialize_cdr(states, MESSAGE_TYPE))
+            writer.write(connection, instant, TYPES.serialize_cdr(states, MESSAGE_TYPE))
     return WrittenLog(
-        table.names, len(times), float(np.ptp(times)),
+        table.names, len(times), float(np.ptp(recorded)),
         tuple(what for kind, what in _KINDS.items() if values[kind].size), tuple(said))
 
 
@@ -113,21 +124,28 @@ def _counted(reason: str, lines: list[int]) -> str:
         f'{reason} ({len(lines)} lines, the first is line {lines[0]})')
 
 
+def _nanoseconds(times: Array) -> list[int]:
+    found: list[int] = np.round(1e9 * times).astype(np.int64).tolist()
+    return found
+
+
 def _check_times(path: Path, times: Array, lines: NDArray[np.int_]) -> None:
-    """Raise HodynError, with file and line, for times that do not increase, or are below 0."""
+    """Raise HodynError, with file and line, for times out of order, repeated, or below 0."""
     backward = np.diff(times) <= 0.0
-    if backward.any():
+    if backward.sum() > _SET_BACK * len(times) or not np.diff(times).all():
         row = int(backward.argmax()) + 1
         earlier = (
             f'is the same as in line {lines[row - 1]}' if times[row] == times[row - 1]
-            else f'is not after {_digits(times[row - 1])} s')
+            else f'is not after {_digits(times[row - 1])} s: sort the rows by time, or split the '
+            'log where the clock was set back')
         raise HodynError(
             f'{path}, line {lines[row]}: time {_digits(times[row])} s {earlier}'
             f'{_too_coarse(times)}')
-    if times[0] < 0.0:
+    first = int(times.argmin())
+    if times[first] < 0.0:
         raise HodynError(
-            f'{path}, line {lines[0]}: time {_digits(times[0])} s is before 0: '
-            f'add {_digits(-times[0])} s to all times')
+            f'{path}, line {lines[first]}: time {_digits(times[first])} s is before 0: '
+            f'add {_digits(-times[first])} s to all times')
 
 
 def _too_coarse(times: Array) -> str:

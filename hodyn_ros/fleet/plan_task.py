@@ -62,8 +62,9 @@ class PlanTask(Task):
             'reservations': prepared.reservations,
             'findings': [*filter(None, [prepared.note]), *dict.fromkeys(
                 str(warning.message) for warning in caught)]}
+        too_long = prepared.too_long if self.command == 'check' else ''
         return self.outcome(
-            job, prepared.refusal or OK, [{**common, **row} for row in _rows(report)],
+            job, prepared.refusal or too_long or OK, [{**common, **row} for row in _rows(report)],
             messages=points)
 
     def warm_up(self) -> None:

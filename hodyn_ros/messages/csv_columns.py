@@ -203,9 +203,12 @@ def _wrong_count(line: list[str], columns: int, is_last: bool) -> str:
         return ''
     if is_last and entries < columns:
         return f'cut off after {entries} of {columns} entries'
-    return f'{entries} entries for {columns} columns' + (
-        ': are these decimal commas? Then separate the columns by semicolons'
-        if columns + 1 < entries <= 2 * columns and not any('.' in cell for cell in line) else '')
+    if columns + 1 < entries <= 2 * columns and not any('.' in cell for cell in line):
+        # Without the number, which differs from line to line, so that it is asked once.
+        return (
+            f'more entries than the {columns} columns: are these decimal commas? Then separate '
+            'the columns by semicolons')
+    return f'{entries} entries for {columns} columns'
 
 
 def _columns(

@@ -49,7 +49,8 @@ MIN_POINTS, STEPS = 4, 5
 # Times are probably in ms if a motion longer than LEAST_MOTION, rad or m, never exceeds the share
 # SLOWEST of the velocity limits (of 1 rad/s or m/s without a limit), or if points are more than
 # LONGEST, s, apart. So times in ms are recognized in motions up to three times the limits.
-SLOWEST, LEAST_MOTION, LONGEST = 3e-3, 0.05, 1e3
+# Larger limits, such as those of wheels or in deg/s, count as COMPARABLE, rad/s or m/s.
+SLOWEST, LEAST_MOTION, LONGEST, COMPARABLE = 3e-3, 0.05, 1e3, 10.0
 MILLISECONDS = 'times are in s: are these milliseconds?'
 # Share of the usual time between points below which the time of a point is probably wrong.
 SOON = 0.01
@@ -89,13 +90,14 @@ def in_milliseconds(
     spacings = np.diff(times)
     if not spacings.size or not np.ptp(positions, axis=0).max() > LEAST_MOTION:
         return ''
-    shares = np.abs(np.diff(positions, axis=0)) / (spacings[:, None] * comparable_speed(robot))
+    speeds = np.minimum(comparable_speed(robot), COMPARABLE)
+    shares = np.abs(np.diff(positions, axis=0)) / (spacings[:, None] * speeds)
     if shares.max() >= SLOWEST and spacings.max() <= LONGEST:
         return ''
     return (
         f'{MILLISECONDS} The points are up to {spacings.max():.3g} s '
-        f'apart, and no joint is faster than {100.0 * shares.max():.2g} % of its limit (1 rad/s '
-        'or m/s where none is known)')
+        f'apart, and no joint is faster than {100.0 * shares.max():.2g} % of its limit (at most '
+        f'{COMPARABLE:g} rad/s or m/s, and 1 where none is known)')
 
 
 def contradicted_velocity(robot: Robot, points: AcceptedWaypoints) -> tuple[str, str]:

@@ -120,6 +120,9 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         unchecked, doubt, contradiction, jumps, fitted.begins * (retimed is None or not joins),
         fitted.resting, others, leaves_range, rough, used, *fitted.notes)
     lines = verdict.lines
+    too_long = (
+        f'the node refuses plans of more than {MAX_DURATION:g} s'
+        if verdict.plan.duration > MAX_DURATION else '')
     prepared = PreparedPlan(
         '; '.join(lines), verdict.plan, verdict.limit_report, verdict.stretch, overshoot=excess,
         deviation=deviation_of(robot, fitted.plan, points, retimed),
@@ -127,8 +130,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         retimed=None if lines else retimed, reflexes=verdict.reflexes, points=points,
         unchecked=unchecked, fault='joints' if locked else '', doubts=(
             MILLISECONDS if doubt else '', contradiction and f'{CONTRADICTION} ({where})',
-            uncoupled, f'the node refuses plans of more than {MAX_DURATION:g} s'
-            if verdict.plan.duration > MAX_DURATION else ''))
+            uncoupled, too_long), too_long=too_long)
     if lines or request.annotate_period is None:
         return prepared
     return replace(prepared, annotated=request.annotated(
@@ -194,7 +196,8 @@ def _verdict(
     if fitted.retimed is None and not contradiction:
         lines += fitted.hasty
     if not report.within_limits:
-        lines.append(report.summary + doubt_of_points(request.robot, fitted.points))
+        doubt = doubt_of_points(request.robot, fitted.points).removeprefix('; ')
+        lines = [*filter(None, [doubt]), *lines, report.summary]
     lines += [*tripped, *filter(None, [jumps])]
     if settings.stretch == 'off' or moving or contradiction:
         return _Verdict(plan, report, reflexes, None, lines)

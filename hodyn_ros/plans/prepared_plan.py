@@ -52,6 +52,8 @@ class PreparedPlan:
     doubts : tuple of str
         Probable errors of the points: times in milliseconds, velocities that contradict positions,
         positions that contradict the coupling of joints, a duration that the node refuses.
+    too_long : str
+        That the node refuses a plan of this duration, which others may run; else empty.
     unchecked : str
         The motion to the first point, if it is not in the plan and not checked; else empty.
     points : AcceptedWaypoints or None
@@ -76,6 +78,7 @@ class PreparedPlan:
     fault: Fault = ''
     unchecked: str = ''
     doubts: tuple[str, ...] = ()
+    too_long: str = ''
 
     @property
     def summary(self) -> str:

@@ -39,15 +39,23 @@ def physical_fault(mass: float, inertia: Array) -> str | None:
 
     The faults are a negative principal value, and two principal values whose sum is less than the
     third. The tolerance for rounding is 1e-9 times the trace, plus the mass times (1e-9 m)².
+    A fault that is not slight ends with a question about the signs of the products of inertia if
+    opposite ones are possible.
     """
     a, b, c, tolerance = _principal(mass, inertia)
-    if a < -tolerance:
-        return f'not positive: its least principal value is {a:.3g} kg m^2'
-    if c - a - b <= tolerance:
+    if a >= -tolerance and c - a - b <= tolerance:
         return None
-    return (
+    fault = f'not positive: its least principal value is {a:.3g} kg m^2' if a < -tolerance else (
         f'no rigid body has it: the triangle inequality is broken by {(c - a - b) / c:.2g} of the '
         f'largest principal value ({a:.4g}, {b:.4g}, {c:.4g} kg m^2)')
+    # Signs are no matter of rounding: plates with few digits are slightly impossible.
+    opposite = 2.0 * np.diag(np.diag(inertia)) - inertia
+    a, b, c, tolerance = _principal(mass, opposite)
+    if a < -tolerance or c - a - b > tolerance or is_slight(mass, inertia):
+        return fault
+    return (
+        f'{fault}; with the opposite sign of ixy, ixz and iyz it is possible: does the CAD '
+        'program give integrals of x y dm in place of -x y dm?')
 
 
 def is_slight(mass: float, inertia: Array) -> bool:

@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 
 from hodyn_ros.common.arrays import Array
 
+_TWO_DIGITS = 0.02  # largest difference of R R^T from I of a rotation rounded to two digits
+
 
 def skew(vector: ArrayLike) -> Array:
     """Return ã, the 3×3 matrix with ã b = a × b, of each vector (…, 3)."""
@@ -38,7 +40,8 @@ def pose_fault(matrix: Array) -> str | None:
     if error <= 1e-6 and np.any(np.linalg.det(rotation) < 0.0):
         return 'its rotation is a reflection (its determinant is -1): turn one of its axes around'
     if error > 1e-6:
-        return f'its rotation is not orthonormal (R R^T differs from I by {error:.1e})'
+        said = f'its rotation is not orthonormal (R R^T differs from I by {error:.1e})'
+        return said if error > _TWO_DIGITS else f'{said}: if it is rounded, give seven digits'
     if np.any(matrix[..., 3, :] != (0.0, 0.0, 0.0, 1.0)):
         return 'its last row must be 0, 0, 0, 1'
     return None

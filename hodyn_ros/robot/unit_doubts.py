@@ -29,6 +29,9 @@ _FAR = 50.0
 """Largest length of an arm, and largest end of a slide's range, m."""
 _SPREAD = 10.0
 """Largest distance of a mass from its joint, and radius of gyration, over the arm's length."""
+_WIDE, _SHARE = 1.5, 0.02
+"""Largest radius of gyration, over the arm's length, of a body whose inertia is at least _SHARE of
+the arm's mass times its squared length. Placeholders for small parts have less: 1 g and 1 g m²."""
 _SHORT, _SMALL_ARM = 0.1, 0.5
 """Least length or size of an arm that the checks assume, m: _SMALL_ARM in the checks of masses and
 their centres, _SHORT in all others."""
@@ -289,15 +292,17 @@ def _ask_of_followers(links: Sequence['Body'], length: float, context: str) -> N
 
 
 def _ask_of_inertias(
-    loads: Iterable[tuple[str, float, Array]], length: float, context: str,
+    loads: Sequence[tuple[str, float, Array]], length: float, context: str,
 ) -> None:
     """Ask about the inertias of loads (name, mass, inertia) on an arm of this length, m."""
+    large = _SHARE * sum(mass for _, mass, _ in loads) * length**2
     ask_if([
         f'{name} ({radius:.3g} m)' for name, mass, inertia in loads
-        if (radius := _gyration(mass, inertia)) > _SPREAD * max(length, _SHORT)
+        if (radius := _gyration(mass, inertia)) > max(length, _SHORT) * (
+            _WIDE if mass * radius**2 > large else _SPREAD)
         and mass < _THIN * radius**3
-    ], f'{context}: inertias are in kg m²: are these from a CAD program, in kg mm² or g mm²? '
-       f'The arm is {length:.3g} m long, and radii of gyration are:')
+    ], f'{context}: inertias are in kg m²: are these from a CAD program, in kg cm², g cm², kg mm² '
+       f'or g mm²? The arm is {length:.3g} m long, and radii of gyration are:')
 
 
 def _ask_of_friction(robot: 'Robot', context: str) -> None:

@@ -115,7 +115,8 @@ def test_positions_in_degrees_are_suspected(hodyn, tmp_path):
         tmp_path / 'degrees.json', PANDA, (0.0, (0, -45, 0, -135, 0, 90, 45)),
         (2.0, (10, -45, 0, -135, 0, 90, 45)))
     given = 'degrees.json', '--robot', 'panda'
-    assert 'are these degrees?' in hodyn('check', *given, code=1).out
+    assert hodyn('check', *given, code=1).out.splitlines()[-1].startswith(
+        'beyond limits: positions are in rad: are these degrees?; joint4: position -135 rad')
     assert 'it is out of range; positions are in rad: are these degrees?' in (
         hodyn('retime', *given, '--output', 'out.csv', code=2).err)
 
@@ -166,12 +167,21 @@ def test_times_that_are_not_seconds_from_the_start_are_asked_about(hodyn, to_joi
         assert (MILLISECONDS in hodyn('check', to_joint1(*points)).out) == is_asked
 
 
+@pytest.mark.parametrize(('velocity', 'is_asked'), [(2.0, False), (115.0, False), (9.0, True)])
+def test_times_are_not_asked_about_because_limits_are_in_degrees(
+        hodyn, tmp_path, to_joint1, velocity, is_asked):
+    plan = to_joint1((0, 0.0), (1, 0.2), (2, 0.4)) if not is_asked else to_joint1(
+        (0, 0.0), (400, 0.2), (800, 0.4))
+    out = hodyn('check', plan, *limit(tmp_path, joint1=velocity)).out
+    assert (MILLISECONDS in out) == is_asked
+
+
 def test_a_brief_check_asks_about_milliseconds(hodyn, to_joint1):
     plan = to_joint1((0, 0.0), (1000.0, 0.1), (2000.0, 0.4))
     assert hodyn('check', plan, '--brief').out.endswith(
         f': within all limits, but times are in s: {MILLISECONDS}\n')
     plan = to_joint1((0, 0.0), (1500.0, 0.1), (4000.0, 0.4))
-    assert hodyn('check', plan, '--brief').out.endswith(
+    assert hodyn('check', plan, '--brief', code=1).out.endswith(
         f'{MILLISECONDS}, but the node refuses plans of more than 3600 s\n')
 
 

@@ -53,7 +53,7 @@ def test_the_replay_of_a_log_is_that_of_the_bag(hodyn, convert):
     ('time,a\n1700000000000,1\n1700000000010,1', 'are these milliseconds?'),
     ('time [s],a\n1700000000000,1\n1700000000010,1', 'are these milliseconds?'),
     ('time,a\n1700000000.145,1\n1700000000.14,1',
-     'line 3: time 1700000000.14 s is not after 1700000000.145 s'),
+     'line 3: time 1700000000.14 s is not after 1700000000.145 s: sort the rows by time'),
     ('time,a [deg]\n0,1\n0.01,1', "column 'a [deg]': position is in rad or m"),
     ('time,a,a.velocity (deg/s)\n0,1,1\n0.01,1,1',
      "column 'a.velocity (deg/s)': velocity is in rad/s or m/s"),
@@ -69,6 +69,9 @@ def test_the_replay_of_a_log_is_that_of_the_bag(hodyn, convert):
     ('time,a\n0,1,5\n0,01,1,6\n0,02,1,7',
      '3 of 3 lines cannot be used; left out: 3 entries'),
     ('time,a\n0,0,1,5\n0,01,1,6\n0,02,1,7', 'are these decimal commas?'),
+    ('time,a,b\n0,0,1,5,1,5\n0,01,1,6,1\n0,02,1,7,1,5',
+     'log.csv: 3 of 3 lines cannot be used; left out: more entries than the 3 columns: are these '
+     'decimal commas? Then separate the columns by semicolons (3 lines, the first is line 2)'),
     ('time,a\n-1,1\n0.01,2', 'line 2: time -1 s is before 0: add 1 s to all times'),
     ('time,a\n0,1', 'at least two rows; joints here: 1, rows: 1'),
     ('time,a\n0,1\n0.01,x\n0.02,1',
@@ -182,6 +185,33 @@ def test_a_line_that_repeats_a_time_is_left_out_as_in_a_bag(convert):
     with JointStateBag(Path('log'), JointNames(ROBOT, joints=('a',))) as bag:
         block, = bag.blocks()
     assert block.position[:, 0].tolist() == [1.0, 2.0, 4.0]
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_a_clock_that_was_set_back_stays_so_as_in_a_bag(hodyn, convert, seed):
+    rng = np.random.default_rng(seed)
+    times, row = 0.01 * np.arange(600.0), int(rng.integers(200, 400))
+    back = round(float(rng.uniform(0.03, 1.9)), 2)
+    changed = np.where(np.arange(600) < row, times, times - back)
+    header = 'time,joint1,joint2,joint1.effort,joint2.effort\n'
+    values = np.column_stack([np.sin(times), np.cos(times), np.cos(times), np.sin(times)])
+
+    def text(stamps, order=slice(None)):
+        return header + '\n'.join(
+            f'{t:.2f},' + ','.join(f'{x:.9f}' for x in some)
+            for t, some in zip(stamps[order], values[order], strict=True))
+
+    assert not convert(text(times), output='sound').err
+    said = convert(text(changed))
+    assert said.out.startswith('log: 600 joint states of joint1, joint2, 5.990 s,')
+    assert said.err == (
+        f'hodyn convert: log.csv: the time goes back by {back - 0.01:.3g} s (line {row + 2})\n')
+    with JointStateBag(Path('log'), JointNames(ROBOT)) as bag:
+        block, = bag.blocks()
+    np.testing.assert_allclose(block.position, values[:, :2], atol=1e-8)
+    shuffled = rng.permutation(600)
+    assert 'sort the rows by time, or split' in convert(
+        text(times, shuffled), code=2, output='shuffled').line
 
 
 def test_a_log_whose_last_number_was_cut_is_used(convert):

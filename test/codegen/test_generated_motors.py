@@ -2,8 +2,9 @@
 import ctypes
 from dataclasses import replace
 import re
+import subprocess
 
-from compiled_c import compiled, needs_compiler
+from compiled_c import CC, compiled, needs_compiler
 from laws_and_motions import LAWS, with_laws
 import numpy as np
 import pytest
@@ -106,6 +107,22 @@ def test_c_holds_the_motors_where_values_are_not_finite(tmp_path):
             assert not side.feasible[joint]
             np.testing.assert_array_equal(motors.state[:4, joint], before[:4, joint])
         assert (np.abs(found - right) / np.maximum(np.abs(right), 1.0)).max() < 1e-9
+
+
+@needs_compiler
+@pytest.mark.parametrize(('flag', 'actuators', 'is_refused'), [
+    ('-ffast-math', True, True), ('-ffinite-math-only', True, True), ('-Ofast', True, True),
+    ('-O2', True, False), ('-fno-math-errno', True, False), ('-ffast-math', False, False)])
+def test_flags_that_remove_the_checks_of_motors_are_refused(
+        tmp_path, flag, actuators, is_refused):
+    for name, content in files(Settings(
+            with_laws(TWOLINK, *2 * [LAWS['linear']]), 'arm', actuators=actuators)).items():
+        (tmp_path / name).write_text(content, 'utf-8')
+    told = subprocess.run(
+        [CC, '-std=c99', flag, '-fsyntax-only', tmp_path / 'arm.c'],
+        capture_output=True, text=True, check=False, timeout=60)
+    assert (told.returncode != 0) == is_refused
+    assert ('-ffast-math, -Ofast and /fp:fast remove the checks' in told.stderr) == is_refused
 
 
 def long_table():

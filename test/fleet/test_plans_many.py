@@ -3,7 +3,11 @@ import json
 
 import pytest
 
+import hodyn_ros as hd
 from hodyn_ros.cli import main
+from hodyn_ros.fleet.plan_task import PlanTask
+from hodyn_ros.fleet.task import Job
+from hodyn_ros.plans.plan_request import PlanSettings
 
 pq = pytest.importorskip('pyarrow.parquet')
 
@@ -65,6 +69,18 @@ def test_annotated_plans_are_those_of_the_command_alone(plans, tmp_path, capsys)
     assert '2 of 4 files are done already' in capsys.readouterr().err
     assert not (out / 'plans/more/slower.json').exists()
     write_plan(plans / 'more/slower.json', 5.0)
+
+
+@pytest.mark.parametrize(('command', 'seconds', 'status'), [
+    ('check', 5.0, 'the node refuses plans of more than 4.5 s'), ('check', 4.0, 'ok'),
+    ('annotate', 5.0, 'ok')])
+def test_a_plan_that_is_too_long_for_the_node_does_not_pass_the_check(
+        tmp_path, monkeypatch, command, seconds, status):
+    monkeypatch.setattr('hodyn_ros.plans.prepare.MAX_DURATION', 4.5)  # an hour takes long to check
+    write_plan(tmp_path / 'plan.json', seconds)
+    task = PlanTask(command, hd.load_robot('panda'), PlanSettings(), tmp_path / 'out')
+    outcome = task.perform(Job('plan.json', tmp_path / 'plan.json'))
+    assert outcome.rows[0]['status'] == status
 
 
 @pytest.mark.parametrize(('command', 'options'), [

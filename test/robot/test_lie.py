@@ -118,3 +118,13 @@ def test_ad_is_the_derivative_of_the_adjoint():
     screw, h = rng.normal(size=6), 1e-6
     numeric = (lie.adjoint(lie.exp(h * screw)) - lie.adjoint(lie.exp(-h * screw))) / (2 * h)
     np.testing.assert_allclose(lie.ad(screw), numeric, atol=1e-9)
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_rounded_rotations_need_more_digits(seed):
+    rng = np.random.default_rng(seed)
+    for digits in (2, 3, 4, 5, 7, 8):
+        rotation = lie.rotation_exp(rng.normal(size=3))
+        fault = lie.pose_fault(lie.pose(rotation.round(digits)))
+        assert fault is None if digits >= 7 else 'if it is rounded, give seven digits' in fault
+        assert 'digits' not in lie.pose_fault(lie.pose(rotation @ np.diag([1.0, 1.1, 1.0])))

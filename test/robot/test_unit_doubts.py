@@ -68,6 +68,25 @@ def test_units_are_asked_about_whatever_the_source(source, what):
     assert sentence in line
 
 
+@pytest.mark.parametrize('factor', [1e4, 1e6, 1e7, 1e9])
+@pytest.mark.parametrize('wrong', [range(3), [1]])
+@pytest.mark.parametrize(('size', 'mass'), [(0.3, 0.5), (1.0, 2.0), (3.0, 300.0)])
+def test_inertias_in_units_of_cad_programs_are_asked_about(factor, wrong, size, mass):
+    data, right = mapping(size, mass, inertia=factor), mapping(size, mass)
+    data['bodies'] = [(data if i in wrong else right)['bodies'][i] for i in range(3)]
+    (line,) = said(hd.load_robot, data)
+    assert 'in kg cm², g cm², kg mm² or g mm²? ' in line
+    assert [f'l{i} (' in line for i in range(3)] == [i in wrong for i in range(3)]
+
+
+def test_placeholders_of_small_parts_are_not_asked_about():
+    data = mapping()
+    data['bodies'].append(link(
+        'tip', 2, joint='j3', mass=1e-3, inertia=(1e-2 * np.eye(3)).tolist(), axis=[0, 0, 1]))
+    del data['limits']
+    assert said(hd.load_robot, data) == []
+
+
 @pytest.mark.parametrize(('lower', 'upper', 'is_asked'), [
     (0.0, 300.0, True), (0.0, 1200.0, True), (-600.0, 600.0, True), (0.0, 40.0, False),
     (-1e3, 1e3, False), (0.0, 1e4, False)])
@@ -165,8 +184,9 @@ def test_an_inertia_without_a_mass_is_asked_about():
         "robot 'arm': a mass of 0 with an inertia: is the mass missing? l1"]
 
 
-LARGE = ("payload on 'link7': inertias are in kg m²: are these from a CAD program, in kg mm² or "
-         'g mm²? The arm is 1.21 m long, and radii of gyration are: the payload (31.6 m)')
+LARGE = ("payload on 'link7': inertias are in kg m²: are these from a CAD program, in kg cm², "
+         'g cm², kg mm² or g mm²? The arm is 1.21 m long, and radii of gyration are: the payload '
+         '(31.6 m)')
 
 
 @pytest.mark.parametrize(('load', 'asked'), [

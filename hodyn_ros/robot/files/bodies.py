@@ -135,8 +135,8 @@ def _check_inertia(mass: float, inertia: Array, context: str, check: InertiaHand
     fault = inertias.physical_fault(mass, inertia)
     if fault and check == 'error' and not inertias.is_slight(mass, inertia):
         raise HodynError(
-            f"{context}, key 'inertia': {fault}; inertia_check: warn accepts it, "
-            'hodyn info --repair writes the nearest possible one')
+            f"{context}, key 'inertia': {fault}{' If not, ' if fault.endswith('?') else '; '}"
+            'inertia_check: warn accepts it, hodyn info --repair writes the nearest possible one')
     if fault and check != 'accept':
         warnings.warn(f"{context}, key 'inertia': {fault}", stacklevel=2)
 

@@ -17,11 +17,13 @@ from hodyn_ros.robot.files.joint_properties import LIMIT_KEYS
 from hodyn_ros.robot.locked_joints import dependence
 from hodyn_ros.robot.model import Robot
 from hodyn_ros.robot.robot_check import check_robot
-from hodyn_ros.robot.unit_doubts import MANY_TURNS
+from hodyn_ros.robot.unit_doubts import MANY_TURNS, ask_if
 
 MAX_FILE_BYTES = 1024 * 1024
 _FACTOR = 30.0
 """Ratio of a new limit to the robot's limit above which the new one is probably in degrees."""
+_ROUNDED = 1.01
+"""Largest ratio of a new limit to the robot's limit that counts as rounding."""
 _MOVEIT = 'joint_limits'
 _MOVEIT_KEYS = {
     'position': ('min_position', 'max_position'), 'velocity': ('max_velocity',),
@@ -75,10 +77,14 @@ def with_limits(robot: Robot, source: str | Path | Mapping[str, Any]) -> Robot:
         joint = robot.joint_names[int(np.argmax(lower >= upper))]
         raise HodynError(
             f'{context}, joint {joint!r}: its lower limit is not below the upper one')
-    if joints_in_degrees := _in_degrees(robot, values):
-        warnings.warn(
-            f'{context}: limits are in rad and rad/s: are these degrees? '
-            f'{", ".join(joints_in_degrees)}', stacklevel=2)
+    if _MOVEIT in data:
+        _warn_of_switched_off(
+            {name: entry for name, entry in joints.items() if known[str(name)] is not None},
+            context)
+    in_degrees, larger = _in_degrees(robot, values), _larger_velocities(robot, values['velocity'])
+    ask_if(in_degrees, f'{context}: limits are in rad and rad/s: are these degrees?')
+    if not in_degrees:
+        ask_if(larger, f'{context}: velocity limits above those of the robot count:')
     return replace(robot, limits=replace(robot.limits, **values))
 
 
@@ -92,9 +98,22 @@ def _in_degrees(robot: Robot, values: Mapping[str, Array]) -> list[str]:
             is_far |= (after > MANY_TURNS) & (after != before)
         found += [
             f'{name} {values[name][i]:g} of {robot.joint_names[i]}'
+            f'{_of_the_robot(getattr(robot.limits, name)[i])}'
             for i in np.flatnonzero(is_far & np.isfinite(after))
             if robot.joint_bodies[i].type == 'revolute']
     return found
+
+
+def _larger_velocities(robot: Robot, velocity: Array) -> list[str]:
+    """Return the new limits of velocity that are above those of the robot."""
+    before = robot.limits.velocity
+    return [
+        f'{velocity[i]:g} of {robot.joint_names[i]}{_of_the_robot(before[i])}'
+        for i in np.flatnonzero((velocity > _ROUNDED * before) & np.isfinite(velocity))]
+
+
+def _of_the_robot(limit: float) -> str:
+    return f" (the robot's is {limit:g})" if np.isfinite(limit) else ''
 
 
 def _joint(robot: Robot, name: str) -> int | None:
@@ -133,18 +152,21 @@ def _moveit_entry(entry: Any, context: str) -> dict[str, float]:
                          'soft_upper_limit'])
     values = {}
     for name, keys in _MOVEIT_KEYS.items():
-        if not section.data.get(f'has_{name}_limits', False):
-            if f'has_{name}_limits' not in section.data and any(map(section.has, keys)):
-                warnings.warn(
-                    f'{context}: {keys[0]} counts only with has_{name}_limits: true',
-                    stacklevel=3)
-            continue
-        for key in keys:
+        for key in keys if section.data.get(f'has_{name}_limits', False) else ():
             if name == 'position':
                 values[f'position_{key.removesuffix("_position")}'] = section.number(key)
             else:
                 values[name] = _positive(section, key)
     return values
+
+
+def _warn_of_switched_off(joints: Mapping[str, Mapping[str, Any]], context: str) -> None:
+    """Warn of MoveIt's limits that are given and not switched on; 0 stands for none."""
+    for name, keys in _MOVEIT_KEYS.items():
+        ask_if([
+            str(joint) for joint, entry in joints.items()
+            if not entry.get(f'has_{name}_limits', False) and any(map(entry.get, keys))
+        ], f'{context}: {keys[0]} counts only with has_{name}_limits: true; it is not used for')
 
 
 def _positive(section: CheckedMapping, key: str) -> float:

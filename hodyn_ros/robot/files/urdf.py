@@ -18,6 +18,7 @@ from hodyn_ros.robot.files.joint_chains import CHAINS, coordinate_names
 from hodyn_ros.robot.files.urdf_doubts import (
     ZEROS_ARE_UNKNOWN,
     warn_of_angles,
+    warn_of_axes,
     warn_of_dynamics,
     warn_of_masses,
     warn_of_zeros,
@@ -41,6 +42,7 @@ _SINCE = {'quat_xyzw': '1.1', **dict.fromkeys(('acceleration', 'deceleration', '
 _UNIT = 0.01
 """Largest deviation of a quaternion's length from 1: rounding to two decimals."""
 _TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', *CHAINS)
+_WITH_AXIS = tuple(kind for kind in _TYPES if kind not in ('fixed', 'floating', 'spherical'))
 
 
 class _Joint(NamedTuple):
@@ -88,6 +90,9 @@ def robot_mapping(
     moving = [joint for _, joint in order if joint is not None]
     limits = _limits(moving, mimics, locked)
     warn_of_angles(root, context)
+    warn_of_axes([
+        joint.name for joint in moving
+        if joint.type in _WITH_AXIS and joint.element.one('axis') is None], context)
     warn_of_masses(bodies, context)
     if f'<!--{ZEROS_ARE_UNKNOWN}-->' not in text:
         warn_of_zeros([
@@ -207,7 +212,7 @@ def _joint_keys(joint: _Joint | None) -> dict[str, Any]:
         'type': 'revolute' if joint.type == 'continuous' else joint.type,
         'placement': read_pose(joint.element)}
     axis = joint.element.one('axis', ('xyz',))
-    if joint.type not in ('fixed', 'floating', 'spherical'):
+    if joint.type in _WITH_AXIS:
         direction = np.array([1.0, 0.0, 0.0] if axis is None else axis.numbers('xyz', 3))
         largest = np.abs(direction).max()
         if largest == 0.0:

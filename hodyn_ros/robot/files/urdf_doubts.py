@@ -54,6 +54,14 @@ def warn_of_angles(root: Element, context: str) -> None:
         for origin in holder.all('origin') if 'rpy' in origin.attributes], 'rpy is', context)
 
 
+def warn_of_axes(joints: Sequence[str], context: str) -> None:
+    """Ask whether moving joints without an <axis> really turn or slide along x."""
+    if joints:
+        warnings.warn(
+            f'{context}: no <axis>: the axis of {", ".join(joints)} is x, the default: is this '
+            'right? If so, write <axis xyz="1 0 0"/>', stacklevel=2)
+
+
 def warn_of_masses(bodies: Sequence[Mapping[str, Any]], context: str) -> None:
     """Warn of moving links that carry others and have no mass, and of point masses.
 

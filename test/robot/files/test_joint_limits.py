@@ -1,4 +1,6 @@
 """Limits from a file of their own."""
+import warnings
+
 import numpy as np
 import pytest
 from robot_texts import said
@@ -69,14 +71,33 @@ def test_mistakes_are_named(limits, message):
         with_limits(PANDA, limits)
 
 
-@pytest.mark.parametrize(('entry', 'asked'), [
-    ({'position': [-166, 166]}, 'position_min -166 of joint1, position_max 166 of joint1'),
-    ({'velocity': 150.0}, 'velocity 150 of joint1'),
-    ({'position': [-6.5, 6.5], 'velocity': 20.0, 'acceleration': None}, ''),
+DEGREES = 'limits are in rad and rad/s: are these degrees?'
+
+
+@pytest.mark.parametrize(('entry', 'said_of_it'), [
+    ({'position': [-166, 166]}, f"{DEGREES} position_min -166 of joint1 (the robot's is -2.8973), "
+     "position_max 166 of joint1 (the robot's is 2.8973)"),
+    ({'velocity': 150.0}, f"{DEGREES} velocity 150 of joint1 (the robot's is 2.175)"),
+    ({'velocity': 3.0}, 'velocity limits above those of the robot count: 3 of joint1 (the '
+     "robot's is 2.175)"),
+    ({'position': [-6.5, 6.5], 'velocity': 2.18, 'acceleration': None}, ''),
+    ({'velocity': None, 'acceleration': 30.0}, ''),
 ])
-def test_limits_that_look_like_degrees_are_asked_about(entry, asked):
-    assert said(with_limits, PANDA, {'limits': {'joint1': entry}}) == bool(asked) * [
-        f'limits: limits are in rad and rad/s: are these degrees? {asked}']
+def test_limits_that_loosen_the_robots_are_said(entry, said_of_it):
+    assert said(with_limits, PANDA, {'limits': {'joint1': entry}}) == bool(said_of_it) * [
+        f'limits: {said_of_it}']
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_limits_within_the_robots_raise_no_question(seed):
+    rng = np.random.default_rng(seed)
+    for robot in map(hd.load_robot, hd.robot_names()):
+        assert said(with_limits, robot, {'joint_limits': {
+            joint: {
+                'has_velocity_limits': True, 'max_velocity': float(limit * rng.uniform(0.05, 1)),
+                'has_acceleration_limits': False, 'max_acceleration': 0.0}
+            for joint, limit in zip(
+                robot.joint_names, np.minimum(robot.limits.velocity, 3.0), strict=True)}}) == []
 
 
 def test_no_such_file_is_said():
@@ -84,7 +105,12 @@ def test_no_such_file_is_said():
         hd.load_robot('panda', limits='nowhere.yaml')
 
 
-def test_a_limit_of_moveit_that_does_not_count_is_said():
-    with pytest.warns(UserWarning, match='max_velocity counts only with has_velocity_limits'):
-        robot = with_limits(PANDA, {'joint_limits': {'joint1': {'max_velocity': 0.1}}})
+def test_limits_of_moveit_that_do_not_count_are_said_once():
+    off = {'max_velocity': 0.1, 'has_acceleration_limits': False, 'max_acceleration': 5.0}
+    joints = {'joint1': off, 'joint2': off, 'joint3': {'has_velocity_limits': False}}
+    assert said(with_limits, PANDA, {'joint_limits': joints}) == [
+        f'limits: max_{name} counts only with has_{name}_limits: true; it is not used for joint1, '
+        'joint2' for name in ('velocity', 'acceleration')]
+    with warnings.catch_warnings(action='ignore'):
+        robot = with_limits(PANDA, {'joint_limits': joints})
     assert robot.limits.velocity[0] == PANDA.limits.velocity[0]

@@ -10,6 +10,7 @@ from robot_texts import ONE_JOINT, said, saved
 import hodyn_ros as hd
 from hodyn_ros.robot import lie
 from hodyn_ros.robot.files import robot_keys, strict_yaml
+from hodyn_ros.robot.inertia import is_slight, physical_fault
 from hodyn_ros.robot.mass_matrix import mass_matrix
 
 
@@ -195,6 +196,25 @@ def test_what_hardly_changes_a_torque_is_a_warning(values, inertia_check, answer
         return
     words = ' '.join(said(hd.load_robot, data, inertia_check=inertia_check))
     assert (answer in words and 'triangle' in words) if answer else not words
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_products_of_inertia_of_the_opposite_sign_are_asked_about(seed):
+    rng, data = np.random.default_rng(seed), mapping()
+    asked = 0
+    for _ in range(100):
+        rotation, (a, b) = lie.rotation_exp(rng.normal(size=3)), rng.uniform(0.1, 1.0, 2)
+        right = rotation @ np.diag([a, b, 0.95 * (a + b)]) @ rotation.T
+        wrong = 2.0 * np.diag(np.diag(right)) - right
+        larger = right + np.diag(9.0 * np.diag(right) * np.eye(3)[rng.integers(3)])
+        assert physical_fault(1.0, right) is None
+        assert not str(physical_fault(1.0, larger)).endswith('?')
+        if physical_fault(1.0, wrong) and not is_slight(1.0, wrong):
+            asked += 1
+            data['bodies'][2] |= {'inertia': wrong.tolist(), 'mass': 1.0}
+            with pytest.raises(ValueError, match=r'with the opposite sign of .*\? If not, '):
+                hd.load_robot(data)
+    assert asked > 3
 
 
 @pytest.mark.parametrize('away', [0.0, 1e4])

@@ -42,8 +42,10 @@ URDF = """<?xml version="1.0"?>
                iyy='0.01' iyz="0" izz="0.05"></inertia></inertial></link>
   <link name="l2"><inertial><mass value="1"/>
       <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1" /></inertial></link>
-  <joint name="j1" type="continuous"><parent link="base"/><child link="l1"/></joint>
-  <joint name="j2" type="continuous"><parent link="l1"/><child link="l2"/></joint>
+  <joint name="j1" type="continuous"><parent link="base"/><child link="l1"/>
+    <axis xyz="0 0 1"/></joint>
+  <joint name="j2" type="continuous"><parent link="l1"/><child link="l2"/>
+    <axis xyz="0 0 1"/></joint>
 </robot>
 """
 

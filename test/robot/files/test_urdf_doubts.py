@@ -36,3 +36,14 @@ def arm(first=SOUND, second=SOUND, origin='rpy="1.57 0 0"', name='l1', **ends):
 def test_what_is_likely_an_oversight_is_said_or_asked(given, asked):
     lines = [line.partition(': ')[2] for line in said(hd.load_robot, arm(**given))]
     assert lines == [asked] * bool(asked)
+
+
+@pytest.mark.parametrize('kind', ['revolute', 'continuous', 'prismatic'])
+def test_joints_that_move_without_an_axis_are_asked_about(kind):
+    moved = joined_link('l1', kind=kind, inside=limit(), axis='1 0 0')
+    hand = joined_link('hand', 'l1', 'fixed')
+    given = '<axis xyz="1 0 0"/>'
+    sound = urdf(moved, hand.replace('<axis xyz="0 2 1"/>', ''))  # a fixed joint needs none
+    assert said(hd.load_robot, sound) == []
+    assert said(hd.load_robot, sound.replace(given, '')) == [
+        'URDF: no <axis>: the axis of j1 is x, the default: is this right? If so, write ' + given]
