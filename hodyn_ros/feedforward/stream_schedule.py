@@ -8,7 +8,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.plausible_state import beyond_range
-from hodyn_ros.limits.margins import both
+from hodyn_ros.limits.margins import at_limits, both
 from hodyn_ros.robot import HodynError, Robot
 
 MAX_WAITING = 1000
@@ -164,6 +164,7 @@ class StreamSchedule:
 def check_range(robot: Robot, joints: Sequence[str], position: Array) -> None:
     """Raise HodynError for a streamed position, (n,), that the arm cannot reach."""
     limits = robot.limits
+    position = at_limits(position, limits.position_min, limits.position_max)
     far, may_be = beyond_range(robot, joints, position)
     if not may_be:
         raise HodynError(far)
