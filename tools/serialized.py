@@ -43,12 +43,13 @@ def assert_read_in_the_robots_order(reader, names, serialize):
     for k in range(20):
         q, v = rng.normal(size=(2, 7))
         order = rng.permutation(7) if k % 3 else np.arange(7)
-        position, velocity = reader.state(serialize(
-            k, [names[i] for i in order] + ['finger'], [*q[order].tolist(), 0.0],
-            [*v[order].tolist(), 0.0] if k % 2 else []))
+        data = serialize(
+            k, [names[i] for i in order] + ['finger'], [*q[order].tolist(), 0.5],
+            [*v[order].tolist(), 0.0] if k % 2 else [])
+        position, velocity = reader.state(data)
         np.testing.assert_array_equal(position, q)
         assert (velocity is None) == (k % 2 == 0)
         if velocity is not None:
             np.testing.assert_array_equal(velocity, v)
         assert reader.names == names
-        assert reader.other_names == ['finger']
+        assert reader.other_positions(data) == {'finger': 0.5}

@@ -125,6 +125,9 @@ def _check_simulation(options: argparse.Namespace) -> None:
         raise HodynError(
             f'robot {robot.name!r} has a floating base; the demo only simulates arms on a fixed '
             'base')
+    from hodyn_ros.simulation.mujoco_model import check_uncoupled
+
+    check_uncoupled(robot)
     if robot.actuators is not None and options.actuator is not None:
         raise HodynError(
             '--actuator gives every joint an example actuator, and the file of robot '

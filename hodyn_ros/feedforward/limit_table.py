@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from hodyn_ros.common.arrays import Array, Flags, Indices
 from hodyn_ros.common.errors import check_choice
 from hodyn_ros.feedforward.torque import FeedForward
-from hodyn_ros.limits.margins import TOLERANCE, Extremes, LimitMargin, margins, shares
+from hodyn_ros.limits.margins import (
+    TOLERANCE,
+    Extremes,
+    LimitMargin,
+    margins,
+    position_slack,
+    shares,
+)
 from hodyn_ros.limits.quantities import (
     CHECKED,
     EFFORTS,
@@ -261,8 +268,10 @@ class LimitTable:
 
     def extremes_of(self, instants: Any) -> Extremes:
         """Return an `Extremes` that gathers samples, for instants of this type."""
-        return Extremes(np.where(
-            self.bounded, np.where(self.is_reflex, 1.0 + TOLERANCE, 0.0), np.inf), instants)
+        allowed = np.where(self.is_reflex, 1.0 + TOLERANCE, np.where(
+            [column.quantity == 'position' for column in self.columns],
+            np.minimum(position_slack(self.lower), position_slack(self.upper)), 0.0))
+        return Extremes(np.where(self.bounded, allowed, np.inf), instants)
 
     def shares(self, motion: Array, torque: Array | None = None) -> Array:
         """Return the shares, (T, K), of the `limited` columns' bounds that motions (T, 5, n) use.

@@ -74,10 +74,10 @@ def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
     if share <= 1.0 + margin:
         return ''
     needed, limit = both(weight[worst], robot.limits.effort[worst])
+    si = unit(robot, worst, 'effort')
     return (
-        f'the weight needs {needed} from {robot.joint_names[worst]}, beyond its effort limit of '
-        f"{limit} {unit(robot, worst, 'effort')}: correct the payload, the masses of the links or "
-        'the limit')
+        f'the weight needs {needed} {si} from {robot.joint_names[worst]}, beyond its effort limit '
+        f'of {limit} {si}: correct the payload, the masses of the links or the limit')
 
 
 def too_soft(robot: Robot, side: MotorSide, motion: Array, weight: Array) -> str:

@@ -19,6 +19,7 @@ class Accepted:
     message: bytes = b''  #: The annotated plan, serialized, if it was requested
     wait: float = 0.0  #: Time until the plan starts, s
     dropped: int = 0  #: Number of waiting plans with later starts that this plan replaces
+    late: str = ''  #: What the plan misses, as it begins after its stamp; else empty
 
 
 @dataclass(frozen=True)

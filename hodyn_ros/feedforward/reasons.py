@@ -36,9 +36,6 @@ APART = (
     'nanoseconds?')
 ELSEWHERE = 'they come from another place than before: the arm is held there if they stay'
 ZEROS = 'velocities of the joint states are 0 though positions move'
-UNTIL_LOST = (
-    '; until then a motion waits for the next state, and nothing is published (with trigger: '
-    'timer, the motion goes on). state_timeout is in s')
 STAYS = (
     'the reference stays, since an arm that sinks or swings would be followed. Look at payload, '
     'gains, springs and brakes, or what moves it; ~/hold holds the arm where it is')

@@ -8,6 +8,7 @@ from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.contradicted_velocities import LONGEST
 from hodyn_ros.feedforward.plan_answer import Refused
+from hodyn_ros.feedforward.rare_cycles import too_rare
 from hodyn_ros.feedforward.reasons import joined
 from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
 from hodyn_ros.feedforward.stream_schedule import beyond_speed, check_range
@@ -115,7 +116,7 @@ class Requests(StateMachine):
         if self.goals.cancel(goal):
             self._go(Cause.CANCELED)
 
-    def _take_plan(self, now: int) -> None:
+    def _take_plan(self, now: int, at: float) -> None:
         """Let the reference follow a plan if one is ready."""
         answer = self._planner.poll(self._running.reference, now)
         if answer is None:
@@ -132,6 +133,12 @@ class Requests(StateMachine):
             return
         waits = f'; it starts in {answer.wait:.1f} s' if answer.wait > NOTABLE_WAIT else ''
         self.reasons.tell('info', f'trajectory accepted: {answer.summary}{waits}')
+        rare = too_rare(
+            answer.plan, 1e-9 * self.clock.period, self._tracking.tolerance,
+            self.feedforward.robot, self._joints)
+        for kind, doubt in (('late plan', answer.late), ('rare cycles', rare)):
+            if doubt:
+                self.reasons.notice(kind, doubt, at, 'warning')
         if answer.dropped:
             self.reasons.tell('warning', (
                 f'{answer.dropped} waiting '

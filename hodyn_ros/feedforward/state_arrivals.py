@@ -22,9 +22,20 @@ LATE = 2.0
 SAME_STAMPS, STILL = 3, 0.1
 # Number of stamps in a row with several states each, from which stamps count as coarse.
 COARSE_STAMPS = 3
+# Number of stamps in a row that come more than once, from which all are said to. A stamp that
+# comes once halves the count, of at most MOST_REPEATED. Copies come within the next COPIED stamps.
+REPEATED_STAMPS, MOST_REPEATED, COPIED = 8, 64, 32
+REPEATED = (
+    'each stamp comes more than once, and only the first state with it is answered: does the '
+    'driver have two timers, does a second node repeat its messages, or are the stamps coarse?')
 # The mean of the last SAID intervals is reported once states have come for SAID_AFTER, s: a mean
 # of few intervals depends on jitter and lost states.
 SAID, SAID_AFTER = 200, 1.0
+LONG_TIMEOUT = 1.0  # timeout, s, from which the log warns of a wrong unit
+TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout, s
+UNTIL_LOST = (
+    '; until then a motion waits for the next state, and nothing is published (with trigger: '
+    'timer, the motion goes on). state_timeout is in s')
 STANDS_STILL = (
     'the clock of the joint states stands still: their stamps do not change. Let the driver, or '
     'the simulator, go on')
@@ -52,6 +63,9 @@ class StateArrivals:
         self._is_excused = False
         self._stamp = self._same_stamps = self._coarse_stamps = self._repeats = 0
         self._stands_still = False
+        self._told_timeout = 0.0, 0.0
+        self._latest: deque[int] = deque(maxlen=COPIED)
+        self._is_repeated, self._repeated_stamps = False, 0
 
     @property
     def period(self) -> float:
@@ -103,6 +117,17 @@ class StateArrivals:
         usual = pauses[-2] if len(pauses) > 1 else 0.0
         return max(timeout, min(max(SHORTEST, PAUSES * usual), LONGEST))
 
+    def news_of_timeout(self, at: float) -> tuple[bool, str]:
+        """Return whether the timeout is long, and a line about it; empty if it is known."""
+        timeout, (told, again_at) = self.timeout, self._told_timeout
+        if not (abs(timeout - told) > 0.2 * told and at > again_at and self.said_period):
+            return False, ''
+        self._told_timeout = timeout, at + TIMEOUT_PERIOD
+        is_long = timeout > LONG_TIMEOUT and not self._may_be_slow
+        return is_long, (
+            f'joint states come every {self.said_period}: they count as lost after '
+            f'{timeout:.3g} s without one{UNTIL_LOST if is_long else ""}')
+
     def arrived(self, at: float, stamp: int = 0) -> None:
         """Note the time at which a state arrived, and its stamp, ns, if it is known.
 
@@ -113,6 +138,11 @@ class StateArrivals:
             self._same_stamps += 1
             return
         self._stamp = stamp
+        self._latest.append(stamp)
+        self._repeated_stamps = (
+            min(self._repeated_stamps + 1, MOST_REPEATED) if self._is_repeated
+            else self._repeated_stamps // 2)
+        self._is_repeated = False
         interval, self.last = at - self.last if self.last else 0.0, at
         self.first = self.first or at
         self._is_late = self._stands_still = False
@@ -127,8 +157,9 @@ class StateArrivals:
             if 0.5 * SHORTEST < interval < LONGEST:
                 self._pauses.append((at, interval))
 
-    def stale(self, at: float, *, is_same: bool) -> str:
+    def stale(self, at: float, stamp: int = 0, *, is_same: bool) -> str:
         """Note a state with the last stamp or an older one; return what is wrong with it."""
+        self._is_repeated = self._is_repeated or is_same or stamp in self._latest
         self._same_stamps = self._same_stamps + 1 if is_same else 0
         self._stands_still = (
             self._same_stamps >= SAME_STAMPS and at - self.last > STILL and not self.are_coarse)
@@ -142,6 +173,12 @@ class StateArrivals:
     def are_coarse(self) -> bool:
         """Whether each of the last stamps came with several states in a row."""
         return self._coarse_stamps >= COARSE_STAMPS
+
+    @property
+    def repeated(self) -> str:
+        """Question why each stamp comes more than once; empty unless this is all that is wrong."""
+        are_so = self._repeated_stamps >= REPEATED_STAMPS
+        return REPEATED if are_so and not (self.are_coarse or self._stands_still) else ''
 
     @property
     def stands_still(self) -> str:

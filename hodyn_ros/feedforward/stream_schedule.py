@@ -8,7 +8,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.plausible_state import beyond_range
-from hodyn_ros.limits.margins import both
+from hodyn_ros.limits.margins import at_limits, both
 from hodyn_ros.robot import HodynError, Robot
 
 MAX_WAITING = 1000
@@ -47,6 +47,7 @@ class StreamSchedule:
         self._waiting: list[Sample] = []
         self._last: tuple[int, int] | None = None
         self._shift = 0
+        self._stale: int | None = None  # the last stamp that was refused
         self._heard_at = self._taken_at = -math.inf
         self._why_held = ''
         self._is_followed = False
@@ -97,8 +98,8 @@ class StreamSchedule:
         """Take a sample at an instant (ns).
 
         `stamp` is on the sender's clock, ns; None for a sample without a stamp. A new stream
-        begins after a silence, and when the sender's clock was set back. Raises HodynError for a
-        sample that is too late or out of order.
+        begins after a silence, with a new stamp, and when the sender's clock was set back.
+        Raises HodynError for a sample that is too late or out of order.
         """
         due = now if stamp is None else self._due(stamp, now, is_first=self._is_silent(at))
         if len(self._waiting) >= MAX_WAITING:
@@ -112,11 +113,14 @@ class StreamSchedule:
     def _due(self, stamp: int, now: int, *, is_first: bool) -> int:
         shift = now - stamp
         last, self._last = self._last, (stamp, now)
-        if is_first or last is None or stamp < last[0] - max(SET_BACK, self._delay):
+        # A repeated stamp begins no stream: one that never changes would be followed now and then.
+        is_first = is_first and last is not None and stamp not in (last[0], self._stale)
+        if last is None or is_first or stamp < last[0] - max(SET_BACK, self._delay):
             self._shift = shift
         elif stamp <= last[0]:
-            self._last = last
-            raise HodynError('a stamp is not newer than the last')
+            self._last, self._stale = last, stamp
+            raise HodynError(
+                'a stamp is not newer than the last: stamp each sample, or send a stamp of 0')
         else:
             # Clocks run at different rates, so the shortest transport time is slowly forgotten.
             self._shift = min(shift, self._shift + round(DRIFT * (now - last[1])))
@@ -160,6 +164,7 @@ class StreamSchedule:
 def check_range(robot: Robot, joints: Sequence[str], position: Array) -> None:
     """Raise HodynError for a streamed position, (n,), that the arm cannot reach."""
     limits = robot.limits
+    position = at_limits(position, limits.position_min, limits.position_max)
     far, may_be = beyond_range(robot, joints, position)
     if not may_be:
         raise HodynError(far)

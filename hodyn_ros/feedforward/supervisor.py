@@ -26,7 +26,6 @@ from hodyn_ros.feedforward.reasons import (
     LONGER,
     STAYS,
     UNLIKE,
-    UNTIL_LOST,
     WHY_LONGER,
     joined,
 )
@@ -43,9 +42,7 @@ WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
 # Only a reference slower than this, rad/s or m/s, may be set to a real arm's measured position.
 AT_REST = 1e-3
-LONG_TIMEOUT = 1.0  # timeout of joint states, s, from which the log warns of a wrong unit
 OFTEN = 0.1  # share of the time that the reference may leave out without a notice
-TIMEOUT_PERIOD = 10.0  # shortest time between log lines about the timeout of joint states, s
 
 
 class Supervisor(Requests):
@@ -73,7 +70,7 @@ class Supervisor(Requests):
         # Messages about other arms on the topic, in the order in which they came last: this arm's
         # last stamp when each began to come without a pause, and the time at which it came last.
         self._others: dict[str, tuple[int, float]] = {}
-        self._told_timeout, self._heard_at = (0.0, 0.0), 0.0
+        self._heard_at = 0.0
         self._lately = MissingTime(OFTEN)
 
     # Cycles
@@ -91,13 +88,15 @@ class Supervisor(Requests):
                 self._plausible.leave_out(stamp)
                 self._refuse(
                     beyond_range(self.feedforward.robot, self._joints, position)[0], position)
-            self._check_stamp(stamp, at)
+            if not self._is_new(stamp, at):
+                return False
         self.pace.see(stamp, at)
         if self.pace.skips:
             self.reject_state(self.pace.skips)
             raise HodynError(self.pace.skips)
-        if self.pace.wrong:
-            self.reasons.notice('pace', '', at, 'warning', self.pace.wrong)
+        for kind, doubt in (('pace', self.pace.wrong), ('repeated', self.arrivals.repeated)):
+            if doubt:
+                self.reasons.notice(kind, '', at, 'warning', doubt)
         given, velocity = velocity, self._zeros.leave_out(velocity)
         if self._contradicted.are_wrong:
             velocity = None
@@ -166,7 +165,7 @@ class Supervisor(Requests):
             self._leave_time_out(clock.move_to(stamp, at), at)
         now = max(clock.now, controller.now)
         if self.state is State.RUNNING:
-            self._take_plan(now)
+            self._take_plan(now, at)
             self._take_samples(now)
         measured = None
         # A sensor that stays wrong does not show where the arm is.
@@ -240,16 +239,13 @@ class Supervisor(Requests):
         for body in self._wrenches.silent(controller, at):
             self.reasons.tell('warning', f'external_wrench on {body} fell silent: it fades away')
         if self.stream.fell_silent(at) and controller.reference.streaming:
-            why = self.stream.refusal(at) or 'the streamed reference fell silent'
-            self.reasons.tell('warning', f'{why}: it stops')
-        timeout = self.arrivals.timeout
-        told, again_at = self._told_timeout
-        if abs(timeout - told) > 0.2 * told and at > again_at and self.arrivals.said_period:
-            self._told_timeout = timeout, at + TIMEOUT_PERIOD
-            is_long = timeout > LONG_TIMEOUT and not self.settings.is_simulated
-            self.reasons.tell('warning' if is_long else 'info', (
-                f'joint states come every {self.arrivals.said_period}: they count as lost after '
-                f'{timeout:.3g} s without one{UNTIL_LOST if is_long else ""}'))
+            why = self.stream.refusal(at)
+            self.reasons.tell('warning', (
+                f'the reference stops, as {why}' if why
+                else 'the streamed reference fell silent: it stops'))
+        is_long, line = self.arrivals.news_of_timeout(at)
+        if line:
+            self.reasons.tell('warning' if is_long else 'info', line)
         silence = at - self.arrivals.last
         if self.arrivals.is_late(at) and self.state is not State.LOST:
             self.reasons.notice('late', '', at, 'warning', (
@@ -332,16 +328,19 @@ class Supervisor(Requests):
             self.reasons.tell('warning', self.reasons.why)
         return True
 
-    def _check_stamp(self, stamp: int, at: float) -> None:
-        """Refuse a state that is not newer than the last, unless its clock was set back."""
+    def _is_new(self, stamp: int, at: float) -> bool:
+        """Return False for one of copies; refuse other old ones unless the clock was set back."""
         clock = self.clock
         back = self._last_stamp - stamp
         late, self._late_stamp = self._late_stamp, stamp if back > 0 else None
         # A single state may be late. If a clock was set back, the next state is newer than this.
         if back < 0:
-            return
+            return True
         if late is None or stamp <= late or back <= clock.max_step:
-            raise HodynError(self.arrivals.stale(at, is_same=stamp in (self._last_stamp, late)))
+            why = self.arrivals.stale(at, stamp, is_same=stamp in (self._last_stamp, late))
+            if not self.arrivals.repeated:
+                raise HodynError(why)
+            return False
         if stamp < clock.stamp:
             self._leave_time_out(clock.move_to(late, at), at)
             # Even if this state is refused later, the next one must not set the clock back again.
@@ -352,6 +351,7 @@ class Supervisor(Requests):
             if self._drop_waiting(CLOCK_SET_BACK):
                 # A goal's plan is the last accepted one, so it is among the dropped plans.
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
+        return True
 
     def _may_hold(self) -> bool:
         """Return whether an arm that departed from a reference at rest may be held where it is."""

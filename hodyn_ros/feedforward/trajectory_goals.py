@@ -80,6 +80,7 @@ class _Followed:
     tolerances: GoalTolerances
     point_times: Array
     pace: float
+    remark: str  # what the plan misses, as it began after its stamp
     end: tuple[ErrorCode, str] | None = None
 
     def point(self, elapsed: float) -> int:
@@ -230,7 +231,8 @@ class TrajectoryGoals:
         plan, times = answer.plan, np.array(goal.point_times)
         self._followed = _Followed(
             goal, plan, plan.duration, goal.tolerances(self.names), times,
-            answer.pace or times[-1] / max(plan.duration, 1e-9))
+            answer.pace or times[-1] / max(plan.duration, 1e-9),
+            f' But {answer.late}' if answer.late else '')
 
     def _tell_end(self) -> None:
         """Tell the client of the followed goal how it ended, if that is decided."""
@@ -251,7 +253,7 @@ class TrajectoryGoals:
             return why
         beyond = violation(tolerances.goal, error)
         if beyond is None:
-            followed.end = ErrorCode.SUCCESSFUL, REACHED
+            followed.end = ErrorCode.SUCCESSFUL, REACHED + followed.remark
         elif 0.0 < tolerances.goal_time < late:
             why = self._why(beyond, error, tolerances.goal, 'goal')
             why += f', {late:.3f} s after the end of the trajectory'

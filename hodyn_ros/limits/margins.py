@@ -5,13 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, Flags
 
 # Excess over a limit, relative to max(1, |value|), that counts as round-off: a plan scaled until
 # its peak just reaches the limit passes.
 TOLERANCE = 1e-9
+# Distance from a limit of position, relative to max(1, |limit|), that counts as round-off: many
+# drivers, sliders and files have positions in single precision.
+SINGLE = 1e-6
 # Largest number of intervals beyond the bounds that are kept per column.
 LISTED = 20
 # Number of significant digits that distinguish any two floats.
@@ -63,6 +66,8 @@ class LimitMargin:
     @property
     def exceeded(self) -> bool:
         """Whether the value is beyond its limit by more than round-off."""
+        if self.quantity == 'position':
+            return self.margin < -float(position_slack(self.limit))
         return self.margin < -TOLERANCE * max(1.0, abs(self.value))
 
     @property
@@ -112,6 +117,18 @@ def both(value: float, limit: float, digits: int = 6) -> tuple[str, str]:
         if said[0].lstrip('-') != said[1].lstrip('-'):
             return said
     return f'{value:.{digits}g}', f'{limit:.{digits}g}'
+
+
+def position_slack(limit: ArrayLike) -> Array:
+    """Return by how much positions may exceed a finite limit, rad or m, to count as at it."""
+    return np.asarray(SINGLE * np.maximum(1.0, np.abs(limit)))
+
+
+def at_limits(position: Array, lower: Array, upper: Array) -> Array:
+    """Return positions, (…, n); those beyond their limits by round-off are at them."""
+    nearest = np.clip(position, lower, upper)
+    is_there: Flags = np.abs(position - nearest) <= position_slack(nearest)
+    return np.where(is_there, nearest, position)
 
 
 def margins(values: Array, lower: Array, upper: Array) -> Array:

@@ -144,13 +144,6 @@ class JointStateReader:
         """The sender's names of the joints, in the robot's order; empty before the first state."""
         return [] if self._layout is None else [self._layout.names[i] for i in self._indices]
 
-    @property
-    def other_names(self) -> list[str]:
-        """The names in the last message that are not the robot's joints."""
-        own = set(self.names)
-        return [] if self._layout is None else [
-            name for name in self._layout.names if name not in own]
-
     def state(self, data: bytes) -> tuple[Array, Array | None]:
         """Return the joint positions, (n,), rad, and velocities, rad/s, or None if it has none.
 
@@ -164,6 +157,18 @@ class JointStateReader:
         if self._are_measured and np.isnan(velocity).any():
             return position, None
         return position, self._checked(velocity, 'velocity')
+
+    def other_positions(self, data: bytes) -> dict[str, float]:
+        """Return the positions, rad or m, by name, of joints that are not the robot's, unchecked.
+
+        Raises the same errors as `state`.
+        """
+        layout = self._map(data)
+        if len(layout.names) == self._indices.size or 'position' not in layout.offsets:
+            return {}
+        positions, own = layout.field(data, 'position').tolist(), set(self.names)
+        return {name: at for name, at in zip(layout.names, positions, strict=True)
+                if name not in own}
 
     def effort(self, data: bytes) -> Array:
         """Return the efforts, (n,); raises the same errors as `state`."""

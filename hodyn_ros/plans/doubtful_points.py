@@ -12,7 +12,7 @@ from hodyn_ros.plans.retiming.path import comparable_speed
 from hodyn_ros.plans.waypoints import AcceptedWaypoints
 from hodyn_ros.reference.fit import DENSE, MAX_SAMPLE_TOLERANCE, TIME_ROUND_OFF
 from hodyn_ros.robot import Robot
-from hodyn_ros.robot.coupling import Mimic
+from hodyn_ros.robot.coupling import COUPLED, Mimic
 from hodyn_ros.robot.locked_joints import (
     APART,
     dependence,
@@ -56,8 +56,6 @@ MILLISECONDS = 'times are in s: are these milliseconds?'
 SOON = 0.01
 CONTRADICTION = 'its velocities contradict its positions'
 COUPLING = 'positions of coupled joints contradict their coupling'
-# Largest distance, rad or m, of a coupled joint from its coupling that counts as rounding.
-COUPLED = 1e-3
 
 
 def doubt_of_points(robot: Robot, points: AcceptedWaypoints) -> str:

@@ -118,7 +118,8 @@ class Planner:
         is_retimed = prepared.plan.interpolation == 'retimed'
         pace = None if is_retimed else 1.0 / (prepared.stretch or 1.0)
         return Accepted(
-            prepared.plan, pace, prepared.summary, prepared.message, (start - now) * 1e-9, dropped)
+            prepared.plan, pace, prepared.summary, prepared.message, (start - now) * 1e-9, dropped,
+            prepared.late)
 
     def submit_base(self, data: bytes, placement: Array, now: int) -> int:
         """Have poses of a base prepared; return their start's stamp, `now` if they have none.

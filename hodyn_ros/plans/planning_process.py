@@ -17,7 +17,7 @@ from hodyn_ros.messages.multi_dof_trajectory import read_poses
 from hodyn_ros.plans.annotate import PERIOD
 from hodyn_ros.plans.base_plan import base_plan
 from hodyn_ros.plans.plan_request import ONE_CLOCK, PlanRequest, PlanSettings
-from hodyn_ros.plans.prepare import MAX_DURATION, prepare_plan
+from hodyn_ros.plans.prepare import MAX_DURATION, accepted_points, prepare_plan
 from hodyn_ros.plans.prepared_plan import PreparedPlan, refused
 from hodyn_ros.plans.waypoints import EndedError
 from hodyn_ros.reference.fit import fit_plan
@@ -84,16 +84,20 @@ def prepare(
     state: Array, start: int, skipped: float,
 ) -> PreparedPlan:
     """Return the plan of a job; HodynError if its message is no trajectory, or is too long."""
-    trajectory = _from_now(decode(data), skipped)
-    _check_end(trajectory.times, 0.0)
-    request = PlanRequest(trajectory, robot, settings, start=state)
+    whole = PlanRequest(decode(data), robot, settings, start=state)
+    request = replace(whole, trajectory=_from_now(whole.trajectory, skipped))
+    _check_end(request.trajectory.times, 0.0)
+    late = lateness(whole, skipped) if skipped > 0.0 else ''
     prepared = prepare_plan(request)
+    if prepared.refusal and late:
+        prepared = replace(prepared, refusal=f'{late}; {prepared.refusal}')
     plan, points, message = prepared.plan, prepared.points, b''
     if annotate and not prepared.refusal and plan is not None and points is not None:
         period = max(PERIOD, plan.duration / MAX_ANNOTATED)
         message = request.annotated(plan, points.names, period).message(start)
     # The node does not read the other results.
-    return replace(prepared, limit_report=None, retimed=None, points=None, message=message)
+    return replace(
+        prepared, limit_report=None, retimed=None, points=None, message=message, late=late)
 
 
 def prepare_base(data: bytes, placement: Array, skipped: float) -> PreparedPlan:
@@ -130,6 +134,40 @@ def _from_now(trajectory: JointWaypoints, skipped: float) -> JointWaypoints:
         trajectory, times=[time - skipped for time in trajectory.times[first:]],
         positions=trajectory.positions[first:], velocities=trajectory.velocities[first:],
         accelerations=trajectory.accelerations[first:])
+
+
+def lateness(request: PlanRequest, skipped: float) -> str:
+    """Return what a plan misses that begins `skipped` s after its stamp; empty if hardly anything.
+
+    The request has the whole trajectory. A plan that begins within `start_tolerance` of where its
+    motion should be by then is followed as planned; others cut their path, faster than planned.
+    """
+    start = np.array(request.start)
+    here = start[0].copy()
+    try:
+        points = accepted_points(request)
+        # Its motion may have begun at rest, or with the present velocity.
+        motions = [start * np.eye(5)[0, :, np.newaxis], start]
+        for each in motions:
+            if not points.times[0]:
+                each[0] = points.positions[0]
+        away = min(np.abs(fit_plan(
+            points.times, points.positions, points.velocities, points.accelerations, start=each,
+            start_speed=np.inf, interpolation=request.settings.interpolation,
+        ).evaluate(skipped)[0] - here).max() for each in motions)
+    except HodynError:
+        return ''  # what is wrong with points that are left out is of no matter
+    if away <= request.settings.start_tolerance:
+        return ''
+    following = int(np.searchsorted(points.times, skipped, side='right'))
+    left_out = (
+        '' if not following else 'point 0 is left out, and ' if following == 1
+        else f'points 0 to {following - 1} are left out, and ')
+    time = points.times[following]
+    return (
+        f'the plan begins {skipped:.3g} s after its header.stamp: {left_out}the motion to '
+        f'point {following} takes {time - skipped:.3g} s instead of {time:.3g} s from the start. '
+        'Send it earlier, or with a stamp of 0 to follow it from its start')
 
 
 if __name__ == '__main__':

@@ -12,7 +12,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable, unit
-from hodyn_ros.limits.margins import LimitMargin
+from hodyn_ros.limits.margins import LimitMargin, at_limits
 from hodyn_ros.plans.deviation import deviation_of
 from hodyn_ros.plans.doubtful_points import (
     CONTRADICTION,
@@ -143,8 +143,11 @@ def accepted_points(request: PlanRequest) -> AcceptedWaypoints:
     joints = JointNames(
         request.robot, prefix=settings.joint_prefix,
         allow_other_model=settings.allow_other_model, driver_prefix=settings.driver_prefix)
-    return accept(
+    points = accept(
         request.trajectory, joints, leave_out_other_joints=settings.leave_out_other_joints)
+    limits = request.robot.limits
+    return replace(points, positions=at_limits(
+        points.positions, limits.position_min, limits.position_max))
 
 
 def _fitted(

@@ -49,6 +49,8 @@ class PreparedPlan:
         With the stretch 'retime', the result of the search.
     reflexes : tuple of LimitMargin
         How close the plan comes to each reflex of the vendor's controller, the closest first.
+    late : str
+        From a `PlanWorker`: what the plan misses that begins after its stamp; else empty.
     doubts : tuple of str
         Probable errors of the points: times in milliseconds, velocities that contradict positions,
         positions that contradict the coupling of joints, a duration that the node refuses.
@@ -77,6 +79,7 @@ class PreparedPlan:
     points: AcceptedWaypoints | None = None
     fault: Fault = ''
     unchecked: str = ''
+    late: str = ''
     doubts: tuple[str, ...] = ()
     too_long: str = ''
 

@@ -6,7 +6,7 @@ import numpy as np
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.limit_table import LimitTable
-from hodyn_ros.limits.margins import TOLERANCE, LimitMargin, both
+from hodyn_ros.limits.margins import LimitMargin, both, position_slack
 from hodyn_ros.limits.quantities import KINEMATIC
 from hodyn_ros.plans.limit_check import LimitReport, worst_margins
 from hodyn_ros.reference import Plan
@@ -79,8 +79,8 @@ def out_between_points(plan: Plan, table: LimitTable, worst: LimitMargin) -> str
     """
     joint = table.feedforward.robot.joint_names.index(worst.joint)
     at_points = plan.evaluate(plan.times)[:, 0, joint]
-    is_within = worst.lower - TOLERANCE <= at_points.min() and (
-        at_points.max() <= worst.upper + TOLERANCE)
+    is_within = worst.lower - position_slack(worst.lower) <= at_points.min() and (
+        at_points.max() <= worst.upper + position_slack(worst.upper))
     if not is_within or plan.interpolation == 'retimed':
         return ''
     given = 'velocities or accelerations at points, or a moving start, lead out of it'

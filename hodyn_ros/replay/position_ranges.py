@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.limits.margins import position_slack
 from hodyn_ros.replay.reading import DEGREES, Reading
 from hodyn_ros.robot import Robot
 
@@ -20,7 +21,8 @@ _FAR = 5.0  # distance from the range, in its widths, that no wrong zero explain
 def mostly_outside(robot: Robot, position: Array) -> Flags:
     """Return which joints, (n,), are mostly outside their ranges; positions are (S, n)."""
     limits = robot.limits
-    outside = (position < limits.position_min) | (position > limits.position_max)
+    low, high = limits.position_min, limits.position_max
+    outside = (position < low - position_slack(low)) | (position > high + position_slack(high))
     return np.asarray(outside.mean(axis=0) > _MOSTLY)
 
 

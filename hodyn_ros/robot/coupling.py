@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.errors import HodynError
 
+COUPLED = 1e-3
+"""Largest distance, rad or m, of a coupled joint from its coupling that counts as rounding."""
+
 
 @dataclass(frozen=True)
 class Mimic:

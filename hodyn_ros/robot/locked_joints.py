@@ -1,7 +1,9 @@
 """Finds locked joints whose measured or planned position differs from the model's."""
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from hodyn_ros.robot.coupling import Mimic
+from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.errors import HodynError
+from hodyn_ros.robot.coupling import COUPLED, Mimic
 from hodyn_ros.robot.model import Robot
 
 APART = 0.01
@@ -88,6 +90,28 @@ def why_not_commanded(robot: Robot, names: Sequence[str], prefix: str, what: str
     return '; '.join(f'{name} {why}' for name, why in found.items()) + ': ' + (
         way_out(what) if any(locked_position(robot, name, prefix) is not None for name in names)
         else f'leave it out of the {what}')
+
+
+def check_followers(
+    robot: Robot, position: Array, others: Mapping[str, float], prefix: str,
+) -> None:
+    """Raise HodynError for streamed positions of joints besides the robot's, unless they follow.
+
+    `position`, (n,), has the robot's joints, `others` the positions of the rest by name, rad or m.
+    Sliders also name joints that follow others: these must be where the others lead them.
+    """
+    leaders = dict(zip(robot.joint_names, position.tolist(), strict=True))
+    strange = []
+    for name, at in others.items():
+        mimic = mimic_of(robot, name, prefix)
+        if mimic is None:
+            strange.append(name)
+        elif not abs(at - (due := mimic.position(leaders[mimic.joint]))) <= COUPLED:
+            raise HodynError(
+                f'{name} is at {at:g}, but it follows {prefix}{mimic.joint} and is at {due:g}: '
+                'correct it, or leave it out of the stream')
+    if strange:
+        raise HodynError(why_not_commanded(robot, strange, prefix, 'stream'))
 
 
 def elsewhere(joint: str, locked: float, low: float, high: float) -> str:

@@ -26,7 +26,7 @@ from hodyn_ros.messages.wrench_message import frame_and_wrench
 from hodyn_ros.plans.planner import Planner
 from hodyn_ros.robot import HodynError, NamesError, NoKnownJointError, OtherArmError
 from hodyn_ros.robot.joint_names import JointNames
-from hodyn_ros.robot.locked_joints import locked_indices, why_not_commanded
+from hodyn_ros.robot.locked_joints import check_followers, locked_indices
 from hodyn_ros.ros.diagnostics import Monitor, printable
 from hodyn_ros.ros.neighbours import Neighbours
 from hodyn_ros.ros.outputs import Outputs
@@ -290,9 +290,8 @@ class Session:
     def _sample(self, data: bytes) -> None:
         self._check_one_sender('~/reference')
         position, velocity = self._stream_reader.state(data)
-        if others := self._stream_reader.other_names:
-            raise HodynError(why_not_commanded(
-                self._names.robot, others, self._prefix or '', 'stream'))
+        if others := self._stream_reader.other_positions(data):
+            check_followers(self._names.robot, position, others, self._prefix or '')
         self.supervisor.take_sample(
             position, velocity, cdr.stamp(data) or None, time.monotonic())
 

@@ -17,6 +17,15 @@ _MIN_MASS, _MIN_INERTIA = 1e-9, 1e-12  # kg and kg m²: MuJoCo refuses 0
 _TRIANGLE_MARGIN = 1e-12  # least slack in the triangle inequality, over the largest inertia
 
 
+def check_uncoupled(robot: Robot) -> None:
+    """Raise HodynError for a robot with coupled joints, which cannot be simulated."""
+    leaders = {body.mimic.joint: None for body in robot.bodies if body.mimic is not None}
+    if leaders:
+        raise HodynError(
+            f'robot {robot.name!r} has coupled joints, which the simulation cannot couple: lock '
+            f'the joints that the others follow: {", ".join(leaders)}')
+
+
 def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
     """Return the compiled ``mujoco.MjModel`` of a robot, with the motors and springs of actuators.
 
@@ -37,10 +46,7 @@ def build_model(robot: Robot, actuators: Actuators | None = None) -> Any:
         import mujoco
     except ImportError as error:
         raise ImportError(f'the simulation needs MuJoCo: {how_to_install("sim")}') from error
-    if robot.coupling.followers.size:
-        raise HodynError(
-            f'robot {robot.name!r} has coupled joints, which the simulation cannot couple: lock '
-            'the joints that the others follow')
+    check_uncoupled(robot)
     armatures = robot.rotor_inertia if actuators is None else _rigid_inertia(actuators)
     if fault := massless_fault(robot, armatures):
         raise HodynError(

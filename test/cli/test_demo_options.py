@@ -1,6 +1,7 @@
 """``hodyn demo``: options that have no effect, and robots that it cannot run, are refused."""
 import json
 
+from grippers import gripper_urdf
 import pytest
 import yaml
 
@@ -21,6 +22,14 @@ COMPARE = pytest.mark.parametrize('compare', [(), ('--compare',)])
 def test_what_a_demo_does_not_do_is_refused_before_it_starts(hodyn, tmp_path, options, message):
     assert message in hodyn.refuses('demo', *options)
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize('options', [(), ('--compare', '--actuator', 'sea')])
+def test_coupled_joints_are_named_before_a_motion_is_tried(hodyn, tmp_path, options):
+    path = tmp_path / 'arm.urdf'
+    path.write_text(gripper_urdf(centre='0 0 0'))
+    assert 'lock the joints that the others follow: finger1' in hodyn.refuses(
+        'demo', '--robot', str(path), *options)
 
 
 @pytest.mark.parametrize(('options', 'message'), [

@@ -119,7 +119,7 @@ def test_a_stream_that_is_refused_is_not_called_silent():
             world.supervisor.stream.why_refused = 'position 9 is above 3'
         world.states(5)
     why = 'streamed samples are refused: position 9 is above 3'
-    assert world.said(f'{why}: it stops') == 1
+    assert world.said(f'the reference stops, as {why}') == 1
     assert not world.said('silent')
     assert world.report == ('holding', why)
     world.states(600)

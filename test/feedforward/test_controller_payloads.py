@@ -53,7 +53,7 @@ def test_a_weight_that_the_arm_cannot_hold_is_named(feedforward):
     heavy = loaded(feedforward.robot, 30.0, 0.05)
     said = AtHome(heavy).excess_of_weight
     assert re.fullmatch(
-        'the weight needs .* from joint6, beyond its effort limit of 12 N m: .*', said)
+        'the weight needs .* N m from joint6, beyond its effort limit of 12 N m: .*', said)
     assert not AtHome(heavy, limit_margin=2.0).excess_of_weight
 
 

@@ -44,6 +44,22 @@ def test_a_sample_that_was_overtaken_is_refused_until_a_new_stream_begins():
     assert schedule.take(900 * MS).position == 3
 
 
+@pytest.mark.parametrize('seed', range(10))
+def test_samples_with_one_constant_stamp_begin_no_new_stream(seed):
+    rng = np.random.default_rng(seed)
+    stamp = int(rng.integers(1, 10**12))
+    schedule = Stream(rng.choice([0.0, 0.05]), 0.1)
+    now = stamp + int(rng.integers(-10**9, 10**9))
+    schedule.send(stamp, now, is_first=True)
+    stamp -= int(rng.choice([0, 20 * MS]))
+    for k in range(1, 20):  # some of them come soon, some after a silence
+        with pytest.raises(HodynError, match='stamp each sample, or send a stamp of 0'):
+            schedule.send(stamp, now + k * MS, is_first=k > 1 and rng.random() < 0.5)
+    following = [stamp + 50 * MS, max(stamp - 10**9, 0), None][seed % 3]
+    schedule.send(following, now + 10**9, 1, is_first=True)
+    assert schedule.take(now + 10**9 + 50 * MS).position == 1
+
+
 def test_with_a_delay_an_uneven_transport_does_not_show():
     schedule = Stream(0.05, 0.1)
     arrivals = {0: 10, 10: 35, 20: 36, 30: 37, 40: 60}
@@ -123,7 +139,7 @@ def test_what_is_beyond_a_limit_is_named_by_joint_and_value(panda, joint, sign, 
     limits = panda.limits
     position, velocity = 0.5 * (limits.position_min + limits.position_max), np.zeros(7)
     limit = (limits.position_min if sign < 0.0 else limits.position_max)[joint]
-    position[joint] = np.nextafter(limit, sign * np.inf)
+    position[joint] = limit + sign * 1e-5
     velocity[joint] = sign * np.nextafter(limits.velocity[joint], np.inf)
     with pytest.raises(HodynError, match=f"position .* of joint 'joint{joint + 1}' {words}"):
         check_range(panda, panda.joint_names, position)

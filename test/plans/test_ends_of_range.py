@@ -1,4 +1,5 @@
 """Points at the end of a joint's range: the plan between them stays within it, or says why not."""
+from dataclasses import replace
 import json
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 import hodyn_ros as hd
 from hodyn_ros.cli import main
+from hodyn_ros.feedforward.stream_schedule import check_range
 from hodyn_ros.plans import JointWaypoints, PlanRequest, PlanSettings, prepare_plan
 from hodyn_ros.reference.extrema import extrema
 
@@ -106,3 +108,43 @@ def test_a_retimed_plan_is_not_said_to_be_faster_if_slowed_evenly(tmp_path, monk
     assert figures['duration'] > figures['uniform_stretch_duration']
     twice = capsys.readouterr().out.partition('\ntwice.yaml')[2]
     assert '; as fast with the timing of the plan, stretched evenly; ' in twice.splitlines()[0]
+
+
+def outward(bounds):
+    """Return limits, (2, n), rounded to single precision, the way out of the range if need be."""
+    single, out = bounds.astype(np.float32), np.array([[-np.inf], [np.inf]], dtype=np.float32)
+    beyond = np.nextafter(single, out)
+    is_out = np.sign(single - bounds) == np.sign(out)
+    return np.where(is_out, single, beyond).astype(float)
+
+
+@pytest.mark.parametrize('seed', range(12))
+def test_positions_at_a_limit_in_single_precision_are_at_the_limit(seed):
+    rng = np.random.default_rng(seed)
+    low = rng.uniform(-3.0, [0.0, 0.3])
+    bounds = np.vstack((low, low + rng.uniform(0.1, 3.0, 2)))
+    robot = replace(ROBOT, limits=replace(
+        ROBOT.limits, position_min=bounds[0], position_max=bounds[1]))
+    ends = outward(bounds)
+    assert ((ends - bounds) * [[-1.0], [1.0]] > 0.0).all()
+    middle, end = bounds.mean(axis=0), ends[seed % 2]
+
+    def planned(points, **fields):
+        return prepare_plan(PlanRequest(JointWaypoints(
+            NAMES, [0.0, 20.0], points), robot, PlanSettings(), **fields))
+
+    to = planned([middle, end])
+    assert to.refusal == ''
+    assert to.limit_report.within_limits
+    reached = to.plan.evaluate(20.0)[0]
+    np.testing.assert_allclose(reached, np.clip(reached, *bounds), rtol=0.0, atol=1e-12)
+    # An arm that was measured there may leave.
+    assert planned([end, middle], start=np.vstack((end, np.zeros((4, 2))))).refusal == ''
+    check_range(robot, NAMES, end)
+    # Somewhat farther it is beyond.
+    joint = seed // 2 % 2
+    beyond = end.copy()
+    beyond[joint] += np.sign(end - middle)[joint] * 10.0 ** rng.uniform(-5.0, -2.0)
+    assert f'{NAMES[joint]}: position ' in planned([middle, beyond]).refusal
+    with pytest.raises(ValueError, match=f'of joint {NAMES[joint]!r} is (above|below) '):
+        check_range(robot, NAMES, beyond)

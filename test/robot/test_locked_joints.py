@@ -3,13 +3,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from random_robots import random_mapping
+from random_robots import random_mapping, random_robot
 from rigid_bodies import link
 from robot_texts import saved
 
 import hodyn_ros as hd
 from hodyn_ros.robot.files import robot_keys
 from hodyn_ros.robot.locked_joints import (
+    check_followers,
     elsewhere,
     index_of,
     locked_indices,
@@ -37,6 +38,28 @@ def test_locked_joints_are_found_by_the_prefix_of_the_arm():
     assert locked_indices(robot, ['left_grip', 'tool'], 'left_') == {'grip': 0}
     assert locked_position(robot, 'left_grip', 'left_') == 0.02
     assert locked_position(robot, 'biggrip', '') is None
+
+
+@pytest.mark.parametrize('seed', range(20))
+def test_a_stream_may_name_followers_that_are_where_their_leaders_lead_them(seed):
+    rng = np.random.default_rng(seed)
+    robot = random_robot(rng, 8, ('revolute',), serial=False, coupled=True)
+    prefix = ['', 'left_'][seed % 2]
+    position = rng.uniform(-2.0, 2.0, robot.n)
+    leaders = dict(zip(robot.joint_names, position, strict=True))
+    followers = {
+        prefix + body.joint: body.mimic.position(leaders[body.mimic.joint])
+        for body in robot.bodies if body.mimic is not None}
+    assert followers
+    check_followers(robot, position, followers, prefix)
+    rounded = {name: float(np.float32(at)) for name, at in followers.items()}
+    check_followers(robot, position, rounded, prefix)
+    name = rng.choice(list(followers))
+    for wrong in (followers[name] + rng.choice([-1, 1]) * 10.0 ** rng.uniform(-2.5, 1), np.nan):
+        with pytest.raises(ValueError, match=f'^{name} is at .*, but it follows {prefix}'):
+            check_followers(robot, position, followers | {name: wrong}, prefix)
+    with pytest.raises(ValueError, match="joint 'hand' is not one of robot"):
+        check_followers(robot, position, followers | {'hand': 0.0}, prefix)
 
 
 def test_a_joint_that_stands_and_one_that_moves_are_told_apart():

@@ -206,7 +206,9 @@ def test_limits_of_the_start_are_left_out_and_taken_again(live, tmp_path):
 
 
 @pytest.mark.parametrize(('parameters', 'names', 'wrong'), [
-    ((), ('arm_j1', 'finger1', 'finger2'), 'finger2 follows finger1: leave it out of the stream'),
+    ((), ('arm_j1', 'finger1', 'finger2'),
+     'finger2 is at 0.03, but it follows finger1 and is at 0.02: correct it, or leave it out of '
+     'the stream'),
     (('locked_joints:=["finger1=0.02"]',), ('arm_j1', 'finger1'),
      'finger1 is locked at 0.02: leave it out of the stream, or do not lock it'),
     (('locked_joints:=["finger1=0.02"]',), ('arm_j1', 'hand'),
@@ -221,7 +223,7 @@ def test_a_joint_that_a_stream_cannot_move_is_named(live, tmp_path, parameters, 
     node.first_answer(1000.0, here)
     stream = node.publisher(JointState, '/feedforward/reference')
     for k in range(200):
-        stream.publish(JointState(name=names, position=[0.1, 0.02, 0.02][:len(names)]))
+        stream.publish(JointState(name=names, position=[0.1, 0.02, 0.03][:len(names)]))
         node.answer(1001.0 + 0.01 * k, here)
         if 'reference rejected' in node.log:
             break
