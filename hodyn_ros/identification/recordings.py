@@ -68,7 +68,7 @@ class Motion:
         # Zeros, if fitted, may explain the other unit; otherwise the recording is refused.
         unit = self.diagnosis.another_unit if 'zeros' in terms and 'gains' not in terms else ''
         return [
-            *self.of_joints, *self.diagnosis.efforts.cut.sentences(self.diagnosis.names),
+            *self.of_joints, *self.diagnosis.efforts.sentences(self.diagnosis.names),
             *self.diagnosis.without(terms).sentences,
             *filter(None, [of_motors, unit, self.gravity_doubt(terms)])]
 

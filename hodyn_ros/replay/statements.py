@@ -63,7 +63,7 @@ def warnings(result: Replay) -> list[str]:
     if result.payload and (
             not describes(result) or any(_poor(result)[1]) or diagnosis.explained_joints):
         said.append(GIVEN_LOAD.format(', '.join(result.payload)))
-    said += diagnosis.efforts.cut.sentences(result.names)
+    said += diagnosis.efforts.sentences(result.names)
     said += diagnosis.sentences
     if found.clock == 'receive' and found.headers_not_ahead:
         said.append(
