@@ -18,8 +18,9 @@ from hodyn_ros.identification.data import BLOCK, Data
 from hodyn_ros.identification.rests import Pace, moving, standing
 from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
+from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import is_measured
-from hodyn_ros.replay.gravity_share import is_opposite
+from hodyn_ros.replay.gravity_share import is_opposite, lack_gravity
 from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError, Robot
 
@@ -58,9 +59,15 @@ class Motion:
         for q, effort, block, deviation, instants in self._stored():
             yield Data(
                 q, np.where(self.measured, effort, np.nan), block,
-                self.diagnosis.efforts.with_gravity,
                 stands=standing(instants, q[:, 1], deviation, self.slow),
                 moves=moving(q[:, 1], deviation))
+
+    def lacks_gravity(self, robot: Robot) -> bool:
+        """Whether the efforts certainly lack gravity, see `lack_gravity`."""
+        stride = 1 + self.usable // MAX_SAMPLES
+        q, effort = (np.concatenate(values) for values in zip(*(
+            (piece.q[::stride], piece.effort[::stride]) for piece in self.pieces()), strict=True))
+        return lack_gravity(FeedForward(robot), EffortSamples(q, effort))
 
     def doubts(self, terms: Collection[str]) -> list[str]:
         """Return a sentence per fault of the recording, except faults that `terms` identify."""
@@ -121,8 +128,9 @@ class Source:
     robot: Robot  #: The robot before identification
     topic: str | None = None  #: Joint state topic, needed when several are recorded
     prefix: str = ''  #: Prefix of the joint names of one arm among several
-    #: Whether the efforts contain gravity; by default, found from the recordings
-    gravity: bool | None = None
+    #: Whether gravity is assumed in the efforts unless they certainly lack it, see `lack_gravity`;
+    #: by default, it is found by the given gains and zeros
+    assumes_gravity: bool = False
     _motions: dict[str, Motion] = field(default_factory=dict, repr=False)
 
     def motion(self, path: Path) -> Motion:
@@ -194,8 +202,8 @@ def read_data(
     _check_given_once([os.path.realpath(recording.path) for recording in recordings], recordings)
     motions = [source.motion(recording.path) for recording in recordings]
     gravities = {
-        motion.diagnosis.efforts.with_gravity
-        if source.gravity is None else source.gravity: recording.path
+        not motion.lacks_gravity(source.robot) if source.assumes_gravity
+        else motion.diagnosis.efforts.with_gravity: recording.path
         for motion, recording in zip(motions, recordings, strict=True)}
     if len(gravities) > 1:
         misread = [
