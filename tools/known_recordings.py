@@ -162,12 +162,14 @@ def data(
 def bag(
     path, *, payload=None, amplitude=FRICTION.amplitude, gain=1.0, seed=0, duration=20.0,
     prefix='fer_', bandwidth=1.0, others=(), topic='/joint_states',
+    gravity=True,
 ):
     """Write a recording of an arm with friction, noise and offsets of its sensors."""
     recording = record(rate=RATE, duration=duration, position_noise=1e-5, prefix=prefix,
                        bandwidth=bandwidth)
     friction = SigmoidFriction(amplitude, np.full(7, 20.0), NONE)
-    recording.effort = efforts(recording.q, PANDA, payload, friction, OFFSET, seed) / gain
+    recording.effort = efforts(
+        recording.q, PANDA, payload, friction, OFFSET, seed, gravity=gravity) / gain
     return write(path, {topic: messages(recording), **dict(others)})
 
 

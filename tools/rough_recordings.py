@@ -11,13 +11,13 @@ from hodyn_ros.replay.diagnosis import DiagnosisSamples
 ROBOTS = [hd.load_robot(name) for name in ('panda', 'iiwa14', 'ur10e', 'fr3')]
 
 
-def motion(rng, robot, size=1.0):
-    """Return q … q⁗, (100, 5, n), of 10 s: two sines a joint within its range."""
+def motion(rng, robot, size=1.0, count=100):
+    """Return q … q⁗, (count, 5, n), of 10 s: two sines a joint within its range."""
     low, high = (np.clip(bound, -3.0, 3.0) for bound in (
         robot.limits.position_min, robot.limits.position_max))
     middle = low + (high - low) * rng.uniform(0.35, 0.65, robot.n)
     span = size * np.minimum(high - middle, middle - low) * rng.uniform(0.3, 0.8, robot.n)
-    time, q = np.linspace(0.0, 10.0, 100)[:, np.newaxis], np.zeros((100, 5, robot.n))
+    time, q = np.linspace(0.0, 10.0, count)[:, np.newaxis], np.zeros((count, 5, robot.n))
     q[:, 0] = middle
     for share in (0.7, 0.3):
         omega, phase = rng.uniform(0.6, 2.5, robot.n), rng.uniform(0.0, 6.3, robot.n)
@@ -26,13 +26,13 @@ def motion(rng, robot, size=1.0):
     return q
 
 
-def recorded(rng, robot, *, off=0.0, size=1.0):
+def recorded(rng, robot, *, off=0.0, size=1.0, count=100):
     """Return a motion and its efforts, of an arm whose links are off, with friction and noise."""
     bodies = tuple(replace(
         body, mass=body.mass * max(1.0 + off * rng.standard_normal(), 0.2),
         com=body.com + 0.2 * off * np.abs(body.com).max() * rng.standard_normal(3),
     ) for body in robot.bodies)
-    q = motion(rng, robot, size)
+    q = motion(rng, robot, size, count)
     effort = FeedForward(replace(robot, bodies=bodies, friction=None)).torque(q)[:, 0]
     scale = np.sqrt(np.mean(effort ** 2, axis=0))
     slow = np.exp(-np.abs(q[:, 1]) / 0.05)

@@ -124,10 +124,10 @@ def run(options: argparse.Namespace) -> int:
     check_outputs(options, *bags, *unloaded, options.robot, contents=contents)
     if unloaded and 'payload' not in terms:
         raise HodynError('--unloaded only helps to find a payload: add payload to --terms')
-    # With unknown gains or zeros, the share of gravity in the efforts cannot be estimated.
+    # Unknown gains and zeros change the share of gravity that seems to be in the efforts.
     source = Source(
         robot, options.topic, options.joint_prefix,
-        True if {'gains', 'zeros'} & set(terms) else None)
+        assumes_gravity=bool({'gains', 'zeros'} & set(terms)))
     recordings = [
         *(Recording(bag) for bag in bags), *(Recording(bag, loaded=False) for bag in unloaded)]
     result = _identified(options, source, recordings, console)

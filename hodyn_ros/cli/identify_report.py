@@ -112,7 +112,7 @@ def print_identified(
             f'• No effort of {", ".join(unmeasured)} is measured: all values of '
             f'{"this joint" if len(unmeasured) == 1 else "these joints"} are kept as they were.')
     _print_rests(console, robot, found)
-    if not gravity and {'links', 'payload'} & set(terms):
+    if not gravity and {'gains', 'links', 'payload', 'zeros'} & set(terms):
         console.print(
             '• The efforts are recorded without gravity, so the errors below say nothing about '
             "the file's prediction of gravity.")

@@ -18,8 +18,9 @@ from hodyn_ros.identification.data import BLOCK, Data
 from hodyn_ros.identification.rests import Pace, moving, standing
 from hodyn_ros.replay.comparison import EffortComparison, Lag, common_lag
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
+from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import is_measured
-from hodyn_ros.replay.gravity_share import is_opposite
+from hodyn_ros.replay.gravity_share import is_opposite, lack_gravity
 from hodyn_ros.replay.recorded_torques import RecordedTorques
 from hodyn_ros.robot import HodynError, Robot
 
@@ -43,12 +44,11 @@ class Motion:
     """The estimated motion of a bag, kept in an unnamed temporary file."""
 
     counts: MessageCounts  #: Numbers of messages, used and not
-    usable: int  #: Number of usable messages
     diagnosis: Diagnosis  #: Faults of the recording, if any
     slow: Array  #: (n,): see `Pace.slow`
     measured: Flags  #: (n,): which joints have efforts that change; the other efforts are left out
-    #: A sentence per joint that is not at its lock or does not follow its leading joint, or whose
-    #: effort never changes
+    #: A sentence on interpolated positions, and one per joint that is not at its lock or does not
+    #: follow its leading joint, or whose effort never changes
     of_joints: list[str]
     _file: IO[bytes]
     _pieces: int
@@ -58,9 +58,15 @@ class Motion:
         for q, effort, block, deviation, instants in self._stored():
             yield Data(
                 q, np.where(self.measured, effort, np.nan), block,
-                self.diagnosis.efforts.with_gravity,
                 stands=standing(instants, q[:, 1], deviation, self.slow),
                 moves=moving(q[:, 1], deviation))
+
+    def lacks_gravity(self, robot: Robot) -> bool:
+        """Whether the efforts certainly lack gravity, see `lack_gravity`."""
+        stride = 1 + self.counts.used // MAX_SAMPLES
+        q, effort = (np.concatenate(values) for values in zip(*(
+            (piece.q[::stride], piece.effort[::stride]) for piece in self.pieces()), strict=True))
+        return lack_gravity(FeedForward(robot), EffortSamples(q, effort))
 
     def doubts(self, terms: Collection[str]) -> list[str]:
         """Return a sentence per fault of the recording, except faults that `terms` identify."""
@@ -68,7 +74,7 @@ class Motion:
         # Zeros, if fitted, may explain the other unit; otherwise the recording is refused.
         unit = self.diagnosis.another_unit if 'zeros' in terms and 'gains' not in terms else ''
         return [
-            *self.of_joints, *self.diagnosis.efforts.cut.sentences(self.diagnosis.names),
+            *self.of_joints, *self.diagnosis.efforts.sentences(self.diagnosis.names),
             *self.diagnosis.without(terms).sentences,
             *filter(None, [of_motors, unit, self.gravity_doubt(terms)])]
 
@@ -121,8 +127,9 @@ class Source:
     robot: Robot  #: The robot before identification
     topic: str | None = None  #: Joint state topic, needed when several are recorded
     prefix: str = ''  #: Prefix of the joint names of one arm among several
-    #: Whether the efforts contain gravity; by default, found from the recordings
-    gravity: bool | None = None
+    #: Whether gravity is assumed in the efforts unless they certainly lack it, see `lack_gravity`;
+    #: by default, it is found by the given gains and zeros
+    assumes_gravity: bool = False
     _motions: dict[str, Motion] = field(default_factory=dict, repr=False)
 
     def motion(self, path: Path) -> Motion:
@@ -173,10 +180,11 @@ def _estimate(path: Path, source: Source) -> Motion:
         elsewhere = dependent_but_elsewhere(
             path, source.robot, topic=source.topic, prefix=source.prefix)
         return Motion(
-            torques.motion.counts, bag.usable, diagnosis, pace.slow, measured, elsewhere + [
+            torques.motion.counts, diagnosis, pace.slow, measured, [
+                *filter(None, [torques.motion.timing_statistics.resampled]), *elsewhere, *(
                 f'The effort of {bag.names[j]} never changes ({extremes[0, j]:.4g} '
                 f'{unit(source.robot, j, "effort")}): it is not measured, and left out.'
-                for j in constant], file, pieces)
+                for j in constant)], file, pieces)
 
 
 def read_data(
@@ -194,8 +202,8 @@ def read_data(
     _check_given_once([os.path.realpath(recording.path) for recording in recordings], recordings)
     motions = [source.motion(recording.path) for recording in recordings]
     gravities = {
-        motion.diagnosis.efforts.with_gravity
-        if source.gravity is None else source.gravity: recording.path
+        not motion.lacks_gravity(source.robot) if source.assumes_gravity
+        else motion.diagnosis.efforts.with_gravity: recording.path
         for motion, recording in zip(motions, recordings, strict=True)}
     if len(gravities) > 1:
         misread = [
@@ -210,7 +218,7 @@ def read_data(
     pieces: list[Data] = []
     first = 0
     for number, (motion, recording) in enumerate(zip(motions, recordings, strict=True)):
-        stride = -(-motion.usable * len(recordings) // MAX_SAMPLES)
+        stride = max(1, -(-motion.counts.used * len(recordings) // MAX_SAMPLES))
         offset, last = 0, 0
         for piece in motion.pieces():
             index = np.arange(-offset % stride, len(piece.q), stride)

@@ -155,8 +155,7 @@ def validate(
     for bag, recording in enumerate(recordings):
         for piece in source.motion(recording.path).pieces():
             effort, loaded = piece.effort * recorded, recording.loaded
-            # Whether efforts contain gravity is decided as in a replay of the given robot.
-            given = _error(former[loaded], piece.q, effort, piece.gravity)
+            given = _error(former[loaded], piece.q, effort, data.gravity)
             held_out = np.empty_like(given)
             part = folds.of(np.full(len(effort), bag), piece.block)
             for k in np.unique(part):

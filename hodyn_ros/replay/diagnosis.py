@@ -27,6 +27,7 @@ from hodyn_ros.replay.recorded_torques import Chunk, EffortContents
 from hodyn_ros.replay.scaled_efforts import ScaledEfforts
 from hodyn_ros.replay.slight_cause import SlightCause, find_slight_cause, is_of_terms, sentence
 from hodyn_ros.replay.small_changes import ScaledPosition
+from hodyn_ros.replay.swapped_friction import swapped_friction
 from hodyn_ros.replay.unsigned_efforts import unsigned_efforts
 from hodyn_ros.replay.wrong_velocities import RecordedVelocities
 from hodyn_ros.robot import Robot
@@ -296,6 +297,10 @@ class DiagnosisSamples:
         factors, fit = (
             factors_and_fit(feedforward, moved, fitted, efforts.gear_ratios) if len(moved)
             else (np.ones(robot.n), Fit(np.nan)))  # all runs of an arm with springs are too short
+        if not fit.is_wrong and (columns := swapped_friction(
+                feedforward, EffortSamples(moved, fitted[:, 0]), names,
+                gravity=efforts.with_gravity)):
+            return Diagnosis(names, efforts, Fit(np.nan), [], columns=columns)
         # Recorded velocities of a joint may be in m/s although its positions are not in m.
         are_right = RecordedVelocities(q[:, 1], velocity, turns).are_slower(factors)
         misplaced = tuple(np.array(names)[mostly_outside(robot, q[:, 0])].tolist())

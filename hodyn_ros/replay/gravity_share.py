@@ -2,6 +2,8 @@
 import numpy as np
 
 from hodyn_ros.common.arrays import Array, Flags
+from hodyn_ros.feedforward import FeedForward
+from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import COULOMB_WIDTH
 
 CLEAR = 0.1
@@ -20,6 +22,11 @@ that of samples in which gravity is more than the share `_LOADED` of its largest
 _ROUNDS = 2
 """Number of times that glitches are left out: the first share still contains them."""
 
+# Efforts lack gravity if the shares that the model leaves without gravity, over those with it,
+# have at most the first product, and none is larger than the second number. They must also be less
+# than the third: with wrong zeros, efforts with gravity fit neither way.
+_FAR_BETTER, _HARDLY_WORSE, _FITS = 0.1, 1.2, 0.3
+_NOISE = 1e-6  # a smaller share of the efforts is round-off
 _OPPOSITE = 0.25  # distance from −1 within which gravity has the opposite sign
 ANOTHER_UNIT = 5.0  # a share of the gravity torque above this is not explained by any load
 
@@ -103,6 +110,18 @@ def is_opposite(share: float) -> bool:
 def contain_gravity(share: float) -> bool:
     """Whether efforts are compared with torques that contain gravity; True for NaN."""
     return not share < 0.5 or is_opposite(share)
+
+
+def lack_gravity(feedforward: FeedForward, samples: EffortSamples) -> bool:
+    """Whether efforts fit the model far better without gravity, with any gains and friction."""
+    with_gravity, without = (
+        np.maximum(samples.unexplained(feedforward.torque(
+            samples.q, gravity=gravity, friction=False)[:, 0], gain=None), _NOISE)
+        for gravity in (True, False))
+    ratio = without / with_gravity
+    return bool(
+        np.prod(ratio) < _FAR_BETTER and ratio.max(initial=0.0) < _HARDLY_WORSE
+        and without.max(initial=0.0) < _FITS)
 
 
 def gravity_doubt(share: float) -> str:

@@ -1,5 +1,5 @@
 """Computes the torques of a recorded motion, chunk by chunk."""
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,12 @@ from hodyn_ros.replay.cut_efforts import CutEfforts, cut_efforts, repeated_extre
 from hodyn_ros.replay.effort_unit import effort_unit, in_joint_units, is_a_load
 from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.gravity_share import CLEAR, contain_gravity, share_of_gravity
+from hodyn_ros.replay.stalled_efforts import (
+    StalledEfforts,
+    none_stalled,
+    seconds_unchanged,
+    usual_efforts,
+)
 from hodyn_ros.replay.uncertainty import torque_deviation
 from hodyn_ros.robot import HodynError
 
@@ -32,7 +38,7 @@ class Chunk(MotionPiece):
     #: are also NaN if they are not computed.
     torque: Array
     deviation: Array
-    effort: Array  #: (T, n): the recorded effort, N m; NaN where it is cut
+    effort: Array  #: (T, n): the recorded effort, N m; NaN where it is cut or stands still
     #: (T, 2, n): the prediction of the recorded effort, and its rate: Q and Q̇, without gravity if
     #: the driver's efforts do not contain it
     predicted: Array
@@ -57,6 +63,7 @@ class EffortContents:
     #: (n,): 0.9-quantile of each joint's absolute efforts, over its limit
     of_limits: Array
     cut: CutEfforts  #: The values at which the efforts are cut
+    stalled: StalledEfforts  #: When the efforts stand still though the arm moves
     #: (n,): joints whose efforts lack all of the model's friction, and little else
     lack_friction: Flags
 
@@ -64,6 +71,10 @@ class EffortContents:
     def with_gravity(self) -> bool:
         """Whether the efforts are assumed to contain gravity."""
         return contain_gravity(self.gravity_share) or bool(np.isfinite(self.factor))
+
+    def sentences(self, names: Sequence[str]) -> list[str]:
+        """Return a sentence about each kind of efforts that are left out."""
+        return [*self.cut.sentences(names), *self.stalled.sentences(names)]
 
 
 def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortContents:
@@ -77,8 +88,10 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
             continue  # cannot be smoothed; its messages count as unused in the computed pieces
         block = first + np.floor(run.time).astype(np.intp)
         first = int(block[-1]) + 1
+        seconds = seconds_unchanged(window.effort, motion.timing_statistics.period)
         parts.append([
-            q, window.effort[run.first_message], feedforward.torque(q)[:, 0],
+            q, window.effort[run.first_message], seconds[run.first_message],
+            feedforward.torque(q)[:, 0],
             *(feedforward.torque(q, gravity=False, friction=friction)[:, 0]
               for friction in (True, False)), block])
     changes, n = is_measured(motion.efforts), feedforward.robot.n
@@ -86,10 +99,13 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
     if not parts:
         return EffortContents(
             np.nan, np.nan, are_recorded, np.full(n, np.nan), np.zeros(n), uncut(n),
-            np.zeros(n, dtype=bool))
-    q, effort, torque, weightless, inertial, block = map(
+            none_stalled(n), np.zeros(n, dtype=bool))
+    q, effort, seconds, torque, weightless, inertial, block = map(
         np.concatenate, zip(*parts, strict=True))
     velocity, gravity, limit = q[:, 1], torque - weightless, feedforward.robot.limits.effort
+    usual = seconds, effort, velocity, np.stack([inertial, gravity])
+    stalled = usual_efforts(*usual)
+    effort = np.where(stalled.stalled(*usual), np.nan, effort)
     large = np.quantile(np.nan_to_num(np.abs(effort)), 0.9, axis=0)
 
     def contents(cut: CutEfforts) -> EffortContents:
@@ -102,7 +118,7 @@ def effort_contents(motion: RecordedMotion, feedforward: FeedForward) -> EffortC
         rest = np.where(measured, in_joint_units(known, gear_ratios) - weightless, np.nan)
         share = share_of_gravity(gravity, rest, velocity)
         return EffortContents(
-            share, factor, are_recorded, gear_ratios, large / limit, cut, _lack(
+            share, factor, are_recorded, gear_ratios, large / limit, cut, stalled, _lack(
                 weightless - inertial, rest - gravity if contain_gravity(share) else rest))
 
     inside = contents(repeated_extremes(effort))
@@ -152,21 +168,43 @@ class RecordedTorques:
         """
         factor = self.efforts.factor if np.isfinite(self.efforts.factor) else 1.0
         known, cut, largest = np.zeros((3, self._feedforward.robot.n))
+        stalled, begin = self.efforts.stalled, None
         for chunk in self.motion.evaluated(self._chunk):
-            is_known = np.isfinite(chunk.states.effort)
-            is_cut = is_known & np.isnan(chunk.effort)
+            recorded, period = chunk.states.effort, self.motion.timing_statistics.period
+            is_known = np.isfinite(recorded)
+            is_cut = is_known & np.isnan(self.efforts.cut.without(recorded))
+            if begin is None and chunk.used.any():
+                begin = int(chunk.instants[chunk.used][0])
+            stalled = stalled.with_found(
+                is_known & np.isnan(chunk.effort) & ~is_cut, chunk.instants - (begin or 0),
+                period)
             known, cut = known + is_known.sum(axis=0), cut + is_cut.sum(axis=0)
             there = np.where(is_cut, np.abs(chunk.predicted[:, 0]), 0.0)
             largest = np.fmax(largest, np.fmax.reduce(there, axis=0, initial=0.0))
             yield chunk
             if progress is not None:
                 progress(len(chunk.stamps))
-        self.efforts = replace(self.efforts, cut=replace(
+        self.efforts = replace(self.efforts, stalled=stalled, cut=replace(
             self.efforts.cut, share=cut / np.maximum(known, 1.0), largest=factor * largest))
+
+    def _stalled(self, piece: MotionPiece) -> Flags:
+        usual, effort = self.efforts.stalled, piece.states.effort
+        seconds = seconds_unchanged(effort, self.motion.timing_statistics.period)
+        found, rows = np.zeros(effort.shape, np.bool_), piece.used & (
+            seconds > usual.least).any(axis=1)
+        if rows.any():
+            q = piece.q[rows]
+            whole, inertial = (
+                self._feedforward.torque(q, gravity=gravity, friction=False)[:, 0]
+                for gravity in (True, False))
+            found[rows] = usual.stalled(
+                seconds[rows], effort[rows], q[:, 1], np.stack([inertial, whole - inertial]))
+        return found
 
     def _chunk(self, piece: MotionPiece, runs: Runs, inner: slice) -> Chunk:
         count, _, n = piece.q.shape
-        effort = self.efforts.cut.without(piece.states.effort)
+        effort = self.efforts.cut.without(np.where(
+            self._stalled(piece), np.nan, piece.states.effort))
         torque, deviation = (np.full((count, 3, n), np.nan) for _ in range(2))
         predicted, slow = (np.full((count, 2, n), np.nan) for _ in range(2))
         for run, motion in runs:
@@ -182,7 +220,7 @@ class RecordedTorques:
             slow[run.message] = low_pass(
                 run.time, both.reshape(len(both), -1), self.motion.bandwidth,
             ).reshape(both.shape)[run.sample]
-        # The filter bridges cut efforts, which must stay unknown.
+        # The filter bridges efforts that are left out, which must stay unknown.
         slow[:, 1] = np.where(np.isnan(effort), np.nan, slow[:, 1])
         return Chunk(
             **vars(piece), torque=torque, deviation=deviation, effort=effort, predicted=predicted,

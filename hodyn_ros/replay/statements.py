@@ -51,7 +51,7 @@ GIVEN_LOAD = (
 def warnings(result: Replay) -> list[str]:
     """Return the problems of the result, the most important first, each with what to do."""
     counts, found, diagnosis = result.counts, result.timing_statistics, result.diagnosis
-    said = []
+    said = [found.resampled] if found.resampled else []
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
     if all(np.isnan(joint.rms_error) for joint in result.joints):
@@ -63,7 +63,7 @@ def warnings(result: Replay) -> list[str]:
     if result.payload and (
             not describes(result) or any(_poor(result)[1]) or diagnosis.explained_joints):
         said.append(GIVEN_LOAD.format(', '.join(result.payload)))
-    said += diagnosis.efforts.cut.sentences(result.names)
+    said += diagnosis.efforts.sentences(result.names)
     said += diagnosis.sentences
     if found.clock == 'receive' and found.headers_not_ahead:
         said.append(

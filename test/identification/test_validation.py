@@ -33,7 +33,7 @@ def test_recordings_are_held_out_whole_from_what_judges_them(tmp_path, identifie
 def judged(path, found, terms, monkeypatch):
     """Judge an estimate by a bag, as if each part of it had given the same one."""
     monkeypatch.setattr(validation, 'identify', lambda *_, **__: found)
-    source = Source(PANDA, gravity=True if 'gains' in terms else None)
+    source = Source(PANDA, assumes_gravity='gains' in terms)
     recordings = [Recording(path)]
     given, _ = read_data(recordings, source)
     return validate('panda', source, recordings, given, terms, found)

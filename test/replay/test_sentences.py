@@ -17,6 +17,7 @@ from hodyn_ros.replay.point_loads import PointLoad
 from hodyn_ros.replay.reading import Reading
 from hodyn_ros.replay.recorded_torques import EffortContents
 from hodyn_ros.replay.report import _marked_up, figures_of, resolved
+from hodyn_ros.replay.stalled_efforts import none_stalled
 from hodyn_ros.replay.statements import facts, warnings
 
 NAMES = ('a', 'b')
@@ -41,7 +42,7 @@ def timing(**changes):
         'counts': Counter(), 'misfit': 0.0, 'period': 0.01, 'sampling_period': np.nan,
         'clock_steps': [], 'clock': 'own', 'jitter': 1.2e-4, 'gaps': [], 'resets': [],
         'missing': 0, 'republished': 0, 'restored': 0, 'determined': 0, 'evenly_spaced': 0,
-        'largest_move': 0.0, 'astray': [], 'decimal': 0.0, **changes})
+        'largest_move': 0.0, 'astray': [], 'decimal': 0.0, 'resampled': '', **changes})
 
 
 def diagnosis(fit, *velocities):
@@ -52,19 +53,18 @@ def result(timing_statistics=None, *, gravity_share=1.0, effort_factor=np.nan, *
     """Return a replay that finds nothing amiss."""
     efforts = EffortContents(
         gravity_share, effort_factor, True, np.full(2, np.nan), np.zeros(2), uncut(2),
-        np.zeros(2, dtype=bool))
+        none_stalled(2), np.zeros(2, dtype=bool))
     found = SimpleNamespace(**{
         'counts': SimpleNamespace(lost=0, damage='', sentences=['7 messages.']),
         'timing_statistics': timing_statistics or timing(), 'diagnosis': diagnosis(Fit(0.01)),
-        'moving_locked': (), 'payload': (), 'wanted_bandwidth': None,
-        'names': NAMES, 'joints': [joint('a'), joint('b')], 'friction_modelled': True,
-        'torque_rms': np.ones((3, 2)),
-        'velocity_lag': VelocityLag(0.0, 1e-3), 'extremes': [extreme()], 'reflexes': [],
+        'moving_locked': (), 'payload': (), 'wanted_bandwidth': None, 'names': NAMES,
+        'joints': [joint('a'), joint('b')], 'friction_modelled': True, 'reflexes': [],
+        'torque_rms': np.ones((3, 2)), 'velocity_lag': VelocityLag(0.0, 1e-3),
+        'extremes': [extreme()],
         'noise': SimpleNamespace(
             velocity=np.ones(2), bandwidth=np.array([1.0, 4.04]), position=np.full(2, 2e-5),
             step=0.01),
-        'still': np.zeros(2, dtype=bool), 'motion_supported': np.ones((5, 2), dtype=bool),
-        **changes})
+        'still': np.zeros(2, bool), 'motion_supported': np.ones((5, 2), bool), **changes})
     found.diagnosis = replace(found.diagnosis, efforts=efforts)
     return found
 
