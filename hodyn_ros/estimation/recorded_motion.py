@@ -57,6 +57,7 @@ _REASONS = {
     StampStatus.TORN: 'positions and velocities of different samples: the state was read while it '
                       'was being written',
     StampStatus.EMPTY: 'all positions are exactly 0, as from a driver that has no data',
+    StampStatus.INTERPOLATED: 'on a straight line between two samples',
     StampStatus.LONE: 'in a run too short to differentiate',
 }
 
@@ -149,7 +150,7 @@ class RecordedMotion:
         them, and the slice of the piece without its margins.
         """
         margin = int(max(64, np.ceil(_MARGIN_MEMORIES * self.noise.memory.max()
-                                     / self.noise.step)))
+                                     / min(self.noise.step, self.timing_statistics.period))))
         waiting: deque[Future[T]] = deque()
         with ThreadPoolExecutor(1) as ahead:
             for states, inner in _with_margins(self._bag.blocks(), CHUNK_SIZE, margin):

@@ -16,6 +16,7 @@ from hodyn_ros.common.jit import njit
 from hodyn_ros.estimation.astray_positions import astray
 from hodyn_ros.estimation.deliveries import burst_size, were_held_up
 from hodyn_ros.estimation.empty_states import empty
+from hodyn_ros.estimation.interpolated_states import interpolated
 from hodyn_ros.estimation.period_count import MAX_MOVE
 from hodyn_ros.estimation.position_leaps import leaps
 from hodyn_ros.estimation.repeated_states import repeats, seen_before, torn
@@ -67,7 +68,7 @@ class StampStatus(IntEnum):
     NO_MOTION: the run cannot be smoothed; this status is set last. STALE: the state
     repeats an earlier message, with a different one in between. TORN: positions of one sample with
     velocities of another. ASTRAY: a position is far off the positions before and after. EMPTY: all
-    positions are 0, in place of data.
+    positions are 0, in place of data. INTERPOLATED: the position is on a line between samples.
     """
 
     FOLLOWS = 0
@@ -83,6 +84,7 @@ class StampStatus(IntEnum):
     TORN = 10
     ASTRAY = 11
     EMPTY = 12
+    INTERPOLATED = 13
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,10 +220,12 @@ def _runs(
     position, velocity = states.position[message], states.velocity[message]
     for useless, why in (
             (seen_before(position, velocity, states.effort[message]), StampStatus.STALE),
-            (torn(position, velocity), StampStatus.TORN)):
+            (torn(position, velocity), StampStatus.TORN),
+            (interpolated(position), StampStatus.INTERPOLATED)):
         if useless.any():
-            status[message[useless]] = why
-            return _runs(states, message[~useless], stamps, status, longest)
+            used = message[~useless]
+            status[used[0]], status[message[useless]] = status[message[0]], why
+            return _runs(states, used, stamps, status, longest)
     time = (stamps[message] - stamps[message[0]]) * 1e-9
     fresh = ~repeats(time, position, velocity, states.effort[message])
     first = np.flatnonzero(fresh)

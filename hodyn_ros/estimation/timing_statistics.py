@@ -63,6 +63,20 @@ class TimingStatistics:
         return float(np.sqrt(squares / count)) if count else np.nan
 
     @property
+    def resampled(self) -> str:
+        """A sentence on interpolated positions; empty if there are none."""
+        between = self.counts[StampStatus.INTERPOLATED]
+        kept = sum(self.counts[status] for status in StampStatus
+                   if status <= StampStatus.AFTER_RESET)
+        if not between:
+            return ''
+        rate = kept / (between + kept) / self.period
+        return (
+            f'The positions of {between} messages lie on straight lines between regular others: '
+            f'the log seems to be resampled by linear interpolation from about {rate:.3g} Hz. '
+            'They are left out, since their derivatives would be wrong. Use the original samples.')
+
+    @property
     def jitter(self) -> float:
         """Standard deviation of the time between messages within runs, s."""
         count, total, squares = self._steps

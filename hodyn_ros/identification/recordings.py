@@ -44,12 +44,11 @@ class Motion:
     """The estimated motion of a bag, kept in an unnamed temporary file."""
 
     counts: MessageCounts  #: Numbers of messages, used and not
-    usable: int  #: Number of usable messages
     diagnosis: Diagnosis  #: Faults of the recording, if any
     slow: Array  #: (n,): see `Pace.slow`
     measured: Flags  #: (n,): which joints have efforts that change; the other efforts are left out
-    #: A sentence per joint that is not at its lock or does not follow its leading joint, or whose
-    #: effort never changes
+    #: A sentence on interpolated positions, and one per joint that is not at its lock or does not
+    #: follow its leading joint, or whose effort never changes
     of_joints: list[str]
     _file: IO[bytes]
     _pieces: int
@@ -64,7 +63,7 @@ class Motion:
 
     def lacks_gravity(self, robot: Robot) -> bool:
         """Whether the efforts certainly lack gravity, see `lack_gravity`."""
-        stride = 1 + self.usable // MAX_SAMPLES
+        stride = 1 + self.counts.used // MAX_SAMPLES
         q, effort = (np.concatenate(values) for values in zip(*(
             (piece.q[::stride], piece.effort[::stride]) for piece in self.pieces()), strict=True))
         return lack_gravity(FeedForward(robot), EffortSamples(q, effort))
@@ -181,10 +180,11 @@ def _estimate(path: Path, source: Source) -> Motion:
         elsewhere = dependent_but_elsewhere(
             path, source.robot, topic=source.topic, prefix=source.prefix)
         return Motion(
-            torques.motion.counts, bag.usable, diagnosis, pace.slow, measured, elsewhere + [
+            torques.motion.counts, diagnosis, pace.slow, measured, [
+                *filter(None, [torques.motion.timing_statistics.resampled]), *elsewhere, *(
                 f'The effort of {bag.names[j]} never changes ({extremes[0, j]:.4g} '
                 f'{unit(source.robot, j, "effort")}): it is not measured, and left out.'
-                for j in constant], file, pieces)
+                for j in constant)], file, pieces)
 
 
 def read_data(
@@ -218,7 +218,7 @@ def read_data(
     pieces: list[Data] = []
     first = 0
     for number, (motion, recording) in enumerate(zip(motions, recordings, strict=True)):
-        stride = -(-motion.usable * len(recordings) // MAX_SAMPLES)
+        stride = max(1, -(-motion.counts.used * len(recordings) // MAX_SAMPLES))
         offset, last = 0, 0
         for piece in motion.pieces():
             index = np.arange(-offset % stride, len(piece.q), stride)

@@ -218,7 +218,8 @@ class EffortComparison:
         error = predicted[:, 0] - recorded
         known = np.isfinite(error)
         self.spectrum.add(error)
-        steps, of_effort = np.diff(error, axis=0), np.diff(recorded, axis=0)
+        there = known.any(axis=1)
+        steps, of_effort = (np.diff(values[there], axis=0) for values in (error, recorded))
         for ends, choose, end in (
                 (self._lowest, np.minimum, np.inf), (self._highest, np.maximum, -np.inf)):
             choose(ends, choose.reduce(np.where(known, recorded, end), axis=0), out=ends)

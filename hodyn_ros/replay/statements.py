@@ -51,7 +51,7 @@ GIVEN_LOAD = (
 def warnings(result: Replay) -> list[str]:
     """Return the problems of the result, the most important first, each with what to do."""
     counts, found, diagnosis = result.counts, result.timing_statistics, result.diagnosis
-    said = []
+    said = [found.resampled] if found.resampled else []
     if counts.lost:
         said.append(f'The bag is damaged: {counts.damage}. The report covers what could be read.')
     if all(np.isnan(joint.rms_error) for joint in result.joints):

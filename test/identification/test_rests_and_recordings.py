@@ -48,7 +48,7 @@ def bags(monkeypatch):
                 yield Data(q, effort, block, gravity, stands=stands, moves=moves)
 
         return SimpleNamespace(
-            pieces=pieces, usable=count, counts=f'counts of {path.name}',
+            pieces=pieces, counts=SimpleNamespace(used=count, name=path.name),
             diagnosis=Diagnosis((), SimpleNamespace(
                 with_gravity=gravity, factor=30.0 if path.name == 'currents' else np.nan,
             ), Fit(0.01), []))
@@ -66,7 +66,7 @@ def test_samples_are_thinned_evenly_whatever_chunks_they_come_in(bags):
     for edges in ([], [1, 2, 700, 701, 4000], [4710]):
         bags['one'] = columns, True, edges
         data, counts = read('one')
-        assert counts == ['counts of one']
+        assert [one.name for one in counts] == ['one']
         found = data.q, data.effort, data.block, data.stands, data.moves
         for got, whole in zip(found, columns, strict=True):
             np.testing.assert_array_equal(got, whole[::3])

@@ -42,7 +42,7 @@ def timing(**changes):
         'counts': Counter(), 'misfit': 0.0, 'period': 0.01, 'sampling_period': np.nan,
         'clock_steps': [], 'clock': 'own', 'jitter': 1.2e-4, 'gaps': [], 'resets': [],
         'missing': 0, 'republished': 0, 'restored': 0, 'determined': 0, 'evenly_spaced': 0,
-        'largest_move': 0.0, 'astray': [], 'decimal': 0.0, **changes})
+        'largest_move': 0.0, 'astray': [], 'decimal': 0.0, 'resampled': '', **changes})
 
 
 def diagnosis(fit, *velocities):
