@@ -195,10 +195,7 @@ class FeedforwardController:
     @property
     def excess_of_weight(self) -> str:
         """Message if joints or springs cannot carry the weight at the reference, else empty."""
-        robot, weight = self._feedforward.robot, self._weight(self._feedforward)
-        return too_heavy(
-            robot, weight, np.zeros_like(weight), self._options.limit_margin,
-        ) or (self.motors and too_soft(robot, self.motors.side, _still(self.q[0]), weight)) or ''
+        return self._excess(self._weight(self._feedforward))
 
     def stream(
         self, now: int, position: Array, velocity: Array | None, until: int,
@@ -241,15 +238,15 @@ class FeedforwardController:
         half the effort-rate limits; the other half is for the motion.
 
         Raises HodynError for a model whose weight at the reference exceeds the effort limits (a
-        misplaced decimal point in a payload would throw the arm), or whose change of weight takes
-        longer than `MAX_FADE`.
+        misplaced decimal point in a payload would throw the arm) or deflects a spring too far, or
+        whose change of weight takes longer than `MAX_FADE`.
         """
         if self._measured_base is not None and isinstance(feedforward, MovingBaseFeedForward):
             feedforward.resting.rest(self._measured_base.rotation)
         limits = feedforward.robot.limits
         before, after = self._weight(self._feedforward), self._weight(feedforward)
-        if refusal := too_heavy(
-                feedforward.robot, after, before, self._options.limit_margin):
+        # An arm that is overloaded already may become lighter.
+        if refusal := self._excess(np.where(np.abs(after) > np.abs(before), after, 0.0)):
             raise HodynError(refusal)
         # A copy, as limits are read-only arrays, for which another kernel would be compiled.
         joint, change = largest_ratio(after - before, np.array(limits.effort_rate))
@@ -372,6 +369,14 @@ class FeedforwardController:
         self._refused = self._whole.refused or self._output.refused or (
             None if self.motors is None else self.motors.refused)
         self.excess = self._refused or self.excess
+
+    def _excess(self, weight: Array) -> str:
+        """Return a message if joints or springs cannot carry a weight, (n,), else empty."""
+        robot = self._feedforward.robot
+        said = too_heavy(robot, weight, self._options.limit_margin)
+        if not said and self.motors is not None:
+            said = too_soft(robot, self.motors.side, _still(self.q[0]), weight)
+        return said
 
     def _weight(self, feedforward: FeedForward) -> Array:
         """Return the efforts (n,) that hold a model at the reference's position."""

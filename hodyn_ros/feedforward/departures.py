@@ -11,13 +11,14 @@ _ONE_WAY, _IN_ALL = 2, 4  # greatest number of holds, in one direction and in al
 
 
 class Departures:
-    """The last departures, of which two in one direction, and four in all, are followed by a hold.
+    """Counts the holds after departures: at most two in one direction, and four in all.
 
     A controller of positions carries an unknown weight by their error. A hold takes the error away
     and the arm sinks: repeated holds would follow it to the floor. Behind springs that are much
     stiffer or softer than the model's, a hold moves the motors, and the arm swings about. An arm
     that a hand or another controller moves departs again, too, but stays where it is left. So all
-    holds but the first wait until the arm rests.
+    holds but the first wait until the arm rests. Only an arm whose driver may have been restarted
+    elsewhere is always held where it is.
     """
 
     def __init__(self) -> None:
@@ -25,19 +26,22 @@ class Departures:
 
     def forget(self) -> None:
         """Take the next departure as the first one."""
-        self._count, self._holds, self._last, self._moved_at = 0, 0, 0, 0
+        self._one_way, self._in_all, self._last, self._moved_at = 0, 0, 0, 0
         self._way = self._place = np.zeros(0)
 
-    def may_hold(self, error: Array, position: Array, now: int) -> bool:
-        """Return whether to hold an arm that is away by `error`, (n,), at `now`, ns."""
-        if self._holds and now - self._last > _QUIET:
+    def may_hold(self, error: Array, position: Array, now: int, *, is_new: bool) -> bool:
+        """Return whether to hold an arm that is away by `error`, (n,), at `now`, ns.
+
+        `is_new`: its driver may have been restarted.
+        """
+        if self._in_all and now - self._last > _QUIET:
             self.forget()
         self._last = now
         if not self._place.size or np.abs(position - self._place).max() > _STILL:
             self._place, self._moved_at = position.copy(), now
-        count = self._count if self._holds and error @ self._way > 0.0 else 0
-        if count >= _ONE_WAY or self._holds >= _IN_ALL or (
-                self._holds and now - self._moved_at < _RESTS):
+        count = self._one_way if self._in_all and error @ self._way > 0.0 else 0
+        if not is_new and (count >= _ONE_WAY or self._in_all >= _IN_ALL or (
+                self._in_all and now - self._moved_at < _RESTS)):
             return False
-        self._count, self._holds, self._way = count + 1, self._holds + 1, error.copy()
+        self._one_way, self._in_all, self._way = count + 1, self._in_all + 1, error.copy()
         return True

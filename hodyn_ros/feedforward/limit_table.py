@@ -341,9 +341,12 @@ def unit(robot: Robot, joint: int, quantity: str) -> str:
     return row.unit if robot.turns[joint] else row.unit_of_prismatic
 
 
-def question_of_units(units: Collection[str]) -> str:
-    """Ask whether positions that are far out of range, rad or m, are in degrees or mm."""
+def question_of_units(units: Collection[str], or_else: str = '') -> str:
+    """Ask whether positions that are far out of range, rad or m, are in degrees or mm.
+
+    `or_else` is another question for the same sentence.
+    """
     mistaken = {'rad': 'degrees', 'm': 'millimetres'}
     right = ' and '.join(of for of in mistaken if of in units)
     wrong = ' and '.join(other for of, other in mistaken.items() if of in units)
-    return f'positions are in {right}: are these {wrong}?'
+    return f'positions are in {right}: are these {wrong}{or_else}?'

@@ -13,7 +13,9 @@ from hodyn_ros.reference.limits import MotionLimits, largest_ratio
 from hodyn_ros.robot import Robot
 from hodyn_ros.robot.unit_doubts import largest_deflections
 
-_AT_REST = 0.5  # largest part of the largest deflection of a spring that the weight may cause
+# Largest part of a usual spring's largest deflection that the weight may cause. It may cause all
+# of a deflection that the robot file gives.
+_AT_REST = 0.5
 # Durations, s, from which missing acceleration and jerk limits are derived, see `motion_limits`.
 STOP_TIME, JERK_TIME = 0.25, 0.05
 
@@ -63,14 +65,12 @@ def effort_jerk(feedforward: FeedForward, position: Array) -> float:
     return float((feedforward.robot.limits.effort_rate / inertia).min())
 
 
-def too_heavy(robot: Robot, weight: Array, before: Array, margin: float) -> str:
+def too_heavy(robot: Robot, weight: Array, margin: float) -> str:
     """Return a message if a weight, (n,), exceeds an effort limit by more than a share `margin`.
 
-    Only joints that carry more than `before`, (n,), are checked. The message is empty if none of
-    them exceeds its limit.
+    It is empty if no joint exceeds its limit.
     """
-    grown = np.where(np.abs(weight) > np.abs(before), weight, 0.0)
-    worst, share = largest_ratio(grown, np.array(robot.limits.effort))
+    worst, share = largest_ratio(weight, np.array(robot.limits.effort))
     if share <= 1.0 + margin:
         return ''
     needed, limit = both(weight[worst], robot.limits.effort[worst])
@@ -89,8 +89,9 @@ def too_soft(robot: Robot, side: MotorSide, motion: Array, weight: Array) -> str
     torque = np.zeros((1, 3, weight.size))
     torque[0, 0] = weight
     elongation = np.abs(side.sample(motion[np.newaxis], torque)[1][0])
-    joints = side.actuators.motor_joints
-    worst, share = largest_ratio(elongation, _AT_REST * largest_deflections(robot)[joints])
+    joints, given = side.actuators.motor_joints, side.actuators.motor_limits()[2]
+    worst, share = largest_ratio(elongation, np.where(
+        np.isfinite(given), given, _AT_REST * largest_deflections(robot)[joints]))
     if not share > 1.0:
         return ''
     joint, turns = int(joints[worst]), bool(robot.turns[joints[worst]])
@@ -98,7 +99,7 @@ def too_soft(robot: Robot, side: MotorSide, motion: Array, weight: Array) -> str
     return (
         f'the weight deflects the spring of {robot.joint_names[joint]} by '
         f"{elongation[worst]:.3g} {unit(robot, joint, 'position')}: is its stiffness in {wrong}? "
-        f'Give it in {right}')
+        f'Give it in {right}; if the spring is so soft, give its max_deflection in the robot file')
 
 
 @dataclass(frozen=True)

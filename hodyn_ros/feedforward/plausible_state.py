@@ -7,7 +7,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.common.jit import njit
 from hodyn_ros.feedforward.limit_table import question_of_units, unit
 from hodyn_ros.feedforward.state_arrivals import SLOW
-from hodyn_ros.robot import Limits, Robot
+from hodyn_ros.robot import Robot
 
 _State = tuple[Array, Array, int]
 
@@ -48,8 +48,8 @@ UNMEASURED = 0.05
 measure velocities."""
 _FADES = 0.8  # factor by which the largest of the last speeds and periods decays with each state
 FAR, FAR_TOGETHER = 2.0, 0.1
-"""No arm can have one joint beyond its range by FAR, or several by FAR_TOGETHER, rad or m. A joint
-with a small range cannot be beyond it by more than the range and FAR_TOGETHER."""
+"""No arm can have one joint beyond its range by FAR, or several by FAR_TOGETHER, rad or m. A slide
+with a short range cannot be beyond it by more than the range and FAR_TOGETHER."""
 _LARGE = 10.0  # greatest position of a slide, m, that may be that of a turning joint, rad
 
 
@@ -61,19 +61,19 @@ def beyond_range(
     The text is empty if no joint is beyond by `BEYOND`. `position` is (n,); `names` are the names
     in the joint states.
     """
-    limits = robot.limits
-    low, high = limits.position_min.copy(), limits.position_max.copy()
+    low, high, far = _range(robot)
     beyond = np.maximum(position - high, low - position)
     said = '; '.join(
         f"{names[i]} is at {position[i]:.4g} {(si := unit(robot, i, 'position'))}, which is "
         f'{beyond[i]:.3g} {si} beyond its range'
         for i in np.flatnonzero(beyond > BEYOND).tolist())
-    if not _is_nowhere(position, low, high, FAR_TOGETHER):
+    if not _is_nowhere(position, low, high, far, FAR_TOGETHER):
         return said, True
-    far = np.flatnonzero(beyond > FAR_TOGETHER).tolist()
-    question = question_of_units({unit(robot, i, 'position') for i in far})
-    if any(abs(position[i]) < _LARGE and not robot.turns[i] for i in far):
-        question = question.replace('?', ', or are the names in another order than the positions?')
+    mistaken = np.flatnonzero(beyond > FAR_TOGETHER).tolist()
+    question = question_of_units(
+        {unit(robot, i, 'position') for i in mistaken},
+        ', or are the names in another order than the positions' if any(
+            abs(position[i]) < _LARGE and not robot.turns[i] for i in mistaken) else '')
     return f'{said}: no arm can be there; {question}', False
 
 
@@ -90,17 +90,16 @@ class PlausibleState:
     state).
     """
 
-    def __init__(self, limits: Limits) -> None:
-        self._fastest = _fastest(limits.velocity)
-        # Copies, as limits are read-only arrays, for which another kernel would be compiled.
-        self._low, self._high = limits.position_min.copy(), limits.position_max.copy()
+    def __init__(self, robot: Robot) -> None:
+        self._fastest = _fastest(robot.limits.velocity)
+        self._range = low, *_ = _range(robot)
         #: The joint for which a state was last left out; −1 if its stamp was far from the last
         self.joint = 0
         self._believed: _State | None = None
         self._last: _State | None = None
         self._there: _State | None = None
         # The largest of the last velocities of the positions, and of the last periods, s.
-        self._speed: Array = np.zeros_like(self._low)
+        self._speed: Array = np.zeros_like(low)
         self._period = 0.0
         self._agreeing = self._agreeing_positions = 0
         # For how long, ns, states have agreed, and the arm has been believed at this place.
@@ -109,7 +108,7 @@ class PlausibleState:
         # position and velocity: a driver may repeat states.
         self._heard = self._moved = self._repeated = 0
         self._is_unseen = self._is_refused = False
-        self._first: _State = self._low, self._low, 0  # the first since states have agreed
+        self._first: _State = low, low, 0  # the first since states have agreed
         #: `is_astray`: whether positions have contradicted the former place for over `STAY`;
         #: `may_settle`: whether these positions are believed once they agree for `SETTLED`
         self.is_astray = self.may_settle = False
@@ -138,7 +137,7 @@ class PlausibleState:
 
         Several joints may be beyond by less: a running arm may be pushed there.
         """
-        nowhere: bool = _is_nowhere(position, self._low, self._high, np.inf)
+        nowhere: bool = _is_nowhere(position, *self._range, np.inf)
         return nowhere
 
     def believe(
@@ -328,16 +327,24 @@ def _fastest(velocity: Array) -> Array:
     return FACTOR * np.where(np.isfinite(velocity), velocity, FREE_VELOCITY / FACTOR)
 
 
+def _range(robot: Robot) -> tuple[Array, Array, Array]:
+    """Return the limits of positions, and how far beyond these a joint cannot be, (n,) each."""
+    # Copies, as limits are read-only arrays, for which another kernel would be compiled.
+    low, high = robot.limits.position_min.copy(), robot.limits.position_max.copy()
+    return low, high, np.where(
+        robot.turns, FAR, np.minimum(FAR, np.maximum(high - low, FAR_TOGETHER)))
+
+
 @njit()
-def _is_nowhere(position: Array, low: Array, high: Array, together: float) -> bool:
-    """Return whether a joint is far beyond its range, or several by `together`."""
-    far = 0
+def _is_nowhere(position: Array, low: Array, high: Array, far: Array, together: float) -> bool:
+    """Return whether a joint is `far` beyond its range, or several by `together`."""
+    count = 0
     for i in range(position.size):
         beyond = max(position[i] - high[i], low[i] - position[i])
-        if beyond > min(FAR, max(high[i] - low[i], FAR_TOGETHER)):
+        if beyond > far[i]:
             return True
-        far += beyond > together
-    return far > 1
+        count += beyond > together
+    return count > 1
 
 
 @njit()

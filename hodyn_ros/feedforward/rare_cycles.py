@@ -10,7 +10,7 @@ from hodyn_ros.reference import Plan
 from hodyn_ros.reference.limits import largest_ratio
 from hodyn_ros.robot import Robot
 
-MOST_CYCLES = 10_000  # of a plan that are looked at
+_TIMES = 500  # at which a plan is looked at: within a cycle, more would take long
 
 
 def too_rare(
@@ -24,8 +24,9 @@ def too_rare(
     allowed = WARN_FRACTION * tolerance
     if not (robot.limits.velocity * period > allowed).any():
         return ''
-    cycles = min(int(plan.duration / period) + 2, MOST_CYCLES)
-    leaps = np.abs(np.diff(plan.evaluate(period * np.arange(cycles))[:, 0], axis=0)).max(axis=0)
+    times = np.linspace(0.0, plan.duration, min(int(plan.duration / period) + 2, _TIMES))
+    leaps = np.abs(
+        plan.evaluate(times + period)[:, 0] - plan.evaluate(times)[:, 0]).max(axis=0)
     joint, ratio = largest_ratio(leaps, allowed)
     if ratio <= 1.0:
         return ''

@@ -60,7 +60,7 @@ class Supervisor(Requests):
         self.measured = np.zeros((2, feedforward.robot.n))
         #: The last accepted plan, annotated, if that was requested; its publisher empties it
         self.annotated = b''
-        self._plausible = PlausibleState(feedforward.robot.limits)
+        self._plausible = PlausibleState(feedforward.robot)
         self._zeros = ZeroVelocities(feedforward.robot.limits.velocity)
         self._contradicted = ContradictedVelocities(feedforward.robot.n)
         self._has_velocity = self._was_reset = False
@@ -133,11 +133,8 @@ class Supervisor(Requests):
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
-            if is_new:
-                self._departures.forget()
-            if self._tracking.is_beyond and (
-                    is_new or (not self._tracking.is_turned and (
-                        self._was_reset or self._may_hold()))):
+            if self._tracking.is_beyond and (is_new or not self._tracking.is_turned) and (
+                    self._was_reset or self._may_hold(is_new=is_new)):
                 self._latch(' when joint states came back', is_new=is_new)
         return True
 
@@ -353,10 +350,11 @@ class Supervisor(Requests):
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
         return True
 
-    def _may_hold(self) -> bool:
+    def _may_hold(self, *, is_new: bool = False) -> bool:
         """Return whether an arm that departed from a reference at rest may be held where it is."""
-        measured, q, now = self.measured[0], self._running.q[0], self._running.now
-        return self._departures.may_hold((measured - q) / self._tracking.tolerance, measured, now)
+        measured, q = self.measured[0], self._running.q[0]
+        return self._departures.may_hold(
+            (measured - q) / self._tracking.tolerance, measured, self._running.now, is_new=is_new)
 
     def _latch(self, when: str = '', *, is_new: bool = False) -> None:
         """Hold the arm where it is; `is_new`: its driver may have been restarted there."""

@@ -51,7 +51,7 @@ class TrackingWatch:
 
     def compare(self, measured: Array, reference: Array, readings: int = 1) -> None:
         """Compare positions, (n,) each, at an instant; this counts as `readings` comparisons."""
-        error = measured - reference
+        error, self.question = measured - reference, ''
         self.joint, self.ratio = largest_ratio(error, self.tolerance)
         self.error = error.item(self.joint)
         self._beyond = self._beyond + readings if self.ratio > 1.0 else 0

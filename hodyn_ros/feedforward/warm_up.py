@@ -13,7 +13,7 @@ from hodyn_ros.dynamics.kernels.unrolled import spatial
 from hodyn_ros.feedforward import ORDER, FeedForward
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.flatness_feedback import FlatnessFeedback
-from hodyn_ros.feedforward.motion_limits import motion_limits, too_soft
+from hodyn_ros.feedforward.motion_limits import motion_limits
 from hodyn_ros.feedforward.moving_base import FollowedBase, write_base_motion, write_base_wrench
 from hodyn_ros.feedforward.output_curve import go_over
 from hodyn_ros.feedforward.plausible_state import PERSISTENCE, PlausibleState
@@ -73,7 +73,6 @@ def warm_up(
     controller.reference.follow(Plan.hermite(np.array([0.0, 0.1]), knots, 'global'), 0)
     if controller.motors is not None:
         controller.set_stiffness(controller.motors.actuators.constant_stiffness()[0])
-        too_soft(feedforward.robot, controller.motors.side, controller.q, controller.torque[0])
     evaluate()
     controller.replace(feedforward)
     evaluate()
@@ -87,7 +86,7 @@ def warm_up(
     controller.drop_wrenches()
     evaluate()
     controller.within_range(position)
-    plausible = PlausibleState(feedforward.robot.limits)
+    plausible = PlausibleState(feedforward.robot)
     for now in range(PERSISTENCE + 1):  # the last one is compared with the place of the others
         plausible.is_nowhere(position)
         plausible.believe(position, position, now, lambda there: True)

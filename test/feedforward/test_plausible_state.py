@@ -14,12 +14,12 @@ SEEDS = pytest.mark.parametrize('seeds', [
 
 
 def cases(seeds):
-    """Yield a generator, limits, period, and whether velocities are sent, for each seed."""
+    """Yield a generator, a robot, a period, and whether velocities are sent, for each seed."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
-        limits = load_robot(NAMES[seed % len(NAMES)]).limits
-        limits = replace(limits, velocity=limits.velocity * rng.uniform(0.5, 1.5))
-        yield seed, rng, limits, rng.choice([0.001, 0.002, 0.005, 0.01, 0.02, 0.03]), bool(
+        robot = load_robot(NAMES[seed % len(NAMES)])
+        velocity = robot.limits.velocity * rng.uniform(0.5, 1.5)
+        yield seed, rng, replace(robot, limits=replace(robot.limits, velocity=velocity)), rng.choice([0.001, 0.002, 0.005, 0.01, 0.02, 0.03]), bool(
             rng.integers(2))
 
 
@@ -30,9 +30,9 @@ def expected_at(home):
 @SEEDS
 def test_a_resting_arm_is_not_believed_to_have_leapt(seeds):
     """An encoder reads 0 for a while, just beyond the tolerance and with velocity 0."""
-    for seed, rng, limits, period, has_velocity in cases(seeds):
-        home = rng.uniform(-1.0, 1.0, len(limits.velocity))
-        judge, expects, joint = PlausibleState(limits), expected_at(home), rng.integers(len(home))
+    for seed, rng, robot, period, has_velocity in cases(seeds):
+        home = rng.uniform(-1.0, 1.0, robot.n)
+        judge, expects, joint = PlausibleState(robot), expected_at(home), rng.integers(len(home))
         drop = rng.uniform(TOLERANCE + 0.01, 0.8) * rng.choice([-1.0, 1.0])
         begin, end = 2.0, 2.0 + rng.uniform(period, 0.9)
         noise = rng.choice([0.0, 1e-5])
@@ -49,12 +49,12 @@ def test_a_resting_arm_is_not_believed_to_have_leapt(seeds):
 @SEEDS
 def test_an_arm_that_is_pushed_away_is_believed_all_along(seeds):
     """By a person or a blow, from where the reference holds it, whatever the driver's period."""
-    for seed, rng, limits, period, has_velocity in cases(seeds):
-        home = rng.uniform(-1.0, 1.0, len(limits.velocity))
-        judge, expects = PlausibleState(limits), expected_at(home)
+    for seed, rng, robot, period, has_velocity in cases(seeds):
+        home = rng.uniform(-1.0, 1.0, robot.n)
+        judge, expects = PlausibleState(robot), expected_at(home)
         way = rng.uniform(-0.8, 0.8, len(home))
         # A smooth way whose largest speed is near the limit of the joint.
-        duration = max(0.15, float(np.max(np.abs(way) / limits.velocity) * 1.9))
+        duration = max(0.15, float(np.max(np.abs(way) / robot.limits.velocity) * 1.9))
         jitter = rng.choice([0.0, 0.1, 0.3]) * period
         hold = max(period, rng.choice([0.0, 0.02, 0.03]))  # a driver that repeats its last state
         unbelieved = 0.0
