@@ -19,7 +19,8 @@ def cases(seeds):
         rng = np.random.default_rng(seed)
         robot = load_robot(NAMES[seed % len(NAMES)])
         velocity = robot.limits.velocity * rng.uniform(0.5, 1.5)
-        yield seed, rng, replace(robot, limits=replace(robot.limits, velocity=velocity)), rng.choice([0.001, 0.002, 0.005, 0.01, 0.02, 0.03]), bool(
+        robot = replace(robot, limits=replace(robot.limits, velocity=velocity))
+        yield seed, rng, robot, rng.choice([0.001, 0.002, 0.005, 0.01, 0.02, 0.03]), bool(
             rng.integers(2))
 
 
