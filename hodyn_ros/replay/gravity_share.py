@@ -113,12 +113,14 @@ def contain_gravity(share: float) -> bool:
 
 
 def lack_gravity(feedforward: FeedForward, samples: EffortSamples) -> bool:
-    """Whether efforts fit the model far better without gravity, with any gains and friction."""
-    with_gravity, without = (
-        np.maximum(samples.unexplained(feedforward.torque(
-            samples.q, gravity=gravity, friction=False)[:, 0], gain=None), _NOISE)
+    """Whether efforts fit the model far better without gravity, in either direction."""
+    upright, free = (
+        feedforward.torque(samples.q, gravity=gravity, friction=False)[:, 0]
         for gravity in (True, False))
-    ratio = without / with_gravity
+    with_gravity, hanging, without = (
+        np.maximum(samples.unexplained(torque, gain=None), _NOISE)
+        for torque in (upright, 2.0 * free - upright, free))
+    ratio = without / np.minimum(with_gravity, hanging)
     return bool(
         np.prod(ratio) < _FAR_BETTER and ratio.max(initial=0.0) < _HARDLY_WORSE
         and without.max(initial=0.0) < _FITS)

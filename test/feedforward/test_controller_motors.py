@@ -3,9 +3,11 @@ import contextlib
 
 from controllers import (
     HOME,
+    MOTOR,
     MS,
     AtHome,
     assert_is_its_own_integral,
+    driven,
     limited,
     still,
     with_tendons,
@@ -15,8 +17,10 @@ import pytest
 from supervised import World, running
 
 import hodyn_ros as hd
-from hodyn_ros.actuators.laws import AntagonisticExponential, LinearSpring
+from hodyn_ros.actuators.joint_actuators import JointActuator
+from hodyn_ros.actuators.laws import AntagonisticExponential, LinearSpring, Rigid
 from hodyn_ros.actuators.motor_side import MotorSide
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.torque_output import is_finite
 from hodyn_ros.feedforward.transitions import State
 
@@ -56,6 +60,30 @@ def test_springs_that_the_weight_deflects_too_far_carry_no_arm(panda):
     assert 'the weight deflects the spring of joint2 by' in reason
     assert 'is its stiffness in N m/deg? Give it in N m/rad' in reason
     assert running(model=with_tendons(panda, LinearSpring(400.0)))
+
+
+@pytest.mark.parametrize(('given', 'is_held'), [(np.inf, False), (0.3, False), (1.0, True)])
+def test_a_soft_spring_is_meant_if_the_file_gives_its_largest_deflection(panda, given, is_held):
+    load = abs(FeedForward(panda).torque(still(HOME))[0, 1])
+    springs = driven(panda, JointActuator(Rigid(), MOTOR), joint2=JointActuator(
+        LinearSpring(load / 0.7), MOTOR, max_deflection=given))
+    world = World(model=FeedForward(springs))
+    world.states(50)
+    assert (world.report[0] == 'holding') == is_held
+
+
+def test_a_payload_that_deflects_a_spring_too_far_is_refused_in_motion_as_at_the_start(panda):
+    load = abs(FeedForward(panda).torque(still(HOME))[0, 1])
+    heavier = panda.with_payload('link7', 2.0, [0.0, 0.0, 0.1])
+    light, heavy = (
+        with_tendons(robot, LinearSpring(load / 0.45)) for robot in (panda, heavier))
+    controller = AtHome(light)
+    assert not controller.excess_of_weight
+    refusal = AtHome(heavy).excess_of_weight
+    assert 'the spring of joint2' in refusal
+    with pytest.raises(hd.HodynError) as caught:
+        controller.replace(heavy)
+    assert str(caught.value) == refusal
 
 
 def test_motors_that_cannot_do_it_are_held_and_led_back_without_a_step(tendons):

@@ -115,3 +115,36 @@ def test_an_arm_that_leaves_each_hold_to_the_other_side_is_held_four_times():
         arm[1] += (held[1] + way - arm[1]) * PERIOD / 0.2
         world.lead(arm)
     assert world.said('the arm is held where it is') == 4
+
+
+def test_a_driver_that_trips_again_and_again_does_not_make_each_hold_a_first_one():
+    """Each silence began the count of holds anew: the arm was followed within each of its swings."""
+    world = World()
+    world.states(5)
+    for k in range(12):
+        for i in range(round(0.7 / PERIOD)):
+            world.arm = HOME.copy()
+            world.arm[1] += 0.5 * np.sin(2.0 * np.pi * (0.7 * k + i * PERIOD) / 2.8)
+            world.lead(world.arm)
+        world.pass_time(1.8)
+    assert world.said('the arm is held where it is') <= 13
+
+
+def test_a_question_is_about_the_joint_that_departs_now():
+    world = World()
+    world.states(5)
+    began = world.arm.copy()
+    world.plan(b'0.6')
+    for _ in range(1500):
+        world.lead(began)
+    assert 'is a brake on' in world.report[1]
+    world.away = np.zeros(7)
+    world.states(500)
+    world.logged.clear()
+    held = world.controller.q[0].copy()
+    for k in range(300):
+        pushed = held.copy()
+        pushed[3] += min(0.13, 0.001 * k)
+        world.lead(pushed)
+    assert any('joint4 is +0.1' in line for line in world.logged)
+    assert not any('?' in line for line in world.logged)
