@@ -118,7 +118,7 @@ def test_an_arm_that_leaves_each_hold_to_the_other_side_is_held_four_times():
 
 
 def test_a_driver_that_trips_again_and_again_does_not_make_each_hold_a_first_one():
-    """Each silence began the count of holds anew: the arm was followed within each of its swings."""
+    """Each silence began the count of holds anew: the arm was followed in each swing."""
     world = World()
     world.states(5)
     for k in range(12):

@@ -2,7 +2,7 @@
 from known_recordings import bag
 import numpy as np
 import pytest
-from rough_recordings import recorded, robots_of
+from rough_recordings import motion, recorded, robots_of
 
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
@@ -32,6 +32,16 @@ def test_efforts_with_gravity_never_seem_to_lack_it(zeros):
     for seed, rng, robot in robots_of(range(100, 140)):
         size, off = rng.choice([0.1, 0.3, 1.0]), rng.choice([0.0, 0.2])
         assert not lacking(rng, robot, True, zeros, size=size, off=off), seed
+
+
+def test_an_arm_that_hangs_does_not_seem_to_lack_gravity():
+    """In fast motions, of which gravity is a small part, with the file of an upright arm."""
+    for seed, rng, robot in robots_of(range(40)):
+        q = motion(rng, robot, [0.3, 0.6][seed % 2]) * 2.5 ** np.arange(5)[:, np.newaxis]
+        hanging = FeedForward(robot.with_gravity(-np.array(robot.gravity)))
+        effort = hanging.torque(q, friction=False)[:, 0]
+        effort += 0.03 * effort.std(axis=0) * rng.standard_normal(effort.shape)
+        assert not lack_gravity(FeedForward(robot), EffortSamples(q, effort)), seed
 
 
 def test_gains_of_efforts_without_gravity_are_found_without_false_advice(identified):
