@@ -114,7 +114,7 @@ class Reasons:
         """Show why a departed arm is not held where it is; log it when this begins."""
         if self.show('again', why, at):
             self.tell('error', why)
-            self.why = ''
+        self.why = ''
 
     def forget(self, *kinds: str) -> None:
         """Stop showing the notices of these kinds."""
