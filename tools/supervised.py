@@ -163,9 +163,12 @@ class World:
         assert interval <= max(3.0 * period, 2.0 * passed + 0.052), (interval, passed, period)
 
     def check_changes(self, controller, interval):
-        """See that the torque and the wrench on the base change as their rates say."""
+        """See that the torque and the wrench on the base change as their rates say.
+
+        In a longer interval filters reach their targets, and rates at its ends do not show it.
+        """
         wrench = np.hstack([controller.output, controller.base_wrench])
-        if self.wrench is not None:
+        if self.wrench is not None and interval < 0.2:
             change = np.abs(wrench[0] - self.wrench[0])
             fastest = np.maximum(np.abs(wrench[1]), np.abs(self.wrench[1])) + interval * (
                 np.maximum(np.abs(wrench[2]), np.abs(self.wrench[2])))

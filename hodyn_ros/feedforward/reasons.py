@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
+from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
 from hodyn_ros.feedforward.motion_limits import EffortExcess
-from hodyn_ros.feedforward.stiffness import JudgedStiffness
+from hodyn_ros.feedforward.stiffness import JudgedStiffness, doubt_of_softness
 from hodyn_ros.feedforward.tracking import TrackingWatch
 from hodyn_ros.limits.margins import both
 from hodyn_ros.limits.quantities import QUANTITIES
@@ -19,7 +20,7 @@ from hodyn_ros.robot.unit_doubts import doubt_of_stiffness
 TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
-NEARLY = 0.2
+NEARLY, _SAME = 0.2, 0.01
 """A jump counts as one turn if it differs from 2π by less than this, rad, as the arm may move."""
 
 FAR = 20.0
@@ -43,6 +44,8 @@ ASTRAY = (
     'positions of {joint} have jumped faster than any arm can move: joint states count as lost '
     'until they come from where the arm was. If the new positions are right, restart the driver '
     '(its silence must last longer than 1 s), or activate the node again')
+REORDERED = (
+    'the positions are those of before in another order: do they still belong to the names?')
 LONGER = 'motions take longer, and are slower than the published velocities'
 WHY_LONGER = (
     'the reference leaves out more than a tenth of the time. If joint states are lost or come in '
@@ -128,14 +131,16 @@ class Reasons:
         self._told = {kind: told for kind, told in self._told.items() if at <= told[1]}
         return joined(why or self.why, *(text for text, *_ in self._told.values()))
 
-    def _doubt_of_stiffness(self, before: JudgedStiffness | None) -> str:
-        """Return a question about a new request's unit; empty if there is none."""
+    def _doubt_of_stiffness(self, before: JudgedStiffness | None, torque: Array) -> str:
+        """Return a question about a new request's unit, at a torque (n,); empty without one."""
         judged, actuators = self._stiffness, self._robot.actuators
         if judged is None or actuators is None or (
                 before is not None and np.array_equal(before.requested, judged.requested)):
             return ''
         varies = np.isin(self._robot.joint_names, actuators.variable_joints)
-        return doubt_of_stiffness(self._robot, np.where(varies, judged.possible, np.nan))
+        stiffness = np.where(varies, judged.possible, np.nan)
+        return doubt_of_stiffness(self._robot, stiffness) or doubt_of_softness(
+            self._robot, stiffness, torque)
 
     def tell_resumed(self, lost: Sequence[str]) -> None:
         """Log that the stiffness of the last activation applies, except at the joints `lost`."""
@@ -167,7 +172,7 @@ class Reasons:
         if controller.judged_stiffness is not self._stiffness:
             before, self._stiffness = self._stiffness, controller.judged_stiffness
             self._out_of_reach = self._of_stiffness()
-            if doubt := self._doubt_of_stiffness(before):
+            if doubt := self._doubt_of_stiffness(before, controller.torque[0]):
                 self.notice('stiff', '', at, 'warning', f'requested {doubt}')
         if self._out_of_reach[0]:
             request, line = self._out_of_reach
@@ -267,6 +272,14 @@ class Reasons:
     def notice_turned(self, watch: TrackingWatch, joints: Sequence[str], at: float) -> None:
         """Show a notice of a joint with motors more than half a turn away: no plan is followed."""
         self.notice('turned', f'{self.of_departure(watch, joints)}: {NOT_TURNED}', at, 'error')
+
+    def of_leap(self, position: Array, before: Array) -> str:
+        """Return why positions, (n,), may have leapt: another order, or one turn; else empty."""
+        change = position - before
+        joint = int(np.abs(change).argmax())
+        if np.abs(np.sort(position) - np.sort(before)).max() < _SAME < 0.1 * abs(change[joint]):
+            return REORDERED
+        return self.of_turn(joint, change.item(joint))
 
     def of_turn(self, joint: int, change: float) -> str:
         """Return the cause of a joint's jump, rad, by one turn; empty for any other jump."""

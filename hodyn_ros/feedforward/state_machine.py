@@ -299,8 +299,7 @@ class StateMachine:
             name = 'fault'
         wait = controller.reference.next_start(controller.now)
         waits = WAITS if name == 'holding' and wait is not None and wait > NOTABLE_WAIT else ''
-        refusal = '' if self.why or name not in ('streaming', 'holding') else (
-            self.stream.refusal(at))
+        refusal = self.stream.refusal(at) if name in ('streaming', 'holding') else ''
         return name, joined(self.reasons.text(at, self.why), refusal, self.locked.doubt, waits)
 
     def statistics(self) -> dict[str, str]:
@@ -363,12 +362,6 @@ class StateMachine:
         self.reasons.why = why or self.reasons.why
         if row.level and not is_again:
             self.reasons.tell(row.level, row.says.format(**words))
-
-    def _wraps(self, position: Array) -> str:
-        """Return the cause if a joint is one turn from where it was; empty if no joint is."""
-        change = position - self._believed[0]
-        joint = int(np.abs(change).argmax())
-        return self.reasons.of_turn(joint, change.item(joint))
 
     def _drop_plan(self, why: str) -> None:
         """Drop a plan that is being prepared."""

@@ -6,6 +6,7 @@ import numpy as np
 from hodyn_ros.actuators.motor_side import MotorSide
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.reference.smoothing import SmoothingFilter
+from hodyn_ros.robot import Robot
 
 STEPS = 64
 """Number of steps to the requested stiffness at which the motors' reference is checked; the first
@@ -22,6 +23,9 @@ RATE_SHARE = 0.5
 """Share of the motors' velocity limits that a change of stiffness may use."""
 CLOSE = 1e-6
 """A change of stiffness ends at this deviation from the goal, as a share of the goal."""
+SOFTER, BENT = 20.0, 0.2
+"""Greatest ratio of the robot file's stiffness to a requested one; greatest deflection, rad, that
+the present torque may cause with a smaller one."""
 LIMITS_AGE = 50_000_000
 """Age, ns, at which results from the limits are computed again, as the arm may have moved."""
 MAX_DEFLECTION = 0.5 * np.pi
@@ -255,3 +259,19 @@ class StiffnessReference:
             rate = RATE_SHARE * actuators.motor_limits()[0] * (step / moved)
         return np.minimum.reduceat(
             np.where((moved > 0.0) & (step > 0.0), rate, np.inf), actuators.motor_of[:-1])
+
+
+def doubt_of_softness(robot: Robot, stiffness: Array, torque: Array) -> str:
+    """Return a question about a stiffness, (n,), that is probably in N m/deg; else empty.
+
+    It is far below that of the robot file, and the present torque, (n,), deflects springs far.
+    """
+    assert robot.actuators is not None
+    usual = robot.actuators.constant_stiffness()[0]
+    soft = robot.turns & (stiffness < usual / SOFTER) & (np.abs(torque) > BENT * stiffness)
+    those = [
+        f'{robot.joint_names[j]} ({abs(torque[j]) / stiffness[j]:.3g} rad)'
+        for j in np.flatnonzero(soft).tolist()]
+    return (
+        f'stiffness is in N m/rad: is this N m/deg? It is more than {SOFTER:g} times less than '
+        f'in the robot file, and the torque deflects {", ".join(those)}') if those else ''

@@ -132,6 +132,7 @@ class Supervisor(Requests):
             is_new = self.state is State.SILENT and at - self._rested_at > RESTART + SETTLED
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
+            self._tracking.forget()
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned) and (
                     self._was_reset or self._may_hold(is_new=is_new)):
@@ -269,7 +270,7 @@ class Supervisor(Requests):
 
     def _refuse(self, why: str, position: Array) -> NoReturn:
         """Refuse a state with a position that no arm can have."""
-        why = joined(why, self._wraps(position))
+        why = joined(why, self.reasons.of_leap(position, self._believed[0]))
         self.reject_state(why)
         raise HodynError(why)
 
@@ -395,4 +396,4 @@ class Supervisor(Requests):
         else:
             self.reasons.notice_left_out(
                 name, position, velocity if self._has_velocity else None, at,
-                self._wraps(self.measured[0]))
+                self.reasons.of_leap(self.measured[0], self._believed[0]))

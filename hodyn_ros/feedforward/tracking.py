@@ -73,3 +73,4 @@ class TrackingWatch:
     def forget(self) -> None:
         """Forget the comparisons so far."""
         self._beyond, self.ratio = 0, 0.0
+        self._near[:] = np.nan  # in a silence, nobody knows how the arm moved

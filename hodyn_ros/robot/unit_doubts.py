@@ -188,11 +188,18 @@ def ask_of_actuators(robot: 'Robot', context: str) -> None:
             robot.turns, robot.joint_names, robot.actuators.joints,
             robot.limits.effort.tolist(), strict=True) if turns}
     stiffness = robot.actuators.constant_stiffness()[0]
-    farthest = dict(zip(robot.joint_names, largest_deflections(robot).tolist(), strict=True))
+    # Without a max_deflection, plans are judged by the stiffness in the file, though it can vary.
+    presets = {
+        name: _DEFLECTION for name, joint in zip(
+            robot.joint_names, robot.actuators.joints, strict=True)
+        if isinstance(joint.law, laws.VariableStiffness) and joint.max_deflection == np.inf}
+    farthest = dict(
+        zip(robot.joint_names, largest_deflections(robot).tolist(), strict=True)) | presets
     for turns, si, *words in (
             (True, 'rad', 'N m/rad', 'N m/deg', 'torque'), (False, 'm', 'N/m', 'N/mm', 'force')):
         ask_if([
-            f'{name} ({deflection:.3g} {si})'
+            f'{name} ({deflection:.3g} {si}'
+            f'{"; if it is so soft, give max_deflection" if name in presets else ""})'
             for name, deflection in _deflections(robot, stiffness, turns=turns).items()
             if deflection > farthest[name]
         ], f'{context}, actuators: {_STIFFNESS.format(*words)}')

@@ -89,6 +89,11 @@ def unknown(name: str, known: Sequence[str]) -> str:
     """Return what is wrong with the name of a parameter, or empty."""
     if name in known or name in OF_EVERY_NODE or name.startswith(OF_EVERY_TOPIC):
         return ''
+    parameter, _, key = name.partition('.')
+    if parameter in known:
+        return (
+            f'parameter {parameter!r} is a mapping with the key {key!r}: it takes a value or a '
+            'list, see docs/node.md')
     return f'unknown parameter {name!r}{did_you_mean(name, known)}'
 
 

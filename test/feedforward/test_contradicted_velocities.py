@@ -124,6 +124,10 @@ def test_a_stream_that_is_refused_is_not_called_silent():
     assert world.report == ('holding', why)
     world.states(600)
     assert world.report == ('holding', '')
+    world.supervisor.hold('held on request')
+    world.supervisor.stream.heard(world.at)
+    world.supervisor.stream.why_refused = 'position 9 is above 3'
+    assert world.report == ('holding', f'held on request; {why}')
 
 
 @pytest.mark.parametrize('factor', [1.0, -1.0])

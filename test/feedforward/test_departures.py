@@ -131,6 +131,22 @@ def test_a_driver_that_trips_again_and_again_does_not_make_each_hold_a_first_one
     assert world.said('the arm is held where it is') <= 13
 
 
+def test_an_arm_that_comes_back_where_its_driver_died_is_not_asked_about_its_brake():
+    world = World()
+    world.states(5)
+    world.plan(b'0.6')
+    while np.abs(world.controller.q[1]).max() < 0.2:
+        world.state()
+    arm = world.arm.copy()
+    while np.abs(world.controller.q[0] - arm).max() < 0.17:
+        world.lead(arm)
+    world.pass_time(2.0)
+    for _ in range(300):
+        world.lead(arm)
+    assert 'when joint states came back' in world.report[1]
+    assert '?' not in world.report[1]
+
+
 def test_a_question_is_about_the_joint_that_departs_now():
     world = World()
     world.states(5)

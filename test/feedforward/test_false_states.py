@@ -83,6 +83,15 @@ def stays_on_its_way(events, is_elastic):
     assert world.said('is held where it is') == 0
 
 
+def test_positions_that_come_in_another_order_are_asked_about():
+    """The advice to restart the driver led the torque of another posture to the arm."""
+    world = World()
+    world.states(300)
+    world.states(100, position=world.controller.q[0][::-1].copy())
+    assert world.report[0] == 'fault'
+    assert 'in another order: do they still belong to the names?' in world.report[1]
+
+
 def test_the_place_of_states_that_leap_is_said_and_the_way_back():
     world = World()
     world.states(300)

@@ -1,7 +1,7 @@
 """A stiffness changes as streams do, within what motors and springs can give."""
 from unittest.mock import Mock
 
-from controllers import HOME, MOTOR, MS, AtHome, driven, with_tendons
+from controllers import HOME, MOTOR, MS, AtHome, driven, still, with_tendons
 import numpy as np
 import pytest
 from supervised import World, running
@@ -262,6 +262,19 @@ def test_a_stiffness_that_nothing_limits_is_asked_about_in_newton_millimetres(
         world.states(10)
     assert world.said('requested stiffness is in N m/rad: is this N mm/rad?') == is_asked
     assert not world.said('as far as')
+
+
+@pytest.mark.parametrize(('softer', 'is_asked'), [(180.0 / np.pi, True), (10.0, False)])
+def test_a_stiffness_that_lets_the_weight_bend_the_arm_is_asked_about_in_degrees(
+        panda, softer, is_asked):
+    load = np.abs(FeedForward(panda).torque(still(HOME))[0]).max()
+    usual = load * 180.0 / np.pi / 0.4
+    springs = JointActuator(VariableStiffness(usual), Motor(0.5))
+    world = running(model=FeedForward(driven(panda, springs)))
+    for _ in range(40):
+        world.supervisor.take_stiffness(np.full(7, usual / softer))
+        world.states(10)
+    assert world.said('is this N m/deg?') == is_asked
 
 
 def test_each_joint_that_does_not_reach_its_stiffness_is_named(panda):

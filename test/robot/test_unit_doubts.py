@@ -227,7 +227,11 @@ TENDONS = {'law': 'exponential', 'scale': 2, 'rate': 10}
     ({'law': 'spring', 'stiffness': 2e5}, {}, ''),
     ({'law': 'variable', 'stiffness': 4e5}, {}, 'is this N mm/rad? At the largest torque springs '
      'deflect by j0 (0.000125 rad), j1'),
-    ({'law': 'variable', 'stiffness': 2e4}, {}, ''), ({'law': 'variable', 'stiffness': 7}, {}, ''),
+    ({'law': 'variable', 'stiffness': 2e4}, {}, ''),
+    ({'law': 'variable', 'stiffness': 7, 'max_deflection': 0.9}, {}, ''),
+    ({'law': 'variable', 'stiffness': 7}, {},
+     'is this N m/deg? At the largest torque springs deflect by j0 (7.14 rad; if it is so soft, '
+     'give max_deflection)'),
     ({**TABLE, 'deflection': [-0.2, -0.1, 0, 0.1, 0.2]}, {}, ''),
     ({**TABLE, 'deflection': [-12, -6, 0, 6, 12]}, {},
      'deflection is in rad: are these degrees? j0 (12)'),

@@ -109,6 +109,8 @@ WRONG_FILES = [
      "mean 'robot'?"),
     ('/**:\n  ros__parameters:\n    robot: fr3\n    deep:\n      er: 1\n',
      "line 5: unknown parameter 'deep.er'"),
+    ('/**:\n  ros__parameters:\n    locked_joints:\n      finger: 0.0\n',
+     "line 4: parameter 'locked_joints' is a mapping with the key 'finger': it takes a value or"),
     ('feedfoward:\n  ros__parameters:\n    robot: fr3\n',
      "line 1: nothing for the node '/feedforward', only for 'feedfoward'; write /** or"),
     ('/left/feedforward:\n  ros__parameters:\n    robot: fr3\n', "only for '/left/feedforward'"),
