@@ -105,9 +105,9 @@ def moves_at(points: AcceptedWaypoints, index: int) -> bool:
 
 def motion_at_end(points: AcceptedWaypoints) -> str:
     """Return which joint moves faster than `REST` at the last point; empty if none does."""
-    if points.velocities is None or not moves_at(points, -1):
+    last = None if points.velocities is None else points.velocities[-1]
+    if last is None or not moves_at(points, -1):
         return ''
-    last = points.velocities[-1]
     joint = int(np.abs(last).argmax())
     return (
         f'the last point, joint {points.names[joint]!r}: velocity {last[joint]:.6g} is not zero; '
