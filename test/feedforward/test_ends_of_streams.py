@@ -103,7 +103,7 @@ def test_a_stream_in_degrees_stops_as_on_a_hold(seed):
             world.states(2)
             assert world.report == ('streaming', '')
     np.testing.assert_allclose(*ends, atol=1e-9)
-    assert np.abs(ends[0] - HOME).max() < 0.5
+    assert np.abs(ends[0] - HOME).max() < 1.0  # and not at the sample, 1.5 or farther
 
 
 @SEEDS
