@@ -154,7 +154,8 @@ def _in_words(keys: dict[str, Any]) -> str:
     return ', '.join(
         f'{key} as the link sees it ({_in_words(value)})' if isinstance(value, dict) else
         value if key == 'law' else f'{key} {value:.4g}' if isinstance(value, float) else
-        f'{key} {value}' for key, value in keys.items())
+        f'{key} {value}' for key, value in keys.items()
+        if key != 'coulomb_velocity' or keys.get('coulomb'))
 
 
 def _reach(robot: Robot) -> float:

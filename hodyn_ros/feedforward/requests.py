@@ -7,11 +7,12 @@ import numpy as np
 from hodyn_ros.actuators.joint_actuators import Actuators
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.contradicted_velocities import LONGEST
+from hodyn_ros.feedforward.limit_table import unit
 from hodyn_ros.feedforward.plan_answer import Refused
 from hodyn_ros.feedforward.rare_cycles import too_rare
 from hodyn_ros.feedforward.reasons import joined
 from hodyn_ros.feedforward.state_machine import NOTABLE_WAIT, StateMachine
-from hodyn_ros.feedforward.stream_schedule import beyond_speed, check_range
+from hodyn_ros.feedforward.stream_schedule import ImpossibleSample, beyond_speed, check_range
 from hodyn_ros.feedforward.trajectory_goals import PLAN, REPLACED, Goal
 from hodyn_ros.feedforward.transitions import Cause
 from hodyn_ros.robot import HodynError
@@ -22,6 +23,8 @@ STARVED = (
     '; the trajectories before it were replaced as well: send trajectories less often than they '
     'take to prepare')
 STREAMING = 'a streamed reference is followed; let it end first'
+NOTABLE_WAY = 0.01  # way after a stream ends, rad or m, from which its end is said
+AT_END = 10**12  # time after which any motion to a sample has ended, ns
 
 
 class Requests(StateMachine):
@@ -54,11 +57,18 @@ class Requests(StateMachine):
 
         A velocity beyond its limit, as in degrees, makes those after it doubtful too, down to the
         slow ones: the reference follows positions alone until all have kept their limits for 1 s.
+        A position that no arm can have stops the stream: its other positions may be as wrong.
         """
         controller = self._ready()
         if self.arrivals.too_slow:
             raise HodynError(self.arrivals.too_slow)
-        check_range(self.feedforward.robot, self._joints, position)
+        try:
+            check_range(self.feedforward.robot, self._joints, position)
+        except ImpossibleSample as error:
+            self.stream.clear()
+            if controller.reference.streaming:
+                self._go(Cause.MISTAKEN, why=str(error))
+            raise
         self.stream.check_pause()
         controller.reference.check_free(controller.now)
         judged = self._streamed_velocities
@@ -156,3 +166,23 @@ class Requests(StateMachine):
         except HodynError as error:
             self.stream.clear()
             self.reasons.tell('error', str(error), 'reference')
+
+    def _watch_stream(self, at: float) -> None:
+        """Say where the reference goes once samples stay away, or are refused."""
+        controller = self._running
+        reference = controller.reference
+        if not (self.stream.fell_silent(at) and reference.streaming):
+            return
+        end = reference.state_at(controller.now + AT_END)[0]
+        way = np.abs(end - controller.q[0])
+        joint = int(way.argmax())
+        does = 'stops'
+        if way[joint] > NOTABLE_WAY:
+            si = unit(self.feedforward.robot, joint, 'position')
+            does = (
+                f'goes on to where its last accepted sample leads ({self._joints[joint]} at '
+                f'{end[joint]:.4g} {si}) and rests there')
+        why = self.stream.refusal(at)
+        self.reasons.tell('warning', (
+            f'the reference {does}, as {why}' if why
+            else f'the streamed reference fell silent: it {does}'))

@@ -20,6 +20,10 @@ PAUSE = 2.0
 SET_BACK = 100_000_000
 
 
+class ImpossibleSample(HodynError):
+    """A streamed position that no arm can have, so that its sender must be mistaken."""
+
+
 @dataclass(frozen=True, eq=False)
 class Sample:
     """A streamed sample."""
@@ -162,12 +166,15 @@ class StreamSchedule:
 
 
 def check_range(robot: Robot, joints: Sequence[str], position: Array) -> None:
-    """Raise HodynError for a streamed position, (n,), that the arm cannot reach."""
+    """Raise HodynError for a streamed position, (n,), that the arm cannot reach.
+
+    The error is an ImpossibleSample if no arm can have the position, as in degrees.
+    """
     limits = robot.limits
     position = at_limits(position, limits.position_min, limits.position_max)
     far, may_be = beyond_range(robot, joints, position)
     if not may_be:
-        raise HodynError(far)
+        raise ImpossibleSample(far)
     beyond = (position < limits.position_min) | (position > limits.position_max)
     if beyond.any():
         i = int(beyond.argmax())

@@ -236,11 +236,7 @@ class Supervisor(Requests):
             return False
         for body in self._wrenches.silent(controller, at):
             self.reasons.tell('warning', f'external_wrench on {body} fell silent: it fades away')
-        if self.stream.fell_silent(at) and controller.reference.streaming:
-            why = self.stream.refusal(at)
-            self.reasons.tell('warning', (
-                f'the reference stops, as {why}' if why
-                else 'the streamed reference fell silent: it stops'))
+        self._watch_stream(at)
         is_long, line = self.arrivals.news_of_timeout(at)
         if line:
             self.reasons.tell('warning' if is_long else 'info', line)

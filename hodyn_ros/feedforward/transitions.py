@@ -30,6 +30,7 @@ class Cause(Enum):
     ELSEWHERE = 'the arm is beyond tracking_tolerance of a reference at rest'
     EXCEEDED = 'the motion needs an effort beyond its limit'
     HELD = 'a hold is requested'
+    MISTAKEN = 'a streamed sample is where no arm can be'
     CANCELED = 'the goal that is followed is canceled'
     ABORTED = 'the arm left the tolerances of the goal that is followed'
     AT_REST = 'the reference came to rest'
@@ -96,6 +97,10 @@ TABLE = (
     Transition(
         _ACTIVE, Cause.HELD, None, 'stop', gives_up=True, level='info', says='{why}',
         reason='{why}'),
+    Transition(
+        # No log line: the sample is rejected in the same words.
+        (State.RUNNING,), Cause.MISTAKEN, None, 'stop', gives_up=True,
+        reason='the stream is stopped, as its other samples may be as wrong: {why}'),
     Transition(
         _ACTIVE, Cause.CANCELED, None, 'stop', level='info', says='the goal was canceled',
         reason='the goal was canceled'),

@@ -45,6 +45,7 @@ from hodyn_ros.plans.waypoints import (
     accept,
     motion_at_end,
     motion_at_start,
+    moves_at,
     with_resting_ends,
 )
 from hodyn_ros.reference import Plan, fit_plan, overshoot
@@ -167,6 +168,8 @@ def _fitted(
     hasty = hasty_ends(request.robot, points, start)
     retimed = _retimed(request, points, hasty, feedforward, progress)
     plan = _through(request, points, hasty) if retimed is None else retimed.plan
+    if retimed and start is None and moves_at(points, 0) and not plan.evaluate(0.0)[1].any():
+        begins = 'the points begin in motion; the plan begins at rest'
     return _Fitted(
         points, plan, feedforward, check_limits(plan, feedforward), retimed, moving, hasty,
         begins, resting, () if retimed is None else (rests, *retimed.notes))

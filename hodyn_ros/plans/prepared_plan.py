@@ -102,8 +102,11 @@ class PreparedPlan:
         """Exceptions to add to 'within all limits': missed points, unchecked motion, doubts."""
         unchecked = 'the motion to the first point is not in the plan and not checked'
         missed = str(self.deviation) if self.deviation and self.deviation.value else ''
-        return ''.join(f', but {what}' for what in (
-            missed, unchecked if self.unchecked else '', *self.doubts) if what)
+        said = sorted(filter(None, (
+            missed, unchecked if self.unchecked else '', *self.doubts)),
+            key=lambda what: what.endswith('?'))
+        begin = ', but ' if said and not said[0].endswith('?') else '; '
+        return begin + '; '.join(said) if said else ''
 
 
 def refused(error: HodynError, contradiction: str = '') -> PreparedPlan:

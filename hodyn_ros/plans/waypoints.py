@@ -97,10 +97,16 @@ def accept(
         tuple(names[i] for i in order), times, positions, velocities, accelerations)
 
 
+def moves_at(points: AcceptedWaypoints, index: int) -> bool:
+    """Return whether a joint has a velocity above `REST` at a point."""
+    given = None if points.velocities is None else points.velocities[index]
+    return given is not None and bool(np.abs(given).max() > REST)
+
+
 def motion_at_end(points: AcceptedWaypoints) -> str:
     """Return which joint moves faster than `REST` at the last point; empty if none does."""
     last = None if points.velocities is None else points.velocities[-1]
-    if last is None or np.abs(last).max() <= REST:
+    if last is None or not moves_at(points, -1):
         return ''
     joint = int(np.abs(last).argmax())
     return (

@@ -153,8 +153,8 @@ def _beyond_limits(result: Replay) -> list[str]:
     if result.diagnosis.is_motion_misread:
         count = len(beyond) + len(reflexes)
         return [
-            f'{count} limits and reflexes are exceeded by the motion as it is recorded: judge '
-            'them after the mistake above is corrected.'] if count else []
+            f'Limits and reflexes that the motion exceeds as it is recorded: {count}. Judge them '
+            'after the mistake above is corrected.'] if count else []
     return [
         *(f'Beyond its limit: {extreme.quantity} of {extreme.joint}, {value} where {allowed} is '
           f'allowed, {_times(extreme.beyond)}.' for extreme in beyond

@@ -179,10 +179,11 @@ def test_times_are_not_asked_about_because_limits_are_in_degrees(
 def test_a_brief_check_asks_about_milliseconds(hodyn, to_joint1):
     plan = to_joint1((0, 0.0), (1000.0, 0.1), (2000.0, 0.4))
     assert hodyn('check', plan, '--brief').out.endswith(
-        f': within all limits, but times are in s: {MILLISECONDS}\n')
+        f': within all limits; times are in s: {MILLISECONDS}\n')
     plan = to_joint1((0, 0.0), (1500.0, 0.1), (4000.0, 0.4))
     assert hodyn('check', plan, '--brief', code=1).out.endswith(
-        f'{MILLISECONDS}, but the node refuses plans of more than 3600 s\n')
+        ': within all limits, but the node refuses plans of more than 3600 s; times are in s: '
+        f'{MILLISECONDS}\n')
 
 
 @pytest.mark.parametrize('output', ['out.yaml', 'out.csv', 'out_bag'])

@@ -118,13 +118,14 @@ def test_info_tells_springs_and_motors(hodyn):
     motor = {'side': 'rotor', 'gear_ratio': 100, 'inertia': 4e-5}
     Path('elastic.yaml').write_text(yaml.safe_dump({**robot_keys('twolink'), 'actuators': {
         'joint1': {'law': 'spring', 'stiffness': 321.0, 'motor': motor},
-        'joint2': {'law': 'rigid', 'motor': {**motor}}}}))
+        'joint2': {'law': 'rigid', 'motor': {**motor, 'gear_ratio': 160}}}}))
     said = hodyn('info', 'elastic.yaml').words
     assert 'joint1: spring, stiffness 321' in said
     assert 'motor as the link sees it (inertia 0.4, gear_ratio 100)' in said
     figures = hodyn('info', 'elastic.yaml', '--json', '-').figures
     assert figures['actuators']['joint1']['stiffness'] == 321.0
     assert 'no actuators' in hodyn('info', 'twolink').out
+    assert 'coulomb_velocity' not in hodyn('info', 'elastic.yaml').out
 
 
 def test_masses_and_payloads_in_grams_are_asked_about(hodyn):

@@ -105,6 +105,18 @@ def test_a_plan_that_starts_in_motion_has_strict_figures(hodyn):
     assert figures['uniform_stretch_duration'] is None
 
 
+@pytest.mark.parametrize('begin', [0.0, 3.2])
+def test_samples_that_begin_in_motion_are_run_from_rest(hodyn, tmp_path, begin):
+    step = np.subtract(NEXT, HOME)
+    write_csv(*([begin + t, *(HOME + step * t * (2.0 - t)), *(2.0 * (1.0 - t) * step)]
+                for t in np.linspace(0.0, 1.0, 60)))
+    said = hodyn('retime', 'plan.csv', '--output', 'fast.json').out
+    assert 'note: the points begin in motion; the plan begins at rest' in ' '.join(said.split())
+    assert 'ends at rest' not in said
+    points = json.loads((tmp_path / 'fast.json').read_text())['points']
+    np.testing.assert_allclose(points[0]['velocities'], 0.0, atol=1e-9)
+
+
 @pytest.mark.parametrize('count', [2, 60])
 @pytest.mark.parametrize('command', [['retime'], ['annotate', '--stretch', 'retime']])
 def test_points_that_end_in_motion_are_run_to_rest(hodyn, tmp_path, command, count):
@@ -117,6 +129,7 @@ def test_points_that_end_in_motion_are_run_to_rest(hodyn, tmp_path, command, cou
         assert 'the points end in motion; the plan ends at rest' in said
     points = json.loads((tmp_path / 'fast.json').read_text())['points']
     np.testing.assert_allclose(points[-1]['velocities'], 0.0, atol=1e-9)
+    assert 'begin in motion' not in said
     # And so are they among many.
     if count == 2:
         pytest.importorskip('pyarrow', reason='pyarrow is not installed')

@@ -109,7 +109,8 @@ def read_root(text: str, context: str) -> Element:
     """Return the <robot> element of URDF text; refuse unknown versions."""
     root = read_xml(text, context)
     if root.tag != 'robot':
-        raise HodynError(f'{context}: expected a <robot> element')
+        sdf = ': this is SDF, which is not read; convert it to URDF or MJCF'
+        raise HodynError(context + (sdf if root.tag == 'sdf' else ': expected a <robot> element'))
     if any('xacro' in element.tag.lower() for element in root):
         raise HodynError(
             f'{context}: this is xacro, not URDF; expand it first: xacro robot.xacro > robot.urdf')
