@@ -21,6 +21,11 @@ from hodyn_ros.robot import Robot
 STILL = 1e-3
 """RMS velocity below which a joint stands still, rad/s."""
 
+ARM_STANDS = (
+    'The arm stands still: this recording shows nothing of friction, inertia and lags. Record '
+    'motion, for example a plan of `hodyn excite`.')
+"""Said of a recording in which all joints stand still."""
+
 HOPELESS = 0.5
 """Unexplained share of the efforts above which a model does not describe them."""
 

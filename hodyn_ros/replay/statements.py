@@ -9,6 +9,7 @@ from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin, both
 from hodyn_ros.replay.comparison import JointComparison, Lag, common_lag, milliseconds, percent
 from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
+from hodyn_ros.replay.misreading import ARM_STANDS
 from hodyn_ros.replay.motor_positions import SHORTEST
 from hodyn_ros.replay.replay_bag import Replay
 
@@ -298,7 +299,7 @@ def _is_constant(joint: JointComparison) -> bool:
 
 def facts(result: Replay) -> list[str]:
     """Return the other statements about the recording and the prediction."""
-    found, noise = result.timing_statistics, result.noise
+    found, noise, rate = result.timing_statistics, result.noise, 1.0 / result.noise.step
     beside = ', not counting the gaps' if found.gaps else ''
     said = [
         *(said for said in result.counts.sentences if not said.startswith('The bag is damaged')),
@@ -337,7 +338,6 @@ def facts(result: Replay) -> list[str]:
             f'The messages come in bursts: {found.evenly_spaced} samples, which determine no '
             f'sampling clock, are spaced evenly, at most {1e3 * found.largest_move:.3g} ms from '
             'their stamps. Stamp the states where they are sampled.')
-    rate = 1.0 / noise.step
     measured = 'positions and velocities' if np.isfinite(noise.velocity).all() and not (
         result.diagnosis.wrong_velocities or result.diagnosis.columns) else 'positions'
     said.append(
@@ -346,7 +346,7 @@ def facts(result: Replay) -> list[str]:
         f'Position noise is {_range(1e3 * noise.position)} mrad.')
     if result.still.any():
         joints = ', '.join(np.array(result.names)[result.still])
-        said.append(f'Standing still: {joints}.')
+        said.append(ARM_STANDS if result.still.all() else f'Standing still: {joints}.')
     for k, name in enumerate(('velocity', 'acceleration', 'jerk', 'snap'), start=1):
         poor = [joint for joint, known in zip(
             result.names, result.motion_supported[k], strict=True) if not known]

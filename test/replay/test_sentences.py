@@ -337,7 +337,8 @@ RESTORED = {
         '\nOf the reflexes', 'stop is nearest, at 100 % of its limit: jerk 100 of b, where 100 '
         'is allowed.\n'), ()),
     ({'reflexes': [reflex(1.01)]}, (), ('reflex',)),
-    ({'still': np.array([False, True])}, ('\nStanding still: b.\n',), ()),
+    ({'still': np.array([False, True])}, ('\nStanding still: b.\n',), ('arm stands',)),
+    ({'still': np.array([True, True])}, ('\nThe arm stands still: ',), ('Standing still',)),
     ({'noise': SimpleNamespace(
         velocity=np.array([1.0, np.nan]), bandwidth=np.full(2, 3.0), position=np.full(2, 1e-5),
         step=0.01)}, ('estimated from positions with a bandwidth of 3 Hz',), ()),
