@@ -33,10 +33,10 @@ def load_elsewhere(
     from hodyn_ros.replay.gravity_share import ANOTHER_UNIT
 
     others = {*terms} - {'payload'}
-    if found.payload is not None or found.differing_loads or motion.gravity_doubt(terms) or (
+    if found.payload is not None or motion.gravity_doubt(terms) or (
             not motion.gravity_doubt(others)) or (
-            motion.diagnosis.without(terms).slight is not None) or any(
-                change.bag == bag for change in found.changes):
+            motion.diagnosis.without(terms).slight is not None) or bag in {
+                *(one.bag for one in found.changes), *(one.bag for one in found.differing_loads)}:
         return ''
     share = motion.diagnosis.efforts.gravity_share
     if share > ANOTHER_UNIT:

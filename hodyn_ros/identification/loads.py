@@ -19,6 +19,8 @@ from hodyn_ros.identification.terms import Terms
 _CLEAR = 5.0  # standard deviations from which a difference is certain
 _ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's
 _OF_ARM = 0.05  # mass of a usual payload, as a share of the arm's, if none is found
+# Ratio of the mean squares of errors beyond which another link carries the load, or none does.
+_ELSEWHERE = 4.0
 # Least change of the first moment over the payload's mass, m; errors of the links' parameters
 # cause smaller changes from motion to motion.
 _ANOTHER_PLACE = 0.03
@@ -113,10 +115,11 @@ def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
         mass, fitted = payload.mass, payload.mass * np.array([1.0, *payload.com])
     least = mass * np.array([_ANOTHER_MASS, *[_ANOTHER_PLACE] * 3])
     is_loaded = np.isin(carried.bags, data.bag[data.loaded])
+    fits = carried.left < _ELSEWHERE * np.quantile(carried.left, 0.5, method='lower')
     out = []
     for bag, loaded in zip(carried.bags, is_loaded, strict=True):
-        among, own = is_loaded == loaded, carried.bags == bag
-        if among.sum() < 2:
+        among, own = fits & (is_loaded == loaded), carried.bags == bag
+        if among.sum() < 2 or not among[own].all():
             continue
         others, more, deviation = carried.apart(among, own)
         clear = (np.abs(more) > least) & (np.abs(more) > _CLEAR * deviation)
@@ -139,6 +142,7 @@ class _Loads:
     #: `values`, `covariance`: (10 b,) and (10 b, 10 b): parameters of the loads
     values: Array
     covariance: Array
+    left: Array  #: (b,): mean squares of the errors that are left
 
     def apart(self, among: Flags, own: Flags) -> tuple[Array, Array, Array]:
         """Return the load of the others, how much more `own` recordings carry, and its deviation.
@@ -166,5 +170,8 @@ def _loads(model: Terms, found: Fit) -> _Loads:
     columns = np.concatenate([
         model.load_columns(found.theta, model.data.bag == bag) for bag in bags], axis=2)
     largest = np.tile(_LARGEST, len(bags))
-    return _Loads(bags, *solve_linear(
-        model, beside_columns(model, found, columns, largest), columns, largest))
+    found, errors = beside_columns(model, found, columns, largest)
+    of_bags = [errors[model.data.bag == bag] for bag in bags]
+    left = np.array([
+        np.nansum(own ** 2) / max(np.isfinite(own).sum(), 1) for own in of_bags])
+    return _Loads(bags, *solve_linear(model, found, columns, largest), left)

@@ -21,8 +21,8 @@ from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.gravity_share import is_opposite, lack_gravity
-from hodyn_ros.replay.misreading import ARM_STANDS, STILL
 from hodyn_ros.replay.recorded_torques import RecordedTorques
+from hodyn_ros.replay.standstill import ARM_STANDS, STILL
 from hodyn_ros.robot import HodynError, Robot
 
 MAX_SAMPLES = 2000

@@ -361,12 +361,18 @@ def solve_linear(
     return change[own], covariance[own, own]
 
 
-def beside_columns(terms: Terms, found: Fit, columns: Array, deviation: Array) -> Fit:
-    """Return a fit with the deviations of the errors that added linear columns leave."""
+def beside_columns(
+    terms: Terms, found: Fit, columns: Array, deviation: Array,
+) -> tuple[Fit, Array]:
+    """Return a fit with the deviations of the errors that added linear columns leave.
+
+    Also return these errors over their deviations, (T, n); NaN where efforts are not known.
+    """
     value = _solved(terms, found, columns, deviation)[2]
     spread = _spread(terms, value)
-    return replace(found, spread=spread, design=design_effects(
-        _cut(terms, value, spread), terms.data.block))
+    design = design_effects(_cut(terms, value, spread), terms.data.block)
+    errors = np.where(terms.known, (value - terms.data.effort) / spread, np.nan)
+    return replace(found, spread=spread, design=design), errors
 
 
 def _solved(

@@ -8,10 +8,10 @@ from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin, both
 from hodyn_ros.replay.comparison import JointComparison, Lag, common_lag, milliseconds, percent
-from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
-from hodyn_ros.replay.misreading import ARM_STANDS
+from hodyn_ros.replay.gravity_share import is_clear, is_opposite
 from hodyn_ros.replay.motor_positions import SHORTEST
 from hodyn_ros.replay.replay_bag import Replay
+from hodyn_ros.replay.standstill import ARM_STANDS
 
 OF_LINKS = (
     ' Positions are assumed to be those of the links: if they are those of the motors, subtract '
@@ -354,8 +354,7 @@ def facts(result: Replay) -> list[str]:
             who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    if result.diagnosis.is_comparable and not result.diagnosis.misplaced:
-        said += gravity_facts(result.diagnosis.efforts.gravity_share)
+    said += result.diagnosis.gravity_facts
     if all(joint.slow_share < _COMPUTED for joint in result.joints):
         said.append(
             f'The efforts on {result.counts.topic} are those of this model to all digits: they '
