@@ -235,8 +235,8 @@ def _say(console: Console, result: _Identified, file: Path, *, is_compared: bool
         doubted = {
             *(doubt.joint for doubt in found.doubts), *doubtful.misplaced, *doubtful.overloaded,
             *doubtful.unexplained}
-        has_doubts = bool(found.changes or implausible) or any(result.loads) or any(
-            lag.is_large for lag in validation.lags) or any(
+        has_doubts = bool(found.changes or found.differing_loads or implausible) or any(
+            result.loads) or any(lag.is_large for lag in validation.lags) or any(
                 motion.gravity_doubt(terms) or motion.diagnosis.without(terms).has_a_cause
                 for motion in result.motions)
         console.print(verdict(robot, validation, doubted, has_doubts=has_doubts), style='bold')

@@ -33,7 +33,10 @@ def _print_bound(
 ) -> None:
     last = robot.bodies[-1]
     is_in_link = bool(found.links) and math.isnan(found.payload_at_most)
-    if is_in_link:
+    if found.differing_loads:
+        console.print(
+            f'No payload on {last.name} (the last body) fits all recordings: see above.')
+    elif is_in_link:
         console.print(
             f'A payload on {last.name}, the last body, cannot be separated from the link: '
             'with the link as given, these recordings show one, but the fit has changed the '
@@ -49,7 +52,8 @@ def _print_bound(
         console.print(f'No payload found on {last.name} (the last body): {bound}' + (
             '.' if is_compared else '; if there is one, a recording without it (--unloaded) '
             'determines it far better.'))
-    if 'effort_gain' in found.joints and not (is_compared or is_in_link):
+    if 'effort_gain' in found.joints and not (
+            is_compared or is_in_link or found.differing_loads):
         console.print(
             '• The gains are those of an arm without a payload: a payload below this bound '
             'could change them by more than their intervals. Recordings with --unloaded '

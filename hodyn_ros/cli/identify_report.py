@@ -283,16 +283,25 @@ def far_gains(robot: Robot, found: Estimate) -> list[str]:
 
 
 def differing_loads(found: Estimate, bags: Sequence[Path]) -> list[str]:
-    """Return a warning about loaded recordings whose payload differs from the others'."""
-    differ = '; '.join(
+    """Return warnings about recordings whose load differs from that of the others of their kind.
+
+    These are the loaded recordings, and those of --unloaded.
+    """
+    loaded = '; '.join(
         f'the payload in {bags[load.bag]} is {abs(load.mass):.2g} kg '
-        f'{"lighter" if load.mass < 0.0 else "heavier"}, and its centre of mass is shifted by '
-        f'({", ".join(f"{1e3 * c:+.0f}" for c in load.com)}) mm'
-        for load in found.differing_loads)
-    return [
-        f'The loaded recordings differ in their payload; compared with the others, {differ}. A '
-        'payload that is turned on the flange counts as different. Identify the recordings '
-        'separately: the payload found here fits none of them.'] if differ else []
+        f'{"lighter" if load.mass < 0.0 else "heavier"}' + (
+            '' if math.isnan(load.com[0]) else ', and its centre of mass is shifted by '
+            f'({", ".join(f"{1e3 * c:+.0f}" for c in load.com)}) mm')
+        for load in found.differing_loads if load.is_loaded)
+    said = [
+        f'The loaded recordings differ in their payload; compared with the others, {loaded}. A '
+        'payload that is turned on the flange counts as different. Identify recordings with '
+        'different payloads separately, and give those without a payload by --unloaded: no '
+        'payload fits them all.'] if loaded else []
+    return said + [
+        f'{bags[load.bag]} of --unloaded carries {load.mass:.2g} kg more than the other unloaded '
+        'recordings: does it belong to the loaded ones? Give by --unloaded only recordings '
+        'without the payload.' for load in found.differing_loads if not load.is_loaded]
 
 
 def verdict(

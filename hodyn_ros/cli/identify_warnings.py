@@ -24,7 +24,8 @@ def load_elsewhere(
     """Return a sentence on a load that no payload of the last link explains, or an empty string.
 
     With such a load, the efforts of the recording contain too much gravity, and the fitted terms
-    leave large errors. A part that does not fit, or a cause that is already named, explains both.
+    leave large errors. Loads that differ between recordings, a part that does not fit, or a cause
+    that is already named, explain both.
     `bag` and `motion` are the number and the motion of the recording.
     """
     import numpy as np
@@ -34,8 +35,8 @@ def load_elsewhere(
     others = {*terms} - {'payload'}
     if found.payload is not None or motion.gravity_doubt(terms) or (
             not motion.gravity_doubt(others)) or (
-            motion.diagnosis.without(terms).slight is not None) or any(
-                change.bag == bag for change in found.changes):
+            motion.diagnosis.without(terms).slight is not None) or bag in {
+                *(one.bag for one in found.changes), *(one.bag for one in found.differing_loads)}:
         return ''
     share = motion.diagnosis.efforts.gravity_share
     if share > ANOTHER_UNIT:

@@ -72,9 +72,9 @@ class Estimate:
     #: (3,): which coordinates of the payload's centre the motion determines; the others are near 0
     com_determined: Flags = field(default_factory=lambda: np.ones(3, np.bool_))
     #: If no payload was found: the upper end of the interval of its mass, kg; NaN otherwise, and
-    #: if the last link may have absorbed a payload, so that the data give no bound
+    #: if the last link may have absorbed a payload, or loads differ: the data give no bound
     payload_at_most: float = np.nan
-    #: Loaded recordings whose payload differs from the others'
+    #: Recordings whose load differs from that of the others, loaded or unloaded
     differing_loads: tuple[DifferingLoad, ...] = ()
     #: `link_level`, `gain_level`: Typical relative errors of links and gains, estimated from the
     #: data; NaN if not estimated
@@ -174,15 +174,15 @@ def estimate_of(
         stated = np.isfinite(narrow)
         factor = float(np.max(wide[stated] / narrow[stated], initial=1.0))
     base, determined = link_ranks(model, found)
-    changed = changes(model, found)
+    changed, differing = changes(model, found), differing_loads(model, found)
     parameters = {kind: model.of(kind, theta).copy() for kind in model.places}
     parameters['inverse_gain'] = model.effort_per_torque(theta) / parameters['common_gain']
     return Estimate(
         joints=joints, intervals=intervals, offset=offset, offset_interval=offset_interval,
         links=tuple(links), links_interval=links_interval, payload=payload,
         payload_interval=payload_interval, inertia_excited=excited, com_determined=placed,
-        payload_at_most=at_most if payload is None else np.nan,
-        differing_loads=differing_loads(model, found),
+        payload_at_most=at_most if payload is None and not differing else np.nan,
+        differing_loads=differing,
         link_level=found.levels['links'] if model.of('links', model.free).any() else np.nan,
         gain_level=float(np.hypot(found.levels['inverse_gain'], found.levels['common_gain'])) if (
             model.of('inverse_gain', model.free).any() and 'gains' not in model.terms) else np.nan,

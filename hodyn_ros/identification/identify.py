@@ -16,7 +16,7 @@ from hodyn_ros.identification.determined import (
 )
 from hodyn_ros.identification.doubts import common_factor, doubts_of
 from hodyn_ros.identification.estimate import Doubt, Estimate, estimate_of
-from hodyn_ros.identification.loads import linear_payload, swapped_payload
+from hodyn_ros.identification.loads import differing_loads, linear_payload, swapped_mass
 from hodyn_ros.identification.payload import COM, MASS
 from hodyn_ros.identification.recordings import STRETCH
 from hodyn_ros.identification.regression import Fit, fit, inverse, misfit
@@ -145,12 +145,12 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
         bare = fit(model, theta, settle=False)
         load = linear_payload(model, bare)
         if not model.data.loaded.all():
-            other = swapped_payload(model, bare)
-            if other.mass > _CLEAR * other.half:
+            extra, half = swapped_mass(model, bare)
+            if extra > _CLEAR * half and not differing_loads(model, bare):
                 raise HodynError(
-                    f'the recordings of --unloaded carry {other.mass:.2g} ± {other.half:.1g} kg '
-                    'more than the others: are they swapped? Give the recordings without the '
-                    'payload by --unloaded')
+                    f'the recordings of --unloaded carry {extra:.2g} ± {half:.1g} kg more than '
+                    'the others: are they swapped? Give the recordings without the payload by '
+                    '--unloaded')
         # Free gains and links can absorb a payload's mass, but hardly its first moment.
         payload[:] = load.mass > load.half or (
             bool({'gains', 'links'} & model.terms) and load.chance < _CHANCE)

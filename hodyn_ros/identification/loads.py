@@ -1,17 +1,26 @@
 """Loads on the last body by linear least squares: of all recordings, and of single ones."""
-from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import chdtrc
 
-from hodyn_ros.common.arrays import Array
+from hodyn_ros.common.arrays import Array, Flags, Indices
+from hodyn_ros.dynamics.regressor import PARAMETERS
 from hodyn_ros.identification.payload import COM, EXTENT, MASS, rigid_body
-from hodyn_ros.identification.regression import NORMAL_90, Fit, fit, inverse, solve_linear
+from hodyn_ros.identification.regression import (
+    NORMAL_90,
+    Fit,
+    beside_columns,
+    inverse,
+    solve_linear,
+)
 from hodyn_ros.identification.terms import Terms
 
 _CLEAR = 5.0  # standard deviations from which a difference is certain
 _ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's
+_OF_ARM = 0.05  # mass of a usual payload, as a share of the arm's, if none is found
+# Ratio of the mean squares of errors beyond which another link carries the load, or none does.
+_ELSEWHERE = 4.0
 # Least change of the first moment over the payload's mass, m; errors of the links' parameters
 # cause smaller changes from motion to motion.
 _ANOTHER_PLACE = 0.03
@@ -22,11 +31,13 @@ _FARTHEST = 0.9  # m, largest coordinate of the centre of mass from which a fit 
 
 @dataclass(frozen=True, eq=False)
 class DifferingLoad:
-    """How the payload of one recording differs from the payload of the others."""
+    """How the load of one recording differs from that of the others of its kind."""
 
     bag: int  #: Number of the recording
+    is_loaded: bool  #: Whether it is compared with the other loaded recordings, or the unloaded
     mass: float  #: Additional mass, kg
-    #: (3,): from the others' centre of mass to its own, m, in the axes of the last body
+    #: (3,): from the others' centre of mass to its own, m, in the axes of the last body; NaN if
+    #: one of the two loads is far lighter than the other
     com: Array
 
 
@@ -76,46 +87,91 @@ def linear_payload(model: Terms, found: Fit) -> LinearPayload:
         value[COM], float(chdtrc(len(value), max(distance, 0.0))))
 
 
-def swapped_payload(model: Terms, bare: Fit) -> LinearPayload:
-    """Return the payload that the unloaded recordings seem to carry; its mass is positive if so.
+def swapped_mass(model: Terms, bare: Fit) -> tuple[float, float]:
+    """Return how much more the unloaded recordings carry, and half its 90 % interval, kg.
 
-    In `bare`, a fit without a payload, the load is among the errors and makes the mass uncertain.
-    So errors count as those of a fit in which the unloaded recordings carry a payload.
+    `bare` is a fit without a payload.
     """
-    swapped = copy(model)
-    swapped.data = replace(model.data, loaded=~model.data.loaded)
-    load = linear_payload(swapped, bare)
-    if load.mass > load.half:
-        theta = bare.theta.copy()
-        mass, com = load.start
-        model.of('payload', theta)[MASS], model.of('payload', theta)[COM] = np.log(mass), com
-        swapped.free = model.free.copy()
-        model.of('payload', swapped.free)[:] = True
-        found = fit(swapped, theta, like=bare)
-        swapped.free = model.free
-        load = linear_payload(swapped, replace(bare, spread=found.spread, design=found.design))
-    return load
+    carried = _loads(model, bare)
+    unloaded = ~np.isin(carried.bags, model.data.bag[model.data.loaded])
+    _, more, deviation = carried.apart(np.ones_like(unloaded), unloaded)
+    return float(more[MASS]), NORMAL_90 * float(deviation[MASS])
 
 
 def differing_loads(model: Terms, found: Fit) -> tuple[DifferingLoad, ...]:
-    """Return the loaded recordings whose payload differs from the others'.
+    """Return the recordings whose load differs from that of the others of their kind.
 
-    They are sorted by the distance of their centre of mass from the others', farthest first.
+    They are sorted by the distance of their centre of mass from the others', farthest first, and
+    those with an unknown distance come last. Of unloaded recordings, only those that are heavier
+    than the others are returned.
     """
-    bags = np.unique(model.data.bag[model.data.loaded])
-    if len(bags) < 2 or not model.of('payload', model.free).any():
+    data = model.data
+    if 'payload' not in model.terms or len(np.unique(data.bag)) < 2:
         return ()
-    payload = rigid_body(model.of('payload', found.theta))
+    carried, fitted = _loads(model, found), np.zeros(EXTENT.start)
+    mass = _OF_ARM * sum(body.mass for body in model.robot.bodies)
+    if model.of('payload', model.free).any():
+        payload = rigid_body(model.of('payload', found.theta))
+        mass, fitted = payload.mass, payload.mass * np.array([1.0, *payload.com])
+    least = mass * np.array([_ANOTHER_MASS, *[_ANOTHER_PLACE] * 3])
+    is_loaded = np.isin(carried.bags, data.bag[data.loaded])
+    fits = carried.left < _ELSEWHERE * np.quantile(carried.left, 0.5, method='lower')
     out = []
-    for bag in bags:
-        own = model.data.loaded & (model.data.bag == bag)
-        more, covariance = solve_linear(
-            model, found, model.load_columns(found.theta, own), _LARGEST)
-        more = more[:EXTENT.start]
-        deviation = np.sqrt(np.maximum(np.diag(covariance)[:EXTENT.start], 0.0))
-        least = payload.mass * np.array([_ANOTHER_MASS, *[_ANOTHER_PLACE] * 3])
-        if np.any((np.abs(more) > least) & (np.abs(more) > _CLEAR * deviation)):
-            mass = payload.mass + more[MASS]
+    for bag, loaded in zip(carried.bags, is_loaded, strict=True):
+        among, own = fits & (is_loaded == loaded), carried.bags == bag
+        if among.sum() < 2 or not among[own].all():
+            continue
+        others, more, deviation = carried.apart(among, own)
+        clear = (np.abs(more) > least) & (np.abs(more) > _CLEAR * deviation)
+        if clear.any() if loaded else clear[MASS] and more[MASS] > 0.0:
+            former = others + loaded * fitted
+            masses = former[MASS] + np.array([0.0, more[MASS]])
+            com = (more[COM] - more[MASS] * former[COM] / former[MASS]) / masses[1]
             out.append(DifferingLoad(
-                int(bag), float(more[MASS]), (more[COM] - more[MASS] * payload.com) / mass))
-    return tuple(sorted(out, key=lambda load: -float(np.linalg.norm(load.com))))
+                int(bag), bool(loaded), float(more[MASS]),
+                com if masses.min() > _ANOTHER_MASS * masses.max() else np.full(3, np.nan)))
+    return tuple(sorted(
+        out, key=lambda load: -float(np.nan_to_num(np.linalg.norm(load.com)))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Loads:
+    """What each recording carries besides the fitted payload, and the covariance."""
+
+    bags: Indices  #: (b,): numbers of the recordings
+    #: `values`, `covariance`: (10 b,) and (10 b, 10 b): parameters of the loads
+    values: Array
+    covariance: Array
+    left: Array  #: (b,): mean squares of the errors that are left
+
+    def apart(self, among: Flags, own: Flags) -> tuple[Array, Array, Array]:
+        """Return the load of the others, how much more `own` recordings carry, and its deviation.
+
+        Each has mass and first moment, (4,). `among`, (b,), are the recordings to compare; those
+        of `own`, (b,), carry one load, and the others another.
+        """
+        kept = np.repeat(among, PARAMETERS)
+        alike = np.kron(np.stack([among, own], axis=1)[among], np.eye(PARAMETERS))
+        weight = inverse(self.covariance[np.ix_(kept, kept)])
+        covariance = inverse(alike.T @ weight @ alike)
+        both = covariance @ (alike.T @ weight @ self.values[kept])
+        more = slice(PARAMETERS, PARAMETERS + EXTENT.start)
+        return both[:EXTENT.start], both[more], np.sqrt(np.maximum(np.diag(covariance)[more], 0.0))
+
+
+def _loads(model: Terms, found: Fit) -> _Loads:
+    """Return the load of each recording by linear least squares, with the errors that these leave.
+
+    In a fit with one load for all, different loads are among the errors and seem uncertain.
+    """
+    bags, free = np.unique(model.data.bag), found.free.copy()
+    model.of('payload', free)[:] = False  # its changes are among the loads
+    found = replace(found, free=free, precision=found.precision[free[found.free]])
+    columns = np.concatenate([
+        model.load_columns(found.theta, model.data.bag == bag) for bag in bags], axis=2)
+    largest = np.tile(_LARGEST, len(bags))
+    found, errors = beside_columns(model, found, columns, largest)
+    of_bags = [errors[model.data.bag == bag] for bag in bags]
+    left = np.array([
+        np.nansum(own ** 2) / max(np.isfinite(own).sum(), 1) for own in of_bags])
+    return _Loads(bags, *solve_linear(model, found, columns, largest), left)

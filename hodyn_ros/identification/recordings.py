@@ -22,6 +22,7 @@ from hodyn_ros.replay.effort_samples import EffortSamples
 from hodyn_ros.replay.friction_fit import is_measured
 from hodyn_ros.replay.gravity_share import is_opposite, lack_gravity
 from hodyn_ros.replay.recorded_torques import RecordedTorques
+from hodyn_ros.replay.standstill import ARM_STANDS, STILL
 from hodyn_ros.robot import HodynError, Robot
 
 MAX_SAMPLES = 2000
@@ -47,8 +48,8 @@ class Motion:
     diagnosis: Diagnosis  #: Faults of the recording, if any
     slow: Array  #: (n,): see `Pace.slow`
     measured: Flags  #: (n,): which joints have efforts that change; the other efforts are left out
-    #: A sentence on interpolated positions, and one per joint that is not at its lock or does not
-    #: follow its leading joint, or whose effort never changes
+    #: A sentence on interpolated positions, one on an arm that stands, and one per joint that is
+    #: not at its lock or does not follow its leading joint, or whose effort never changes
     of_joints: list[str]
     _file: IO[bytes]
     _pieces: int
@@ -181,7 +182,8 @@ def _estimate(path: Path, source: Source) -> Motion:
             path, source.robot, topic=source.topic, prefix=source.prefix)
         return Motion(
             torques.motion.counts, diagnosis, pace.slow, measured, [
-                *filter(None, [torques.motion.timing_statistics.resampled]), *elsewhere, *(
+                *filter(None, [torques.motion.timing_statistics.resampled]), *elsewhere,
+                *([ARM_STANDS] if np.all(pace.rms < STILL) else []), *(
                 f'The effort of {bag.names[j]} never changes ({extremes[0, j]:.4g} '
                 f'{unit(source.robot, j, "effort")}): it is not measured, and left out.'
                 for j in constant)], file, pieces)

@@ -356,17 +356,39 @@ def solve_linear(
 
     The coefficients have priors with mean 0 and the given deviations, (c,).
     """
-    value, derivative = terms.evaluate(found.theta, found.free)
-    left, slope, _ = _weighed(
-        terms, value, np.concatenate([columns, derivative], axis=2), found.spread, found.design)
+    change, covariance, _ = _solved(terms, found, columns, deviation)
     own = slice(0, columns.shape[2])
+    return change[own], covariance[own, own]
+
+
+def beside_columns(
+    terms: Terms, found: Fit, columns: Array, deviation: Array,
+) -> tuple[Fit, Array]:
+    """Return a fit with the deviations of the errors that added linear columns leave.
+
+    Also return these errors over their deviations, (T, n); NaN where efforts are not known.
+    """
+    value = _solved(terms, found, columns, deviation)[2]
+    spread = _spread(terms, value)
+    design = design_effects(_cut(terms, value, spread), terms.data.block)
+    errors = np.where(terms.known, (value - terms.data.effort) / spread, np.nan)
+    return replace(found, spread=spread, design=design), errors
+
+
+def _solved(
+    terms: Terms, found: Fit, columns: Array, deviation: Array,
+) -> tuple[Array, Array, Array]:
+    """Return changes of added and free coefficients, their covariance, and efforts, (T, n)."""
+    value, derivative = terms.evaluate(found.theta, found.free)
+    derivative = np.concatenate([columns, derivative], axis=2)
+    left, slope, _ = _weighed(terms, value, derivative, found.spread, found.design)
     precision, away = np.zeros((2, slope.shape[1]))
-    precision[own] = deviation ** -2.0
-    precision[own.stop:], away[own.stop:] = (
-        found.precision, (found.theta - terms.start)[found.free])
+    added = columns.shape[2]
+    precision[:added] = deviation ** -2.0
+    precision[added:], away[added:] = found.precision, (found.theta - terms.start)[found.free]
     covariance = inverse(slope.T @ slope + np.diag(precision))
-    gradient = slope.T @ left + precision * away
-    return -(covariance @ gradient)[own], covariance[own, own]
+    change = -covariance @ (slope.T @ left + precision * away)
+    return change, covariance, value + derivative @ change
 
 
 def inverse(products: Array) -> Array:

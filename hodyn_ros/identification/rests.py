@@ -34,6 +34,11 @@ class Pace:
         self._count += len(velocity)
 
     @property
+    def rms(self) -> Array:
+        """RMS velocity of each joint, (n,), rad/s or m/s."""
+        return np.asarray(np.sqrt(self._sums[0] / max(self._count, 1)))
+
+    @property
     def slow(self) -> Array:
         """Velocity below which each joint is slow, (n,), however small the noise is.
 
@@ -41,8 +46,8 @@ class Pace:
         joint. If the joint only jitters, as when a controller holds it, the velocity is at least
         `JITTER`.
         """
-        squares, way, directed = self._sums
-        slow = SLOW * np.sqrt(squares / max(self._count, 1))
+        _, way, directed = self._sums
+        slow = SLOW * self.rms
         return np.where(directed > _DIRECTED * way, slow, np.maximum(slow, JITTER))
 
 

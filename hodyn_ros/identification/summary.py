@@ -34,12 +34,12 @@ def write_summary(
         'payload': None if found.payload is None else {
             **_body(found.payload, found.payload_interval),
             'com_determined': found.com_determined, 'inertia_excited': found.inertia_excited,
-            'differs': [
-                {'bag': str(recordings[load.bag][0].path), 'mass': load.mass, 'com': load.com}
-                for load in found.differing_loads],
             'model_error': {'links': found.link_level, 'gains': found.gain_level},
         },
         'payload_at_most': found.payload_at_most,
+        'differing_loads': [
+            {'bag': str(recordings[load.bag][0].path), 'loaded': load.is_loaded,
+             'mass': load.mass, 'com': load.com} for load in found.differing_loads],
         'links': [
             {'name': body.name, **_body(link, width)} for body, link, width in zip(
                 robot.bodies, found.links, found.links_interval, strict=False)],

@@ -171,7 +171,8 @@ def common_lag(joints: Sequence[JointComparison]) -> Lag:
 
 
 def _mean_lag(joints: Sequence[JointComparison]) -> Lag:
-    known = [joint for joint in joints if joint.lag_deviation > 0.0]
+    # Of a joint that stands, the deviation is far beyond the lags that are sought.
+    known = [joint for joint in joints if 0.0 < joint.lag_deviation < STEP * STEPS]
     if not known:
         return Lag()
     weights = np.array([joint.lag_deviation ** -2 for joint in known])

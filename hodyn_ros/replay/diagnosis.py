@@ -17,7 +17,12 @@ from hodyn_ros.replay.effort_unit import (
 )
 from hodyn_ros.replay.exchanged_columns import RecordedColumns
 from hodyn_ros.replay.frozen_encoders import FrozenEncoders
-from hodyn_ros.replay.gravity_share import contain_gravity, gravity_doubt
+from hodyn_ros.replay.gravity_share import (
+    contain_gravity,
+    gravity_doubt,
+    gravity_facts,
+    share_if_read,
+)
 from hodyn_ros.replay.joint_springs import SPRING_CHANGES, JointSpring
 from hodyn_ros.replay.misreading import PRICE, Fit, find_misreading
 from hodyn_ros.replay.motor_positions import series_compliance, with_rates
@@ -66,6 +71,7 @@ class Diagnosis:
     units: tuple[str, ...] = ()  #: The unit of each joint's positions
     #: A sentence on columns in each other's place, copied or without signs; empty if none
     columns: str = ''
+    share_if_read: float = np.nan  #: The share of gravity under `fit.reading`; NaN if unknown
 
     @property
     def is_wrong(self) -> bool:
@@ -114,6 +120,15 @@ class Diagnosis:
         explains = isinstance(self.slight, ScaledEfforts | ScaledPosition | JointSpring)
         return gravity_doubt(self.efforts.gravity_share) if (
             self.is_comparable and not self.of_motors and not explains) else ''
+
+    @property
+    def gravity_facts(self) -> list[str]:
+        """Sentences about the gravity in the efforts, as far as the recording can be read."""
+        if np.isfinite(self.efforts.factor):
+            return []
+        is_read = self.is_comparable and not self.misplaced
+        return gravity_facts(
+            self.efforts.gravity_share, if_read=None if is_read else self.share_if_read)
 
     @property
     def scaled_joints(self) -> tuple[str, ...]:
@@ -327,7 +342,10 @@ class DiagnosisSamples:
             names, efforts, fit, velocities.clauses(names), velocities.stamp_factor,
             self._has_springs, None if fit.is_wrong else slight, tuple(factors.tolist()),
             misplaced, self._encoders.named(names), tuple(self._leaps),
-            tuple('rad' if turning else 'm' for turning in turns))
+            tuple('rad' if turning else 'm' for turning in turns),
+            share_if_read=share_if_read(
+                feedforward, fit.reading, moved / factors,
+                in_joint_units(fitted[:, 0], efforts.gear_ratios)))
 
 
 def _some(*values: Array) -> tuple[Array, ...]:

@@ -4,7 +4,8 @@ import numpy as np
 from hodyn_ros.common.arrays import Array, Flags
 from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.replay.effort_samples import EffortSamples
-from hodyn_ros.replay.friction_fit import COULOMB_WIDTH
+from hodyn_ros.replay.friction_fit import COULOMB_WIDTH, is_measured
+from hodyn_ros.replay.reading import Reading
 
 CLEAR = 0.1
 """Distance from 0 or 1 within which a share of gravity counts as 0 or 1."""
@@ -155,13 +156,40 @@ def gravity_doubt(share: float) -> str:
         ' may be wrong, or the arm hardly changed its posture.')
 
 
-def gravity_facts(share: float) -> list[str]:
-    """Return sentences about the gravity in the efforts."""
+def share_if_read(
+    feedforward: FeedForward, reading: Reading | None, q: Array, effort: Array,
+) -> float:
+    """Return the share of gravity in misread efforts, (S, n), under the right reading.
+
+    Motions are (S, 5, n). NaN without a reading, and under one with another model or motion of
+    the links.
+    """
+    if reading is None or reading.load or reading.mounting or reading.are_of_motors:
+        return np.nan
+    q, effort = reading.motion(q, feedforward.robot.turns), reading.effort(effort)
+    weightless = feedforward.torque(q, gravity=False)[:, 0]
+    rest = np.where(is_measured(effort), effort - weightless, np.nan)
+    return share_of_gravity(feedforward.torque(q)[:, 0] - weightless, rest, q[:, 1])
+
+
+def gravity_facts(share: float, *, if_read: float | None = None) -> list[str]:
+    """Return sentences about the gravity in the efforts.
+
+    If these are misread, only against what they are compared, and `if_read`, the share in the
+    efforts under the right reading; NaN if it is unknown.
+    """
+    if if_read is not None:
+        if contain_gravity(share):
+            return []
+        share = if_read if abs(if_read) <= CLEAR else 0.5 - CLEAR
     said = [
         f'The driver reports efforts {word} gravity: they contain {share:.3f} of the gravity '
         'torque of the model.' for word, whole in (('without', 0.0), ('with', 1.0))
         if abs(share - whole) <= CLEAR]
     if not contain_gravity(share):
-        said.append('They are compared with torques of the model that do not contain gravity; the '
-                    'torques in the bag `computed` contain it.')
+        said.append(
+            'The efforts are compared with torques of the model that do not contain gravity; the '
+            'torques in the bag `computed` contain it.')
+        if if_read is not None and abs(if_read - 1.0) <= CLEAR:
+            said[-1] += ' Corrected as said above, they would contain gravity too.'
     return said

@@ -15,11 +15,9 @@ from hodyn_ros.replay.point_loads import PointLoad, find_load, with_load
 from hodyn_ros.replay.position_ranges import mostly_outside, swaps
 from hodyn_ros.replay.quarter_turns import quarter_turns
 from hodyn_ros.replay.reading import DEGREES, Mounting, Reading, other_angles, swapped
+from hodyn_ros.replay.standstill import STILL
 from hodyn_ros.replay.tips import swapped_arms, tips
 from hodyn_ros.robot import Robot
-
-STILL = 1e-3
-"""RMS velocity below which a joint stands still, rad/s."""
 
 HOPELESS = 0.5
 """Unexplained share of the efforts above which a model does not describe them."""

@@ -20,8 +20,8 @@ from hodyn_ros.replay.computed_parquet import computed_parquet
 from hodyn_ros.replay.computed_table import computed_table
 from hodyn_ros.replay.diagnosis import Diagnosis, DiagnosisSamples
 from hodyn_ros.replay.limit_watch import LimitWatch
-from hodyn_ros.replay.misreading import STILL
 from hodyn_ros.replay.recorded_torques import Chunk, RecordedTorques
+from hodyn_ros.replay.standstill import STILL
 from hodyn_ros.replay.traces import Trace
 from hodyn_ros.robot import HodynError, Robot
 

@@ -8,9 +8,10 @@ from hodyn_ros.estimation.stamp_faults import STAMP_THEM
 from hodyn_ros.estimation.timing import StampStatus
 from hodyn_ros.limits.margins import LimitMargin, both
 from hodyn_ros.replay.comparison import JointComparison, Lag, common_lag, milliseconds, percent
-from hodyn_ros.replay.gravity_share import gravity_facts, is_clear, is_opposite
+from hodyn_ros.replay.gravity_share import is_clear, is_opposite
 from hodyn_ros.replay.motor_positions import SHORTEST
 from hodyn_ros.replay.replay_bag import Replay
+from hodyn_ros.replay.standstill import ARM_STANDS
 
 OF_LINKS = (
     ' Positions are assumed to be those of the links: if they are those of the motors, subtract '
@@ -298,7 +299,7 @@ def _is_constant(joint: JointComparison) -> bool:
 
 def facts(result: Replay) -> list[str]:
     """Return the other statements about the recording and the prediction."""
-    found, noise = result.timing_statistics, result.noise
+    found, noise, rate = result.timing_statistics, result.noise, 1.0 / result.noise.step
     beside = ', not counting the gaps' if found.gaps else ''
     said = [
         *(said for said in result.counts.sentences if not said.startswith('The bag is damaged')),
@@ -337,7 +338,6 @@ def facts(result: Replay) -> list[str]:
             f'The messages come in bursts: {found.evenly_spaced} samples, which determine no '
             f'sampling clock, are spaced evenly, at most {1e3 * found.largest_move:.3g} ms from '
             'their stamps. Stamp the states where they are sampled.')
-    rate = 1.0 / noise.step
     measured = 'positions and velocities' if np.isfinite(noise.velocity).all() and not (
         result.diagnosis.wrong_velocities or result.diagnosis.columns) else 'positions'
     said.append(
@@ -346,7 +346,7 @@ def facts(result: Replay) -> list[str]:
         f'Position noise is {_range(1e3 * noise.position)} mrad.')
     if result.still.any():
         joints = ', '.join(np.array(result.names)[result.still])
-        said.append(f'Standing still: {joints}.')
+        said.append(ARM_STANDS if result.still.all() else f'Standing still: {joints}.')
     for k, name in enumerate(('velocity', 'acceleration', 'jerk', 'snap'), start=1):
         poor = [joint for joint, known in zip(
             result.names, result.motion_supported[k], strict=True) if not known]
@@ -354,8 +354,7 @@ def facts(result: Replay) -> list[str]:
             who = 'any joint' if len(poor) == len(result.names) else ', '.join(poor)
             torque = ('', '', ', nor Q̇', ', nor Q̈')[k - 1]
             said.append(f'The recording does not resolve the {name} of {who}{torque}.')
-    if result.diagnosis.is_comparable and not result.diagnosis.misplaced:
-        said += gravity_facts(result.diagnosis.efforts.gravity_share)
+    said += result.diagnosis.gravity_facts
     if all(joint.slow_share < _COMPUTED for joint in result.joints):
         said.append(
             f'The efforts on {result.counts.topic} are those of this model to all digits: they '

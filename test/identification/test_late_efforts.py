@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from recording_mistakes import stalled
 from recordings import messages, motion, record, write
+from scipy.signal import lfilter
 
 from hodyn_ros import load_robot, save_robot
 from hodyn_ros.actuators.friction import SigmoidFriction
@@ -77,6 +78,7 @@ def test_friction_found_from_late_efforts_is_not_recommended(identified, late):
         r'! \S+: Recorded efforts run behind .*not to be trusted.*shift the efforts by the '
         'lag', found.words)) == is_late
     assert ('resolve the doubts above before using it' in found.words) == is_late
+    assert 'The arm stands still' not in found.words
     assert len(found['recordings'][0]['findings']) == is_late
 
 
@@ -127,3 +129,31 @@ def test_a_wrong_rotor_is_not_called_a_lag_and_hides_none(identified, replayed, 
     assert len(said) == found.words.count('Recorded efforts run') == is_said
     rotor = [joint['value'] for joint in found.column('rotor_inertia')]
     assert late or rotor == pytest.approx(share * rotors, abs=0.02)
+
+
+def poses(path, seed):
+    """Write a recording of five poses, with friction that holds the arm; moves are left out."""
+    whole, rng = record(rate=100.0, duration=25.0, robot=ROBOT, prefix=''), np.random.default_rng(
+        seed)
+    pose = np.arange(len(whole.q)) // 500
+    drift = 2e-6 * np.sin(0.3 * whole.stamp * 1e-9)[:, None]
+    q = whole.q[500 * pose, 0] + drift
+    torque = FeedForward(ROBOT).torque(np.stack([q, *[0.0 * q] * 4], axis=1))[:, 0]
+    noise = lfilter([1.0], [1.0, -0.7], 0.05 * rng.standard_normal(q.shape), axis=0)
+    whole = replace(
+        whole, position=q + 1e-6 * rng.standard_normal(q.shape),
+        velocity=1e-5 * rng.standard_normal(q.shape),
+        effort=torque + rng.normal(0.0, 0.5, (5, 2))[pose] + noise)
+    return write(path, {'/joint_states': messages(whole[np.arange(len(q)) % 500 > 200])})
+
+
+@pytest.mark.parametrize('seed', range(3))
+def test_of_an_arm_that_stands_no_lag_is_said_but_that_it_stands(hodyn, identified, seed):
+    """Efforts in six poses ran 'behind the prediction by at least 240 ms'."""
+    path = poses('bag', seed)
+    said = ' '.join(hodyn(
+        'replay', path, '--robot', 'twolink', '--no-report', '--output', 'replay').out.split())
+    found = identified(path, terms=['links'], options=['--robot', 'twolink'])
+    for words in (said, found.words):
+        assert 'efforts run' not in words
+        assert words.count('The arm stands still: this recording shows nothing of') == 1

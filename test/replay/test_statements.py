@@ -138,3 +138,22 @@ def test_a_lag_that_a_missing_load_may_cause_is_not_said(replayed):
     assert said(1.0, 7e-3)
     assert not said(1.25, 7e-3)
     assert said(1.25, 20e-3)
+
+
+@pytest.mark.parametrize('gravity', [False, True])
+@pytest.mark.parametrize('wrong', [[], [1], [2]])
+def test_of_misread_efforts_it_is_said_whether_they_are_compared_with_gravity(
+        replayed, gravity, wrong):
+    """That the driver subtracts it went unsaid as long as the sign of a joint was wrong."""
+    recording = record(duration=8.0, bandwidth=0.6)
+    recording.effort += FeedForward(PANDA).torque(
+        recording.q, gravity=gravity)[:, 0] - recording.torque[:, 0]
+    recording.effort[:, wrong] *= -1.0
+    result = replayed(recording)
+    assert any('efforts of the opposite sign' in one for one in warnings(result)) == bool(wrong)
+    said = ' '.join(facts(result))
+    assert ('The driver reports efforts without gravity: they contain' in said) == (not gravity)
+    assert ('with torques of the model that do not contain gravity' in said) == (
+        not result.diagnosis.efforts.with_gravity)
+    assert ('Corrected as said above, they would contain gravity' in said) == (
+        gravity and not result.diagnosis.efforts.with_gravity)
