@@ -221,7 +221,7 @@ def _runs(
     for useless, why in (
             (seen_before(position, velocity, states.effort[message]), StampStatus.STALE),
             (torn(position, velocity), StampStatus.TORN),
-            (interpolated(position), StampStatus.INTERPOLATED)):
+            (interpolated(position, velocity, states.effort[message]), StampStatus.INTERPOLATED)):
         if useless.any():
             used = message[~useless]
             status[used[0]], status[message[useless]] = status[message[0]], why

@@ -73,7 +73,8 @@ class TimingStatistics:
         rate = kept / (between + kept) / self.period
         return (
             f'The positions of {between} messages lie on straight lines between regular others: '
-            f'the log seems to be resampled by linear interpolation from about {rate:.3g} Hz. '
+            f'the log seems to be resampled by linear interpolation from about {rate:.3g} Hz, '
+            'unless the motion is made of straight lines. '
             'They are left out, since their derivatives would be wrong. Use the original samples.')
 
     @property

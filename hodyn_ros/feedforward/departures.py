@@ -11,14 +11,14 @@ _ONE_WAY, _IN_ALL = 2, 4  # greatest number of holds, in one direction and in al
 
 
 class Departures:
-    """Counts the holds after departures: at most two in one direction, and four in all.
+    """Counts the holds after departures: two in one direction and four in all are the most.
 
     A controller of positions carries an unknown weight by their error. A hold takes the error away
     and the arm sinks: repeated holds would follow it to the floor. Behind springs that are much
     stiffer or softer than the model's, a hold moves the motors, and the arm swings about. An arm
     that a hand or another controller moves departs again, too, but stays where it is left. So all
-    holds but the first wait until the arm rests. Only an arm whose driver may have been restarted
-    elsewhere is always held where it is.
+    holds but the first wait until the arm rests. Only an arm that was moved while its driver was
+    silent is held where it is each time.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class Departures:
     def may_hold(self, error: Array, position: Array, now: int, *, is_new: bool) -> bool:
         """Return whether to hold an arm that is away by `error`, (n,), at `now`, ns.
 
-        `is_new`: its driver may have been restarted.
+        `is_new`: it was moved while its driver was silent, which may have been restarted.
         """
         if self._in_all and now - self._last > _QUIET:
             self.forget()

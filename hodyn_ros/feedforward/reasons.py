@@ -58,7 +58,7 @@ LEFT_OUT = f'velocities that contradict the positions are left out: {_AT_REFEREN
 # Notices about joint states, forgotten when joint states are no longer used.
 OF_STATES = (
     'set back', 'hold-up', 'gap', 'set ahead', 'often', 'state', 'velocity', NO_VELOCITY, LEFT_OUT,
-    'still')
+    'still', 'again')
 GAPS = {'set back': 0.0, 'hold-up': 0.1, 'gap': 1.0, 'set ahead': math.inf}  # upper bounds, s
 Level = Literal['info', 'warning', 'error']
 # Numbers that are neither part of a word nor in quotes: names of joints may contain numbers.

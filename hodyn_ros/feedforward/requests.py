@@ -57,7 +57,8 @@ class Requests(StateMachine):
 
         A velocity beyond its limit, as in degrees, makes those after it doubtful too, down to the
         slow ones: the reference follows positions alone until all have kept their limits for 1 s.
-        A position that no arm can have stops the stream: its other positions may be as wrong.
+        A position that no arm can have stops the stream until it pauses: its other positions may
+        be as wrong.
         """
         controller = self._ready()
         if self.arrivals.too_slow:
@@ -65,9 +66,9 @@ class Requests(StateMachine):
         try:
             check_range(self.feedforward.robot, self._joints, position)
         except ImpossibleSample as error:
-            self.stream.clear()
             if controller.reference.streaming:
                 self._go(Cause.MISTAKEN, why=str(error))
+            self.stream.hold('a sample was where no arm can be')
             raise
         self.stream.check_pause()
         controller.reference.check_free(controller.now)

@@ -25,7 +25,7 @@ CLOSE = 1e-6
 """A change of stiffness ends at this deviation from the goal, as a share of the goal."""
 SOFTER, BENT = 20.0, 0.2
 """Greatest ratio of the robot file's stiffness to a requested one; greatest deflection, rad, that
-the present torque may cause with a smaller one."""
+the present torque may cause with a smaller one if the file gives no `max_deflection`."""
 LIMITS_AGE = 50_000_000
 """Age, ns, at which results from the limits are computed again, as the arm may have moved."""
 MAX_DEFLECTION = 0.5 * np.pi
@@ -268,7 +268,9 @@ def doubt_of_softness(robot: Robot, stiffness: Array, torque: Array) -> str:
     """
     assert robot.actuators is not None
     usual = robot.actuators.constant_stiffness()[0]
-    soft = robot.turns & (stiffness < usual / SOFTER) & (np.abs(torque) > BENT * stiffness)
+    given = np.array([joint.max_deflection for joint in robot.actuators.joints])
+    bent = np.where(np.isfinite(given), given, BENT)
+    soft = robot.turns & (stiffness < usual / SOFTER) & (np.abs(torque) > bent * stiffness)
     those = [
         f'{robot.joint_names[j]} ({abs(torque[j]) / stiffness[j]:.3g} rad)'
         for j in np.flatnonzero(soft).tolist()]

@@ -64,9 +64,9 @@ class StreamSchedule:
             self._why_held = ''
         self._heard_at = at
 
-    def hold(self) -> None:
+    def hold(self, why: str = 'the reference was stopped') -> None:
         """Take no sample until the stream has paused."""
-        self._why_held = 'the reference was stopped'
+        self._why_held = why
         self.clear()
 
     def begin(self, heard_at: float) -> None:

@@ -113,6 +113,8 @@ class Supervisor(Requests):
             return False
         since, self._answered_at = at - self._answered_at, at
         self._last_stamp = stamp
+        has_moved = starts and bool(
+            (np.abs(position - self._believed[0]) > self._tracking.tolerance).any())
         self.measured[0] = position
         self._has_velocity = velocity is not None
         if velocity is not None:
@@ -132,10 +134,10 @@ class Supervisor(Requests):
             is_new = self.state is State.SILENT and at - self._rested_at > RESTART + SETTLED
             self.clock.resume_at(stamp)
             self._go(Cause.BACK, seconds=since)
-            self._tracking.forget()
+            self._tracking.forget_motion()
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned) and (
-                    self._was_reset or self._may_hold(is_new=is_new)):
+                    self._was_reset or self._may_hold(is_new=is_new and has_moved)):
                 self._latch(' when joint states came back', is_new=is_new)
         return True
 

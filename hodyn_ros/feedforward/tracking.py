@@ -73,4 +73,8 @@ class TrackingWatch:
     def forget(self) -> None:
         """Forget the comparisons so far."""
         self._beyond, self.ratio = 0, 0.0
-        self._near[:] = np.nan  # in a silence, nobody knows how the arm moved
+
+    def forget_motion(self) -> None:
+        """Forget also how joints moved: in a silence, nobody knows."""
+        self.forget()
+        self._near[:] = np.nan

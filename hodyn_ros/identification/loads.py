@@ -18,9 +18,10 @@ from hodyn_ros.identification.terms import Terms
 
 _CLEAR = 5.0  # standard deviations from which a difference is certain
 _ANOTHER_MASS = 0.1  # least difference of the mass, as a share of the payload's
-_OF_ARM = 0.05  # mass of a usual payload, as a share of the arm's, if none is found
+_OF_ARM = 0.1  # mass of a usual payload, as a share of the arm's, if none is found
 # Ratio of the mean squares of errors beyond which another link carries the load, or none does.
 _ELSEWHERE = 4.0
+_GAIN = 0.05  # usual deviation of the gain of all efforts of a recording: motors get warm
 # Least change of the first moment over the payload's mass, m; errors of the links' parameters
 # cause smaller changes from motion to motion.
 _ANOTHER_PLACE = 0.03
@@ -167,11 +168,16 @@ def _loads(model: Terms, found: Fit) -> _Loads:
     bags, free = np.unique(model.data.bag), found.free.copy()
     model.of('payload', free)[:] = False  # its changes are among the loads
     found = replace(found, free=free, precision=found.precision[free[found.free]])
+    of_bag = model.data.bag[:, np.newaxis] == bags
+    torque = model.evaluate(found.theta, found.free)[0][:, :, np.newaxis]
     columns = np.concatenate([
-        model.load_columns(found.theta, model.data.bag == bag) for bag in bags], axis=2)
-    largest = np.tile(_LARGEST, len(bags))
+        *(model.load_columns(found.theta, rows) for rows in of_bag.T),
+        torque * of_bag[:, np.newaxis]], axis=2)
+    largest = np.concatenate([np.tile(_LARGEST, len(bags)), np.full(len(bags), _GAIN)])
     found, errors = beside_columns(model, found, columns, largest)
-    of_bags = [errors[model.data.bag == bag] for bag in bags]
+    of_bags = [errors[rows] for rows in of_bag.T]
     left = np.array([
         np.nansum(own ** 2) / max(np.isfinite(own).sum(), 1) for own in of_bags])
-    return _Loads(bags, *solve_linear(model, found, columns, largest), left)
+    value, covariance = solve_linear(model, found, columns, largest)
+    own = slice(len(bags) * PARAMETERS)
+    return _Loads(bags, value[own], covariance[own, own], left)

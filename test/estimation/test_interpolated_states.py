@@ -63,6 +63,18 @@ def test_no_sound_position_is_called_interpolated(seeds):
             assert not interpolated(position).any(), (seed, case)
 
 
+def test_reversals_at_constant_velocity_are_told_from_samples_by_noisy_efforts():
+    """Of a log at 10 Hz only the reversals were left."""
+    rng = np.random.default_rng(0)
+    time = 0.1 * np.arange(1200)[:, np.newaxis]
+    position = np.repeat(0.5 * np.abs(time % 4.0 - 2.0), 7, axis=1)
+    velocity = np.gradient(position, 0.1, axis=0)
+    effort = 5.0 * position + 0.01 * rng.standard_normal(position.shape)
+    assert interpolated(position).any()
+    assert not interpolated(position, velocity, effort).any()
+    assert not interpolated(position, np.full_like(position, np.nan), effort).any()
+
+
 def test_a_resampled_log_is_estimated_from_its_samples(tmp_path):
     """The bandwidth was ten times too high, jerks were beyond limits, and rotors wrong."""
     recording = record(rate=50.0, duration=10.0)

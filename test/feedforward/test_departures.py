@@ -165,3 +165,27 @@ def test_a_question_is_about_the_joint_that_departs_now():
         world.lead(pushed)
     assert any('joint4 is +0.1' in line for line in world.logged)
     assert not any('?' in line for line in world.logged)
+
+
+def test_a_wrong_reading_does_not_take_the_question_away():
+    world = World()
+    world.states(5)
+    began = world.arm.copy()
+    world.plan(b'0.6')
+    for k in range(1500):
+        wrong = began + 0.5 * np.eye(7)[2] * (k > 5 and k % 40 == 0)
+        world.lead(wrong)
+        if world.report[0] == 'stopping':
+            break
+    assert 'is a brake on' in world.report[1]
+
+
+def test_restarts_do_not_follow_a_sinking_arm():
+    """Each silence of the driver let the arm sink by another error."""
+    world = World()
+    world.states(5)
+    lowest = 0.0
+    for _ in range(9):
+        lowest = max(lowest, sink(world, 1.5, 0.3, 0.3))
+        world.pass_time(2.0)
+    assert lowest < 0.8

@@ -106,6 +106,23 @@ def test_a_stream_in_degrees_stops_as_on_a_hold(seed):
     assert np.abs(ends[0] - HOME).max() < 1.0  # and not at the sample, 1.5 or farther
 
 
+@pytest.mark.parametrize('is_begun', [False, True])
+def test_a_slider_in_degrees_that_passes_small_angles_is_not_followed(is_begun):
+    """Nothing is followed yet, so nothing stops; the next plausible sample moved the arm."""
+    world = running()
+    if is_begun:
+        assert not send(world, beside(0, 0.1))  # and no cycle takes it
+    for angle in (60.0, 30.0, 20.0, 10.0, 6.0):
+        assert 'are these degrees?' in send(world, beside(0, angle))
+        world.states(5)
+    for angle in (1.0, 0.5, 0.2):
+        assert 'a sample was where no arm can be; let it fall silent' in send(
+            world, beside(0, angle))
+        world.states(5)
+    assert world.report[0] == 'holding'
+    np.testing.assert_array_equal(world.controller.q[0], HOME)
+
+
 @SEEDS
 def test_a_stream_that_is_sometimes_beyond_a_limit_goes_on(seed):
     rng, world = np.random.default_rng(seed), running()
