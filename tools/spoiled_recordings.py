@@ -238,7 +238,7 @@ SPOILED = [
         'positions and velocities are in degrees'), commands=('replay',)),
     on_slide('swapped columns', rubbing_and_swapped, (
         'Positions of lift are mostly outside the range. All are inside if the joints ',
-        'lift and shoulder are swapped'), ('efforts without gravity', WITHOUT[1]), code=2),
+        'lift and shoulder are swapped'), ('efforts without gravity',), code=2),
     *(on_slide(f'{name}, {state}', *more, robot=robot, options=options)
       for name, robot, options in (
           ('locked', ARM, ('--lock', 'lift=0.3')),

@@ -220,13 +220,15 @@ def test_what_has_no_rate_or_no_effort_has_no_lag(motion):
 def test_the_lag_of_all_joints_is_weighed_by_their_variances():
     joint = JointComparison('a', *np.zeros(15))
     joints = [
-        replace(joint, lag=2.0, lag_deviation=1.0), replace(joint, lag=4.0, lag_deviation=2.0),
+        replace(joint, lag=0.02, lag_deviation=0.01), replace(joint, lag=0.04, lag_deviation=0.02),
         replace(joint, lag=np.nan, lag_deviation=np.nan),
         # What is said to be without any error is of no noise at all, and says nothing.
-        replace(joint, lag=99.0, lag_deviation=0.0)]
+        replace(joint, lag=0.99, lag_deviation=0.0),
+        # A joint that stands shows no lag within the range that is searched.
+        replace(joint, lag=0.2, lag_deviation=0.3)]
     lag, deviation, _ = astuple(common_lag(joints))
-    assert lag == pytest.approx((2.0 + 4.0 / 4.0) / 1.25)
-    assert deviation == pytest.approx(1.25 ** -0.5)
+    assert lag == pytest.approx(0.01 * (2.0 + 4.0 / 4.0) / 1.25)
+    assert deviation == pytest.approx(0.01 * 1.25 ** -0.5)
 
 
 def test_joints_that_contradict_each_other_have_no_lag_in_common():
@@ -244,7 +246,8 @@ def test_joints_that_contradict_each_other_have_no_lag_in_common():
         return common, np.sqrt(scatter / weights.sum())
 
     lag, deviation = of(
-        (3.0, 1.9), (5.1, 3.5), (1.4, 2.0), (18.0, 3.0), (34.0, 6.5), (-1.0, 6.0), (48.0, 10.0))
+        (0.0030, 0.0019), (0.0051, 0.0035), (0.0014, 0.0020), (0.0180, 0.0030),
+        (0.0340, 0.0065), (-0.0010, 0.0060), (0.0480, 0.0100))
     assert lag.seconds < 3.0 * lag.deviation
     assert 2.0 * lag.deviation == pytest.approx(2.447 * deviation, rel=1e-3)  # of Student's t
     # An encoder of 0.2 mm made up 18 ± 11 ms.

@@ -22,7 +22,7 @@ def test_refused_plans_and_samples_leave_nothing_behind(live, home):
     node.first_answer(NOW, home)
     stream = node.publisher(JointState, '/feedforward/reference')
     sizes = []
-    for part in range(3):
+    for part in range(4):
         for k in range(250):
             names = [f'never_{part}_{k}_{i}' for i in range(7)]
             stream.publish(JointState(name=names, position=home))
@@ -31,4 +31,5 @@ def test_refused_plans_and_samples_leave_nothing_behind(live, home):
         assert node.answer(NOW + 0.01 * (part + 1), home) is not None
         sizes.append(resident(node))
     assert "among the names 'never_" in node.log
-    assert sizes[-1] - sizes[0] < 2 * OTHER, sizes
+    # The first parts fill what is kept of the log.
+    assert sizes[-1] - sizes[1] < 2 * OTHER, sizes
