@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from supervised import HOME, PANDA, World, running
 
+from hodyn_ros.feedforward import FeedForward
 from hodyn_ros.feedforward.locked_watch import LISTEN, LockedWatch
 from hodyn_ros.feedforward.moving_base import feedforward_of
+from hodyn_ros.robot.files.joint_limits import with_limits
 
 
 @pytest.mark.parametrize(('arm', 'named'), [
@@ -234,3 +236,19 @@ def test_a_locked_lift_that_moves_is_said_once():
         'lift moves, though it is locked: its accelerations are left out of the torque')
     watch.take({'lift': 0.6})
     assert watch.news() == watch.doubt == watch.refusal == ''
+
+
+def test_the_narrow_range_of_a_turning_joint_says_nothing_about_where_an_arm_can_be():
+    """A task's limits, by `limits_file`: a gentle push took the node from the arm."""
+    narrow = with_limits(PANDA, {'limits': {'joint1': {'position': [-0.05, 0.05]}}})
+    world = World(model=FeedForward(narrow))
+    world.arm[0] = 0.25
+    world.states(50)
+    assert world.report[0] == 'holding'
+    world = World(model=FeedForward(narrow))
+    world.states(30)
+    for k in range(200):
+        pushed = HOME.copy()
+        pushed[0] += min(0.3, 0.003 * k)
+        assert world.lead(pushed)
+    assert world.report[0] == 'holding'
