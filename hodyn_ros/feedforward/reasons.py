@@ -9,6 +9,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
+from hodyn_ros.feedforward.departures import REORDERED, are_reordered
 from hodyn_ros.feedforward.motion_limits import EffortExcess
 from hodyn_ros.feedforward.stiffness import JudgedStiffness, doubt_of_softness
 from hodyn_ros.feedforward.tracking import TrackingWatch
@@ -20,7 +21,7 @@ from hodyn_ros.robot.unit_doubts import doubt_of_stiffness
 TELL = 1.0
 """How long a notice is shown after its last occurrence, s: long enough to be read."""
 
-NEARLY, _SAME = 0.2, 0.01
+NEARLY = 0.2
 """A jump counts as one turn if it differs from 2π by less than this, rad, as the arm may move."""
 
 FAR = 20.0
@@ -37,15 +38,10 @@ APART = (
     'nanoseconds?')
 ELSEWHERE = 'they come from another place than before: the arm is held there if they stay'
 ZEROS = 'velocities of the joint states are 0 though positions move'
-STAYS = (
-    'the reference stays, since an arm that sinks or swings would be followed. Look at payload, '
-    'gains, springs and brakes, or what moves it; ~/hold holds the arm where it is')
 ASTRAY = (
     'positions of {joint} have jumped faster than any arm can move: joint states count as lost '
     'until they come from where the arm was. If the new positions are right, restart the driver '
     '(its silence must last longer than 1 s), or activate the node again')
-REORDERED = (
-    'the positions are those of before in another order: do they still belong to the names?')
 LONGER = 'motions take longer, and are slower than the published velocities'
 WHY_LONGER = (
     'the reference leaves out more than a tenth of the time. If joint states are lost or come in '
@@ -275,10 +271,10 @@ class Reasons:
 
     def of_leap(self, position: Array, before: Array) -> str:
         """Return why positions, (n,), may have leapt: another order, or one turn; else empty."""
+        if are_reordered(position, before):
+            return REORDERED
         change = position - before
         joint = int(np.abs(change).argmax())
-        if np.abs(np.sort(position) - np.sort(before)).max() < _SAME < 0.1 * abs(change[joint]):
-            return REORDERED
         return self.of_turn(joint, change.item(joint))
 
     def of_turn(self, joint: int, change: float) -> str:

@@ -24,7 +24,6 @@ from hodyn_ros.feedforward.reasons import (
     ASTRAY,
     ELSEWHERE,
     LONGER,
-    STAYS,
     UNLIKE,
     WHY_LONGER,
     joined,
@@ -115,6 +114,8 @@ class Supervisor(Requests):
         self._last_stamp = stamp
         has_moved = starts and bool(
             (np.abs(position - self._believed[0]) > self._tracking.tolerance).any())
+        if starts:
+            self._departures.leave(self._believed[0])
         self.measured[0] = position
         self._has_velocity = velocity is not None
         if velocity is not None:
@@ -137,7 +138,7 @@ class Supervisor(Requests):
             self._tracking.forget_motion()
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned) and (
-                    self._was_reset or self._may_hold(is_new=is_new and has_moved)):
+                    self._was_reset or not self._why_not_held(is_new=is_new and has_moved)):
                 self._latch(' when joint states came back', is_new=is_new)
         return True
 
@@ -213,11 +214,11 @@ class Supervisor(Requests):
             is_at_rest = np.abs(controller.q[1]).max() < AT_REST
             if watch.is_turned and is_at_rest and not self._was_reset:
                 self.reasons.notice_turned(watch, self._joints, at)
-            elif self._was_reset or (is_at_rest and self._may_hold()):
-                self._latch()
-            elif is_at_rest:
+            elif is_at_rest and not self._was_reset and (why := self._why_not_held()):
                 departure = self.reasons.of_departure(watch, self._joints)
-                self.reasons.show_stay(f'{departure} again: {STAYS}', at)
+                self.reasons.show_stay(f'{departure} {why}', at)
+            elif is_at_rest or self._was_reset:
+                self._latch()
             elif self.state is State.RUNNING:
                 self._go(Cause.DEPARTED, why=self.reasons.of_departure(watch, self._joints))
         elif watch.is_notable:
@@ -349,10 +350,10 @@ class Supervisor(Requests):
                 self.goals.stop(ErrorCode.INVALID_GOAL, CLOCK_SET_BACK)
         return True
 
-    def _may_hold(self, *, is_new: bool = False) -> bool:
-        """Return whether an arm that departed from a reference at rest may be held where it is."""
+    def _why_not_held(self, *, is_new: bool = False) -> str:
+        """Return why an arm that departed from a resting reference is not held; may be empty."""
         measured, q = self.measured[0], self._running.q[0]
-        return self._departures.may_hold(
+        return self._departures.why_not_held(
             (measured - q) / self._tracking.tolerance, measured, self._running.now, is_new=is_new)
 
     def _latch(self, when: str = '', *, is_new: bool = False) -> None:
