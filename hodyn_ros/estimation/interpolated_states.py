@@ -45,9 +45,9 @@ def interpolated(position: Array, *others: Array) -> Flags:
 
 def _bends(values: Array) -> Array:
     """Return the squares of the bends at each message, (T,), of values, (T, n); empty if none."""
-    bend = np.diff(values, n=2, axis=0)
+    bend = np.nan_to_num(np.diff(values, n=2, axis=0), posinf=0.0, neginf=0.0)
     square = np.mean(bend ** 2, axis=0)
-    changes = square > 0.0  # not where values are missing
+    changes = square > 0.0  # not where all values are missing
     if not changes.any():
         return np.zeros(0)
     return np.pad(np.mean(bend[:, changes] ** 2 / square[changes], axis=1), 1)

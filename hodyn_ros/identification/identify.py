@@ -148,7 +148,7 @@ def _identified(model: Terms, begin: Estimate | None) -> Estimate:
             extra, half = swapped_mass(model, bare)
             if extra > _CLEAR * half and not differing_loads(model, bare):
                 raise HodynError(
-                    f'the recordings of --unloaded carry {extra:.2g} ± {half:.1g} kg more than '
+                    f'the recordings of --unloaded carry about {extra:.2g} kg more than '
                     'the others: are they swapped? Give the recordings without the payload by '
                     '--unloaded')
         # Free gains and links can absorb a payload's mass, but hardly its first moment.

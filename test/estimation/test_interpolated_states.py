@@ -72,6 +72,8 @@ def test_reversals_at_constant_velocity_are_told_from_samples_by_noisy_efforts()
     effort = 5.0 * position + 0.01 * rng.standard_normal(position.shape)
     assert interpolated(position).any()
     assert not interpolated(position, velocity, effort).any()
+    effort[len(effort) // 2] = np.nan
+    assert not interpolated(position, velocity, effort).any()
     assert not interpolated(position, np.full_like(position, np.nan), effort).any()
 
 
