@@ -28,6 +28,7 @@ GRACE = 1.0  # time for the main thread to notice a signal before the process is
 END_TIMEOUT = 4.0  # additional time for the end itself, on a busy machine, s
 PATIENCE = 1.0  # time after a signal in which further ones are ignored, s
 POLL = 0.05  # period of checks after a signal, s
+_BINDING = os.path.join('llvmlite', 'binding')  # where numba calls LLVM
 # What to do about errors of ROS, by words in their messages.
 _HINTS = {
     'Sequence should be of same type':
@@ -91,8 +92,8 @@ class StopFlag:
         if is_first:
             self._set_at = now
             is_moving = self.is_moving()
-            # Where an exception would be lost, `_watch` repeats the signal.
-            self._is_put_off = not is_moving and _loses_exceptions(frame)
+            # Where an exception would be lost or do harm, `_watch` repeats the signal.
+            self._is_put_off = not is_moving and _bears_no_exception(frame)
             if not is_moving and not self._is_put_off:
                 raise Interrupted
         elif self.is_moving() and now - self._set_at > PATIENCE:
@@ -125,10 +126,16 @@ def _ignore_signals() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _loses_exceptions(frame: FrameType | None) -> bool:
-    """Whether the frame is within a finalizer, or a callback of LLVM with compiled code."""
+def _bears_no_exception(frame: FrameType | None) -> bool:
+    """Whether the frame is within a finalizer, a callback of LLVM, or its binding.
+
+    A finalizer or callback would lose the exception. In the binding, whose objects note after a
+    call that LLVM owns their memory now, it would let them release this memory a second time.
+    """
     while frame is not None:
-        if frame.f_code.co_name.startswith(('_raw_object_cache', '__del__')):
+        code = frame.f_code
+        if code.co_name.startswith(('_raw_object_cache', '__del__')) or (
+                _BINDING in code.co_filename):
             return True
         frame = frame.f_back
     return False
