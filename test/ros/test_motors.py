@@ -54,7 +54,7 @@ def assert_no_lone_step(cycles) -> None:
     dt = np.diff([1e-9 * stamp for stamp, _ in cycles])[:, np.newaxis, np.newaxis]
     change = np.abs(np.diff([found for _, found in cycles], axis=0))
     # Periods of 4 to 5 ms are possible: the driver's, and the node's own.
-    rate, fastest = (change / np.where(dt > most, 0.004, dt) for most in (0.015, 0.012))
+    rate, fastest = (change / np.where(dt > most, PERIOD, dt) for most in (0.015, 0.012))
     neighbours = np.maximum(fastest[:-2], fastest[2:])
     assert (rate[1:-1] <= 3.0 * neighbours + 0.01 * rate.max(axis=0) + 1e-6).all()
 
