@@ -86,11 +86,11 @@ def test_how_wrenches_and_limits_are_minded(live, home):
     assert np.linalg.norm(pushed) > 0.3 * np.linalg.norm(later)
     assert np.abs(later).max() > 1.0
     message.wrench.force.z = 1.0  # for which there is room: it is taken as it is
-    wrenches.publish(message)
     given = hd.jacobian(PANDA, np.array([home]), 'link7', representation='body_fixed')[0].T @ [
         0.0, 0.0, 0.0, 0.0, 0.0, 1.0]
     assert node.spin_until(
-        lambda: np.abs(torque() - free + given).max() < 1e-3 * np.abs(given).max(), 5.0)
+        lambda: wrenches.publish(message) or (
+            np.abs(torque() - free + given).max() < 1e-3 * np.abs(given).max()), 5.0)
     node.send_trajectory((1.0, [x + 0.2 for x in home]), (2.0, home))
     assert node.spin_until(lambda: torque() is not None and 'following' in node.states, 30.0)
     assert 'local interpolation' in node.log
