@@ -2,19 +2,16 @@
 import numpy as np
 
 from hodyn_ros.common.arrays import Array
+from hodyn_ros.feedforward.leaps import question_of_leap
+from hodyn_ros.robot import Robot
 
 # A departure is another one, not the last one going on, after this time without, ns.
 _QUIET = 10_000_000_000
 # An arm is at rest if it has moved by at most _STILL, rad or m, for this time, ns.
 _RESTS, _STILL = 2_000_000_000, 0.01
 _ONE_WAY, _IN_ALL = 2, 4  # greatest number of holds, in one direction and in all
-# Positions in another order differ by less than _SAME, rad or m, from the former ones when both
-# are sorted, and by more than _OTHER unsorted.
-_SAME, _OTHER = 0.01, 0.1
 _HOLDS = '~/hold holds the arm where it is'
 
-REORDERED = (
-    'the positions are those of before in another order: do they still belong to the names?')
 STAYS = (
     'the reference stays, since an arm that sinks or swings would be followed. Look at payload, '
     f'gains, springs and brakes, or what moves it; {_HOLDS}')
@@ -28,10 +25,12 @@ class Departures:
     stiffer or softer than the model's, a hold moves the motors, and the arm swings about. An arm
     that a hand or another controller moves departs again, too, but stays where it is left. So all
     holds but the first wait until the arm rests. Only an arm that was moved while its driver was
-    silent is held where it is each time, unless its positions came back in another order.
+    silent is held where it is each time, unless its positions seem to be wrong since.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, robot: Robot, tolerance: Array) -> None:
+        """Take the robot, and how far its joints may be from the reference, (n,)."""
+        self._robot, self._tolerance = robot, tolerance
         self.forget()
 
     def leave(self, position: Array) -> None:
@@ -43,13 +42,18 @@ class Departures:
         self._one_way, self._in_all, self._last, self._moved_at = 0, 0, 0, 0
         self._way = self._place = self._before = np.zeros(0)
 
-    def why_not_held(self, error: Array, position: Array, now: int, *, is_new: bool) -> str:
-        """Return why not to hold an arm that is away by `error`, (n,), at `now`, ns; or nothing.
+    def why_not_held(
+        self, position: Array, reference: Array, now: int, *, is_new: bool,
+    ) -> str:
+        """Return why not to hold an arm away from its reference, (n,), at `now`, ns; or nothing.
 
-        `is_new`: it was moved while its driver was silent, which may have been restarted.
+        `is_new`: its driver was silent and may have been restarted.
         """
-        if self._before.size and are_reordered(position, self._before):
-            return f'after a silence: {REORDERED} If so, {_HOLDS}'
+        error = (position - reference) / self._tolerance
+        if self._before.size:
+            if question := question_of_leap(self._robot, position, self._before):
+                return f'after a silence; {question} If they are right, {_HOLDS}'
+            is_new &= bool((np.abs(position - self._before) > self._tolerance).any())
         if self._in_all and now - self._last > _QUIET:
             self.forget()
         self._last = now
@@ -61,9 +65,3 @@ class Departures:
             return f'again: {STAYS}'
         self._one_way, self._in_all, self._way = count + 1, self._in_all + 1, error.copy()
         return ''
-
-
-def are_reordered(position: Array, before: Array) -> bool:
-    """Whether positions, (n,) each, are former ones in another order."""
-    return bool(np.abs(np.sort(position) - np.sort(before)).max() < _SAME and (
-        np.abs(position - before).max() > _OTHER))

@@ -9,7 +9,7 @@ import numpy as np
 
 from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.controller import FeedforwardController
-from hodyn_ros.feedforward.departures import REORDERED, are_reordered
+from hodyn_ros.feedforward.leaps import question_of_leap
 from hodyn_ros.feedforward.motion_limits import EffortExcess
 from hodyn_ros.feedforward.stiffness import JudgedStiffness, doubt_of_softness
 from hodyn_ros.feedforward.tracking import TrackingWatch
@@ -270,9 +270,9 @@ class Reasons:
         self.notice('turned', f'{self.of_departure(watch, joints)}: {NOT_TURNED}', at, 'error')
 
     def of_leap(self, position: Array, before: Array) -> str:
-        """Return why positions, (n,), may have leapt: another order, or one turn; else empty."""
-        if are_reordered(position, before):
-            return REORDERED
+        """Return why positions, (n,), may have leapt, though the arm has not; else empty."""
+        if question := question_of_leap(self._robot, position, before):
+            return question
         change = position - before
         joint = int(np.abs(change).argmax())
         return self.of_turn(joint, change.item(joint))

@@ -64,7 +64,8 @@ class Requests(StateMachine):
         if self.arrivals.too_slow:
             raise HodynError(self.arrivals.too_slow)
         try:
-            check_range(self.feedforward.robot, self._joints, position)
+            check_range(
+                self.feedforward.robot, self._joints, position, controller.q[0])
         except ImpossibleSample as error:
             if controller.reference.streaming:
                 self._go(Cause.MISTAKEN, why=str(error))

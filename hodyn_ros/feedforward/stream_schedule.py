@@ -10,6 +10,7 @@ from hodyn_ros.common.arrays import Array
 from hodyn_ros.feedforward.plausible_state import beyond_range
 from hodyn_ros.limits.margins import at_limits, both
 from hodyn_ros.robot import HodynError, Robot
+from hodyn_ros.robot.many_turns import too_many_turns
 
 MAX_WAITING = 1000
 # Largest relative error of the rate of a sender's clock.
@@ -165,16 +166,21 @@ class StreamSchedule:
         return at - self._taken_at > self._timeout * 1e-9
 
 
-def check_range(robot: Robot, joints: Sequence[str], position: Array) -> None:
+def check_range(
+    robot: Robot, joints: Sequence[str], position: Array, reference: Array,
+) -> None:
     """Raise HodynError for a streamed position, (n,), that the arm cannot reach.
 
-    The error is an ImpossibleSample if no arm can have the position, as in degrees.
+    The error is an ImpossibleSample if no arm can have the position, as in degrees, or if a joint
+    without a range would turn many times from the `reference`, (n,), to it.
     """
     limits = robot.limits
     position = at_limits(position, limits.position_min, limits.position_max)
     far, may_be = beyond_range(robot, joints, position)
     if not may_be:
         raise ImpossibleSample(far)
+    if turns := too_many_turns(robot, joints, position - reference):
+        raise ImpossibleSample(turns)
     beyond = (position < limits.position_min) | (position > limits.position_max)
     if beyond.any():
         i = int(beyond.argmax())

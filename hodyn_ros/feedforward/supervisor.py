@@ -36,6 +36,7 @@ from hodyn_ros.feedforward.torque import FeedForward
 from hodyn_ros.feedforward.trajectory_goals import ErrorCode
 from hodyn_ros.feedforward.transitions import HEARING, Cause, State
 from hodyn_ros.robot import HodynError
+from hodyn_ros.robot.many_turns import too_many_turns
 
 WATCH_PERIOD = 0.005
 """Period at which `watch` is called, s."""
@@ -112,10 +113,6 @@ class Supervisor(Requests):
             return False
         since, self._answered_at = at - self._answered_at, at
         self._last_stamp = stamp
-        has_moved = starts and bool(
-            (np.abs(position - self._believed[0]) > self._tracking.tolerance).any())
-        if starts:
-            self._departures.leave(self._believed[0])
         self.measured[0] = position
         self._has_velocity = velocity is not None
         if velocity is not None:
@@ -138,7 +135,7 @@ class Supervisor(Requests):
             self._tracking.forget_motion()
             self._tracking.compare(self._running.within_range(position), self._running.q[0])
             if self._tracking.is_beyond and (is_new or not self._tracking.is_turned) and (
-                    self._was_reset or not self._why_not_held(is_new=is_new and has_moved)):
+                    self._was_reset or not self._why_not_held(is_new=is_new)):
                 self._latch(' when joint states came back', is_new=is_new)
         return True
 
@@ -257,6 +254,7 @@ class Supervisor(Requests):
             if was_idle:  # nothing was interrupted
                 self.reasons.why = before
             self._plausible.lose()
+            self._departures.leave(self._believed[0])
             self._zeros.forget()
         return self.state is State.LOST
 
@@ -320,6 +318,9 @@ class Supervisor(Requests):
         self.controller = controller
         self._go(Cause.FOUND)
         self.take_locked({})
+        if doubt := too_many_turns(
+                self.feedforward.robot, self._joints, position, 'is {} turns from 0'):
+            self.reasons.notice('turns', doubt, at, 'warning')
         if beyond:
             self.reasons.why = f'{beyond}: held there'
             self.reasons.tell('warning', self.reasons.why)
@@ -352,9 +353,8 @@ class Supervisor(Requests):
 
     def _why_not_held(self, *, is_new: bool = False) -> str:
         """Return why an arm that departed from a resting reference is not held; may be empty."""
-        measured, q = self.measured[0], self._running.q[0]
         return self._departures.why_not_held(
-            (measured - q) / self._tracking.tolerance, measured, self._running.now, is_new=is_new)
+            self.measured[0], self._running.q[0], self._running.now, is_new=is_new)
 
     def _latch(self, when: str = '', *, is_new: bool = False) -> None:
         """Hold the arm where it is; `is_new`: its driver may have been restarted there."""

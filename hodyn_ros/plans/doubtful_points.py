@@ -21,6 +21,7 @@ from hodyn_ros.robot.locked_joints import (
     no_torque_depends_on,
     way_out,
 )
+from hodyn_ros.robot.many_turns import too_many_turns
 
 # Velocities below this share of a joint's largest speed between points are not checked.
 CLEAR = 0.05
@@ -58,9 +59,22 @@ CONTRADICTION = 'its velocities contradict its positions'
 COUPLING = 'positions of coupled joints contradict their coupling'
 
 
-def doubt_of_points(robot: Robot, points: AcceptedWaypoints) -> str:
-    """Return questions about the units of points, and about a point that comes far too soon."""
-    return doubt_of_units(robot, points.positions) + _hurried(points.times)
+def doubt_of_points(
+    robot: Robot, points: AcceptedWaypoints, start: Array | None = None,
+) -> str:
+    """Return questions about the units of points, and about a point that comes far too soon.
+
+    `start` is as in `fit_plan`.
+    """
+    turns = turned_often(robot, points, start)
+    doubt = doubt_of_units(robot, points.positions) or (turns and f'; {turns}')
+    return doubt + _hurried(points.times)
+
+
+def turned_often(robot: Robot, points: AcceptedWaypoints, start: Array | None) -> str:
+    """Return a question about a joint without a range that turns many times; else empty."""
+    positions = points.positions if start is None else np.vstack((start[0], points.positions))
+    return too_many_turns(robot, points.names, np.ptp(positions, axis=0))
 
 
 def _hurried(times: Array) -> str:

@@ -25,6 +25,7 @@ from hodyn_ros.plans.doubtful_points import (
     jitter_size,
     left_out_joints,
     steps,
+    turned_often,
     unsmoothed,
 )
 from hodyn_ros.plans.limit_check import LimitReport, check_limits
@@ -58,6 +59,8 @@ MAX_DURATION = 3600.0
 SMOOTH_PATH, FASTER = 2.0, 1.1
 """Path tolerance, in jitters of samples, that lets a path be smooth; and how much faster an even
 motion along it must be, if a note is to say so."""
+FAR_TOO_FAST = 5.0
+"""Stretch beyond which a plan that turns a joint many times is taken to be in degrees."""
 EFFORT_UNUSED = 'the effort of its points is not used: efforts are computed'
 
 
@@ -113,13 +116,15 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         f'the motion to the first point, in {points.times[0]:.3g} s from wherever the arm is, is '
         'not in the plan and not checked')
     doubt = in_milliseconds(robot, points, request.start)
+    turns = turned_often(robot, points, request.start)
     used = EFFORT_UNUSED if any(len(row) for row in request.trajectory.efforts) else ''
     rough = unsmoothed(
         points, request.settings.interpolation, fitted.plan.interpolation,
     ) if request.settings.sample_tolerance > 0.0 else ''
     notes = (
-        unchecked, doubt, contradiction, jumps, fitted.begins * (retimed is None or not joins),
-        fitted.resting, others, leaves_range, rough, used, *fitted.notes)
+        unchecked, doubt, turns, contradiction, jumps,
+        fitted.begins * (retimed is None or not joins), fitted.resting, others, leaves_range,
+        rough, used, *fitted.notes)
     lines = verdict.lines
     too_long = (
         f'the node refuses plans of more than {MAX_DURATION:g} s'
@@ -130,7 +135,7 @@ def prepare_plan(request: PlanRequest, progress: Progress | None = None) -> Prep
         note='; '.join(note for note in notes if note and note not in lines),
         retimed=None if lines else retimed, reflexes=verdict.reflexes, points=points,
         unchecked=unchecked, fault='joints' if locked else '', doubts=(
-            MILLISECONDS if doubt else '', contradiction and f'{CONTRADICTION} ({where})',
+            MILLISECONDS if doubt else '', turns, contradiction and f'{CONTRADICTION} ({where})',
             uncoupled, too_long), too_long=too_long)
     if lines or request.annotate_period is None:
         return prepared
@@ -202,7 +207,8 @@ def _verdict(
     if fitted.retimed is None and not contradiction:
         lines += fitted.hasty
     if not report.within_limits:
-        doubt = doubt_of_points(request.robot, fitted.points).removeprefix('; ')
+        doubt = doubt_of_points(
+            request.robot, fitted.points, request.start).removeprefix('; ')
         lines = [*filter(None, [doubt]), *lines, report.summary]
     lines += [*tripped, *filter(None, [jumps])]
     if settings.stretch == 'off' or moving or contradiction:
@@ -210,6 +216,9 @@ def _verdict(
     scaling = smallest_time_scaling(plan, LimitTable(feedforward, settings.commands))
     if scaling.factor is None:
         lines.append(scaling.reason)
+    elif scaling.factor > FAR_TOO_FAST and turned_often(
+            request.robot, fitted.points, request.start):
+        return _Verdict(plan, report, reflexes, None, lines)
     elif settings.stretch == 'auto':
         slower = plan.stretched(scaling.factor)
         return _Verdict(
@@ -233,7 +242,8 @@ def _through(request: PlanRequest, points: AcceptedWaypoints, hasty: Sequence[st
             sample_tolerance=settings.sample_tolerance, names=request.robot.joint_names,
             abrupt_ends=bool(hasty))
     except HodynError as error:
-        raise HodynError(f'{error}{doubt_of_points(request.robot, points)}') from None
+        raise HodynError(
+            f'{error}{doubt_of_points(request.robot, points, request.start)}') from None
 
 
 def _retimed(

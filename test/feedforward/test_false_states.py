@@ -69,8 +69,8 @@ def stays_on_its_way(events, is_elastic):
             world.pass_time(seconds)
             is_known = False
         elif kind in FALSE:
-            arm = world.controller.q[0].copy()
             for sent in range(count if is_known else min(count, 100)):
+                arm = world.controller.q[0].copy()  # it moves on meanwhile
                 world.state(position=FALSE[kind](arm, share, sent))
             world.states(40)
             is_known = True

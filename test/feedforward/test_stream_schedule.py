@@ -124,13 +124,13 @@ def test_a_slider_at_its_end_is_within_the_limits(panda):
     limits = panda.limits
     for position, velocity in (
             (limits.position_min, limits.velocity), (limits.position_max, -limits.velocity)):
-        check_range(panda, panda.joint_names, position.copy())
+        check_range(panda, panda.joint_names, position.copy(), HOME)
         assert not beyond_speed(panda, panda.joint_names, velocity.copy())
 
 
 def test_a_stream_in_degrees_is_asked_about(panda):
     with pytest.raises(HodynError, match='positions are in rad: are these degrees'):
-        check_range(panda, panda.joint_names, np.rad2deg(HOME))
+        check_range(panda, panda.joint_names, np.rad2deg(HOME), HOME)
 
 
 @pytest.mark.parametrize('joint', range(7))
@@ -142,7 +142,7 @@ def test_what_is_beyond_a_limit_is_named_by_joint_and_value(panda, joint, sign, 
     position[joint] = limit + sign * 1e-5
     velocity[joint] = sign * np.nextafter(limits.velocity[joint], np.inf)
     with pytest.raises(HodynError, match=f"position .* of joint 'joint{joint + 1}' {words}"):
-        check_range(panda, panda.joint_names, position)
+        check_range(panda, panda.joint_names, position, HOME)
     said = beyond_speed(panda, panda.joint_names, velocity)
     assert said.startswith('velocity ')
     assert f"of joint 'joint{joint + 1}' is beyond" in said

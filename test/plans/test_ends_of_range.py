@@ -140,11 +140,11 @@ def test_positions_at_a_limit_in_single_precision_are_at_the_limit(seed):
     np.testing.assert_allclose(reached, np.clip(reached, *bounds), rtol=0.0, atol=1e-12)
     # An arm that was measured there may leave.
     assert planned([end, middle], start=np.vstack((end, np.zeros((4, 2))))).refusal == ''
-    check_range(robot, NAMES, end)
+    check_range(robot, NAMES, end, end)
     # Somewhat farther it is beyond.
     joint = seed // 2 % 2
     beyond = end.copy()
     beyond[joint] += np.sign(end - middle)[joint] * 10.0 ** rng.uniform(-5.0, -2.0)
     assert f'{NAMES[joint]}: position ' in planned([middle, beyond]).refusal
     with pytest.raises(ValueError, match=f'of joint {NAMES[joint]!r} is (above|below) '):
-        check_range(robot, NAMES, beyond)
+        check_range(robot, NAMES, beyond, beyond)

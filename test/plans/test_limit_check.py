@@ -207,6 +207,8 @@ def test_a_refusal_says_that_the_samples_are_rounded(tmp_path, capsys, digits):
     (np.arange(50) * 0.002, '')])
 def test_a_point_that_comes_far_too_soon_is_asked_about(times, asked):
     """Whole seconds and nanoseconds of another unit were only said to exceed a torque rate."""
-    points = SimpleNamespace(positions=np.tile(START, (len(times), 1)), times=np.array(times))
-    said = doubt_of_points(load_robot('panda'), points)
+    panda = load_robot('panda')
+    points = SimpleNamespace(
+        positions=np.tile(START, (len(times), 1)), times=np.array(times), names=panda.joint_names)
+    said = doubt_of_points(panda, points)
     assert (asked in said) if asked else not said
