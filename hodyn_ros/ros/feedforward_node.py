@@ -38,7 +38,7 @@ from hodyn_ros.ros.outputs import Outputs
 from hodyn_ros.ros.parameters import DESCRIPTION
 from hodyn_ros.ros.qos_overrides import check_qos_overrides
 from hodyn_ros.ros.robot_and_settings import (
-    ask_of_tolerance,
+    check_bounds,
     check_commands,
     contents_of_torque,
     load_with,
@@ -207,7 +207,7 @@ class FeedforwardNode(LifecycleNode):
         of_cycle = supervisor_settings(robot, settings).controller
         parameters.read_tolerances(self, robot.joint_names)
         check_commands(robot, settings, self.get_logger().warning)
-        ask_of_tolerance(robot, settings, self.get_logger().warning)
+        check_bounds(robot, settings, self.get_logger().warning)
         if not is_warm(is_floating=robot.floating, feeds_back=settings.flatness_poles > 0.0):
             self.get_logger().info(COMPILES)
         planned = with_base_held(robot) if robot.floating else robot

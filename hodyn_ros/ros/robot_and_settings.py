@@ -89,10 +89,18 @@ def check_commands(robot: Robot, settings: Parameters, warn: Callable[[str], obj
         warn('command_joints is not used: ~/commands needs publish_commands:=true')
 
 
-def ask_of_tolerance(
-    robot: Robot, settings: Parameters, warn: Callable[[str], object],
-) -> None:
-    """Call `warn` if the tracking tolerance is so large that no departure would be noticed."""
+def check_bounds(robot: Robot, settings: Parameters, warn: Callable[[str], object]) -> None:
+    """Call `warn` of unknown limits, and of a tolerance by which no departure is noticed."""
+    unknown = []
+    for quantity in ('velocity', 'effort'):
+        those = np.array(robot.joint_names)[~np.isfinite(getattr(robot.limits, quantity))]
+        if those.size:
+            unknown.append(
+                quantity if those.size == robot.n else f'{quantity} of {", ".join(those)}')
+    if unknown:
+        warn(
+            f'no limit is known for {" and ".join(unknown)}: nothing keeps plans, streams and '
+            'the torque below one. Give it in the robot file or a limits_file')
     spans = robot.limits.position_max - robot.limits.position_min
     most = 0.5 * np.where(np.isfinite(spans), spans, 2.0 * np.pi)
     tolerances = _one_each(settings, 'tracking_tolerance', robot.n, 'joint')

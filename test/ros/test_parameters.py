@@ -1,4 +1,5 @@
 """The table of parameters, the page and the files that tell of it."""
+from dataclasses import replace
 from pathlib import Path
 import re
 
@@ -14,7 +15,7 @@ import hodyn_ros as hd
 from hodyn_ros.ros import parameters
 from hodyn_ros.ros.given_parameters import read_arguments
 from hodyn_ros.ros.robot_and_settings import (
-    ask_of_tolerance,
+    check_bounds,
     check_commands,
     contents_of_torque,
     load_with,
@@ -219,12 +220,23 @@ def test_an_order_of_commands_that_are_not_published_is_said_to_be_unused():
             publish_commands=True, command_joints=order[:2]), said.append)
 
 
+def test_unknown_limits_are_said_and_what_does_not_keep_them():
+    """A URDF with effort="0" was only said to have unknown limits: nothing of what follows."""
+    robot, said = hd.load_robot('panda'), []
+    limits = replace(
+        robot.limits, effort=np.full(7, np.inf),
+        velocity=np.where(np.arange(7) == 2, np.inf, robot.limits.velocity))
+    check_bounds(replace(robot, limits=limits), parameters.Parameters(), said.append)
+    line, = said
+    assert line.startswith('no limit is known for velocity of joint3 and effort: nothing keeps')
+
+
 def test_a_tolerance_that_no_departure_exceeds_is_asked_about():
     robot, said = hd.load_robot('panda'), []
     for sound in ([0.0], [-1.0], [0.2], [1.0]):
-        ask_of_tolerance(robot, parameters.Parameters(tracking_tolerance=sound), said.append)
+        check_bounds(robot, parameters.Parameters(tracking_tolerance=sound), said.append)
     assert not said
-    ask_of_tolerance(robot, parameters.Parameters(tracking_tolerance=[5.0]), said.append)
+    check_bounds(robot, parameters.Parameters(tracking_tolerance=[5.0]), said.append)
     line, = said
     assert line.startswith('tracking_tolerance is in rad and m: are these degrees or mm?')
     assert all(f'{name} (5)' in line for name in robot.joint_names)
