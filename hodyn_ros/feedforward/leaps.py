@@ -15,7 +15,7 @@ _LIKE, _NEAR = 0.01, 1.0
 REORDERED = (
     'the positions are those of before in another order: do they still belong to the names?')
 ZEROS = 'all positions are exactly 0: has the driver read its encoders?'
-DEGREES = 'the positions are those of before, in degrees instead of rad'
+DEGREES = 'the positions are those of before in degrees: does the driver send rad?'
 
 
 def question_of_leap(robot: Robot, position: Array, before: Array) -> str:

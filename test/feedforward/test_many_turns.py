@@ -127,4 +127,4 @@ def test_positions_that_change_to_degrees_are_named():
     world.states(300)
     world.states(100, position=np.rad2deg(arm))
     assert world.report[0] == 'fault'
-    assert 'those of before, in degrees instead of rad' in world.report[1]
+    assert 'those of before in degrees: does the driver send rad?' in world.report[1]
