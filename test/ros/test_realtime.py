@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-pytest.importorskip('rclpy', reason='rclpy is not installed: no ROS 2 here')
 pytestmark = pytest.mark.slow
 
 # In a process of its own, as who runs the tests, or as somebody whom nothing is granted.
