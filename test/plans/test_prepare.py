@@ -6,6 +6,7 @@ import multiprocessing
 from grippers import gripper_urdf
 import numpy as np
 import pytest
+from rigid_bodies import link
 
 from hodyn_ros import HodynError, load_robot
 from hodyn_ros.plans import JointWaypoints, PlanRequest, PlanSettings, prepare_plan
@@ -113,10 +114,9 @@ def test_degrees_are_suspected_however_early_they_come(request_, seconds, said):
 
 
 def test_a_slide_in_millimetres_is_suspected():
-    robot = load_robot({'name': 'slide', 'bodies': [{
-        'name': 'cart', 'joint': 'rail', 'parent': -1, 'type': 'prismatic', 'mass': 1.0,
-        'com': [0.0, 0.0, 0.0], 'inertia': np.eye(3).tolist(), 'axis': [1.0, 0.0, 0.0],
-        'placement': np.eye(4).tolist()}], 'limits': {'position': [[0.0, 1.5]]}})
+    robot = load_robot({
+        'name': 'slide', 'bodies': [link('cart', joint='rail', kind='prismatic')],
+        'limits': {'position': [[0.0, 1.5]]}})
     for far, said in ((900.0, True), (1.9, False)):
         prepared = prepare_plan(PlanRequest(
             JointWaypoints(('rail',), [0.0, 900.0], [[0.0], [far]]), robot))
