@@ -2,6 +2,7 @@
 from dataclasses import replace
 from types import SimpleNamespace
 
+from controllers import still
 import numpy as np
 import pytest
 from rigid_bodies import link, one_body
@@ -158,9 +159,7 @@ def test_within_limits_needs_no_stretch(feedforward):
 def test_a_hold_has_its_gravity_torque(feedforward):
     limit_report = check_limits(hold_plan(START), feedforward)
     assert limit_report.within_limits
-    motion = np.zeros((5, 7))
-    motion[0] = START
-    gravity = feedforward.torque(motion)[0, 1]
+    gravity = feedforward.torque(still(START))[0, 1]
     assert entry(limit_report, 'joint2', 'effort').value == pytest.approx(gravity)
     assert entry(limit_report, 'joint2', 'velocity').value == 0.0
 

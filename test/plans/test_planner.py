@@ -1,6 +1,7 @@
 """When a finished plan is handed over, and when it is made again or refused."""
 from dataclasses import replace
 
+from controllers import HOME, still
 import numpy as np
 import pytest
 
@@ -15,7 +16,6 @@ from hodyn_ros.plans.prepare import prepare_plan
 from hodyn_ros.reference.manager import MAX_WAITING, ReferenceManager
 from hodyn_ros.robot import HodynError
 
-HOME = np.array([0.0, -0.785, 0.0, -2.356, 0.0, 1.571, 0.785])
 SECOND = 10**9
 
 
@@ -241,19 +241,15 @@ def test_so_many_plans_may_wait(planner):
      r'use one clock \(in a simulation, use_sim_time: true for both\), or send a stamp of 0'),
     (4000.0, 0.0, 'it takes 4000 s; the longest is 3600 s: is it in milliseconds')])
 def test_a_plan_in_the_past_or_of_more_than_an_hour_is_refused(robot, seconds, skipped, reason):
-    start = np.zeros((5, 7))
-    start[0] = HOME
     data = trajectory(robot, HOME + 0.1, seconds)
     with pytest.raises(HodynError, match=reason):
-        prepare(robot, PlanSettings(), data, False, start, 0, skipped)
+        prepare(robot, PlanSettings(), data, False, still(HOME), 0, skipped)
 
 
 @pytest.mark.parametrize(('seconds', 'most'), [(2.0, 402), (3000.0, 20_002)])
 def test_a_long_plan_is_annotated_with_fewer_samples(robot, seconds, most):
     """A plan with times in ms was sampled every 5 ms, for 10 s and without a word."""
-    state = np.zeros((5, 7))
-    state[0] = HOME
-    found = prepare(
-        robot, PlanSettings(), trajectory(robot, HOME + 0.3, seconds), True, state, 0, 0.0)
+    data = trajectory(robot, HOME + 0.3, seconds)
+    found = prepare(robot, PlanSettings(), data, True, still(HOME), 0, 0.0)
     assert most - 5 < len(decode(found.message).times) <= most
     assert ('are these milliseconds?' in found.note) == (seconds > 1000.0)

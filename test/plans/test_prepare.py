@@ -3,6 +3,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 import multiprocessing
 
+from controllers import still
 from grippers import gripper_urdf
 import numpy as np
 import pytest
@@ -188,8 +189,7 @@ def test_a_first_point_in_motion_is_said_to_begin_as_the_reference_moves(request
     said = prepare_plan(replace(request_, trajectory=trajectory)).note
     point = 'the velocity of fer_joint1 at the first point is 0.2, but'
     assert f'{point} the node starts a plan with the velocity of its reference, usually 0' in said
-    start = np.zeros((5, 7))
-    start[0] = START
+    start = still(START)
     note = f'{point} the plan begins with the velocity of the reference'
     for speed, is_said in ((0.0, True), (0.1, True), (0.2, False)):
         start[1, 0] = speed
