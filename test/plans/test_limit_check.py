@@ -19,11 +19,6 @@ from hodyn_ros.reference import fit_plan, hold_plan
 START = np.array([0.0, 1.2, 0.0, -0.5, 0.0, 1.57, 0.78])
 
 
-@pytest.fixture(scope='module')
-def feedforward():
-    return FeedForward(load_robot('panda'))
-
-
 def step(joint: int, distance: float, duration: float):
     """Return the rest-to-rest plan of one joint from START."""
     goal = START.copy()
